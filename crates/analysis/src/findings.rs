@@ -11,8 +11,11 @@
 mod ack_stall;
 mod clients;
 mod codes;
+mod comment_defeats_cache;
 mod compression_not_asked;
 mod control_turns;
+mod framework_remedies;
+mod frameworks;
 mod held_transaction;
 mod ledger;
 mod listener_turn;
@@ -34,6 +37,7 @@ mod window_limited;
 use crate::fact::Fact;
 use clients::Clients;
 use codes::Codes;
+use comment_defeats_cache::Preparations;
 use ledger::Ledger;
 use look::{Look, Turns};
 use model::{BitRate, Finding, Operation};
@@ -50,7 +54,8 @@ pub struct Distances {
 
 /// Looks for waste in facts and operations as they come.
 ///
-/// Memory: a few notes for each of at most [`clients::MOST_CONNECTIONS`] connections, [`codes::MOST_CODES`] fingerprints and
+/// Memory: a few notes for each of at most [`clients::MOST_CONNECTIONS`] connections, of at most
+/// [`comment_defeats_cache::MOST_PREPARATIONS`] prepared statements of theirs, [`codes::MOST_CODES`] fingerprints and
 /// [`ledger::MOST_ENTRIES`] findings, and the turns of one operation.
 #[derive(Debug)]
 pub struct Findings {
@@ -59,6 +64,7 @@ pub struct Findings {
     codes: Codes,
     ledger: Ledger,
     turns: Turns,
+    preparations: Preparations,
 }
 
 /// What was found.
@@ -81,6 +87,7 @@ const KINDS: &[Kind] = &[
     small_fetch::look,
     n_plus_one::look,
     repeated_read::look,
+    comment_defeats_cache::look,
     one_shot_prepare::look,
     control_turns::look,
     sequential::look,
@@ -98,6 +105,7 @@ impl Findings {
             codes: Codes::default(),
             ledger: Ledger::default(),
             turns: Turns::default(),
+            preparations: Preparations::default(),
         }
     }
 
@@ -112,11 +120,17 @@ impl Findings {
     /// Takes the next operation, or part of one.
     pub fn operation(&mut self, operation: &Operation) {
         self.turns.list(operation, &mut self.codes);
+        for turn in &self.turns.all {
+            let exchange = operation.steps.get(turn.step).map(|step| &step.exchange);
+            let tags = exchange.and_then(|exchange| exchange.tags.as_deref());
+            self.clients.statement(turn.connection, turn.code, tags);
+        }
         let mut look = Look {
             operation,
             turns: &mut self.turns,
             clients: &self.clients,
             ledger: &mut self.ledger,
+            preparations: &mut self.preparations,
         };
         for kind in KINDS {
             kind(&mut look);

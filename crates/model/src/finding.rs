@@ -69,6 +69,8 @@ pub enum FindingKind {
     SmallFetch,
     /// Statements prepared, run once and closed: two or three turns where one does.
     OneShotPrepare,
+    /// Statements prepared anew each time, because a comment in their text carries an identifier that changes.
+    CommentDefeatsCache,
     /// BEGIN, COMMIT, SET, `SELECT 1` and similar statements as turns of their own.
     ControlTurns,
     /// A connection made (and logged in) for every operation.
@@ -99,6 +101,7 @@ impl FindingKind {
         Self::UnrewrittenBatch,
         Self::SmallFetch,
         Self::OneShotPrepare,
+        Self::CommentDefeatsCache,
         Self::ControlTurns,
         Self::Reconnect,
         Self::RepeatedRead,
@@ -119,6 +122,7 @@ impl FindingKind {
             Self::UnrewrittenBatch => "unrewritten-batch",
             Self::SmallFetch => "small-fetch",
             Self::OneShotPrepare => "one-shot-prepare",
+            Self::CommentDefeatsCache => "comment-defeats-cache",
             Self::ControlTurns => "control-turns",
             Self::Reconnect => "reconnect",
             Self::RepeatedRead => "repeated-read",

@@ -1,8 +1,10 @@
 //! What is known of connections besides their operations: which software, and whether an earlier one was closed before.
 
+use super::codes::Code;
+use super::frameworks::{Certainty, Evidence, Framework};
 use super::software::Software;
 use crate::fact::Fact;
-use model::{ConnectionId, ConnectionMap, Endpoint, Phase, Timestamp};
+use model::{ConnectionId, ConnectionMap, Endpoint, Fingerprint, Phase, Tags, Timestamp};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,6 +17,8 @@ pub(super) struct Clients {
     /// Which connection between the two was over first, and when.
     over: HashMap<Pair, (Timestamp, ConnectionId)>,
     introduced: ConnectionMap<Introduced>,
+    /// What the statements of connections show of their frameworks; only of those whose do.
+    frameworks: ConnectionMap<Evidence>,
 }
 
 /// A client's host and a server.
@@ -92,6 +96,38 @@ impl Clients {
             }
             Fact::Started { .. } | Fact::Begun { .. } => {}
         }
+    }
+
+    /// Takes a statement: what it shows of its framework.
+    pub(super) fn statement(&mut self, connection: ConnectionId, code: Option<Code>, tags: Option<&Tags>) {
+        let names_some = tags.is_some_and(|tags| tags.framework.is_some() || tags.db_driver.is_some());
+        let style = code.and_then(|code| code.style);
+        if !names_some && style.is_none() {
+            return;
+        }
+        if self.frameworks.len() >= MOST_CONNECTIONS && !self.frameworks.contains_key(&connection) {
+            return;
+        }
+        let evidence = self.frameworks.entry(connection).or_default();
+        if let Some(code) = code {
+            evidence.statement(code.number, code.style);
+        }
+        if let Some(tags) = tags {
+            evidence.tags(tags);
+        }
+    }
+
+    /// The framework that a statement of a connection is of, or the connection itself.
+    pub(super) fn framework(
+        &self,
+        connection: ConnectionId,
+        fingerprint: Option<&Fingerprint>,
+    ) -> Option<(Framework, Certainty)> {
+        let driver = self
+            .introduced(connection)
+            .and_then(|introduced| introduced.driver.as_deref());
+        let evidence = self.frameworks.get(&connection).copied().unwrap_or_default();
+        evidence.of(driver, fingerprint)
     }
 
     fn note_over(&mut self, pair: Pair, at: Timestamp, connection: ConnectionId) {

@@ -1,5 +1,6 @@
 //! Fingerprints as numbers, with what findings need to know about them.
 
+use super::frameworks::{self, Style};
 use crate::verb::{Verb, is_trial};
 use model::Fingerprint;
 use std::collections::HashMap;
@@ -26,6 +27,8 @@ pub(super) struct Code {
     pub(super) is_trial: bool,
     /// It reads from a table, as far as the text shows.
     pub(super) has_source: bool,
+    /// The framework it shows.
+    pub(super) style: Style,
 }
 
 /// Which end of a transaction.
@@ -82,6 +85,7 @@ impl Code {
         };
         Self {
             number,
+            style: frameworks::style(fingerprint),
             verb,
             bounds,
             is_trial: is_trial(fingerprint),

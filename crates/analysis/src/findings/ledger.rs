@@ -1,6 +1,7 @@
 //! What was found, summed over operations; at the end: what is large enough to report, what it costs, what to do.
 
 use super::clients::Clients;
+use super::framework_remedies;
 use super::loops::Evidence;
 use super::remedies;
 use super::software::Software;
@@ -179,10 +180,10 @@ fn finding(key: Key, entry: Entry, clients: &Clients, rtts: &[Duration]) -> Opti
     };
     let waits = u32::try_from(sum.saves_turns + sum.saves_waits).unwrap_or(u32::MAX);
     Some(Finding {
-        remedy: remedies::of(kind, software, key.fingerprint.as_deref(), sum.dependent),
+        remedy: remedy(kind, software, &key, &sum, clients),
         kind,
-        fingerprint: key.fingerprint,
-        operation_name: key.name,
+        fingerprint: key.fingerprint.clone(),
+        operation_name: key.name.clone(),
         operations: entry.operations,
         dependent: sum.dependent,
         count: sum.count,
@@ -199,6 +200,16 @@ fn finding(key: Key, entry: Entry, clients: &Clients, rtts: &[Duration]) -> Opti
     })
 }
 
+/// In the words of the framework where it is known and has some, otherwise of the driver.
+fn remedy(kind: FindingKind, software: Software, key: &Key, sum: &Waste, clients: &Clients) -> String {
+    let fingerprint = key.fingerprint.as_ref();
+    let text = fingerprint.map(|fingerprint| &**fingerprint);
+    clients
+        .framework(sum.connection, fingerprint)
+        .and_then(|framework| framework_remedies::of(kind, framework, software, text))
+        .unwrap_or_else(|| remedies::of(kind, software, text, sum.dependent))
+}
+
 /// How often a kind has to be seen to be reported: what was seen once may not recur.
 const fn least(kind: FindingKind) -> u64 {
     match kind {
@@ -210,7 +221,7 @@ const fn least(kind: FindingKind) -> u64 {
         | FindingKind::Sequential
         | FindingKind::AckStall
         | FindingKind::HeldTransaction => 5,
-        FindingKind::OneShotPrepare | FindingKind::RepeatedRead => 3,
+        FindingKind::OneShotPrepare | FindingKind::RepeatedRead | FindingKind::CommentDefeatsCache => 3,
         FindingKind::SmallFetch => 2,
         FindingKind::NoCompression
         | FindingKind::WindowLimited

@@ -2,6 +2,7 @@
 
 use super::clients::Clients;
 use super::codes::{Code, Codes};
+use super::comment_defeats_cache::Preparations;
 use super::ledger::{Ledger, Waste};
 use crate::verb::Verb;
 use model::{
@@ -155,6 +156,7 @@ pub(super) struct Look<'a> {
     pub(super) turns: &'a mut Turns,
     pub(super) clients: &'a Clients,
     pub(super) ledger: &'a mut Ledger,
+    pub(super) preparations: &'a mut Preparations,
 }
 
 impl Look<'_> {

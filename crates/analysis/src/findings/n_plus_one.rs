@@ -8,6 +8,7 @@
 //! Saved are all turns but one: the rows asked for at once. Not reported for reads that all ask the very same: these are
 //! [`super::repeated_read`]'s.
 
+use super::frameworks;
 use super::ledger::Waste;
 use super::look::Look;
 use super::loops::{self, Evidence, Loop};
@@ -82,12 +83,16 @@ fn note(look: &mut Look<'_>, turns: &[usize], dependent: bool, evidence: Evidenc
     });
 }
 
-/// Whether all ask exactly the same, parameters included.
+/// Whether all ask exactly the same, parameters included, for the same answer: a sequence gives another each time.
 fn ask_the_same(look: &Look<'_>, turns: &[usize]) -> bool {
     let mut digests = turns.iter().map(|&turn| {
         look.exchange(turn)
             .and_then(|exchange| exchange.asked.request_digest)
     });
     let first = digests.next().flatten();
-    first.is_some() && digests.all(|digest| digest == first)
+    let is_same = first.is_some() && digests.all(|digest| digest == first);
+    let fingerprint = turns
+        .first()
+        .and_then(|&turn| look.exchange(turn)?.fingerprint.as_deref());
+    is_same && !fingerprint.is_some_and(frameworks::is_next_value)
 }

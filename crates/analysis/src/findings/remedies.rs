@@ -3,6 +3,7 @@
 //! The first row of [`REMEDIES`] that fits counts: those for one software come before those for all. Spellings of settings
 //! are those of the drivers' manuals; their case matters.
 
+use super::frameworks;
 use super::software::Software;
 use model::FindingKind;
 
@@ -33,6 +34,7 @@ enum Case {
     Transaction,
     Setting,
     Trial,
+    Sequence,
 }
 
 fn case(kind: FindingKind, fingerprint: Option<&str>, dependent: Option<bool>) -> Option<Case> {
@@ -40,6 +42,7 @@ fn case(kind: FindingKind, fingerprint: Option<&str>, dependent: Option<bool>) -
         (FindingKind::ControlTurns, None) => Some(Case::Transaction),
         (FindingKind::ControlTurns, Some(text)) if text.starts_with("set ") => Some(Case::Setting),
         (FindingKind::ControlTurns, Some(_)) => Some(Case::Trial),
+        (FindingKind::NPlusOne, Some(text)) if frameworks::is_next_value(text) => Some(Case::Sequence),
         _ => dependent.map(|dependent| match dependent {
             true => Case::Dependent,
             false => Case::Independent,
@@ -79,6 +82,13 @@ use FindingKind as Kind;
 use Software as For;
 
 const REMEDIES: &[Row] = &[
+    case_row(
+        Kind::NPlusOne,
+        Case::Sequence,
+        &[],
+        "Take many values of the sequence at once: let it count by more (INCREMENT BY) and number the rows in between in the program, or let the INSERT take the \
+         value itself and return it.",
+    ),
     case_row(
         Kind::NPlusOne,
         Case::Independent,
@@ -241,6 +251,25 @@ const REMEDIES: &[Row] = &[
         Kind::OneShotPrepare,
         &[],
         "Run statements that are used once without preparing them, or keep them prepared and execute them often.",
+    ),
+    row(
+        Kind::CommentDefeatsCache,
+        &[For::ConnectorJ, For::MariadbJdbc],
+        "A comment with a trace or request identifier makes each text a new one, which no cache of prepared statements knows: leave only what does not change in \
+         comments (route, controller), or omit useServerPrepStmts.",
+    ),
+    row(
+        Kind::CommentDefeatsCache,
+        &[For::Pgjdbc, For::Kingbase],
+        "A comment with a trace or request identifier makes each text a new one, which the driver's cache (prepareThreshold) never knows: leave only what does not \
+         change in comments (route, controller). Where no turn is saved, preparing went along with running: then the cost is the server's parsing and planning.",
+    ),
+    row(
+        Kind::CommentDefeatsCache,
+        &[],
+        "A comment with a trace or request identifier makes each text a new one, which no cache of prepared statements knows: leave only what does not change in \
+         comments (route, controller), pass the identifier as a setting of the session, or send such statements unprepared (the simple protocol). Where no turn is \
+         saved, preparing went along with running: then the cost is the server's parsing and memory.",
     ),
     case_row(
         Kind::ControlTurns,

@@ -1,14 +1,16 @@
 //! The same question with the same answer more than once in an operation: what a cache would save.
 //!
 //! Equal are statements with all their parameters ([`model::RequestTraits::request_digest`]) whose answers have as many rows and bytes. Saved is each but the
-//! first. On a connection that is kept, two equal questions may come from two pages: there only what is asked without a
-//! pause ([`loops::TIGHT`]), or in one transaction, counts. What is asked again after a pause of [`POLLS`] waits for another answer.
+//! first. What is asked again after a pause of [`POLLS`] waits for another answer. On a connection that is kept, two equal
+//! questions may come from two pages: there both must be in one [`Stretch`]. Questions that carry identifiers of different requests are never
+//! a repetition, whatever the operation.
 
+use super::codes::Bound;
 use super::ledger::Waste;
 use super::look::{Look, Turn};
 use super::loops::{self, Evidence};
 use crate::verb::Verb;
-use model::FindingKind;
+use model::{Assigned, ConnectionId, FindingKind, RequestId};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -17,40 +19,102 @@ pub(super) fn look(look: &mut Look<'_>) {
     if candidates.take(2).count() < 2 {
         return;
     }
-    let sure = look.is_one_piece();
-    let mut answers: HashMap<u64, (u64, Option<u64>)> = HashMap::new();
+    let is_one_piece = look.is_one_piece();
+    let mut answers: HashMap<Question, Answer> = HashMap::new();
+    let mut stretch = Stretch::default();
     for index in 0..look.turns.all.len() {
         let turn = look.turns.all[index];
         if turn.gap >= POLLS {
             answers.clear();
         }
-        let Some(exchange) = look.exchange(index) else {
+        stretch.take(&turn);
+        let Some(step) = look.operation.steps.get(turn.step) else {
             continue;
         };
+        let exchange = &step.exchange;
         let Some(digest) = exchange.asked.request_digest.filter(|_| is_candidate(&turn)) else {
             continue;
         };
-        let answer = (exchange.reply_bytes, exchange.rows);
-        let turns = u64::from(exchange.turns);
-        let same_as_before = answers.insert(digest, answer) == Some(answer);
-        let evidence = match sure || turn.is_open {
-            true => Evidence::Sure,
-            false => Evidence::Weak,
+        let question = Question {
+            digest,
+            request: exchange.tags.as_ref().and_then(|tags| tags.request),
+            stretch: (!is_one_piece).then_some(stretch.number),
         };
-        if same_as_before
-            && (evidence == Evidence::Sure || turn.gap <= loops::TIGHT)
-            && let Some(waste) = look.waste(FindingKind::RepeatedRead, index)
-        {
+        let answer = Answer {
+            bytes: exchange.reply_bytes,
+            rows: exchange.rows,
+            is_guess: step.assigned == Some(Assigned::Order),
+        };
+        let turns = u64::from(exchange.turns);
+        let Some(before) = answers
+            .insert(question, answer)
+            .filter(|before| before.is_like(answer))
+        else {
+            continue;
+        };
+        let is_sure = (is_one_piece && !before.is_guess && !answer.is_guess) || turn.is_open;
+        if let Some(waste) = look.waste(FindingKind::RepeatedRead, index) {
             look.claim(index);
             look.note(Waste {
                 count: 1,
                 turns,
                 saves_turns: turns,
-                evidence,
+                evidence: if is_sure { Evidence::Sure } else { Evidence::Weak },
                 ..waste
             });
         }
     }
+}
+
+/// What is asked, and on whose behalf as far as that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Question {
+    digest: u64,
+    request: Option<RequestId>,
+    /// Absent where all of the operation is one.
+    stretch: Option<u64>,
+}
+
+/// What an answer looks like.
+#[derive(Debug, Clone, Copy)]
+struct Answer {
+    bytes: u64,
+    rows: Option<u64>,
+    /// Which operation it belongs to is one.
+    is_guess: bool,
+}
+
+impl Answer {
+    fn is_like(self, other: Self) -> bool {
+        (self.bytes, self.rows) == (other.bytes, other.rows)
+    }
+}
+
+/// A part of what a connection did that one page did, most likely: a transaction, or turns without a pause ([`loops::TIGHT`]) outside of any.
+#[derive(Debug, Default)]
+struct Stretch {
+    number: u64,
+    last: Option<Turn>,
+    /// The last turn ended a transaction.
+    has_ended: bool,
+}
+
+impl Stretch {
+    fn take(&mut self, turn: &Turn) {
+        let connection: Option<ConnectionId> = self.last.map(|last| last.connection);
+        let was_open = self.last.is_some_and(|last| last.is_open);
+        let begins = bound(turn) == Some(Bound::Begin) || (turn.is_open && !was_open);
+        let pauses = turn.gap > loops::TIGHT && !was_open;
+        if connection != Some(turn.connection) || self.has_ended || begins || pauses {
+            self.number += 1;
+        }
+        self.has_ended = bound(turn) == Some(Bound::End) || (was_open && !turn.is_open);
+        self.last = Some(*turn);
+    }
+}
+
+fn bound(turn: &Turn) -> Option<Bound> {
+    turn.code.and_then(|code| code.bounds)
 }
 
 /// A program that pauses this long is polling: a cache would keep the change from it that it waits for.

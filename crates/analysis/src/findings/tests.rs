@@ -1,5 +1,7 @@
 //! Each kind on operations made by hand: what it finds, what it claims, and what it leaves alone.
 
+mod requests;
+
 use super::*;
 use model::{
     AtLevel, Attribution, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, Exchange,

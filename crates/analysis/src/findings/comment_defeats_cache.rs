@@ -1,0 +1,148 @@
+//! Statements prepared anew because a comment in their text carries an identifier that changes: for the client, and for the server, each is another text.
+//!
+//! Counted is a statement that its connection has prepared before with another identifier, where the client keeps prepared statements: it has
+//! run one again without preparing it, or has prepared [`LEAST_KEPT`] more than it closed. Without that the comment is not the reason.
+//! Saved is the turn of preparing where it is one of its own. Prepared and run in one batch, it costs the server parsing and
+//! memory, and no turn: nothing is saved by our count.
+
+use super::ledger::Waste;
+use super::look::{Look, Task, Turn};
+use model::{ConnectionId, Exchange, FindingKind, RequestId};
+use std::collections::HashMap;
+
+/// What connections have prepared, from operation to operation. Bounded.
+#[derive(Debug, Default)]
+pub(super) struct Preparations {
+    clients: HashMap<ConnectionId, Keeping>,
+    statements: HashMap<(ConnectionId, u32), Preparation>,
+}
+
+/// Whether a client keeps prepared statements.
+#[derive(Debug, Clone, Copy, Default)]
+struct Keeping {
+    prepared: u64,
+    closed: u64,
+    /// It ran one again.
+    has_rerun: bool,
+}
+
+/// How a statement was prepared last.
+#[derive(Debug, Clone, Copy)]
+struct Preparation {
+    request: Option<RequestId>,
+    /// It ran since.
+    has_run: bool,
+}
+
+/// Prepared statements left open from which on a client keeps them.
+const LEAST_KEPT: u64 = 3;
+
+/// Most connections, and most statements of all connections, of which anything is kept.
+pub(super) const MOST_PREPARATIONS: usize = 65_536;
+
+pub(super) fn look(look: &mut Look<'_>) {
+    let steps = &look.operation.steps;
+    if steps.iter().all(|step| !concerns_prepared(&step.exchange)) {
+        return;
+    }
+    // Turns are in order within their connections, which is what counts here; what is closed is a message without a turn.
+    let mut turns = vec![None; steps.len()];
+    for (index, turn) in look.turns.all.iter().enumerate() {
+        if let Some(place) = turns.get_mut(turn.step) {
+            *place = Some(index);
+        }
+    }
+    for (step, index) in look.operation.steps.iter().zip(turns) {
+        let exchange = &step.exchange;
+        if !concerns_prepared(exchange) {
+            continue;
+        }
+        look.preparations.close(exchange);
+        let Some(turn) = index.and_then(|index| look.turns.all.get(index).copied()) else {
+            continue;
+        };
+        if look.preparations.is_defeated(&turn, exchange)
+            && let Some(index) = index
+        {
+            let saves = has_own_turn(&turn, exchange) && !turn.is_claimed;
+            note(look, index, saves);
+        }
+    }
+}
+
+fn concerns_prepared(exchange: &Exchange) -> bool {
+    let asked = &exchange.asked;
+    asked.prepares > 0 || asked.prepared_executions > 0 || asked.closes > 0
+}
+
+impl Preparations {
+    fn close(&mut self, exchange: &Exchange) {
+        if let Some(keeping) = self.clients.get_mut(&exchange.connection) {
+            keeping.closed += u64::from(exchange.asked.closes);
+        }
+    }
+
+    /// Takes a turn that prepares or runs a statement: whether it prepares again because of an identifier.
+    fn is_defeated(&mut self, turn: &Turn, exchange: &Exchange) -> bool {
+        let asked = &exchange.asked;
+        let Some(code) = turn
+            .code
+            .filter(|_| asked.prepares + asked.prepared_executions > 0)
+        else {
+            return false;
+        };
+        let key = (exchange.connection, code.number);
+        let is_known = self.statements.contains_key(&key) && self.clients.contains_key(&key.0);
+        if !is_known && self.clients.len().max(self.statements.len()) >= MOST_PREPARATIONS {
+            return false;
+        }
+        let keeping = self.clients.entry(key.0).or_default();
+        if asked.prepares == 0 {
+            if let Some(known) = self.statements.get_mut(&key) {
+                keeping.has_rerun |= known.has_run;
+                known.has_run = true;
+            }
+            return false;
+        }
+        keeping.prepared += u64::from(asked.prepares);
+        let request = exchange.tags.as_ref().and_then(|tags| tags.request);
+        let now = Preparation {
+            request,
+            has_run: exchange.executions > 0,
+        };
+        let before = self.statements.insert(key, now).and_then(|before| before.request);
+        let differs = before.zip(request).is_some_and(|(before, now)| before != now);
+        differs && keeping.keeps(has_own_turn(turn, exchange))
+    }
+}
+
+/// Whether the client waits for a statement to be prepared before it runs it: in exchanges of their own, or in one of two turns (asyncpg).
+fn has_own_turn(turn: &Turn, exchange: &Exchange) -> bool {
+    let asked = &exchange.asked;
+    let waits_inside = exchange.turns == 2 && asked.prepares == 1 && exchange.executions == 1;
+    turn.task == Task::Prepare || (waits_inside && asked.fetches == 0)
+}
+
+impl Keeping {
+    /// A statement without a name is prepared with each run and never closed: there only one that ran again proves it.
+    fn keeps(self, has_own_turn: bool) -> bool {
+        let leaves_open = self.prepared >= self.closed + LEAST_KEPT;
+        self.has_rerun || (has_own_turn && leaves_open)
+    }
+}
+
+fn note(look: &mut Look<'_>, index: usize, is_own_turn: bool) {
+    let Some(waste) = look.waste(FindingKind::CommentDefeatsCache, index) else {
+        return;
+    };
+    let turns = u64::from(is_own_turn);
+    if is_own_turn {
+        look.claim(index);
+    }
+    look.note(Waste {
+        count: 1,
+        turns,
+        saves_turns: turns,
+        ..waste
+    });
+}

@@ -1,0 +1,198 @@
+//! Which framework wrote the statements of a connection: remedies use its own terms.
+//!
+//! A framework names itself (sqlcommenter's keys `framework` and `db_driver`, a driver's name), or is recognised by how its statements are
+//! written ([`styles`]): by one that nobody else writes so, or by [`LEAST_TYPICAL`] different ones that others hardly write so. Where two
+//! frameworks are as likely, none is recognised.
+
+mod styles;
+
+use model::{Fingerprint, Tags};
+use styles::Sign;
+
+/// Frameworks and libraries whose remedies longwire knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Framework {
+    /// Java's Hibernate ORM; through it Spring Data JPA.
+    Hibernate,
+    /// Python's Django.
+    Django,
+    /// Python's SQLAlchemy.
+    SqlAlchemy,
+    /// The ORM of Ruby on Rails.
+    ActiveRecord,
+    /// Node's Sequelize.
+    Sequelize,
+    /// Node's Prisma.
+    Prisma,
+    /// Go's pgx and database/sql.
+    Go,
+}
+
+/// How it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Certainty {
+    /// It says so itself.
+    Named,
+    /// Its statements are written in its way.
+    Style,
+}
+
+/// A part of the names by which frameworks tell themselves, in lower case.
+const NAMES: [(&str, Framework); 16] = [
+    ("hibernate", Framework::Hibernate),
+    ("django", Framework::Django),
+    ("sqlalchemy", Framework::SqlAlchemy),
+    ("rails", Framework::ActiveRecord),
+    ("active_record", Framework::ActiveRecord),
+    ("activerecord", Framework::ActiveRecord),
+    ("sequelize", Framework::Sequelize),
+    ("prisma", Framework::Prisma),
+    ("pgx", Framework::Go),
+    ("lib/pq", Framework::Go),
+    ("database/sql", Framework::Go),
+    ("gorm", Framework::Go),
+    ("go-sql", Framework::Go),
+    ("go-mysql", Framework::Go),
+    ("gin-gonic", Framework::Go),
+    ("gorilla", Framework::Go),
+];
+
+impl Framework {
+    const COUNT: usize = 7;
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Hibernate => "Hibernate",
+            Self::Django => "Django",
+            Self::SqlAlchemy => "SQLAlchemy",
+            Self::ActiveRecord => "ActiveRecord",
+            Self::Sequelize => "Sequelize",
+            Self::Prisma => "Prisma",
+            Self::Go => "Go",
+        }
+    }
+
+    /// That of a name a program gives itself.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        let known = NAMES.iter().find(|(part, _)| name.contains(part));
+        known.map(|(_, framework)| *framework)
+    }
+
+    /// Whether it can have written a statement: one by hand in the same program is not its own.
+    fn may_write(self, fingerprint: &str) -> bool {
+        let is_quoted = fingerprint.contains(['"', '`']);
+        match self {
+            Self::Django | Self::ActiveRecord | Self::Sequelize | Self::Prisma => is_quoted,
+            Self::Hibernate if fingerprint.starts_with("select ") => {
+                is_next_value(fingerprint) || styles::sign(fingerprint) == Some(Sign::Sure(Self::Hibernate))
+            }
+            Self::Hibernate | Self::SqlAlchemy | Self::Go => true,
+        }
+    }
+}
+
+/// Whether a statement asks a sequence for its next value.
+pub(super) fn is_next_value(fingerprint: &str) -> bool {
+    ["select nextval", "select next value for", "values next value for"]
+        .iter()
+        .any(|begin| fingerprint.starts_with(begin))
+        || fingerprint.contains(".nextval from ")
+}
+
+/// What is known of one connection's framework.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Evidence {
+    named: Option<Framework>,
+    signs: [Signs; Framework::COUNT],
+}
+
+/// The signs of one framework.
+#[derive(Debug, Clone, Copy, Default)]
+struct Signs {
+    is_sure: bool,
+    /// Number of the last fingerprint that is typical, and how many times another one was.
+    last: Option<u32>,
+    typical: u32,
+}
+
+/// Different typical statements that make up for a sure one.
+const LEAST_TYPICAL: u32 = 2;
+
+/// What a fingerprint shows; found once for each.
+pub(super) type Style = Option<Sign>;
+
+/// The style of a fingerprint.
+pub(super) fn style(fingerprint: &str) -> Style {
+    styles::sign(fingerprint)
+}
+
+impl Evidence {
+    /// Takes a statement by its fingerprint's number and style.
+    pub(super) fn statement(&mut self, number: u32, style: Style) {
+        match style {
+            Some(Sign::Sure(framework)) => self.signs[framework as usize].is_sure = true,
+            Some(Sign::Typical(framework)) => {
+                let signs = &mut self.signs[framework as usize];
+                if signs.last != Some(number) {
+                    signs.last = Some(number);
+                    signs.typical = signs.typical.saturating_add(1);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Takes what a statement says about itself. An ORM that names itself counts more than the driver below it.
+    pub(super) fn tags(&mut self, tags: &Tags) {
+        for name in [&tags.db_driver, &tags.framework].into_iter().flatten() {
+            if let Some(framework) = Framework::named(name)
+                && (self.named.is_none() || framework != Framework::Go)
+            {
+                self.named = Some(framework);
+            }
+        }
+    }
+
+    /// The framework of a statement of the connection, or of the connection itself, whose driver calls itself `driver`.
+    pub(super) fn of(
+        &self,
+        driver: Option<&str>,
+        fingerprint: Option<&Fingerprint>,
+    ) -> Option<(Framework, Certainty)> {
+        let (framework, certainty) = match (self.named, self.by_style()) {
+            (Some(named), _) => (named, Certainty::Named),
+            (None, Some(style)) => (style, Certainty::Style),
+            (None, None) => (Framework::named(driver?)?, Certainty::Named),
+        };
+        let may_be_its_own = fingerprint.is_none_or(|text| framework.may_write(text));
+        may_be_its_own.then_some((framework, certainty))
+    }
+
+    fn by_style(&self) -> Option<Framework> {
+        let sure = self.only(|signs| signs.is_sure);
+        sure.unwrap_or_else(|| self.only(|signs| signs.typical >= LEAST_TYPICAL).flatten())
+    }
+
+    /// The only framework whose signs hold; the inner one is absent where several do, the outer where none does.
+    fn only(&self, holds: impl Fn(&Signs) -> bool) -> Option<Option<Framework>> {
+        let mut found = ALL
+            .into_iter()
+            .filter(|framework| holds(&self.signs[*framework as usize]));
+        let first = found.next()?;
+        Some(found.next().is_none().then_some(first))
+    }
+}
+
+const ALL: [Framework; Framework::COUNT] = [
+    Framework::Hibernate,
+    Framework::Django,
+    Framework::SqlAlchemy,
+    Framework::ActiveRecord,
+    Framework::Sequelize,
+    Framework::Prisma,
+    Framework::Go,
+];
+
+#[cfg(test)]
+mod tests;
