@@ -12,6 +12,7 @@ use super::super::Member;
 use super::matching::{IMPOSSIBLE, cheapest};
 use super::runs::{Atom, Before, Cutting, Lane, Shapes, push};
 use model::{Assigned, ConnectionMap, Fingerprint, Timestamp};
+use std::collections::HashMap;
 
 /// A request that could have caused what waits.
 #[derive(Debug)]
@@ -117,7 +118,7 @@ impl Window {
     /// Decides about the candidates in `ripe`, and hands out what is theirs, and what no request can have caused.
     pub(super) fn decide(&mut self, ripe: &[u64], shapes: &Shapes) -> Vec<Decision> {
         let runs = self.runs(shapes);
-        let given = self.give_out(&runs, shapes);
+        let (runs, given) = self.give_out(runs, shapes);
         let horizon = self.horizon(ripe);
         let mut decisions = Vec::new();
         self.decided.1 += ripe.len();
@@ -233,7 +234,7 @@ impl Window {
     }
 
     /// Which request each run is given to.
-    fn give_out(&self, runs: &[Run], shapes: &Shapes) -> Vec<Option<u64>> {
+    fn give_out(&self, runs: Vec<Run>, shapes: &Shapes) -> (Vec<Run>, Vec<Option<u64>>) {
         let mut given: Vec<Option<u64>> = runs.iter().map(|run| run.owner).collect();
         let free = (0..runs.len()).filter(|&run| given[run].is_none() && !runs[run].shape.is_empty());
         let free: Vec<usize> = free.collect();
@@ -243,47 +244,82 @@ impl Window {
             .filter(|candidate| !given.contains(&Some(candidate.id)))
             .filter(|candidate| !shapes.is_idle(&candidate.name))
             .collect();
-        for (run, candidate) in pair(runs, &free, &open, shapes) {
+        for (run, candidate) in pair(&runs, &free, &open, shapes) {
             given[run] = Some(candidate);
         }
-        self.give_out_rest(runs, &mut given);
-        given
+        // A run that no request has room for may be several requests': a connection need not be kept.
+        let mut pieces = Vec::new();
+        let mut owners = Vec::new();
+        for (run, owner) in runs.into_iter().zip(given) {
+            match owner {
+                Some(_) => {
+                    pieces.push(run);
+                    owners.push(owner);
+                }
+                None => {
+                    owners.extend(run.times.iter().map(|_| None));
+                    pieces.extend(run.split());
+                }
+            }
+        }
+        self.give_out_rest(&pieces, &mut owners);
+        (pieces, owners)
     }
 
-    /// Further runs of requests that have one: the one that waited longest when it began.
+    /// What is left, piece by piece: to the request that the connection worked for before, otherwise to the one that has waited
+    /// longest, each only when nothing else is under way for it; otherwise to any that was there.
     fn give_out_rest(&self, runs: &[Run], given: &mut [Option<u64>]) {
         let mut rest: Vec<usize> = (0..runs.len()).filter(|&run| given[run].is_none()).collect();
         rest.sort_by_key(|&run| runs[run].started);
-        for run in rest {
-            let wanted = &runs[run];
-            let idle_since = |candidate: &Candidate| {
-                let mut since = candidate.started;
-                for (other, owner) in runs.iter().zip(given.iter()) {
-                    if *owner == Some(candidate.id) {
-                        if other.started < wanted.ended && wanted.started < other.ended {
-                            return None;
-                        }
-                        if other.ended <= wanted.started {
-                            since = since.max(other.ended);
-                        }
-                    }
-                }
-                Some(since)
-            };
-            let possible = self
-                .candidates
-                .iter()
-                .filter(|candidate| candidate.holds(wanted.started, wanted.ended));
-            let mut idle: Vec<(Timestamp, u64)> = Vec::new();
-            let mut busy = None;
-            for candidate in possible {
-                match idle_since(candidate) {
-                    Some(since) => idle.push((since, candidate.id)),
-                    None => busy = busy.or(Some(candidate.id)),
-                }
+        let mut busy = Busy::default();
+        for (run, owner) in runs.iter().zip(given.iter()) {
+            if let Some(owner) = owner {
+                busy.add(*owner, run);
             }
-            given[run] = idle.into_iter().min().map(|(_, id)| id).or(busy);
         }
+        for index in rest {
+            let run = &runs[index];
+            let before = index
+                .checked_sub(1)
+                .filter(|&before| runs[before].lane == run.lane);
+            let before = before.and_then(|before| given[before]);
+            let holds = |candidate: &&Candidate| candidate.holds(run.started, run.ended);
+            let mut possible = self.candidates.iter().filter(holds).peekable();
+            let any = possible.peek().map(|candidate| candidate.id);
+            let idle = possible.filter_map(|candidate| {
+                let since = busy.idle_since(candidate, run)?;
+                Some((before != Some(candidate.id), since, candidate.id))
+            });
+            given[index] = idle.min().map(|(.., id)| id).or(any);
+            if let Some(owner) = given[index] {
+                busy.add(owner, run);
+            }
+        }
+    }
+}
+
+/// When each request was waiting for statements.
+#[derive(Debug, Default)]
+struct Busy(HashMap<u64, Vec<(Timestamp, Timestamp)>>);
+
+impl Busy {
+    fn add(&mut self, request: u64, run: &Run) {
+        self.0.entry(request).or_default().extend(&run.times);
+    }
+
+    /// Since when a request had waited for nothing when a run began; absent when it waited for something during the run.
+    fn idle_since(&self, candidate: &Candidate, run: &Run) -> Option<Timestamp> {
+        let times = self.0.get(&candidate.id).map(Vec::as_slice).unwrap_or_default();
+        let mut since = candidate.started;
+        for &(started, ended) in times {
+            if started < run.ended && run.started < ended {
+                return None;
+            }
+            if ended <= run.started {
+                since = since.max(ended);
+            }
+        }
+        Some(since)
     }
 }
 
@@ -304,9 +340,36 @@ struct Run {
     ended: Timestamp,
     owner: Option<u64>,
     shape: Vec<u64>,
+    /// When each of its atoms began and ended.
+    times: Vec<(Timestamp, Timestamp)>,
 }
 
 impl Run {
+    /// Its atoms, each as a run.
+    fn split(self) -> Vec<Self> {
+        // What it takes to connect has no shape.
+        let setups = self.times.len() - self.shape.len();
+        let pieces = self
+            .times
+            .iter()
+            .enumerate()
+            .map(|(index, &(started, ended))| Self {
+                lane: self.lane,
+                length: 1,
+                started,
+                ended,
+                owner: None,
+                shape: index
+                    .checked_sub(setups)
+                    .and_then(|index| self.shape.get(index))
+                    .copied()
+                    .into_iter()
+                    .collect(),
+                times: vec![(started, ended)],
+            });
+        pieces.collect()
+    }
+
     fn of(lane: model::ConnectionId, atoms: &[Atom], before: Option<&Before>) -> Option<Self> {
         let (first, last) = (atoms.first()?, atoms.last()?);
         let shape = atoms.iter().filter(|atom| !atom.is_setup).map(|atom| atom.shape);
@@ -319,6 +382,7 @@ impl Run {
                 .map(|before| before.request)
                 .or_else(|| atoms.iter().find_map(|atom| atom.owner).map(|(id, _)| id)),
             shape: shape.collect(),
+            times: atoms.iter().map(|atom| (atom.started, atom.ended)).collect(),
         })
     }
 }
