@@ -7,7 +7,7 @@
 //!    the other side.
 //! 3. Statements carry identifiers of requests that the server has under way.
 //! 4. All statements of the client lie within requests of that server, many times, of no other server is that true, and it is
-//!    no coincidence: the server is not always busy.
+//!    no coincidence: between one busy time's last statement and the next one's first there always is a pause.
 //!
 //! A single statement outside of all requests refutes 4.
 
@@ -151,8 +151,8 @@ enum Verdict {
 
 fn within(statements: u64, requests: u64) -> String {
     format!(
-        "all its {} lie within {} that it serves, and no other server explains them",
+        "all its {} lie within {} to it, and no other server explains them",
         counted(statements, "statement", "statements"),
-        counted(requests, "busy time", "busy times")
+        counted(requests, "busy time of requests", "busy times of requests")
     )
 }

@@ -119,7 +119,8 @@ impl ObservedOperations {
             overview.fact(&fact);
             groups.fact(fact);
         })?;
-        observed.operations = groups.finish();
+        let (operations, inferred) = groups.finish();
+        observed.operations = operations;
         // Whatever other hosts do by themselves meanwhile is not one of the workload's operations.
         observed.operations.retain(|operation| {
             let outermost = operation.steps.iter().filter(|step| step.after.is_none());
@@ -127,6 +128,9 @@ impl ObservedOperations {
             connections.any(|connection| own.get(&connection) == Some(&true))
         });
         observed.warnings = input.warnings;
+        observed
+            .warnings
+            .extend(inferred.into_iter().map(|text| Warning { text }));
         observed.name(&lab.workload);
         observed
             .operations
@@ -219,21 +223,23 @@ impl<'a> Groups<'a> {
         });
     }
 
-    fn finish(self) -> Vec<Operation> {
+    /// The operations, and what was inferred to find them.
+    fn finish(self) -> (Vec<Operation>, Vec<String>) {
         let mut found = self.found;
+        let mut inferred = Vec::new();
         for (window, grouping) in self.grouping.into_iter().enumerate() {
-            grouping.finish(&mut |grouped| {
+            inferred.extend(grouping.finish(&mut |grouped| {
                 if let Grouped::Operation(operation) = grouped {
                     found.push((window, operation));
                 }
-            });
+            }));
         }
         let windows = self.windows;
         let whole = |(window, operation): (usize, Operation)| match windows.get(window) {
             Some(&span) => of_run(operation, window, span),
             None => operation,
         };
-        found.into_iter().map(whole).collect()
+        (found.into_iter().map(whole).collect(), inferred)
     }
 }
 

@@ -52,6 +52,10 @@ struct Explained {
     /// Busy times with a statement inside.
     busy_times: u64,
     last_busy_time: Option<u64>,
+    /// When the last statement ended.
+    last_ended: Option<Timestamp>,
+    /// The shortest time without a statement from one busy time's last to the next one's first.
+    quiet: Option<Duration>,
     identified: u64,
 }
 
@@ -208,9 +212,12 @@ impl Evidence {
                     if explained.last_busy_time != Some(server.busy_times) {
                         explained.last_busy_time = Some(server.busy_times);
                         explained.busy_times += 1;
+                        let quiet = explained.last_ended.map(|ended| exchange.at.since(ended));
+                        explained.quiet = explained.quiet.into_iter().chain(quiet).min();
                     }
                 }
             }
+            explained.last_ended = Some(exchange.ended());
             if carried.is_some() && during.any(|request| request.identifier == carried) {
                 explained.identified += 1;
             }
@@ -282,10 +289,15 @@ impl Evidence {
                 continue;
             };
             let now = server.open.values().map(|request| request.started).max();
-            let share = server.share_busy(now.unwrap_or(server.busy_since).after(Duration::from_nanos(1)));
+            let now = now.unwrap_or(server.busy_since).after(Duration::from_nanos(1));
+            let share = server.share_busy(now);
+            // Statements that had nothing to do with the requests would come between one request's last and the next one's first, too.
+            let period = now.since(server.since).as_secs_f64() / server.busy_times.max(1) as f64;
+            let quiet = explained.quiet.unwrap_or_default().as_secs_f64();
+            let other = (1.0 - quiet / period).clamp(0.0, share);
             let trials =
                 explained.busy_times as f64 + (explained.inside - explained.busy_times) as f64 / DEPENDENT;
-            let coincidence = share.powf(trials);
+            let coincidence = other.powf(trials);
             if explained.inside >= LEAST_STATEMENTS
                 && explained.busy_times >= LEAST_BUSY_TIMES
                 && coincidence < COINCIDENCE
