@@ -27,4 +27,4 @@ mkdir -p "$results"
     echo "longwire  $("$longwire" --version), $(git rev-parse --short HEAD)"
     echo
     python3 -B bench/predictions/run.py --longwire "$longwire" --keep "$keep" "$@"
-} | tee "$results/predictions.txt"
+} | tee "$results/${BENCH_NAME:-predictions}.txt"

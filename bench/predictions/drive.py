@@ -30,7 +30,7 @@ def main():
     with open(f"{output}.log", "w", encoding="utf-8") as log:
         program = subprocess.Popen(words, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
-            wait_until_it_serves(program)
+            wait_until_it_serves(program, pages[0])
             times = {}
             for page in pages:
                 ask(page, "POST", 8, 10**6, float(os.environ.get("WARM_UP", WARM_UP_SECONDS)))
@@ -42,12 +42,12 @@ def main():
     Path(output).write_text(json.dumps(times), encoding="utf-8")
 
 
-def wait_until_it_serves(program):
+def wait_until_it_serves(program, page):
     for _ in range(600):
         if program.poll() is not None:
             sys.exit(f"the program ended with {program.returncode}")
         try:
-            Client("POST").get("one")
+            Client("POST").get(page)
             return
         except OSError:
             time.sleep(0.05)

@@ -46,6 +46,8 @@ def arguments():
     parser.add_argument("--pages", nargs="+", default=PAGES)
     parser.add_argument("--rtts", nargs="+", default=["5ms", "20ms"])
     parser.add_argument("--clients", nargs="+", type=int, default=[1, 4])
+    parser.add_argument("--behind", choices=["link", "watch"], default="link",
+                        help="what emulates the distance: packets between two namespaces, or a relay, as a user would try it")
     parser.add_argument("--operations", type=int, default=60, help="of each client")
     parser.add_argument("--seconds", type=float, default=1e9, help="begins no further visit after so long; run it again for the rest")
     parser.add_argument("--rounds", type=int, default=1)
@@ -109,7 +111,14 @@ def visit(settings, output, number, stack):
             if rtt == "0ms":
                 captured(f"{name}.pcap", words, environment)
             else:
-                quietly([settings.longwire, "link", f"rtt={rtt}", "--json", f"{name}.link", "--forward", POSTGRES_PORT, "--", *words], environment)
+                quietly([*behind(settings, rtt, name), "--", *words], environment)
+
+
+def behind(settings, rtt, name):
+    if settings.behind == "link":
+        return [settings.longwire, "link", f"rtt={rtt}", "--json", f"{name}.link", "--forward", POSTGRES_PORT]
+    target = f"postgres://postgres@127.0.0.1:{POSTGRES_PORT}/postgres?sslmode=disable"
+    return [settings.longwire, "watch", target, "--quiet", "--link", f"rtt={rtt}", "--output", f"{name}.lwr"]
 
 
 def captured(file, words, environment):

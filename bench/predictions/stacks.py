@@ -29,9 +29,16 @@ def command(stack, kept):
                   f"--bind=127.0.0.1:{HTTP_PORT}", "app:app"],
         "starlette": [directory / "venv/bin/uvicorn", "--log-level=error", f"--app-dir={directory}",
                       f"--port={HTTP_PORT}", "app:app"],
+        "django": [directory / "venv/bin/gunicorn", "--log-level=error", f"--chdir={directory}", "--workers=4",
+                   f"--bind=127.0.0.1:{HTTP_PORT}", "app:app"],
+        "fastapi": [directory / "venv/bin/uvicorn", "--log-level=error", f"--app-dir={directory}",
+                    f"--port={HTTP_PORT}", "app:app"],
         "express": ["node", directory / "app.js"],
         "java": ["java", "-cp", f"{directory}:{directory}/jars/*", "Pages"],
+        "hibernate": ["java", "-cp", f"{directory}:{directory}/jars/*", "Pages"],
         "go": [directory / "pages"],
+        "php": ["sh", directory / "start.sh", directory],
+        "sequel": ["puma", "--quiet", "--environment=production", "--threads=4:4", f"--bind=tcp://127.0.0.1:{HTTP_PORT}", directory / "config.ru"],
     }[stack]
 
 
@@ -47,7 +54,7 @@ def node(directory):
 def java(directory):
     jars = directory / "jars"
     run(["mvn", "--quiet", "--batch-mode", "dependency:copy-dependencies", f"-DoutputDirectory={jars}"], cwd=directory)
-    run(["javac", "-cp", f"{jars}/*", "-d", directory, directory / "Pages.java"])
+    run(["javac", "-cp", f"{jars}/*", "-d", directory, *sorted(directory.glob("*.java"))])
 
 
 def go(directory):
@@ -58,4 +65,9 @@ def run(words, cwd=None):
     subprocess.run([str(word) for word in words], cwd=cwd, check=True, env=os.environ | {"GOFLAGS": "-mod=mod"})
 
 
-PREPARE = {"flask": python, "starlette": python, "express": node, "java": java, "go": go}
+def nothing(_directory):
+    """Its libraries are Debian's: scripts/setup.sh stacks."""
+
+
+PREPARE = {"flask": python, "starlette": python, "django": python, "fastapi": python, "express": node, "java": java, "hibernate": java,
+           "go": go, "php": nothing, "sequel": nothing}

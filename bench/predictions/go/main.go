@@ -80,15 +80,64 @@ func transaction(ctx context.Context) ([]row, error) {
 	return []row{found}, err
 }
 
+func as[rows any](page func(context.Context) (rows, error)) func(context.Context) (any, error) {
+	return func(ctx context.Context) (any, error) { return page(ctx) }
+}
+
+type listed struct {
+	row
+	Author string `json:"author"`
+}
+
+func n1(ctx context.Context) (any, error) {
+	query := "select id, name, stars, author_id from items where id >= $1 order by id limit 12"
+	rows, err := pool.Query(ctx, named(ctx, query), 1+rand.IntN(900))
+	if err != nil {
+		return nil, err
+	}
+	type item struct {
+		row
+		author int
+	}
+	items, err := pgx.CollectRows(rows, func(found pgx.CollectableRow) (one item, err error) {
+		return one, found.Scan(&one.ID, &one.Name, &one.Stars, &one.author)
+	})
+	if err != nil {
+		return nil, err
+	}
+	page := make([]listed, len(items))
+	for n, item := range items {
+		page[n].row = item.row
+		query := "select name from authors where id = $1"
+		if err := pool.QueryRow(ctx, named(ctx, query), item.author).Scan(&page[n].Author); err != nil {
+			return nil, err
+		}
+	}
+	return page, nil
+}
+
+func joined(ctx context.Context) (any, error) {
+	query := "select i.id, i.name, i.stars, a.name from items i join authors a on a.id = i.author_id where i.id >= $1 order by i.id limit 12"
+	rows, err := pool.Query(ctx, named(ctx, query), 1+rand.IntN(900))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(found pgx.CollectableRow) (one listed, err error) {
+		return one, found.Scan(&one.ID, &one.Name, &one.Stars, &one.Author)
+	})
+}
+
 func main() {
 	var err error
 	if pool, err = pgxpool.New(context.Background(), "pool_max_conns=8 sslmode="+os.Getenv("PGSSLMODE")); err != nil {
 		log.Fatal(err)
 	}
-	pages := map[string]func(context.Context) ([]row, error){"one": one, "eight": eight, "parallel": parallel, "transaction": transaction}
+	pages := map[string]func(context.Context) (any, error){
+		"one": as(one), "eight": as(eight), "parallel": as(parallel), "transaction": as(transaction), "n1": n1, "joined": joined,
+	}
 	for name, page := range pages {
 		http.HandleFunc("/"+name, func(response http.ResponseWriter, request *http.Request) {
-			rows, err := page(request.Context())
+			rows, err := page(remember(request))
 			if err != nil {
 				http.Error(response, err.Error(), http.StatusInternalServerError)
 				return
