@@ -13,7 +13,7 @@
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions
+.PHONY: demo jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks
 
 demo:
 	scripts/setup.sh demo
@@ -106,3 +106,7 @@ bench-tune:
 bench-predictions:
 	scripts/setup.sh stacks
 	bench/predictions.sh
+
+bench-frameworks:
+	scripts/setup.sh stacks
+	bench/frameworks.sh

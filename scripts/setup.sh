@@ -69,6 +69,14 @@ openssl openssl
 node nodejs
 npm npm
 go golang-go
+nginx nginx-light
+php-fpm* php-fpm
+/etc/php/*/mods-available/pdo_pgsql.ini php-pgsql
+ruby ruby
+puma puma
+/usr/share/doc/ruby-pg ruby-pg
+/usr/share/doc/ruby-sequel ruby-sequel
+/usr/share/doc/ruby-sinatra ruby-sinatra
 END
         ;;
         wordpress) cat <<'END'

@@ -79,7 +79,8 @@ def visit(settings, output, app, page):
                                        stdout=subprocess.DEVNULL, start_new_session=True)
             try:
                 wait_until_it_serves(program, page)
-                captured(name, lambda: drive(page, at_once, settings.requests, carried))
+                with predictions.sniffing(name):
+                    drive(page, at_once, settings.requests, carried)
             finally:
                 os.killpg(program.pid, signal.SIGTERM)
                 program.wait()
@@ -124,18 +125,6 @@ def drive(page, at_once, requests, carried):
         thread.join()
     if errors:
         sys.exit(f"/{page}: {errors[0]}")
-
-
-def captured(file, run):
-    sniffer = subprocess.Popen(["tcpdump", "-i", "lo", "-B", "65536", "-U", "-Z", "root", "-w", file, "tcp", "port", str(PORT), "or", "tcp",
-                                "port", str(predictions.POSTGRES_PORT)], stderr=subprocess.PIPE, text=True)
-    sniffer.stderr.readline()
-    try:
-        run()
-        time.sleep(predictions.CAPTURE_SECONDS)
-    finally:
-        sniffer.send_signal(signal.SIGINT)
-        sniffer.communicate()
 
 
 def report(settings, output):

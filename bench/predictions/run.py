@@ -111,7 +111,8 @@ def visit(settings, output, number, stack):
             if rtt == "0ms":
                 captured(f"{name}.pcap", words, environment)
             else:
-                quietly([*behind(settings, rtt, name), "--", *words], environment)
+                said = quietly([*behind(settings, rtt, name), "--", *words], environment)
+                Path(f"{name}.txt").write_text(said, encoding="utf-8")
 
 
 def behind(settings, rtt, name):
@@ -123,11 +124,18 @@ def behind(settings, rtt, name):
 
 def captured(file, words, environment):
     """Runs `words` while the traffic of pages and database is captured."""
+    with sniffing(file):
+        quietly(words, environment)
+
+
+@contextlib.contextmanager
+def sniffing(file):
+    """Captures the traffic of pages and database during the block."""
     sniffer = subprocess.Popen(["tcpdump", "-i", "lo", "-B", "65536", "-U", "-Z", "root", "-w", file, "tcp", "port", str(stacks.HTTP_PORT), "or", "tcp",
                                 "port", str(POSTGRES_PORT)], stderr=subprocess.PIPE, text=True)
     sniffer.stderr.readline()
     try:
-        quietly(words, environment)
+        yield
         time.sleep(CAPTURE_SECONDS)
     finally:
         sniffer.send_signal(signal.SIGINT)
@@ -140,6 +148,7 @@ def quietly(words, environment=None):
     done = subprocess.run([str(word) for word in words], env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(str(word) for word in words)}: {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def report(settings, output):

@@ -129,7 +129,12 @@ func joined(ctx context.Context) (any, error) {
 
 func main() {
 	var err error
-	if pool, err = pgxpool.New(context.Background(), "pool_max_conns=8 sslmode="+os.Getenv("PGSSLMODE")); err != nil {
+	settings := "pool_max_conns=8 sslmode=" + os.Getenv("PGSSLMODE")
+	if naming {
+		// A text of its own for each request: prepared, each would cost a turn more and be executed once.
+		settings += " default_query_exec_mode=exec"
+	}
+	if pool, err = pgxpool.New(context.Background(), settings); err != nil {
 		log.Fatal(err)
 	}
 	pages := map[string]func(context.Context) (any, error){

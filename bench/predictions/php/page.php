@@ -5,6 +5,8 @@ $comment = getenv('SQLCOMMENTER') === 'own'
     ? " /*route='$route',traceparent='" . ($_SERVER['HTTP_TRACEPARENT'] ?? '') . "'*/" : '';
 $place = sprintf('pgsql:host=%s;port=%s;dbname=%s;sslmode=%s', ...array_map('getenv', ['PGHOST', 'PGPORT', 'PGDATABASE', 'PGSSLMODE']));
 $sql = new PDO($place, getenv('PGUSER'), null, [PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC]);
+// A prepared statement sends its text, and so its comment, only once.
+$sql->setAttribute(PDO::PGSQL_ATTR_DISABLE_PREPARES, $comment !== '');
 
 $first = random_int(1, 900);
 if ($route === 'joined') {

@@ -1,5 +1,6 @@
 #!/bin/sh
-# start.sh FOLDER: nginx on PORT before four php-fpm workers that run FOLDER/page.php; both end with the process group.
+# start.sh FOLDER: nginx on PORT before four php-fpm workers that run FOLDER/page.php; both end when it is terminated
+# (php-fpm leaves the process group).
 set -eu
 folder=$1
 cat >"$folder/fpm.conf" <<END
@@ -42,4 +43,8 @@ END
 PATH=$PATH:/usr/sbin
 fpm=$(ls /usr/sbin/php-fpm* | head -n 1)
 "$fpm" --allow-to-run-as-root --nodaemonize --fpm-config "$folder/fpm.conf" &
-exec nginx -e stderr -c "$folder/nginx.conf"
+fpm=$!
+nginx -e stderr -c "$folder/nginx.conf" &
+nginx=$!
+trap 'kill $fpm $nginx 2>/dev/null; wait' TERM INT
+wait
