@@ -1,6 +1,8 @@
 // Names each statement's request in a comment at its end.
 const { AsyncLocalStorage } = require('async_hooks');
 
+// Without what could end the comment or the text: a client sent it.
+const safe = (text) => text.replace(/[^\w./-]/g, '');
 const request = new AsyncLocalStorage();
 
 module.exports = (app, pool) => {
@@ -8,6 +10,6 @@ module.exports = (app, pool) => {
   const { query } = pool;
   pool.query = (text, ...rest) => {
     const { path, headers } = request.getStore();
-    return query.call(pool, `${text} /*route='${path.slice(1)}',traceparent='${headers.traceparent ?? ''}'*/`, ...rest);
+    return query.call(pool, `${text} /*route='${safe(path.slice(1))}',traceparent='${safe(headers.traceparent ?? '')}'*/`, ...rest);
   };
 };

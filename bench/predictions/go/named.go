@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 )
 
@@ -12,9 +13,14 @@ type comment struct{}
 
 var naming = os.Getenv("SQLCOMMENTER") == "own"
 
+var unsafe = regexp.MustCompile(`[^\w./-]`)
+
+// Without what could end the comment or the text: a client sent it.
+func safe(text string) string { return unsafe.ReplaceAllString(text, "") }
+
 // Keeps what names the request for the statements it causes.
 func remember(request *http.Request) context.Context {
-	text := fmt.Sprintf(" /*route='%s',traceparent='%s'*/", strings.Trim(request.URL.Path, "/"), request.Header.Get("traceparent"))
+	text := fmt.Sprintf(" /*route='%s',traceparent='%s'*/", safe(strings.Trim(request.URL.Path, "/")), safe(request.Header.Get("traceparent")))
 	return context.WithValue(request.Context(), comment{}, text)
 }
 

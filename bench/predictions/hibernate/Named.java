@@ -7,7 +7,12 @@ public final class Named implements StatementInspector {
 
     static void remember(HttpExchange request) {
         var parent = request.getRequestHeaders().getFirst("traceparent");
-        comment.set(" /*route='" + request.getRequestURI().getPath().substring(1) + "',traceparent='" + (parent == null ? "" : parent) + "'*/");
+        comment.set(" /*route='" + safe(request.getRequestURI().getPath().substring(1)) + "',traceparent='" + safe(parent == null ? "" : parent) + "'*/");
+    }
+
+    /** Without what could end the comment or the text: a client sent it. */
+    private static String safe(String text) {
+        return text.replaceAll("[^\\w./-]", "");
     }
 
     @Override

@@ -1,8 +1,10 @@
 <?php
 // PHP: plain PDO; a connection for each request. SQLCOMMENTER=own names the requests in SQL comments.
 $route = trim(parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH), '/');
+// Without what could end the comment or the text: a client sent it.
+$safe = fn($text) => preg_replace('~[^\w./-]~', '', $text);
 $comment = getenv('SQLCOMMENTER') === 'own'
-    ? " /*route='$route',traceparent='" . ($_SERVER['HTTP_TRACEPARENT'] ?? '') . "'*/" : '';
+    ? " /*route='{$safe($route)}',traceparent='" . $safe($_SERVER['HTTP_TRACEPARENT'] ?? '') . "'*/" : '';
 $place = sprintf('pgsql:host=%s;port=%s;dbname=%s;sslmode=%s', ...array_map('getenv', ['PGHOST', 'PGPORT', 'PGDATABASE', 'PGSSLMODE']));
 $sql = new PDO($place, getenv('PGUSER'), null, [PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC]);
 // A prepared statement sends its text, and so its comment, only once.

@@ -1,6 +1,8 @@
 # Names each statement's request in a comment at its end.
 Pages.before do
-  Thread.current[:comment] = " /*route='#{request.path_info.delete('/')}',traceparent='#{request.env['HTTP_TRACEPARENT']}'*/"
+  # Without what could end the comment or the text: a client sent it.
+  safe = ->(text) { text.gsub(%r{[^\w./-]}, '') }
+  Thread.current[:comment] = " /*route='#{safe.(request.path_info.delete('/'))}',traceparent='#{safe.(request.env['HTTP_TRACEPARENT'].to_s)}'*/"
 end
 
 DB.extend(Module.new do
