@@ -5,6 +5,7 @@
 
 mod attribution;
 mod dependencies;
+mod identified;
 mod mark;
 mod naming;
 mod pooled;
@@ -15,9 +16,10 @@ mod transactions;
 
 use crate::fact::Fact;
 use crate::hosts::{HostSettings, Hosts, Taken};
+use identified::Identified;
 use model::{
     Assigned, Attribution, ConnectionId, ConnectionMap, Endpoint, Exchange, Operation, OperationKind, Phase,
-    Protocol, Timestamp, TransactionState,
+    Protocol, RequestId, Timestamp, TransactionState,
 };
 use naming::Naming;
 use requests::{Arrival, Requests, Sides};
@@ -50,6 +52,7 @@ pub struct Operations {
     handshakes: ConnectionMap<Member>,
     groups: HashMap<Key, Group>,
     requests: Requests,
+    identified: Identified,
     hosts: Hosts,
     names: HashMap<Endpoint, Arc<str>>,
     /// The span that each client's host is in.
@@ -84,6 +87,7 @@ struct Member {
 enum Key {
     Connection(ConnectionId),
     Setup(ConnectionId),
+    Request(RequestId),
     Host(IpAddr),
     All,
 }
@@ -111,6 +115,7 @@ impl Operations {
             handshakes: ConnectionMap::default(),
             groups: HashMap::new(),
             requests: Requests::default(),
+            identified: Identified::default(),
             hosts: Hosts::default(),
             names: HashMap::new(),
             marks: HashMap::new(),
@@ -254,6 +259,9 @@ impl Operations {
                         grouped
                     })
                 };
+                if let Some(member) = self.identified.closed(outcome.id) {
+                    self.by_connection(member, &mut honest);
+                }
                 self.close(Key::Connection(outcome.id), &mut honest);
                 self.close(Key::Setup(outcome.id), &mut honest);
                 self.requests.closed(outcome.id, out);
@@ -279,6 +287,9 @@ impl Operations {
     fn group_rest(&mut self, out: &mut GroupedSink<'_>) {
         let unclaimed = self.requests.finish(out);
         self.unclaimed(unclaimed, out);
+        for member in self.identified.finish() {
+            self.by_connection(member, out);
+        }
         let mut keys: Vec<(u64, Key)> = self.groups.iter().map(|(key, group)| (group.id, *key)).collect();
         keys.sort_by_key(|(id, _)| *id);
         for (_, key) in keys {
@@ -329,11 +340,35 @@ impl Operations {
         for member in members {
             match self.rule {
                 Rule::Http => out(Grouped::Alone(member.exchange, member.protocol)),
-                _ if self.of_pools.contains_key(&member.exchange.connection) => {
+                _ => self.identified_or_by_connection(member, out),
+            }
+        }
+    }
+
+    /// What carries the identifier of a request is that request's, and what is in a transaction with it; the rest by connection.
+    fn identified_or_by_connection(&mut self, member: Member, out: &mut GroupedSink<'_>) {
+        for (member, request) in self.identified.take(member) {
+            match request {
+                Some((request, assigned)) => {
+                    let member = Member {
+                        assigned: Some(assigned),
+                        ..member
+                    };
+                    self.add(Key::Request(request), OperationKind::Request, member, out);
+                }
+                None if self.of_pools.contains_key(&member.exchange.connection) => {
                     self.by_transaction(member, out);
                 }
-                _ => self.by_connection(member, out),
+                None => self.by_connection(member, out),
             }
+        }
+        self.close_idle_requests(out);
+    }
+
+    /// Requests of which nothing came for long are over; with very many, those are of which nothing came for longest.
+    fn close_idle_requests(&mut self, out: &mut GroupedSink<'_>) {
+        for request in self.identified.over() {
+            self.close(Key::Request(request), out);
         }
     }
 
@@ -417,12 +452,13 @@ impl Operations {
                 OperationKind::Marked => self.marks.get(&member.sides.client.address),
                 OperationKind::Http
                 | OperationKind::Transaction
+                | OperationKind::Request
                 | OperationKind::Burst
                 | OperationKind::Whole => None,
             };
             group.name = Some(given.cloned().unwrap_or_else(|| group_name(kind, &member)));
         }
-        if kind == OperationKind::Transaction {
+        if matches!(kind, OperationKind::Transaction | OperationKind::Request) {
             group.naming.offer(&member.exchange);
             group.name = group.naming.name().or(group.name.as_ref()).cloned();
         }
@@ -538,6 +574,7 @@ fn group_name(kind: OperationKind, member: &Member) -> Arc<str> {
     match kind {
         // Until there is a statement.
         OperationKind::Transaction => Arc::from(format!("exchange with {}", member.sides.server)),
+        OperationKind::Request => Arc::from("request"),
         OperationKind::Connection => Arc::from(format!("connection to {}", member.sides.server)),
         OperationKind::Burst => Arc::from(format!("burst of {}", member.sides.client.address)),
         OperationKind::Marked => Arc::from("marked"),

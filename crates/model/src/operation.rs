@@ -45,6 +45,8 @@ pub enum OperationKind {
     Transaction,
     /// A connection's life.
     Connection,
+    /// What carries the identifier of one request, where the request itself was not seen.
+    Request,
     /// Exchanges that follow each other without a longer pause.
     Burst,
     /// What lies between two marks of the client.
@@ -60,6 +62,7 @@ impl OperationKind {
             Self::Http => "http",
             Self::Transaction => "transaction",
             Self::Connection => "connection",
+            Self::Request => "request",
             Self::Burst => "burst",
             Self::Marked => "marked",
             Self::Whole => "whole",

@@ -1,6 +1,7 @@
 //! The name of a transaction: the one place where it is chosen.
 //!
-//! The first statement that works (reads, writes, calls, defines) and runs; without one, what comes nearest to it: a statement that was
+//! The route, or controller and action, that a comment of one of its statements carries ([`model::Tags`]). Without any:
+//! the first statement that works (reads, writes, calls, defines) and runs; without one, what comes nearest to it: a statement that was
 //! only prepared, a test of the connection, a statement that controls the transaction or the session.
 
 use crate::verb;
@@ -28,12 +29,19 @@ enum Aptness {
     Prepared,
     /// It works, and runs.
     Work,
+    /// It carries the name of the request that it was sent for.
+    Tagged,
 }
 
 impl Naming {
     /// Takes the next exchange of the transaction; of equally apt ones the first counts.
     pub(super) fn offer(&mut self, exchange: &Exchange) {
-        if self.aptness == Aptness::Work {
+        if self.aptness == Aptness::Tagged {
+            return;
+        }
+        if let Some(name) = exchange.tags.as_ref().and_then(|tags| tags.operation_name()) {
+            self.aptness = Aptness::Tagged;
+            self.name = Some(name);
             return;
         }
         let Some(fingerprint) = &exchange.fingerprint else {

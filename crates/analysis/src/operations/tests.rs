@@ -690,3 +690,133 @@ fn hosts_that_are_given_need_no_evidence_and_none_is_sought_where_it_is_refused(
     let (operations, _) = pages_of_two_addresses(refused, 40, None);
     assert!(operations.iter().all(|operation| operation.steps.len() == 1));
 }
+
+fn tagged(mut exchange: Exchange, request: Option<u128>, route: Option<&str>) -> Exchange {
+    exchange.tags = Some(Arc::new(model::Tags {
+        request: request.map(RequestId),
+        route: route.map(Arc::from),
+        ..model::Tags::default()
+    }));
+    exchange
+}
+
+fn in_state(mut exchange: Exchange, state: TransactionState) -> Exchange {
+    exchange.transaction = Some(state);
+    exchange
+}
+
+fn arrival(connection: u32, microseconds: u64, request: u128) -> Fact {
+    Fact::Started {
+        connection: ConnectionId(connection),
+        at: at(microseconds),
+        fingerprint: Some(Arc::from("GET /page")),
+        request: Some(RequestId(request)),
+    }
+}
+
+#[test]
+fn identifiers_alone_make_requests_of_the_traffic_of_a_database() {
+    let mut run = Run::new(Rule::Auto);
+    for connection in [0, 1] {
+        run.opened(connection, host(2, 50_000 + connection as u16), host(3, 5432));
+    }
+    let work = |connection, from| exchange(connection, Phase::Work, from, 100, 0);
+    // Two requests at once, each with a transaction whose begin and commit carry nothing, on a connection that both use.
+    run.exchange(
+        tagged(work(0, 0), Some(1), Some("/orders/<int:pk>")),
+        Protocol::Postgres,
+    );
+    run.exchange(in_state(work(1, 100), TransactionState::Open), Protocol::Postgres);
+    run.exchange(
+        in_state(tagged(work(1, 400), Some(2), None), TransactionState::Open),
+        Protocol::Postgres,
+    );
+    run.exchange(in_state(work(1, 700), TransactionState::Idle), Protocol::Postgres);
+    run.exchange(tagged(work(1, 1_000), Some(1), None), Protocol::Postgres);
+    let (operations, _) = run.finish();
+    let found: Vec<(OperationKind, &str, usize)> = operations
+        .iter()
+        .map(|operation| (operation.kind, &*operation.name, operation.steps.len()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (OperationKind::Request, "/orders/<int:pk>", 2),
+            (OperationKind::Request, "select ?", 3)
+        ]
+    );
+    let assigned: Vec<Option<Assigned>> = operations[1].steps.iter().map(|step| step.assigned).collect();
+    let transaction = Some(Assigned::Transaction);
+    assert_eq!(assigned, [transaction, Some(Assigned::Identifier), transaction]);
+}
+
+#[test]
+fn statements_go_to_the_request_whose_identifier_they_carry_and_to_no_other() {
+    let mut run = Run::new(Rule::Http);
+    for page in [0, 1] {
+        run.opened(page, host(1, 40_000 + page as u16), host(2, 80));
+        run.opened(10 + page, host(2, 50_000 + page as u16), host(3, 5432));
+        run.fact(arrival(page, u64::from(page), u128::from(page) + 1));
+    }
+    let work = |connection, from| exchange(connection, Phase::Work, from, 100, 0);
+    // Crosswise, where order would say otherwise; and one of a request that was not seen.
+    run.exchange(tagged(work(10, 100), Some(2), None), Protocol::Postgres);
+    run.exchange(tagged(work(11, 110), Some(1), None), Protocol::Postgres);
+    run.exchange(tagged(work(10, 500), Some(77), None), Protocol::Postgres);
+    run.exchange(exchange(0, Phase::Work, 0, 4_000, 0), Protocol::Http);
+    run.exchange(exchange(1, Phase::Work, 1, 4_000, 0), Protocol::Http);
+    let (operations, alone) = run.finish();
+    assert_eq!(alone, 1);
+    for (operation, connection) in operations.iter().zip([11, 10]) {
+        assert_eq!(operation.steps.len(), 2);
+        assert_eq!(operation.steps[1].exchange.connection, ConnectionId(connection));
+        assert_eq!(operation.steps[1].assigned, Some(Assigned::Identifier));
+    }
+}
+
+#[test]
+fn an_identifier_that_two_requests_share_proves_nothing_and_is_said() {
+    let mut operations = Operations::new(Rule::Http);
+    let mut grouped = Vec::new();
+    let mut facts = Vec::new();
+    for page in [0, 1] {
+        for (connection, client, server) in [
+            (page, host(1, 40_000 + page as u16), host(2, 80)),
+            (10 + page, host(2, 50_000 + page as u16), host(3, 5432)),
+        ] {
+            let (connection, at) = (ConnectionId(connection), at(0));
+            facts.push(Fact::Opened {
+                connection,
+                at,
+                client,
+                server,
+            });
+        }
+        facts.push(arrival(page, u64::from(page), 5));
+    }
+    let work = |connection, from| tagged(exchange(connection, Phase::Work, from, 100, 0), Some(5), None);
+    for (exchange, protocol) in [
+        (work(10, 100), Protocol::Postgres),
+        (work(11, 110), Protocol::Postgres),
+        (exchange(0, Phase::Work, 0, 4_000, 0), Protocol::Http),
+        (exchange(1, Phase::Work, 1, 4_000, 0), Protocol::Http),
+    ] {
+        facts.push(Fact::Exchange { exchange, protocol });
+    }
+    for fact in facts {
+        operations.fact(fact, &mut |one| grouped.push(one));
+    }
+    let notes = operations.finish(&mut |one| grouped.push(one));
+    let steps = grouped.iter().filter_map(|one| match one {
+        Grouped::Operation(operation) => Some(&operation.steps),
+        Grouped::Alone(..) => None,
+    });
+    let assigned: Vec<Assigned> = steps.flatten().filter_map(|step| step.assigned).collect();
+    assert_eq!(assigned, [Assigned::Order; 2]);
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.contains("carried the same identifier")),
+        "{notes:?}"
+    );
+}

@@ -276,6 +276,34 @@ mod tests {
     }
 
     #[test]
+    fn an_identifier_is_the_traceparent_or_else_the_request_id_when_there_is_one() {
+        let id = |fields: &str| {
+            request(format!("GET / HTTP/1.1\r\n{fields}\r\n").as_bytes())
+                .expect("valid")
+                .id
+        };
+        let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let parent = RequestId::of_traceparent(trace.as_bytes());
+        assert!(parent.is_some());
+        assert_eq!(
+            id(&format!("X-Request-Id: a\r\nTraceparent: {trace}\r\n")),
+            parent
+        );
+        assert_eq!(id("x-request-id: a\r\n"), RequestId::of_text(b"a"));
+        assert_eq!(
+            id("X-Request-Id: a\r\nX-Request-Id: a\r\n"),
+            RequestId::of_text(b"a")
+        );
+        assert_eq!(id("X-Request-Id: a\r\nX-Request-Id: b\r\n"), None);
+        assert_eq!(
+            id("Traceparent: nonsense\r\nX-Request-Id: a\r\n"),
+            RequestId::of_text(b"a")
+        );
+        assert_eq!(id(&format!("X-Request-Id: {}\r\n", "x".repeat(40_000))), None);
+        assert_eq!(id("Host: a\r\n"), None);
+    }
+
+    #[test]
     fn lengths_that_differ_are_refused() {
         request(b"POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n")
             .expect_err("two lengths");

@@ -1,0 +1,109 @@
+//! Exchanges that carry the identifier of a request, where the request itself was not seen: traffic of a database alone.
+
+use super::Member;
+use model::{Assigned, ConnectionId, ConnectionMap, Phase, RequestId, Timestamp, TransactionState};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// Which requests there are, and which connections are in a transaction for one.
+#[derive(Debug, Default)]
+pub(super) struct Identified {
+    in_transaction: ConnectionMap<RequestId>,
+    /// An exchange that has begun a transaction and carries nothing: it belongs where the next one of its connection does.
+    beginning: ConnectionMap<Member>,
+    /// When something last came of each request.
+    last: HashMap<RequestId, Timestamp>,
+    now: Timestamp,
+    since_look: usize,
+}
+
+/// An exchange, and the request that it belongs to, if any.
+pub(super) type Sorted = (Member, Option<(RequestId, Assigned)>);
+
+impl Identified {
+    /// Takes the next exchange; gives back those about which it is now known.
+    pub(super) fn take(&mut self, member: Member) -> Vec<Sorted> {
+        let connection = member.exchange.connection;
+        self.now = self.now.max(member.exchange.ended());
+        let carried = member.exchange.tags.as_ref().and_then(|tags| tags.request);
+        let is_open = matches!(
+            member.exchange.transaction,
+            Some(TransactionState::Open | TransactionState::Failed)
+        );
+        let inside = self.in_transaction.get(&connection).copied();
+        let of = match (carried, inside) {
+            (Some(request), _) => Some((request, Assigned::Identifier)),
+            (None, Some(request)) => Some((request, Assigned::Transaction)),
+            (None, None) => None,
+        };
+        match of {
+            Some((request, _)) if is_open => {
+                self.in_transaction.insert(connection, request);
+            }
+            _ => {
+                self.in_transaction.remove(&connection);
+            }
+        }
+        if let Some((request, _)) = of {
+            self.last.insert(request, self.now);
+        }
+        let mut sorted = Vec::new();
+        if let Some(beginning) = self.beginning.remove(&connection) {
+            sorted.push((beginning, of.map(|(request, _)| (request, Assigned::Transaction))));
+        }
+        let waits = of.is_none() && is_open && sorted.is_empty() && member.exchange.phase == Phase::Work;
+        // Only where identifiers are in use at all.
+        if waits && !self.last.is_empty() {
+            self.beginning.insert(connection, member);
+        } else {
+            sorted.push((member, of));
+        }
+        sorted
+    }
+
+    /// A connection has ended: what waited on it.
+    pub(super) fn closed(&mut self, connection: ConnectionId) -> Option<Member> {
+        self.in_transaction.remove(&connection);
+        self.beginning.remove(&connection)
+    }
+
+    /// What still waits at the end.
+    pub(super) fn finish(&mut self) -> Vec<Member> {
+        let mut left: Vec<Member> = std::mem::take(&mut self.beginning).into_values().collect();
+        left.sort_by_key(|member| member.exchange.at);
+        left
+    }
+
+    /// Requests that are over, as nothing has come of them for [`IDLE`], or of which nothing came for longest when there are too many.
+    pub(super) fn over(&mut self) -> Vec<RequestId> {
+        self.since_look += 1;
+        if self.since_look < LOOK_EVERY {
+            return Vec::new();
+        }
+        self.since_look = 0;
+        let mut all: Vec<(Timestamp, RequestId)> =
+            self.last.iter().map(|(&request, &at)| (at, request)).collect();
+        all.sort_unstable();
+        let too_many = all.len().saturating_sub(MOST_REQUESTS);
+        let is_over = |(index, (at, _)): &(usize, &(Timestamp, RequestId))| {
+            *index < too_many || self.now.since(*at) > IDLE
+        };
+        let over: Vec<RequestId> = all
+            .iter()
+            .enumerate()
+            .filter(is_over)
+            .map(|(_, (_, request))| *request)
+            .collect();
+        for request in &over {
+            self.last.remove(request);
+        }
+        over
+    }
+}
+
+/// After this time without anything a request is over.
+const IDLE: Duration = Duration::from_secs(10);
+/// Requests under way at once.
+const MOST_REQUESTS: usize = 10_000;
+/// Exchanges after which requests are looked at again.
+const LOOK_EVERY: usize = 1_000;
