@@ -43,6 +43,7 @@ pub(crate) struct Hosts {
 
 /// What becomes of a fact.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is handed on at once, never kept")]
 pub(crate) enum Taken {
     /// It can be gone on with.
     Go(Fact),

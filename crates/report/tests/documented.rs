@@ -47,13 +47,10 @@ fn backticked(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// One line of every type with every key that it can have.
-fn written() -> Vec<String> {
-    use samples::{
-        conditions, connection, copy, endpoint, exchange, line, operation, operation_step, prediction,
-        statement, summary, warning,
-    };
-    let written = [
+/// The lines with which a run and its connections begin.
+fn written_of_connections() -> [String; 4] {
+    use samples::{conditions, connection, endpoint, line};
+    [
         line(|writer| writer.conditions(&conditions())),
         line(|writer| {
             writer.opened(
@@ -77,6 +74,15 @@ fn written() -> Vec<String> {
                 Timestamp::from_nanos(1_790_000_000_060_000_000),
             )
         }),
+    ]
+}
+
+/// One line of every type with every key that it can have.
+fn written() -> Vec<String> {
+    use samples::{
+        connection, copy, exchange, line, operation, operation_step, prediction, statement, summary, warning,
+    };
+    let written = [
         line(|writer| writer.step(&operation_step(), 17)),
         line(|writer| writer.exchange(&copy(), Protocol::Postgres, None)),
         line(|writer| writer.connection(&connection())),
@@ -130,8 +136,9 @@ fn written() -> Vec<String> {
         line(|writer| writer.bulk(&samples::bulk())),
         line(|writer| writer.exchange(&exchange(), Protocol::Postgres, None)),
     ];
-    written
+    written_of_connections()
         .iter()
+        .chain(&written)
         .chain(&written_of_transactions())
         .chain(&written_of_samples())
         .flat_map(|lines| lines.lines().map(str::to_owned))
