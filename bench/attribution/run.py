@@ -9,6 +9,7 @@ import re
 import secrets
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -141,10 +142,10 @@ def row(settings, name, cell, carried, at_once):
     said = subprocess.run([settings.longwire, "read", name, "--json", "--exchanges", "--keep-literals"], capture_output=True, text=True,
                           check=True).stdout
     exchanges = [record for record in map(json.loads, said.splitlines()) if record["type"] == "exchange"]
-    requests, total, right, by = {}, 0, 0, Counter()
+    truths, requests, total, right, by = asked(name), {}, 0, 0, Counter()
     for record in exchanges:
-        if record["protocol"] == "http" and (found := re.search(r"[?&]r=(\d+)", record.get("literal", ""))):
-            requests[record.get("operation")] = found[1]
+        if record["protocol"] == "http" and record["at_ns"] in truths:
+            requests[record.get("operation")] = truths[record["at_ns"]]
     for record in exchanges:
         if record["protocol"] == "postgres" and (found := re.search(r"/\* r=(\d+) \*/", record.get("literal", ""))) and found[1] != "0":
             hit = requests.get(record.get("operation")) == found[1]
@@ -153,6 +154,18 @@ def row(settings, name, cell, carried, at_once):
     kinds = sorted({kind for kind, _ in by})
     shares = ", ".join(f"{kind} {by[kind, True]}/{by[kind, True] + by[kind, False]}" for kind in kinds)
     print(f"{cell:<16} {carried:<11} {at_once:>7} {total:>10} {right / max(total, 1):>8.1%}   {shares}", flush=True)
+
+
+def asked(name):
+    """The number of each request, by when its packet passed."""
+    capture, found, at = name.read_bytes(), {}, 24
+    while at + 16 <= len(capture):
+        seconds, micros, length, _ = struct.unpack("<IIII", capture[at:at + 16])
+        packet = capture[at + 16:at + 16 + length]
+        if number := re.search(rb"GET /\w+\?r=(\d+) HTTP", packet):
+            found[(seconds * 10**6 + micros) * 1000] = number[1].decode()
+        at += 16 + length
+    return found
 
 
 if __name__ == "__main__":

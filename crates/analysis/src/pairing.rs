@@ -286,10 +286,7 @@ impl Pairing {
             back.name(fingerprint, weight, executions);
         }
         if self.keep_literals
-            && let Content::Statement { text }
-            | Content::Prepare { text, .. }
-            | Content::HttpRequest { target: text, .. } = message.content
-            && !has_credentials(message.content)
+            && let Content::Statement { text } | Content::Prepare { text, .. } = message.content
         {
             back.exchange
                 .literal
@@ -672,8 +669,3 @@ const MAXIMUM_VERSION: usize = 256;
 
 #[cfg(test)]
 mod tests;
-
-/// Whether an HTTP target is a URL with a user and a password in it (a proxy's).
-fn has_credentials(content: Content<'_>) -> bool {
-    matches!(content, Content::HttpRequest { target, .. } if !target.starts_with(b"/") && target.contains(&b'@'))
-}

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
+use std::io::Read;
 use std::path::Path;
 use testbed::binary;
 
@@ -29,25 +30,50 @@ fn exchanges(name: &str) -> Vec<Value> {
 }
 
 /// The number between two texts.
-fn number(record: &Value, before: &str) -> Option<u32> {
-    let text = record["literal"].as_str()?;
+fn number(text: &str, before: &str) -> Option<u32> {
     let from = text.find(before)? + before.len();
     let digits: String = text[from..].chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()
 }
 
+/// The number of each request, by when its packet passed, in ns.
+fn asked(name: &str) -> HashMap<u64, u32> {
+    let mut capture = Vec::new();
+    let file = std::fs::File::open(data(name)).expect("the capture is there");
+    flate2::read::GzDecoder::new(file)
+        .read_to_end(&mut capture)
+        .expect("it is whole");
+    let mut found = HashMap::new();
+    let mut rest = &capture[24..];
+    while rest.len() >= 16 {
+        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().expect("four bytes"));
+        let (packet, others) = rest[16..].split_at(word(8) as usize);
+        let at = (u64::from(word(0)) * 1_000_000 + u64::from(word(4))) * 1_000;
+        let text = String::from_utf8_lossy(packet);
+        if text.contains("GET /mixed") {
+            found.extend(number(&text, "?r=").map(|number| (at, number)));
+        }
+        rest = others;
+    }
+    found
+}
+
 /// Of each statement: how it was assigned, and whether to the right request.
-fn assigned(records: &[Value]) -> Vec<(String, bool)> {
+fn assigned(name: &str) -> Vec<(String, bool)> {
+    let (records, asked) = (exchanges(name), asked(name));
     let requests: HashMap<u64, u32> = records
         .iter()
         .filter(|record| record["protocol"] == "http")
-        .filter_map(|record| Some((record["operation"].as_u64()?, number(record, "?r=")?)))
+        .filter_map(|record| {
+            let truth = asked.get(&record["at_ns"].as_u64()?)?;
+            Some((record["operation"].as_u64()?, *truth))
+        })
         .collect();
     assert_eq!(requests.len(), 60);
     let statements = records.iter().filter(|record| record["protocol"] == "postgres");
     statements
         .filter_map(|record| {
-            let truth = number(record, "/* r=").filter(|truth| *truth > 0)?;
+            let truth = number(record["literal"].as_str()?, "/* r=").filter(|truth| *truth > 0)?;
             let operation = record["operation"].as_u64();
             let found = operation.and_then(|operation| requests.get(&operation));
             let word = record["assigned"].as_str().unwrap_or("none").to_owned();
@@ -58,7 +84,7 @@ fn assigned(records: &[Value]) -> Vec<(String, bool)> {
 
 #[test]
 fn with_identifiers_every_statement_belongs_to_its_request() {
-    let assigned = assigned(&exchanges("threads-carried.pcap.gz"));
+    let assigned = assigned("threads-carried.pcap.gz");
     assert_eq!(assigned.len(), 300);
     assert!(
         assigned
@@ -69,7 +95,7 @@ fn with_identifiers_every_statement_belongs_to_its_request() {
 
 #[test]
 fn without_them_no_proof_is_wrong_and_most_guesses_are_right() {
-    let assigned = assigned(&exchanges("threads-bare.pcap.gz"));
+    let assigned = assigned("threads-bare.pcap.gz");
     assert_eq!(assigned.len(), 300);
     let proofs = assigned.iter().filter(|(word, _)| word != "order");
     assert!(proofs.clone().count() > 0);
@@ -84,7 +110,8 @@ fn the_database_alone_shows_the_requests_by_their_identifiers() {
     let records = exchanges("database-alone.pcap.gz");
     let mut operations: HashMap<u64, HashSet<u32>> = HashMap::new();
     for record in &records {
-        if let (Some(operation), Some(truth)) = (record["operation"].as_u64(), number(record, "/* r=")) {
+        let truth = number(record["literal"].as_str().unwrap_or_default(), "/* r=");
+        if let (Some(operation), Some(truth)) = (record["operation"].as_u64(), truth) {
             operations.entry(operation).or_default().insert(truth);
         }
     }
