@@ -32,6 +32,7 @@ END
 initdb postgresql
 pgbench postgresql-contrib
 psql postgresql-client
+pgbouncer pgbouncer
 mariadbd mariadb-server
 mariadb-install-db mariadb-server
 mariadb mariadb-client

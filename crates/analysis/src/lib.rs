@@ -13,5 +13,6 @@ pub mod hosts;
 pub mod operations;
 pub mod overview;
 pub mod pairing;
+pub mod poolers;
 pub mod round_trip;
 pub mod verb;

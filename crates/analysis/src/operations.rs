@@ -11,7 +11,7 @@ mod naming;
 mod pooled;
 mod requests;
 pub mod rule;
-mod span;
+pub(crate) mod span;
 mod transactions;
 
 use crate::fact::Fact;

@@ -55,6 +55,9 @@ pub struct Exchange {
     pub tags: Option<Arc<Tags>>,
     /// What its bytes become in a tunnel at each level that was tried; absent when none was.
     pub levels: Option<Arc<[AtLevel]>>,
+    /// What a pooler or database proxy between client and database added, where the exchange behind it was seen too. The first step's
+    /// `server` is then the database's own time. Absent otherwise, and in recordings, which hold both exchanges.
+    pub pooler: Option<PoolerTime>,
 }
 
 impl Exchange {
@@ -77,6 +80,30 @@ impl Exchange {
     /// Server time of all its steps.
     pub fn server(&self) -> Duration {
         self.steps().map(|step| step.server).sum()
+    }
+}
+
+/// Of an exchange with a pooler: the time between the request reaching the pooler and its reply leaving, without the database's own.
+/// From the exchange of the pooler with the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PoolerTime {
+    /// From the request reaching the pooler until the pooler sent one to the database: mostly waiting for a free connection.
+    pub waiting: Duration,
+    /// From the database's reply reaching the pooler until the pooler's own reply left: its processing.
+    pub processing: Duration,
+    /// Between pooler and database: round trip and transfer.
+    pub network: Duration,
+}
+
+impl PoolerTime {
+    /// The pooler's part: all but the network behind it.
+    pub fn own(&self) -> Duration {
+        self.waiting + self.processing
+    }
+
+    /// All of it.
+    pub fn total(&self) -> Duration {
+        self.own() + self.network
     }
 }
 

@@ -44,7 +44,7 @@ pub use endpoint::{ConnectionId, Direction, Endpoint, RttSource, Side};
 pub use event::{
     Closing, ConnectionEvent, ConnectionTotals, InStead, Observer, ObserverFactory, Segment, TcpHandshake,
 };
-pub use exchange::{Exchange, Fingerprint, RequestTraits, Step};
+pub use exchange::{Exchange, Fingerprint, PoolerTime, RequestTraits, Step};
 pub use finding::{Finding, FindingKind, Saving};
 pub use host::{AddressRange, Host, ParseHostError};
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};

@@ -106,6 +106,8 @@ pub struct Attribution {
     pub client: Duration,
     /// The operation waited for a server to compute.
     pub server: Duration,
+    /// The operation waited for a pooler: for a free connection to the database, or for its own processing. Zero where none was seen.
+    pub pooler: Duration,
     /// Bytes were on their way: one round trip per turn.
     pub round_trip: Duration,
     /// Bytes were on their way: beyond the round trip, because of rate, window or size.
@@ -124,13 +126,14 @@ impl Attribution {
 
     /// All parts together: the operation's duration.
     pub fn total(&self) -> Duration {
-        self.client + self.server + self.network() + self.unknown
+        self.client + self.server + self.pooler + self.network() + self.unknown
     }
 
     /// Adds the parts of `other` to these.
     pub fn add(&mut self, other: &Attribution) {
         self.client += other.client;
         self.server += other.server;
+        self.pooler += other.pooler;
         self.round_trip += other.round_trip;
         self.transfer += other.transfer;
         self.recovery += other.recovery;

@@ -13,6 +13,7 @@ use analysis::hosts::HostSettings;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
+use analysis::poolers::Poolers;
 use anyhow::{Context, Result};
 use model::{Assignments, Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Summary, Warning};
 use predict::{Computing, PredictionTarget, Predictor, WakeUp, Workers};
@@ -59,6 +60,7 @@ pub struct Wanted {
 /// Sums up a run as its facts arrive.
 pub struct Aggregator {
     rule: Rule,
+    poolers: Poolers,
     operations: Operations,
     outlets: Outlets,
     moved: MovedConnections,
@@ -116,6 +118,7 @@ impl Aggregator {
         });
         Ok(Self {
             rule: wanted.rule,
+            poolers: Poolers::new(wanted.hosts.given.clone()),
             operations: Operations::new(wanted.rule)
                 .with_names(wanted.names.iter().cloned())
                 .with_hosts(wanted.hosts.clone()),
@@ -200,13 +203,24 @@ impl Aggregator {
 
     /// Takes the next fact. A fault of an output is kept and reported by [`Aggregator::finish`].
     pub fn fact(&mut self, fact: Fact) {
-        self.outlets.overview.fact(&fact);
-        if let Some(findings) = &mut self.outlets.findings {
-            findings.fact(&fact);
-        }
+        // A recording holds what was seen; which of it is a pooler's can be found out again.
         if let Some(recording) = &mut self.recording {
             let written = write_fact(&mut recording.writer, &fact);
             self.recorded(written);
+        }
+        if let Fact::Exchange { exchange, .. } = &fact {
+            self.since_progress.add(exchange);
+        }
+        for fact in self.poolers.take(fact) {
+            self.summed(fact);
+        }
+    }
+
+    /// Takes a fact of which it is known whether it is a pooler's.
+    fn summed(&mut self, fact: Fact) {
+        self.outlets.overview.fact(&fact);
+        if let Some(findings) = &mut self.outlets.findings {
+            findings.fact(&fact);
         }
         let mut closed = None;
         match &fact {
@@ -225,7 +239,6 @@ impl Aggregator {
             Fact::Started { .. } | Fact::Begun { .. } => {}
             Fact::Exchange { exchange, .. } => {
                 self.missing.exchange(exchange);
-                self.since_progress.add(exchange);
             }
             Fact::Closed(outcome) => {
                 self.missing.connection(outcome);
@@ -291,11 +304,15 @@ impl Aggregator {
     /// # Errors
     /// When an output could not be written completely.
     pub fn finish_amended(
-        self,
+        mut self,
         mut warnings: Vec<Warning>,
         packets: Option<u64>,
         amend: impl FnOnce(&mut ReadOutcome),
     ) -> Result<(ReadOutcome, Option<Operation>)> {
+        for fact in self.poolers.finish() {
+            self.summed(fact);
+        }
+        warnings.extend(self.poolers.notes().into_iter().map(|text| Warning { text }));
         let Self {
             rule,
             operations,

@@ -63,6 +63,7 @@ struct Parts {
     one_way: [u64; 2],
     client: u64,
     server: u64,
+    pooler: u64,
     round_trip: u64,
     transfer: u64,
     recovery: u64,
@@ -149,7 +150,11 @@ impl Parts {
         self.waking += when.waking[1];
         let unknown = what.unknown.min(wait);
         self.unknown += unknown;
-        self.server += wait - unknown;
+        let pooler = what.pooler.min(wait - unknown);
+        let behind = what.behind_pooler.min(wait - unknown - pooler);
+        self.pooler += pooler;
+        self.round_trip += behind;
+        self.server += wait - unknown - pooler - behind;
         next
     }
 
@@ -189,6 +194,7 @@ impl Parts {
         Attribution {
             client: Duration::from_nanos(self.client),
             server: Duration::from_nanos(self.server),
+            pooler: Duration::from_nanos(self.pooler),
             round_trip: Duration::from_nanos(self.round_trip),
             transfer: Duration::from_nanos(self.transfer),
             recovery: Duration::from_nanos(self.recovery),

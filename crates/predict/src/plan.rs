@@ -7,7 +7,7 @@ pub use joins::{Joins, NodeIndex};
 use crate::load::CoreTime;
 use crate::wake_up::set_rests;
 use link::LinkDescription;
-use model::{ConnectionId, Operation, OperationStep, Step, Timestamp};
+use model::{ConnectionId, Exchange, Operation, OperationStep, Step, Timestamp};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -59,6 +59,10 @@ pub struct PlanNode {
     pub server_before: u64,
     /// Server time inside the reply.
     pub server_inside: u64,
+    /// Of `server_before`, a pooler's own time; it is kept as measured, and so is `behind_pooler`.
+    pub pooler: u64,
+    /// Of `server_before`, the network between the pooler and its database.
+    pub behind_pooler: u64,
     /// When the client's time before the request, and the server's before the reply, ended in the measurement.
     pub computed_at: [u64; 2],
     /// How long its client had rested before `client_before`, and its server before `server_before`, in the measurement.
@@ -236,7 +240,8 @@ impl OperationPlan {
         let (mut after, mut after_what) = self.waits_for(index, step, connection);
         let mut client_before = nanos(step.client_before);
         let mut previous: Option<&Step> = None;
-        for part in step.exchange.steps() {
+        let whole = with_pooler(&step.exchange);
+        for (place, part) in std::iter::once(&whole).chain(&step.exchange.more).enumerate() {
             if let Some(previous) = previous {
                 after = Some(NodeIndex::new(self.nodes.len() - 1));
                 after_what = After::Completion;
@@ -248,6 +253,10 @@ impl OperationPlan {
                 (false, _) => measured(part, step.reply_after.is_some()),
             };
             let mut node = node(part, connection, crossing, after, after_what, client_before);
+            if let Some(pooler) = step.exchange.pooler.filter(|_| place == 0) {
+                node.pooler = nanos(pooler.own());
+                node.behind_pooler = nanos(pooler.network);
+            }
             if step.reply_after.is_some() {
                 node.unknown = 0;
             }
@@ -324,6 +333,13 @@ impl OperationPlan {
     }
 }
 
+/// The first step, whose server is all that is behind its connection: the pooler, and the database behind it.
+fn with_pooler(exchange: &Exchange) -> Step {
+    let mut step = exchange.first;
+    step.server += exchange.pooler.unwrap_or_default().total();
+    step
+}
+
 fn node(
     step: &Step,
     connection: u32,
@@ -348,6 +364,8 @@ fn node(
         client_inside: nanos(step.client_inside_request),
         server_before: nanos(step.server - inside),
         server_inside: nanos(inside),
+        pooler: 0,
+        behind_pooler: 0,
         computed_at: [
             step.request_started,
             step.reply_started.unwrap_or(step.request_ended),

@@ -594,7 +594,7 @@ fn bound_by(attribution: &Attribution) -> BoundBy {
     let kinds = [
         (BoundBy::RoundTrips, attribution.round_trip),
         (BoundBy::Rate, attribution.transfer + attribution.recovery),
-        (BoundBy::Server, attribution.server),
+        (BoundBy::Server, attribution.server + attribution.pooler),
         (BoundBy::Client, attribution.client + attribution.unknown),
     ];
     kinds

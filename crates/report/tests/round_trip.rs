@@ -2,7 +2,7 @@
 
 use model::{
     Assigned, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
-    Distribution, Endpoint, Exchange, Phase, Protocol, RequestId, RequestTraits, RttSource, SampleTotals,
+    Distribution, Endpoint, Exchange, Phase, PoolerTime, Protocol, RequestId, RequestTraits, RttSource, SampleTotals,
     Step, Summary, Tags, Timestamp, TransactionState, Warning,
 };
 use proptest::collection::vec;
@@ -291,6 +291,11 @@ fn exchange() -> impl Strategy<Value = Exchange> {
                     literal: texts.2,
                     tags: texts.3.map(Arc::new),
                     levels: usual.then(|| made_levels(request_bytes, reply_bytes)),
+                    pooler: usual.then(|| PoolerTime {
+                        waiting: Duration::from_nanos(request_bytes),
+                        processing: Duration::from_nanos(reply_bytes),
+                        network: Duration::from_nanos(17),
+                    }),
                 };
                 if usual { as_usual(exchange) } else { exchange }
             },
@@ -442,13 +447,14 @@ fn summary() -> impl Strategy<Value = Summary> {
             p95,
             p99,
         });
-    let attribution = (span(), span(), span(), span(), span(), span()).prop_map(|parts| Attribution {
+    let attribution = (span(), span(), span(), span(), span(), span(), span()).prop_map(|parts| Attribution {
         client: parts.0,
         server: parts.1,
         round_trip: parts.2,
         transfer: parts.3,
         recovery: parts.4,
         unknown: parts.5,
+        pooler: parts.6,
     });
     (
         any::<(u64, u64, u64, u64, u64)>(),
@@ -540,5 +546,6 @@ fn plain_exchange() -> Exchange {
         literal: None,
         tags: None,
         levels: None,
+        pooler: None,
     }
 }

@@ -77,6 +77,7 @@ impl Made {
             literal: None,
             tags: None,
             levels: None,
+            pooler: None,
         };
         change(&mut exchange);
         self.now = at.after(TURN);

@@ -177,6 +177,10 @@ fn parts(exchange: &Exchange, children_explain_wait: bool, left: Duration) -> At
             step.server
         };
         ledger.give(|parts| &mut parts.server, server);
+        if let Some(pooler) = exchange.pooler.filter(|_| index == 0) {
+            ledger.give(|parts| &mut parts.pooler, pooler.own());
+            ledger.give(|parts| &mut parts.round_trip, pooler.network);
+        }
         ledger.give(|parts| &mut parts.recovery, step.recovery);
         ledger.give(|parts| &mut parts.client, step.client_inside_request);
         ledger.wait(step);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Half of the client-side round trip before the first byte passed: when the client began to send. The handshake and
 /// every other exchange use the round trip of their first step.
-pub(super) fn started(exchange: &Exchange) -> Timestamp {
+pub(crate) fn started(exchange: &Exchange) -> Timestamp {
     exchange.at.before(client_side(&exchange.first) / 2)
 }
 
@@ -20,7 +20,7 @@ pub(super) fn ended(exchange: &Exchange) -> Timestamp {
 }
 
 /// When the request had reached its server.
-pub(super) fn reached_server(exchange: &Exchange) -> Timestamp {
+pub(crate) fn reached_server(exchange: &Exchange) -> Timestamp {
     exchange
         .first
         .request_ended
@@ -28,7 +28,7 @@ pub(super) fn reached_server(exchange: &Exchange) -> Timestamp {
 }
 
 /// When the first byte of the reply left the server; absent when none came.
-pub(super) fn left_server(exchange: &Exchange) -> Option<Timestamp> {
+pub(crate) fn left_server(exchange: &Exchange) -> Option<Timestamp> {
     let rtt = server_side(&exchange.first);
     exchange
         .first
@@ -44,7 +44,7 @@ pub(super) fn finished_at_server(exchange: &Exchange) -> Option<Timestamp> {
     last.reply_ended.map(|at| at.before(rtt - rtt / 2).max(left))
 }
 
-pub(super) fn client_side(step: &Step) -> Duration {
+pub(crate) fn client_side(step: &Step) -> Duration {
     step.client_side_rtt.unwrap_or_default()
 }
 

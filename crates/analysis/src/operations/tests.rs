@@ -60,6 +60,7 @@ fn exchange(connection: u32, phase: Phase, from: u64, server: u64, reply: u64) -
         literal: None,
         tags: None,
         levels: None,
+        pooler: None,
     }
 }
 

@@ -306,6 +306,7 @@ pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, fi
         literal: None,
         tags: None,
         levels: None,
+        pooler: None,
     }
 }
 

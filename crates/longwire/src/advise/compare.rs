@@ -198,6 +198,7 @@ mod tests {
                 level(0, reply_bytes, Duration::ZERO),
                 level(6, reply_bytes / 10, compressing),
             ])),
+            pooler: None,
         };
         Operation {
             id: 0,

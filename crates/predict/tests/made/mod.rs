@@ -113,6 +113,7 @@ pub fn operation_step(made: &Made, step: Step) -> OperationStep {
             literal: None,
             tags: None,
             levels: None,
+            pooler: None,
         },
         protocol: Protocol::Postgres,
         after: None,

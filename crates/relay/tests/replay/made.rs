@@ -49,6 +49,7 @@ pub fn exchange(connection: u32, bytes: [u64; 2], after: Option<u32>) -> Operati
             literal: None,
             tags: None,
             levels: None,
+            pooler: None,
         },
         protocol: Protocol::Postgres,
         after,

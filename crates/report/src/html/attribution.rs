@@ -6,10 +6,11 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// The parts in the order of every bar and list: class of its colour, name, amount.
-pub fn parts(attribution: &Attribution) -> [(&'static str, &'static str, Duration); 6] {
+pub fn parts(attribution: &Attribution) -> [(&'static str, &'static str, Duration); 7] {
     [
         ("client", "client", attribution.client),
         ("server", "server", attribution.server),
+        ("pooler", "pooler", attribution.pooler),
         ("trip", "round trip", attribution.round_trip),
         ("transfer", "transfer", attribution.transfer),
         ("recovery", "recovery", attribution.recovery),

@@ -4,7 +4,7 @@ use super::reader::{ReadBody, Record};
 use super::words::{phase, protocol, transaction, transaction_word};
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
-    Assigned, AtLevel, ConnectionId, Exchange, Protocol, RequestId, RequestTraits, Step, Tags, Timestamp,
+    Assigned, AtLevel, ConnectionId, Exchange, PoolerTime, Protocol, RequestId, RequestTraits, Step, Tags, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -42,6 +42,8 @@ pub(super) struct ExchangeRecord<'a> {
     client_inside_request_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pooler: Option<PoolerRecord>,
     server_inside_reply_ns: u64,
     recovery_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -193,6 +195,32 @@ impl<'de> Deserialize<'de> for HexId {
     }
 }
 
+/// What a pooler added.
+#[derive(Serialize, Deserialize)]
+struct PoolerRecord {
+    waiting_ns: u64,
+    processing_ns: u64,
+    network_ns: u64,
+}
+
+impl PoolerRecord {
+    fn of(pooler: &PoolerTime) -> Self {
+        Self {
+            waiting_ns: nanos(pooler.waiting),
+            processing_ns: nanos(pooler.processing),
+            network_ns: nanos(pooler.network),
+        }
+    }
+
+    fn pooler(&self) -> PoolerTime {
+        PoolerTime {
+            waiting: Duration::from_nanos(self.waiting_ns),
+            processing: Duration::from_nanos(self.processing_ns),
+            network: Duration::from_nanos(self.network_ns),
+        }
+    }
+}
+
 /// One step of an exchange that has several.
 #[derive(Serialize, Deserialize)]
 struct StepRecord {
@@ -294,6 +322,7 @@ impl<'a> ExchangeRecord<'a> {
                 .filter_map(known_server)
                 .reduce(|sum, part| sum + part)
                 .map(nanos),
+            pooler: exchange.pooler.as_ref().map(PoolerRecord::of),
             server_inside_reply_ns: sum(|step| step.server_inside_reply),
             recovery_ns: sum(|step| step.recovery),
             client_side_rtt_ns: first.client_side_rtt.map(nanos),
@@ -368,6 +397,7 @@ impl ReadBody for ExchangeRecord<'_> {
             literal: self.literal.map(|text| Arc::from(text.0)),
             tags: self.tags.map(|tags| Arc::new(tags.tags(shared))),
             levels: LevelRecord::at_levels(&self.levels),
+            pooler: self.pooler.as_ref().map(PoolerRecord::pooler),
         };
         Ok(Record::Exchange {
             exchange,

@@ -378,6 +378,8 @@ impl ReadBody for SummaryRecord {
 pub(super) struct Parts {
     client_ns: u64,
     server_ns: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pooler_ns: Option<u64>,
     network_ns: u64,
     round_trip_ns: u64,
     transfer_ns: u64,
@@ -390,6 +392,7 @@ impl Parts {
         Self {
             client_ns: nanos(attribution.client),
             server_ns: nanos(attribution.server),
+            pooler_ns: (!attribution.pooler.is_zero()).then(|| nanos(attribution.pooler)),
             network_ns: nanos(attribution.network()),
             round_trip_ns: nanos(attribution.round_trip),
             transfer_ns: nanos(attribution.transfer),
@@ -402,6 +405,7 @@ impl Parts {
         Attribution {
             client: Duration::from_nanos(self.client_ns),
             server: Duration::from_nanos(self.server_ns),
+            pooler: Duration::from_nanos(self.pooler_ns.unwrap_or_default()),
             round_trip: Duration::from_nanos(self.round_trip_ns),
             transfer: Duration::from_nanos(self.transfer_ns),
             recovery: Duration::from_nanos(self.recovery_ns),

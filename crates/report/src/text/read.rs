@@ -115,6 +115,7 @@ fn time_section(summary: &Summary, style: &Style, out: &mut String) {
     let rows = [
         ("client", parts.client, Ink::Client),
         ("server", parts.server, Ink::Server),
+        ("pooler", parts.pooler, Ink::Server),
         ("round trips", parts.round_trip, Ink::Network),
         ("transfer", parts.transfer, Ink::Network),
         ("recovery", parts.recovery, Ink::Network),
@@ -122,7 +123,7 @@ fn time_section(summary: &Summary, style: &Style, out: &mut String) {
     ];
     let room = style.columns().saturating_sub(BAR_INDENT).min(LONGEST_BAR);
     for (name, part, ink) in rows {
-        if name == "unknown" && part.is_zero() {
+        if matches!(name, "unknown" | "pooler") && part.is_zero() {
             continue;
         }
         let length = Share::of(part, parts.total()).map_or(0.0, Share::as_fraction) * room as f64;

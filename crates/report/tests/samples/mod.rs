@@ -168,6 +168,7 @@ pub fn exchange() -> Exchange {
             db_driver: Some(Arc::from("django.db.backends.postgresql")),
         })),
         levels: None,
+        pooler: None,
     }
 }
 
@@ -241,6 +242,7 @@ pub fn attribution(client: u64, server: u64, round_trip: u64, transfer: u64, rec
     Attribution {
         client: micros(client),
         server: micros(server),
+        pooler: Duration::ZERO,
         round_trip: micros(round_trip),
         transfer: micros(transfer),
         recovery: micros(recovery),

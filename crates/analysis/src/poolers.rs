@@ -1,0 +1,350 @@
+//! Poolers and database proxies: a statement seen before and behind one is one exchange.
+//!
+//! A *front* exchange is an application's with the pooler, a *back* exchange is the pooler's with the database: its client is on the host
+//! of the front's server. A back exchange belongs to a front one when it begins after it and ends before it, and has the same protocol,
+//! fingerprint, executions, rows and, where both have one, digest of its literals; each belongs to one front exchange at most, the first in time.
+//!
+//! A service is a pooler of another when nearly all statements ([`NEARLY_ALL`] of 100, at least [`FEWEST`]) on the connections behind it
+//! belong to statements in front of it. Until that is known, facts wait (at most [`MOST_WAITING`]). From then on the exchanges behind it are no
+//! longer handed out, and front exchanges say what the pooler added ([`model::PoolerTime`]).
+
+mod matching;
+
+use crate::fact::Fact;
+use crate::operations::span;
+use matching::Matcher;
+use model::{ConnectionId, ConnectionMap, Endpoint, Exchange, Host, PoolerTime, Protocol, counted};
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+
+/// Most facts that wait until it is known which services are poolers (some 2 MB).
+pub const MOST_WAITING: usize = 4_000;
+
+/// Of 100 statements behind a pooler, as many at least belong to one in front of it.
+pub const NEARLY_ALL: u64 = 90;
+
+/// As many statements at least must be seen on both sides of a pooler.
+pub const FEWEST: u64 = 5;
+
+/// Most services, and most pairs of them, that are looked at.
+const MOST_SERVICES: usize = 1_000;
+
+/// Finds poolers and puts the exchanges on both sides of them together.
+#[derive(Debug, Default)]
+pub struct Poolers {
+    given: Vec<Host>,
+    connections: ConnectionMap<Ends>,
+    /// Servers by host, with the protocol as far as it is known.
+    services: HashMap<IpAddr, Vec<(Endpoint, Option<Protocol>)>>,
+    count: usize,
+    /// Pairs of which it is not known yet whether the first is a pooler of the second.
+    open: HashSet<Pair>,
+    /// Pairs of which it is known.
+    judged: HashMap<Pair, bool>,
+    /// Connections behind a pooler.
+    behind: ConnectionMap<()>,
+    waiting: Vec<Fact>,
+    matcher: Matcher,
+    found: HashMap<Pair, Found>,
+}
+
+/// Two services: the one in front, the one behind it.
+type Pair = (Endpoint, Endpoint);
+
+/// The two sides of a connection.
+#[derive(Debug, Clone, Copy)]
+struct Ends {
+    client_host: IpAddr,
+    server_host: IpAddr,
+    server: Endpoint,
+}
+
+/// What was counted of a pair.
+#[derive(Debug, Default, Clone, Copy)]
+struct Found {
+    /// Statements behind it.
+    behind: u64,
+    /// Of these, those that belong to one in front of it.
+    paired: u64,
+}
+
+impl Poolers {
+    /// Knows which addresses are one host from `given`; every other address is a host.
+    pub fn new(given: Vec<Host>) -> Self {
+        Self {
+            given,
+            ..Self::default()
+        }
+    }
+
+    /// Takes the next fact; gives those that can be gone on with, in order.
+    pub fn take(&mut self, fact: Fact) -> Vec<Fact> {
+        self.learn(&fact);
+        if self.open.is_empty() && self.waiting.is_empty() {
+            return self.next(fact).into_iter().collect();
+        }
+        self.waiting.push(fact);
+        match self.open.is_empty() || self.waiting.len() >= MOST_WAITING {
+            true => self.finish(),
+            false => Vec::new(),
+        }
+    }
+
+    /// No more is waited for: what waited.
+    pub fn finish(&mut self) -> Vec<Fact> {
+        self.judge();
+        let waiting = std::mem::take(&mut self.waiting);
+        waiting.into_iter().filter_map(|fact| self.next(fact)).collect()
+    }
+
+    /// Which poolers were found and why, in a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = self
+            .found
+            .iter()
+            .map(|((front, back), found)| {
+                format!(
+                    "{front} is taken to be a pooler or proxy of {back}: {} of {} behind it lie within equal ones in front of it; they count once, in \
+                     front, and the rest behind it is the pooler's own and counts as no operation; a prediction leaves the leg behind it as measured",
+                    found.paired,
+                    counted(found.behind, "statement", "statements"),
+                )
+            })
+            .collect();
+        notes.sort();
+        notes
+    }
+
+    fn host(&self, address: IpAddr) -> IpAddr {
+        let address = address.to_canonical();
+        let host = self.given.iter().find(|host| host.has(address));
+        host.and_then(|host| host.addresses.first())
+            .map_or(address, |range| range.address.to_canonical())
+    }
+
+    /// Learns services and their protocols, and which of them may be poolers.
+    fn learn(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Opened {
+                connection,
+                client,
+                server,
+                ..
+            } => {
+                let ends = Ends {
+                    client_host: self.host(client.address),
+                    server_host: self.host(server.address),
+                    server: *server,
+                };
+                self.connections.insert(*connection, ends);
+                self.served(ends);
+                self.suspect(*connection, ends);
+            }
+            Fact::Exchange { exchange, protocol } if !exchange.is_handshake() => {
+                if let Some(&ends) = self.connections.get(&exchange.connection) {
+                    self.speaks(ends, *protocol);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn served(&mut self, ends: Ends) {
+        let services = self.services.entry(ends.server_host).or_default();
+        let is_new = services.iter().all(|(service, _)| *service != ends.server);
+        if is_new && self.count < MOST_SERVICES {
+            self.count += 1;
+            services.push((ends.server, None));
+            // A pool may have connections from before its first client was seen.
+            let earlier = self.connections.iter();
+            let earlier: Vec<(ConnectionId, Ends)> = earlier
+                .filter(|(_, other)| other.client_host == ends.server_host)
+                .map(|(connection, other)| (*connection, *other))
+                .collect();
+            for (connection, other) in earlier {
+                self.suspect(connection, other);
+            }
+        }
+    }
+
+    /// A connection whose client is on the host of other services may be a pooler's.
+    fn suspect(&mut self, connection: ConnectionId, ends: Ends) {
+        let protocol = self.protocol(ends);
+        let Some(services) = self.services.get(&ends.client_host) else {
+            return;
+        };
+        for &(front, spoken) in services.iter().filter(|(front, _)| *front != ends.server) {
+            match self.judged.get(&(front, ends.server)) {
+                Some(true) => {
+                    self.behind.insert(connection, ());
+                }
+                None if self.open.len() < MOST_SERVICES && may_be_equal(spoken, protocol) => {
+                    self.open.insert((front, ends.server));
+                }
+                Some(false) | None => {}
+            }
+        }
+    }
+
+    fn protocol(&self, ends: Ends) -> Option<Protocol> {
+        let services = self.services.get(&ends.server_host)?;
+        services.iter().find(|(service, _)| *service == ends.server)?.1
+    }
+
+    fn speaks(&mut self, ends: Ends, protocol: Protocol) {
+        let services = self.services.get_mut(&ends.server_host);
+        let service = services.and_then(|all| all.iter_mut().find(|(service, _)| *service == ends.server));
+        let Some((_, spoken @ None)) = service else {
+            return;
+        };
+        *spoken = Some(protocol);
+        let known: HashMap<Endpoint, Option<Protocol>> = self.services.values().flatten().copied().collect();
+        let of = |service: &Endpoint| known.get(service).copied().flatten();
+        self.open.retain(|(front, back)| may_be_equal(of(front), of(back)));
+    }
+
+    /// Says of all open pairs whether they are a pooler and its database, by what waited.
+    fn judge(&mut self) {
+        let mut matcher = Matcher::default();
+        let mut statements: HashMap<ConnectionId, u64> = HashMap::new();
+        let mut paired: HashMap<(Endpoint, ConnectionId), u64> = HashMap::new();
+        for fact in &self.waiting {
+            let Fact::Exchange { exchange, protocol } = fact else {
+                continue;
+            };
+            let Some(ends) = self.connections.get(&exchange.connection) else {
+                continue;
+            };
+            if !is_statement(exchange, *protocol) {
+                continue;
+            }
+            *statements.entry(exchange.connection).or_default() += 1;
+            let is_open = |back: Endpoint| self.open.contains(&(ends.server, back));
+            if let Some(back) = matcher.behind(exchange, *protocol, ends.server_host, is_open) {
+                *paired.entry((ends.server, back.connection)).or_default() += 1;
+            }
+            matcher.offer(exchange, *protocol, ends.client_host, ends.server);
+        }
+        let mut evidence: HashMap<Pair, Found> = HashMap::new();
+        for ((front, connection), count) in &paired {
+            if let Some(ends) = self.connections.get(connection) {
+                let found = evidence.entry((*front, ends.server)).or_default();
+                found.paired += count;
+                found.behind += statements.get(connection).copied().unwrap_or_default();
+            }
+        }
+        for pair in std::mem::take(&mut self.open) {
+            let is_pooler = evidence.get(&pair).is_some_and(Found::is_enough);
+            if self.judged.len() < MOST_SERVICES * MOST_SERVICES {
+                self.judged.insert(pair, is_pooler);
+            }
+            if is_pooler {
+                self.found.insert(pair, Found::default());
+                self.put_behind(pair, &statements, &paired);
+            }
+        }
+    }
+
+    /// Of the connections from the pooler to its database, those with statements of which none was in front are somebody else's.
+    fn put_behind(
+        &mut self,
+        (front, back): Pair,
+        statements: &HashMap<ConnectionId, u64>,
+        paired: &HashMap<(Endpoint, ConnectionId), u64>,
+    ) {
+        let host = self.host(front.address);
+        let connections = self.connections.iter();
+        let of_pair = connections.filter(|(_, ends)| ends.server == back && ends.client_host == host);
+        let its = of_pair
+            .map(|(connection, _)| *connection)
+            .filter(|connection| paired.contains_key(&(front, *connection)) || !statements.contains_key(connection));
+        let its: Vec<ConnectionId> = its.collect();
+        self.behind
+            .extend(its.into_iter().map(|connection| (connection, ())));
+    }
+
+    /// What is handed out of a fact.
+    fn next(&mut self, fact: Fact) -> Option<Fact> {
+        match fact {
+            Fact::Exchange { exchange, protocol } => self.exchange(exchange, protocol),
+            Fact::Begun { connection, .. } if self.behind.contains_key(&connection) => None,
+            Fact::Closed(mut outcome) => {
+                self.connections.remove(&outcome.id);
+                if self.behind.remove(&outcome.id).is_some() {
+                    outcome.statements = 0;
+                }
+                Some(Fact::Closed(outcome))
+            }
+            fact => Some(fact),
+        }
+    }
+
+    fn exchange(&mut self, mut exchange: Exchange, protocol: Protocol) -> Option<Fact> {
+        let ends = *self.connections.get(&exchange.connection)?;
+        let judged = &self.judged;
+        if is_statement(&exchange, protocol) && !self.found.is_empty() {
+            let is_pooler = |back: Endpoint| judged.get(&(ends.server, back)) == Some(&true);
+            if let Some(back) = self
+                .matcher
+                .behind(&exchange, protocol, ends.server_host, is_pooler)
+            {
+                put_together(&mut exchange, &back.exchange);
+                if let Some(found) = self.found.get_mut(&(ends.server, back.server)) {
+                    found.paired += 1;
+                }
+            }
+        }
+        if !self.behind.contains_key(&exchange.connection) {
+            return Some(Fact::Exchange { exchange, protocol });
+        }
+        if is_statement(&exchange, protocol) {
+            self.matcher
+                .offer(&exchange, protocol, ends.client_host, ends.server);
+            let pairs = self.found.iter_mut().filter(|((_, back), _)| *back == ends.server);
+            pairs.for_each(|(_, found)| found.behind += 1);
+        }
+        None
+    }
+}
+
+impl Found {
+    fn is_enough(&self) -> bool {
+        self.paired >= FEWEST && self.paired * 100 >= self.behind * NEARLY_ALL
+    }
+}
+
+fn may_be_equal(one: Option<Protocol>, other: Option<Protocol>) -> bool {
+    let is_possible = |protocol: Option<Protocol>| protocol.is_none_or(Protocol::is_database);
+    is_possible(one) && is_possible(other) && (one.is_none() || other.is_none() || one == other)
+}
+
+fn is_statement(exchange: &Exchange, protocol: Protocol) -> bool {
+    protocol.is_database() && exchange.fingerprint.is_some()
+}
+
+/// Says in a front exchange what its pooler added, by the one behind it.
+///
+/// The parts sum to the server time that it had, to the nanosecond. Where that is unknown, nothing is said.
+fn put_together(front: &mut Exchange, back: &Exchange) {
+    let (Some(_), Some(replied)) = (front.first.server_side_rtt, back.first.reply_started) else {
+        return;
+    };
+    let inside = front.first.server_inside_reply.min(front.first.server);
+    let whole = front.first.server - inside;
+    let (asked, client_side) = (span::started(back), span::client_side(&back.first));
+    let waiting = asked.since(span::reached_server(front)).min(whole);
+    let leg = replied
+        .after(client_side - client_side / 2)
+        .since(asked)
+        .min(whole - waiting);
+    let server = (back.first.server.saturating_sub(back.first.server_inside_reply)).min(leg);
+    front.first.server = server + inside;
+    front.pooler = Some(PoolerTime {
+        waiting,
+        processing: whole - waiting - leg,
+        network: leg - server,
+    });
+}
+
+#[cfg(test)]
+mod tests;
