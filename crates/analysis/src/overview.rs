@@ -288,8 +288,8 @@ fn waited(exchange: &Exchange) -> Waited {
         server: Duration::ZERO,
         network: Duration::ZERO,
     };
-    for step in exchange.steps() {
-        let total = step_time(step);
+    for (step, with_pooler) in exchange.steps().zip(exchange.steps_with_pooler()) {
+        let total = step_time(&with_pooler);
         let server = step.server.min(total);
         let rest = total - server;
         let unknown = if step.server_side_rtt.is_some() {

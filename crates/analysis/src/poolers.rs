@@ -200,7 +200,8 @@ impl Poolers {
         *spoken = Some(protocol);
         let known: HashMap<Endpoint, Option<Protocol>> = self.services.values().flatten().copied().collect();
         let of = |service: &Endpoint| known.get(service).copied().flatten();
-        self.open.retain(|(front, back)| may_be_equal(of(front), of(back)));
+        self.open
+            .retain(|(front, back)| may_be_equal(of(front), of(back)));
     }
 
     /// Says of all open pairs whether they are a pooler and its database, by what waited.
@@ -255,9 +256,9 @@ impl Poolers {
         let host = self.host(front.address);
         let connections = self.connections.iter();
         let of_pair = connections.filter(|(_, ends)| ends.server == back && ends.client_host == host);
-        let its = of_pair
-            .map(|(connection, _)| *connection)
-            .filter(|connection| paired.contains_key(&(front, *connection)) || !statements.contains_key(connection));
+        let its = of_pair.map(|(connection, _)| *connection).filter(|connection| {
+            paired.contains_key(&(front, *connection)) || !statements.contains_key(connection)
+        });
         let its: Vec<ConnectionId> = its.collect();
         self.behind
             .extend(its.into_iter().map(|connection| (connection, ())));
@@ -300,7 +301,10 @@ impl Poolers {
         if is_statement(&exchange, protocol) {
             self.matcher
                 .offer(&exchange, protocol, ends.client_host, ends.server);
-            let pairs = self.found.iter_mut().filter(|((_, back), _)| *back == ends.server);
+            let pairs = self
+                .found
+                .iter_mut()
+                .filter(|((_, back), _)| *back == ends.server);
             pairs.for_each(|(_, found)| found.behind += 1);
         }
         None

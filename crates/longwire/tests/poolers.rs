@@ -20,14 +20,28 @@ fn through_pool(size: u32) -> (Vec<Value>, u64) {
     std::fs::write(&script, statements).expect("a script");
     let capture = Capture::start_ports(&[pooler.port(), database.port()]);
     let mut pgbench = database.client_at("pgbench", pooler.port());
-    pgbench.args(["-n", "-c", &CLIENTS.to_string(), "-t", &TRANSACTIONS.to_string(), "-f"]);
+    pgbench.args([
+        "-n",
+        "-c",
+        &CLIENTS.to_string(),
+        "-t",
+        &TRANSACTIONS.to_string(),
+        "-f",
+    ]);
     let pgbench = pgbench.arg(&script).output().expect("pgbench");
     done(&pgbench);
     let capture = capture.stop();
     // The client that asks for it is not in the capture.
     let waited = pooler.waited(&database) * 1_000;
     let file = capture.path().display().to_string();
-    let output = run(&["read", "--json", "--exchanges", "--operations", "transaction", &file]);
+    let output = run(&[
+        "read",
+        "--json",
+        "--exchanges",
+        "--operations",
+        "transaction",
+        &file,
+    ]);
     done(&output);
     (records(&output), waited)
 }
@@ -44,7 +58,9 @@ fn assert_counted_once(records: &[Value]) {
         assert_eq!(calls, all, "{statement}");
     }
     let exchanges = of_type(records, "exchange");
-    let pooled = exchanges.iter().filter(|exchange| exchange.get("pooler").is_some());
+    let pooled = exchanges
+        .iter()
+        .filter(|exchange| exchange.get("pooler").is_some());
     assert_eq!(pooled.count() as u64, 4 * all);
     let transactions = of_type(records, "operation").into_iter();
     let transactions = transactions.filter(|operation| operation["kind"] == "transaction");
@@ -55,7 +71,11 @@ fn assert_counted_once(records: &[Value]) {
         assert_eq!(parts.iter().sum::<u64>(), part("duration_ns"), "{operation}");
     }
     let notes = of_type(records, "warning");
-    let is_said = |note: &&Value| note["text"].as_str().is_some_and(|text| text.contains("pooler or proxy of"));
+    let is_said = |note: &&Value| {
+        note["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("pooler or proxy of"))
+    };
     assert!(notes.iter().any(is_said), "{notes:?}");
 }
 
@@ -80,7 +100,10 @@ fn statements_through_a_pool_that_is_too_small_count_once_and_wait() {
         sum(&records, "summary", "pooler_ns"),
         sum(&records, "summary", "server_ns"),
     );
-    assert!(pooler > server, "eight clients on one connection: {pooler} ns, {server} ns");
+    assert!(
+        pooler > server,
+        "eight clients on one connection: {pooler} ns, {server} ns"
+    );
 }
 
 #[test]

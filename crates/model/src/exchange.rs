@@ -77,6 +77,14 @@ impl Exchange {
         last.reply_ended.unwrap_or(last.request_ended)
     }
 
+    /// All steps in order, for who asks again over the same connection: the first has as server time all that was behind its connection, a
+    /// pooler with its database.
+    pub fn steps_with_pooler(&self) -> impl Iterator<Item = Step> {
+        let mut first = self.first;
+        first.server += self.pooler.unwrap_or_default().total();
+        std::iter::once(first).chain(self.more.iter().copied())
+    }
+
     /// Server time of all its steps.
     pub fn server(&self) -> Duration {
         self.steps().map(|step| step.server).sum()

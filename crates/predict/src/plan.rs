@@ -7,7 +7,7 @@ pub use joins::{Joins, NodeIndex};
 use crate::load::CoreTime;
 use crate::wake_up::set_rests;
 use link::LinkDescription;
-use model::{ConnectionId, Exchange, Operation, OperationStep, Step, Timestamp};
+use model::{ConnectionId, Operation, OperationStep, Step, Timestamp};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -239,20 +239,19 @@ impl OperationPlan {
         }
         let (mut after, mut after_what) = self.waits_for(index, step, connection);
         let mut client_before = nanos(step.client_before);
-        let mut previous: Option<&Step> = None;
-        let whole = with_pooler(&step.exchange);
-        for (place, part) in std::iter::once(&whole).chain(&step.exchange.more).enumerate() {
+        let mut previous: Option<Step> = None;
+        for (place, part) in step.exchange.steps_with_pooler().enumerate() {
             if let Some(previous) = previous {
                 after = Some(NodeIndex::new(self.nodes.len() - 1));
                 after_what = After::Completion;
-                client_before = pause_between(previous, part);
+                client_before = pause_between(&previous, &part);
             }
             let crossing = match (moved, step.exchange.is_handshake()) {
                 (true, true) => Crossing::Handshake,
                 (true, false) => Crossing::Moved,
-                (false, _) => measured(part, step.reply_after.is_some()),
+                (false, _) => measured(&part, step.reply_after.is_some()),
             };
-            let mut node = node(part, connection, crossing, after, after_what, client_before);
+            let mut node = node(&part, connection, crossing, after, after_what, client_before);
             if let Some(pooler) = step.exchange.pooler.filter(|_| place == 0) {
                 node.pooler = nanos(pooler.own());
                 node.behind_pooler = nanos(pooler.network);
@@ -331,13 +330,6 @@ impl OperationPlan {
         }
         self.roots.reverse();
     }
-}
-
-/// The first step, whose server is all that is behind its connection: the pooler, and the database behind it.
-fn with_pooler(exchange: &Exchange) -> Step {
-    let mut step = exchange.first;
-    step.server += exchange.pooler.unwrap_or_default().total();
-    step
 }
 
 fn node(

@@ -447,15 +447,16 @@ fn summary() -> impl Strategy<Value = Summary> {
             p95,
             p99,
         });
-    let attribution = (span(), span(), span(), span(), span(), span(), span()).prop_map(|parts| Attribution {
-        client: parts.0,
-        server: parts.1,
-        round_trip: parts.2,
-        transfer: parts.3,
-        recovery: parts.4,
-        unknown: parts.5,
-        pooler: parts.6,
-    });
+    let attribution =
+        (span(), span(), span(), span(), span(), span(), span()).prop_map(|parts| Attribution {
+            client: parts.0,
+            server: parts.1,
+            round_trip: parts.2,
+            transfer: parts.3,
+            recovery: parts.4,
+            unknown: parts.5,
+            pooler: parts.6,
+        });
     (
         any::<(u64, u64, u64, u64, u64)>(),
         (

@@ -68,8 +68,11 @@ impl PgBouncer {
         command.env("PGDATABASE", "pgbouncer");
         command.args(["-X", "-x", "-A", "-t", "-c", "SHOW STATS_TOTALS"]);
         let said = process::run(command);
-        let of_database = said.split("\n\n").find(|record| record.contains(&format!("database|{}", Postgres::DATABASE)));
-        let line = of_database.and_then(|record| record.lines().find_map(|line| line.strip_prefix("wait_time|")));
+        let of_database = said
+            .split("\n\n")
+            .find(|record| record.contains(&format!("database|{}", Postgres::DATABASE)));
+        let line =
+            of_database.and_then(|record| record.lines().find_map(|line| line.strip_prefix("wait_time|")));
         line.and_then(|number| number.parse().ok())
             .unwrap_or_else(|| panic!("no wait_time: {said}"))
     }

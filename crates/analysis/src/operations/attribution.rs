@@ -177,13 +177,14 @@ fn parts(exchange: &Exchange, children_explain_wait: bool, left: Duration) -> At
             step.server
         };
         ledger.give(|parts| &mut parts.server, server);
-        if let Some(pooler) = exchange.pooler.filter(|_| index == 0) {
+        let pooler = exchange.pooler.filter(|_| index == 0).unwrap_or_default();
+        if pooler.total() > Duration::ZERO {
             ledger.give(|parts| &mut parts.pooler, pooler.own());
             ledger.give(|parts| &mut parts.round_trip, pooler.network);
         }
         ledger.give(|parts| &mut parts.recovery, step.recovery);
         ledger.give(|parts| &mut parts.client, step.client_inside_request);
-        ledger.wait(step);
+        ledger.wait(step, pooler.total());
         previous = Some(step);
     }
     let Ledger { mut parts, left } = ledger;
@@ -209,8 +210,8 @@ impl Ledger {
         *part(&mut self.parts) += given;
     }
 
-    /// The wait for the first byte of a step's reply, as far as it is not the server's own time.
-    fn wait(&mut self, step: &Step) {
+    /// The wait for the first byte of a step's reply, as far as it is not the server's own time, nor the `pooler`'s and what is behind it.
+    fn wait(&mut self, step: &Step, pooler: Duration) {
         let round_trip = span::client_side(step) + span::server_side(step);
         let wait = step
             .reply_started
@@ -229,7 +230,7 @@ impl Ledger {
             self.give(|parts| &mut parts.round_trip, round_trip);
             self.give(
                 |parts| &mut parts.server,
-                wait.saturating_sub(step.server + span::server_side(step)),
+                wait.saturating_sub(step.server + pooler + span::server_side(step)),
             );
         }
     }

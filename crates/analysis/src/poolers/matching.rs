@@ -58,7 +58,9 @@ impl Matcher {
         let key = (host, protocol, front.fingerprint.clone()?);
         let backs = self.kept.get_mut(&key)?;
         let fitting = backs.iter().enumerate().filter(|(_, back)| {
-            back.connection != front.connection && is_behind(back.server) && lies_within(&back.exchange, front)
+            back.connection != front.connection
+                && is_behind(back.server)
+                && lies_within(&back.exchange, front)
         });
         let (place, _) = fitting.min_by_key(|(_, back)| back.exchange.at)?;
         backs.remove(place)

@@ -136,7 +136,10 @@ fn the_parts_sum_to_the_server_time_before_and_what_waits_long_is_the_same() {
             .iter()
             .all(|exchange| whole(exchange) == Duration::from_micros(1_000))
     );
-    assert!(notes[0].contains(&format!("{0} of {0} statements", 3 * MOST_WAITING)), "{notes:?}");
+    assert!(
+        notes[0].contains(&format!("{0} of {0} statements", 3 * MOST_WAITING)),
+        "{notes:?}"
+    );
 }
 
 #[test]
@@ -158,7 +161,13 @@ fn equal_statements_of_other_literals_or_one_after_the_other_are_no_poolers() {
         ];
         for number in 0..20 {
             let begin = 10_000 * number;
-            facts.push(statement(BACK, begin + from, begin + from + 100, 50, number + digest_of_back));
+            facts.push(statement(
+                BACK,
+                begin + from,
+                begin + from + 100,
+                50,
+                number + digest_of_back,
+            ));
             facts.push(statement(FRONT, begin, begin + 1_000, 0, number));
         }
         let (exchanges, notes) = run(facts);
@@ -174,7 +183,13 @@ fn a_direct_connection_beside_the_poolers_keeps_its_statements() {
     let mut facts = pooled(10);
     facts.insert(0, opened(direct, host(2, 50_001), host(3, 5432)));
     for number in 0..10 {
-        facts.push(statement(direct, 500_000 + number * 500, 500_100 + number * 500, 50, number));
+        facts.push(statement(
+            direct,
+            500_000 + number * 500,
+            500_100 + number * 500,
+            50,
+            number,
+        ));
     }
     let (exchanges, _) = run(facts);
     let of_direct = exchanges.iter().filter(|exchange| exchange.connection == direct);

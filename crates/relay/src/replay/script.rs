@@ -123,14 +123,14 @@ impl Reader {
         let channel = moved.then(|| self.channel(step));
         self.first.push(self.nodes.len() as u32);
         self.connections.push(exchange.connection);
-        let mut previous: Option<&Step> = None;
-        for part in exchange.steps() {
+        let mut previous: Option<Step> = None;
+        for part in exchange.steps_with_pooler() {
             if let Some(previous) = previous {
                 after = Some((self.nodes.len() as u32 - 1, After::Completion));
-                client_before = pause_between(previous, part);
+                client_before = pause_between(&previous, &part);
             }
             let transfer = match channel {
-                None => timed(part, step.reply_after.is_some()),
+                None => timed(&part, step.reply_after.is_some()),
                 Some((channel, _)) if exchange.is_handshake() => Transfer::Handshake(channel),
                 Some((channel, true)) if part.request_bytes == 0 && previous.is_none() => {
                     Transfer::Greeting(channel)
@@ -139,7 +139,7 @@ impl Reader {
             };
             let waits_inside = step.reply_after.is_some();
             self.nodes
-                .push(node(part, transfer, after, client_before, waits_inside));
+                .push(node(&part, transfer, after, client_before, waits_inside));
             previous = Some(part);
         }
     }

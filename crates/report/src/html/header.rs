@@ -85,8 +85,12 @@ fn figures(summary: &Summary, out: &mut String) {
             "network",
             share(summary.attribution.network(), whole),
             format!(
-                "server {}, client {}",
+                "server {}, {}client {}",
                 share(summary.attribution.server, whole),
+                match summary.attribution.pooler.is_zero() {
+                    true => String::new(),
+                    false => format!("pooler {}, ", share(summary.attribution.pooler, whole)),
+                },
                 share(summary.attribution.client, whole)
             ),
         ),

@@ -4,7 +4,8 @@ use super::reader::{ReadBody, Record};
 use super::words::{phase, protocol, transaction, transaction_word};
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
-    Assigned, AtLevel, ConnectionId, Exchange, PoolerTime, Protocol, RequestId, RequestTraits, Step, Tags, Timestamp,
+    Assigned, AtLevel, ConnectionId, Exchange, PoolerTime, Protocol, RequestId, RequestTraits, Step, Tags,
+    Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

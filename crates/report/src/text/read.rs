@@ -65,8 +65,12 @@ pub fn summary_line(summary: &Summary) -> String {
         return format!("{counts}; no operation was seen, so there is no time to report.\n");
     };
     let share = |part| share(part, summary.attribution.total());
+    let pooler = match summary.attribution.pooler {
+        Duration::ZERO => String::new(),
+        pooler => format!("pooler {}, ", share(pooler)),
+    };
     format!(
-        "{counts}; {} of {} on average: network {}, server {}, client {}.\n",
+        "{counts}; {} of {} on average: network {}, server {}, {pooler}client {}.\n",
         counted(summary.operations, "operation"),
         format_duration(mean),
         share(summary.attribution.network()),
@@ -152,8 +156,11 @@ fn operations_table(groups: &[OperationGroup], style: &Style) -> Table {
     groups.sort_by_key(|group| Reverse(group.attribution.total()));
     groups.truncate(style.rows(SHOWN_ROWS));
     let with_unknown = groups.iter().any(|group| !group.attribution.unknown.is_zero());
+    let with_pooler = groups.iter().any(|group| !group.attribution.pooler.is_zero());
     let mut headings = vec!["operations by time", "count", "turns", "p50", "p99"];
-    headings.extend(["network", "server", "client"]);
+    headings.extend(["network", "server"]);
+    headings.extend(with_pooler.then_some("pooler"));
+    headings.push("client");
     headings.extend(with_unknown.then_some("unknown"));
     headings.extend(["setup", "kind"]);
     let mut table = Table::new(headings);
@@ -168,8 +175,9 @@ fn operations_table(groups: &[OperationGroup], style: &Style) -> Table {
             duration_or_dash(group.spread.p99),
             share(parts.network()),
             share(parts.server),
-            share(parts.client),
         ];
+        cells.extend(with_pooler.then(|| share(parts.pooler)));
+        cells.push(share(parts.client));
         cells.extend(with_unknown.then(|| share(parts.unknown)));
         cells.extend([share(group.setup), group.kind.name().to_owned()]);
         table.row(cells);
