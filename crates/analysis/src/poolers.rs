@@ -115,6 +115,11 @@ impl Poolers {
         notes
     }
 
+    /// The poolers that were found, each with the service behind it.
+    pub fn found(&self) -> impl Iterator<Item = (Endpoint, Endpoint)> {
+        self.found.keys().copied()
+    }
+
     fn host(&self, address: IpAddr) -> IpAddr {
         let address = address.to_canonical();
         let host = self.given.iter().find(|host| host.has(address));

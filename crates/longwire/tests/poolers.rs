@@ -1,7 +1,7 @@
 //! PgBouncer between pgbench and PostgreSQL, captured on both sides: a statement is one exchange, and what the pooler added is a part.
 
 use serde_json::Value;
-use testbed::binary::{done, number, of_type, records, run, sum};
+use testbed::binary::{done, number, of_type, records, run, stderr, sum};
 use testbed::capture::Capture;
 use testbed::{PgBouncer, Postgres};
 
@@ -43,7 +43,20 @@ fn through_pool(size: u32) -> (Vec<Value>, u64) {
         &file,
     ]);
     done(&output);
+    assert_not_moved(&file, database.port());
     (records(&output), waited)
+}
+
+/// Nobody is told that distance costs nothing because the leg that was to move is not replayed.
+fn assert_not_moved(file: &str, behind: u16) {
+    let on = format!("127.0.0.1:{behind}");
+    let predicted = run(&["predict", "--rtt", "10ms", "--on", &on, file]);
+    done(&predicted);
+    let said = stderr(&predicted);
+    assert!(
+        said.contains(&format!("--on names {on}, which is behind the pooler")),
+        "{said}"
+    );
 }
 
 /// Statements of the script, and those of all.

@@ -313,6 +313,7 @@ impl Aggregator {
             self.summed(fact);
         }
         warnings.extend(self.poolers.notes().into_iter().map(|text| Warning { text }));
+        warnings.extend(not_moved(&self.poolers, &self.moved));
         let Self {
             rule,
             operations,
@@ -392,6 +393,21 @@ fn no_requests(rule: Rule, summary: &Summary) -> Option<Warning> {
 const NO_REQUESTS: &str = "--operations http, and no HTTP request was answered in what was seen: capture the application's HTTP port too, or \
                            name the application as a target too (longwire watch http://HOST:PORT DATABASE) and send it its requests through the \
                            relay; HTTPS cannot be read; --operations auto shows the rest by connection";
+
+/// The warnings that connections were to move which a prediction does not replay: those behind a pooler.
+fn not_moved(poolers: &Poolers, moved: &MovedConnections) -> Vec<Warning> {
+    let behind = poolers.found().filter(|(_, back)| moved.names(*back));
+    let mut texts: Vec<String> = behind
+        .map(|(front, back)| {
+            format!(
+                "--on names {back}, which is behind the pooler {front}: a prediction cannot move that leg, and what it says is without it; --on {front} \
+                 moves the connections to the pooler"
+            )
+        })
+        .collect();
+    texts.sort();
+    texts.into_iter().map(|text| Warning { text }).collect()
+}
 
 /// The warning that there was no room for all findings.
 fn no_room(found: &FindingsReport) -> Option<Warning> {

@@ -84,6 +84,13 @@ impl MovedConnections {
         choices.collect::<Vec<_>>().join(", ")
     }
 
+    /// Whether connections to this server are chosen by its address.
+    pub fn names(&self, server: Endpoint) -> bool {
+        let named = |choice: &&ConnectionChoice| matches!(choice, ConnectionChoice::Server { .. });
+        let choices: Vec<ConnectionChoice> = self.choices.iter().filter(named).cloned().collect();
+        !choices.is_empty() && chosen(&choices, Protocol::Unknown, Some(&server))
+    }
+
     /// Whether any connection asked about so far moves.
     pub fn moves_any(&self) -> bool {
         self.any.get()

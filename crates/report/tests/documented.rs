@@ -141,6 +141,7 @@ fn written() -> Vec<String> {
         .chain(&written)
         .chain(&written_of_transactions())
         .chain(&written_of_samples())
+        .chain(&written_of_poolers())
         .flat_map(|lines| lines.lines().map(str::to_owned))
         .collect()
 }
@@ -160,6 +161,46 @@ fn written_of_transactions() -> [String; 3] {
             held.rate = [model::BitRate::parse("10Mbit/s").ok(); 2];
             held.link = "rtt=40ms rate=10mbit".into();
             writer.held_prediction(&held)
+        }),
+    ]
+}
+
+/// What is written where a pooler was seen.
+fn written_of_poolers() -> [String; 5] {
+    use samples::{line, micros};
+    let pooled = model::Attribution {
+        pooler: micros(17),
+        ..model::Attribution::default()
+    };
+    [
+        line(|writer| {
+            let mut exchange = samples::exchange();
+            exchange.pooler = Some(model::PoolerTime {
+                waiting: micros(15),
+                processing: micros(2),
+                network: micros(40),
+            });
+            writer.exchange(&exchange, Protocol::Postgres, None)
+        }),
+        line(|writer| {
+            let mut operation = samples::operation();
+            operation.attribution = pooled;
+            writer.operation(&operation)
+        }),
+        line(|writer| {
+            let mut prediction = samples::prediction("GET /article/?", 40, 27.6, None);
+            prediction.attribution = pooled;
+            writer.prediction(&prediction)
+        }),
+        line(|writer| {
+            let mut held = samples::held().remove(0);
+            held.attribution = pooled;
+            writer.held(&held)
+        }),
+        line(|writer| {
+            let mut summary = samples::summary();
+            summary.attribution = pooled;
+            writer.summary(&summary)
         }),
     ]
 }
