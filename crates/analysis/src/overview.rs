@@ -302,9 +302,7 @@ fn waited(exchange: &Exchange) -> Waited {
         waited.server += server;
         waited.network += rest - unknown - client;
     }
-    if let Some(pooler) = exchange.pooler {
-        waited.network = waited.network.saturating_sub(pooler.own());
-    }
+    waited.network = waited.network.saturating_sub(exchange.pooler_time().own());
     waited
 }
 

@@ -348,11 +348,11 @@ fn put_together(front: &mut Exchange, back: &Exchange) {
         .min(whole - waiting);
     let server = (back.first.server.saturating_sub(back.first.server_inside_reply)).min(leg);
     front.first.server = server + inside;
-    front.pooler = Some(PoolerTime {
+    front.pooler = Some(Box::new(PoolerTime {
         waiting,
         processing: whole - waiting - leg,
         network: leg - server,
-    });
+    }));
 }
 
 #[cfg(test)]

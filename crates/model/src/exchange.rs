@@ -57,7 +57,7 @@ pub struct Exchange {
     pub levels: Option<Arc<[AtLevel]>>,
     /// What a pooler or database proxy between client and database added, where the exchange behind it was seen too. The first step's
     /// `server` is then the database's own time. Absent otherwise, and in recordings, which hold both exchanges.
-    pub pooler: Option<PoolerTime>,
+    pub pooler: Option<Box<PoolerTime>>,
 }
 
 impl Exchange {
@@ -81,8 +81,13 @@ impl Exchange {
     /// pooler with its database.
     pub fn steps_with_pooler(&self) -> impl Iterator<Item = Step> {
         let mut first = self.first;
-        first.server += self.pooler.unwrap_or_default().total();
+        first.server += self.pooler_time().total();
         std::iter::once(first).chain(self.more.iter().copied())
+    }
+
+    /// What a pooler added; nothing where none was seen.
+    pub fn pooler_time(&self) -> PoolerTime {
+        self.pooler.as_deref().copied().unwrap_or_default()
     }
 
     /// Server time of all its steps.

@@ -252,7 +252,8 @@ impl OperationPlan {
                 (false, _) => measured(&part, step.reply_after.is_some()),
             };
             let mut node = node(&part, connection, crossing, after, after_what, client_before);
-            if let Some(pooler) = step.exchange.pooler.filter(|_| place == 0) {
+            if place == 0 {
+                let pooler = step.exchange.pooler_time();
                 node.pooler = nanos(pooler.own());
                 node.behind_pooler = nanos(pooler.network);
             }

@@ -175,11 +175,11 @@ fn written_of_poolers() -> [String; 5] {
     [
         line(|writer| {
             let mut exchange = samples::exchange();
-            exchange.pooler = Some(model::PoolerTime {
+            exchange.pooler = Some(Box::new(model::PoolerTime {
                 waiting: micros(15),
                 processing: micros(2),
                 network: micros(40),
-            });
+            }));
             writer.exchange(&exchange, Protocol::Postgres, None)
         }),
         line(|writer| {

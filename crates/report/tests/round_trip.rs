@@ -2,8 +2,8 @@
 
 use model::{
     Assigned, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
-    Distribution, Endpoint, Exchange, Phase, PoolerTime, Protocol, RequestId, RequestTraits, RttSource, SampleTotals,
-    Step, Summary, Tags, Timestamp, TransactionState, Warning,
+    Distribution, Endpoint, Exchange, Phase, PoolerTime, Protocol, RequestId, RequestTraits, RttSource,
+    SampleTotals, Step, Summary, Tags, Timestamp, TransactionState, Warning,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -291,10 +291,12 @@ fn exchange() -> impl Strategy<Value = Exchange> {
                     literal: texts.2,
                     tags: texts.3.map(Arc::new),
                     levels: usual.then(|| made_levels(request_bytes, reply_bytes)),
-                    pooler: usual.then(|| PoolerTime {
-                        waiting: Duration::from_nanos(request_bytes),
-                        processing: Duration::from_nanos(reply_bytes),
-                        network: Duration::from_nanos(17),
+                    pooler: usual.then(|| {
+                        Box::new(PoolerTime {
+                            waiting: Duration::from_nanos(request_bytes),
+                            processing: Duration::from_nanos(reply_bytes),
+                            network: Duration::from_nanos(17),
+                        })
                     }),
                 };
                 if usual { as_usual(exchange) } else { exchange }

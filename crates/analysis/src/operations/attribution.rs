@@ -7,7 +7,7 @@
 //! The wait of a step without a known server-side round trip is `unknown`.
 
 use super::span;
-use model::{Attribution, Exchange, OperationStep, Phase, Step, Timestamp};
+use model::{Attribution, Exchange, OperationStep, Phase, PoolerTime, Step, Timestamp};
 use std::time::Duration;
 
 /// What the walk found.
@@ -177,7 +177,10 @@ fn parts(exchange: &Exchange, children_explain_wait: bool, left: Duration) -> At
             step.server
         };
         ledger.give(|parts| &mut parts.server, server);
-        let pooler = exchange.pooler.filter(|_| index == 0).unwrap_or_default();
+        let pooler = match index {
+            0 => exchange.pooler_time(),
+            _ => PoolerTime::default(),
+        };
         if pooler.total() > Duration::ZERO {
             ledger.give(|parts| &mut parts.pooler, pooler.own());
             ledger.give(|parts| &mut parts.round_trip, pooler.network);

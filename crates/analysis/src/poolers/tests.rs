@@ -117,7 +117,7 @@ fn a_statement_before_and_behind_a_pooler_is_one_with_its_parts() {
             processing: micros(100),
             network: micros(200),
         };
-        assert_eq!(exchange.pooler, Some(parts));
+        assert_eq!(exchange.pooler_time(), parts);
     }
     assert_eq!(notes.len(), 1);
     assert!(
@@ -130,7 +130,7 @@ fn a_statement_before_and_behind_a_pooler_is_one_with_its_parts() {
 fn the_parts_sum_to_the_server_time_before_and_what_waits_long_is_the_same() {
     let (exchanges, notes) = run(pooled(3 * MOST_WAITING as u64));
     assert_eq!(exchanges.len(), 3 * MOST_WAITING);
-    let whole = |exchange: &Exchange| exchange.server() + exchange.pooler.unwrap_or_default().total();
+    let whole = |exchange: &Exchange| exchange.server() + exchange.pooler_time().total();
     assert!(
         exchanges
             .iter()

@@ -323,7 +323,7 @@ impl<'a> ExchangeRecord<'a> {
                 .filter_map(known_server)
                 .reduce(|sum, part| sum + part)
                 .map(nanos),
-            pooler: exchange.pooler.as_ref().map(PoolerRecord::of),
+            pooler: exchange.pooler.as_deref().map(PoolerRecord::of),
             server_inside_reply_ns: sum(|step| step.server_inside_reply),
             recovery_ns: sum(|step| step.recovery),
             client_side_rtt_ns: first.client_side_rtt.map(nanos),
@@ -398,7 +398,7 @@ impl ReadBody for ExchangeRecord<'_> {
             literal: self.literal.map(|text| Arc::from(text.0)),
             tags: self.tags.map(|tags| Arc::new(tags.tags(shared))),
             levels: LevelRecord::at_levels(&self.levels),
-            pooler: self.pooler.as_ref().map(PoolerRecord::pooler),
+            pooler: self.pooler.as_ref().map(|pooler| Box::new(pooler.pooler())),
         };
         Ok(Record::Exchange {
             exchange,
