@@ -286,7 +286,9 @@ impl Poolers {
     }
 
     fn exchange(&mut self, mut exchange: Exchange, protocol: Protocol) -> Option<Fact> {
-        let ends = *self.connections.get(&exchange.connection)?;
+        let Some(&ends) = self.connections.get(&exchange.connection) else {
+            return Some(Fact::Exchange { exchange, protocol });
+        };
         let judged = &self.judged;
         if is_statement(&exchange, protocol) && !self.found.is_empty() {
             let is_pooler = |back: Endpoint| judged.get(&(ends.server, back)) == Some(&true);

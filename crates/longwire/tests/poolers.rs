@@ -6,7 +6,7 @@ use testbed::capture::Capture;
 use testbed::{PgBouncer, Postgres};
 
 const CLIENTS: u64 = 8;
-const TRANSACTIONS: u64 = 100;
+const TRANSACTIONS: u64 = 40;
 
 /// What `read` says about clients behind a pool of this size, and the nanoseconds that they waited by PgBouncer's own count.
 fn through_pool(size: u32) -> (Vec<Value>, u64) {

@@ -203,3 +203,9 @@ fn without_two_services_of_a_host_nothing_waits() {
     assert_eq!(poolers.take(direct).len(), 1);
     assert_eq!(poolers.take(statement(FRONT, 0, 10, 0, 1)).len(), 1);
 }
+
+#[test]
+fn exchanges_of_connections_whose_beginning_is_not_known_go_on() {
+    let (exchanges, _) = run(vec![statement(ConnectionId(7), 0, 100, 50, 1)]);
+    assert_eq!(exchanges.len(), 1);
+}
