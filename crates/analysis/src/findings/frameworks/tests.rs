@@ -3,14 +3,14 @@
 use super::*;
 use crate::fingerprint::{Dialect, Fingerprints};
 
-const DJANGO: &str = include_str!("../../../tests/data/statements/django.sql");
-const SQLALCHEMY: &str = include_str!("../../../tests/data/statements/sqlalchemy.sql");
-const SEQUELIZE: &str = include_str!("../../../tests/data/statements/sequelize.sql");
-const HIBERNATE_5: &str = include_str!("../../../tests/data/statements/hibernate5.sql");
-const HIBERNATE_6: &str = include_str!("../../../tests/data/statements/hibernate6.sql");
-const ACTIVE_RECORD: &str = include_str!("../../../tests/data/statements/activerecord.sql");
-const PRISMA: &str = include_str!("../../../tests/data/statements/prisma.sql");
-const OTHERS: &str = include_str!("../../../tests/data/statements/others.sql");
+const DJANGO: &str = include_str!("statements/django.sql");
+const SQLALCHEMY: &str = include_str!("statements/sqlalchemy.sql");
+const SEQUELIZE: &str = include_str!("statements/sequelize.sql");
+const HIBERNATE_5: &str = include_str!("statements/hibernate5.sql");
+const HIBERNATE_6: &str = include_str!("statements/hibernate6.sql");
+const ACTIVE_RECORD: &str = include_str!("statements/activerecord.sql");
+const PRISMA: &str = include_str!("statements/prisma.sql");
+const OTHERS: &str = include_str!("statements/others.sql");
 
 const RECORDED: [(&str, Framework); 7] = [
     (DJANGO, Framework::Django),
