@@ -67,11 +67,8 @@ impl Hosts {
     /// An address that stands for the host that `address` is of: the same for all addresses of a host.
     pub(crate) fn host(&self, address: IpAddr) -> IpAddr {
         let address = address.to_canonical();
-        if let Some(host) = self.settings.given.iter().find(|host| host.has(address)) {
-            return host
-                .addresses
-                .first()
-                .map_or(address, |range| range.address.to_canonical());
+        if let Some(host) = given_host(&self.settings.given, address) {
+            return host;
         }
         self.same.get(&address).copied().unwrap_or(address)
     }
@@ -138,6 +135,12 @@ impl Hosts {
         }
         true
     }
+}
+
+/// The address that stands for the given host that `address` is of; absent when it is of none.
+pub(crate) fn given_host(given: &[Host], address: IpAddr) -> Option<IpAddr> {
+    let host = given.iter().find(|host| host.has(address))?;
+    host.addresses.first().map(|range| range.address.to_canonical())
 }
 
 /// What is known of a client of databases.

@@ -11,6 +11,7 @@
 mod matching;
 
 use crate::fact::Fact;
+use crate::hosts::given_host;
 use crate::operations::span;
 use matching::Matcher;
 use model::{ConnectionId, ConnectionMap, Endpoint, Exchange, Host, PoolerTime, Protocol, counted};
@@ -122,9 +123,7 @@ impl Poolers {
 
     fn host(&self, address: IpAddr) -> IpAddr {
         let address = address.to_canonical();
-        let host = self.given.iter().find(|host| host.has(address));
-        host.and_then(|host| host.addresses.first())
-            .map_or(address, |range| range.address.to_canonical())
+        given_host(&self.given, address).unwrap_or(address)
     }
 
     /// Learns services and their protocols, and which of them may be poolers.

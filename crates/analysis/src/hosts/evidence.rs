@@ -38,7 +38,6 @@ struct OpenRequest {
 /// A client of databases.
 #[derive(Debug, Default)]
 struct Client {
-    statements: u64,
     near: Near,
     /// What each server's requests explain.
     by: BTreeMap<IpAddr, Explained>,
@@ -189,7 +188,6 @@ impl Evidence {
             return;
         }
         let known = self.clients.entry(client).or_default();
-        known.statements += 1;
         known
             .near
             .add(exchange.first.client_side_rtt, exchange.first.server_side_rtt);

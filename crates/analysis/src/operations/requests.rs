@@ -404,9 +404,7 @@ impl Requests {
 
     /// Adds an exchange to the request with this number, or to the one that it is part of; gives it back when neither is there.
     fn give(&mut self, id: u64, member: Member) -> Option<Member> {
-        let open = self.open.iter_mut().find(|open| open.id == id);
-        let waiting = self.waiting.iter_mut().map(|answered| &mut answered.request);
-        match open.or_else(|| waiting.into_iter().find(|request| request.id == id)) {
+        match self.request(id) {
             Some(request) if request.members.len() < MAXIMUM_MEMBERS => {
                 request.members.push(member);
                 None
@@ -416,6 +414,15 @@ impl Requests {
                 ..member
             }),
         }
+    }
+
+    /// The request with this number: open, or answered and waiting.
+    fn request(&mut self, id: u64) -> Option<&mut OpenRequest> {
+        let waiting = self.waiting.iter_mut().map(|answered| &mut answered.request);
+        self.open
+            .iter_mut()
+            .chain(waiting)
+            .find(|request| request.id == id)
     }
 
     /// The connection works for the open request at `position`, whose number it gives.
@@ -547,16 +554,13 @@ impl Requests {
             self.shapes.learn(&request.name, &request.members);
         }
         if let Some((outer, assigned)) = request.outer {
-            let open = self.open.iter_mut().find(|open| open.id == outer);
-            let waiting = self.waiting.iter_mut().map(|answered| &mut answered.request);
-            let outer = open.or_else(|| waiting.into_iter().find(|request| request.id == outer));
-            if let Some(outer) = outer.filter(|outer| outer.members.len() < MAXIMUM_MEMBERS) {
+            let open = self.request(outer);
+            if let Some(open) = open.filter(|open| open.members.len() < MAXIMUM_MEMBERS) {
                 for member in &mut request.members {
                     member.assigned = Some(member.assigned.map_or(assigned, |inner| inner.max(assigned)));
                 }
-                outer.members.append(&mut request.members);
+                open.members.append(&mut request.members);
                 if self.within.remove(&request.id) {
-                    let outer = outer.id;
                     self.no_longer_awaited(outer, out);
                 }
                 return;
