@@ -142,6 +142,9 @@ pub struct RequestTraits {
     /// run, so that it reveals nothing about them. Only of reads, and only where all of the question was seen. Never equal across
     /// runs but by chance.
     pub request_digest: Option<u64>,
+    /// Recognises writes of the same rows: a hash, keyed as that of [`RequestTraits::request_digest`], of what is behind WHERE in an
+    /// `update` or `delete` that is sent as text, alone in its request. Not of what it writes.
+    pub rows_digest: Option<u64>,
 }
 
 /// One request burst, the wait for the server, and the reply burst: the unit a prediction replays.

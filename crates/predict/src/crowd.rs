@@ -1,5 +1,6 @@
 //! Several clients at once over one link, each with one operation after another.
 
+use crate::locks::SharedRows;
 use crate::path;
 use crate::predictor::{PredictionTarget, Whole};
 use crate::run::{Computing, RunProgress, SimulatedRun};
@@ -62,13 +63,15 @@ impl<'a> Mix<'a> {
 
 /// How the clients' surroundings are.
 #[derive(Debug, Clone, Copy)]
-pub struct Surroundings {
+pub struct Surroundings<'a> {
     /// Cores that are shared.
     pub computing: Computing,
     /// What is allowed for longer rests.
     pub wake_up: WakeUp,
     /// How many requests the server works on at once, if that is limited.
     pub workers: Option<u32>,
+    /// Rows that clients wait for.
+    pub rows: Option<&'a SharedRows>,
 }
 
 /// Lets the clients of `target` carry out the operations of `mix`, each one after another.
@@ -82,7 +85,7 @@ pub fn closed_loop(
     target: &PredictionTarget,
     links: &[LinkDescription],
     mix: &Mix<'_>,
-    surroundings: Surroundings,
+    surroundings: Surroundings<'_>,
 ) -> ClosedLoopResult {
     let mut crowd = Crowd::new(target, links, mix, surroundings);
     let wanted = wanted(target, mix);
@@ -152,13 +155,14 @@ impl<'a> Crowd<'a> {
         target: &PredictionTarget,
         links: &'a [LinkDescription],
         mix: &'a Mix<'a>,
-        surroundings: Surroundings,
+        surroundings: Surroundings<'a>,
     ) -> Self {
         let run = SimulatedRun::new(links, target.clients, surroundings.computing);
         let mut crowd = Self {
             run: run
                 .with_wake_up(surroundings.wake_up)
-                .with_workers(surroundings.workers),
+                .with_workers(surroundings.workers)
+                .with_locks(surroundings.rows),
             links,
             mix,
             clients: Vec::new(),
@@ -219,6 +223,7 @@ impl<'a> Crowd<'a> {
             return None;
         }
         this.part = 0;
+        self.run.release_rows(client);
         this.operation = (this.operation + 1) % self.mix.operations.len();
         let pause = self.mix.operations[this.operation].pause;
         this.operations += 1;

@@ -15,6 +15,7 @@ pub mod explain;
 mod held;
 mod links;
 mod load;
+mod locks;
 mod path;
 mod plan;
 pub mod predictor;

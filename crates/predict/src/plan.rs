@@ -5,9 +5,10 @@ mod joins;
 pub use joins::{Joins, NodeIndex};
 
 use crate::load::CoreTime;
+use crate::locks;
 use crate::wake_up::set_rests;
 use link::LinkDescription;
-use model::{ConnectionId, Operation, OperationStep, Step, Timestamp};
+use model::{ConnectionId, Operation, OperationStep, Step, Timestamp, TransactionState};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -53,6 +54,10 @@ pub struct PlanNode {
     pub reply_bytes: u64,
     /// Whether there is a reply to wait for.
     pub has_reply: bool,
+    /// The rows that it writes, where that is known: others that write them wait until the transaction is over.
+    pub locks: Option<u64>,
+    /// Whether no transaction is open on its connection after it.
+    pub ends_transaction: bool,
     /// Time over which the client produces the request.
     pub client_inside: u64,
     /// Server time before the reply's first byte.
@@ -265,6 +270,9 @@ impl OperationPlan {
             self.nodes.push(node);
             previous = Some(part);
         }
+        let (first, last) = (self.first_nodes[index].place(), self.nodes.len() - 1);
+        self.nodes[first].locks = locks::rows(&step.exchange);
+        self.nodes[last].ends_transaction = step.exchange.transaction == Some(TransactionState::Idle);
     }
 
     fn waits_for(&self, index: usize, step: &OperationStep, connection: u32) -> (Option<NodeIndex>, After) {
@@ -354,6 +362,8 @@ fn node(
         request_bytes: step.request_bytes,
         reply_bytes: step.reply_bytes,
         has_reply: step.reply_started.is_some(),
+        locks: None,
+        ends_transaction: false,
         client_inside: nanos(step.client_inside_request),
         server_before: nanos(step.server - inside),
         server_inside: nanos(inside),

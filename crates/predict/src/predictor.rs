@@ -6,6 +6,7 @@ use crate::connections::ConnectionHistory;
 use crate::crowd::{self, ClosedLoopResult, Mix, Surroundings};
 use crate::held::{Held, HeldReplay};
 use crate::load::Load;
+use crate::locks::RowEvidence;
 use crate::path::{self, Along};
 use crate::plan::OperationPlan;
 use crate::replay::run_alone;
@@ -63,6 +64,7 @@ pub struct Predictor {
     pauses: Pauses,
     workers: Workers,
     requests: Requests,
+    rows: RowEvidence,
 }
 
 /// All that a predictor has to say.
@@ -159,6 +161,7 @@ impl Predictor {
             pauses: Pauses::default(),
             workers: Workers::Inferred,
             requests: Requests::default(),
+            rows: RowEvidence::default(),
         }
     }
 
@@ -217,6 +220,7 @@ impl Predictor {
         if self.meet_others() {
             self.load.add(&plan);
             self.requests.add(&plan);
+            self.rows.add(&plan);
             let named = &mut self.names[place];
             self.pauses.add(operation, &mut named.pauses);
             named.pool.add(operation, plan);
@@ -353,6 +357,7 @@ impl Predictor {
         for named in &mut self.names {
             named.pool.keep_work_only(&work);
         }
+        let rows = self.rows.shared();
         for index in 0..self.targets.len() {
             let clients = self.targets[index].clients;
             if !self.is_alone(&self.targets[index]) {
@@ -361,6 +366,7 @@ impl Predictor {
                     computing: self.computing,
                     wake_up: self.wake_up,
                     workers: workers.filter(|workers| *workers < clients),
+                    rows: rows.as_ref().filter(|_| clients > 1),
                 };
                 self.let_meet_on(index, surroundings);
             }
@@ -369,7 +375,7 @@ impl Predictor {
 
     /// The clients of one target: those of each name among themselves; where they have to wait for each other's workers, those of all names
     /// whose operations need one, as they were mixed in the measurement.
-    fn let_meet_on(&mut self, target: usize, surroundings: Surroundings) {
+    fn let_meet_on(&mut self, target: usize, surroundings: Surroundings<'_>) {
         let pauses: Vec<u64> = self.names.iter_mut().map(Named::pause).collect();
         let mut done = Vec::new();
         let mut mixed = Mix::default();

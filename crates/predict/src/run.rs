@@ -4,6 +4,7 @@ mod beyond;
 mod shared_cores;
 
 use crate::links::Links;
+use crate::locks::{Locks, SharedRows};
 use crate::plan::{After, Crossing, NodeIndex, OperationPlan, PlanNode, nanos};
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
@@ -78,6 +79,8 @@ pub struct SimulatedRun<'a> {
     wake_up: WakeUp,
     /// Idle workers of the server, and the requests that wait for one; absent where there are as many as needed.
     workers: Option<(u32, VecDeque<u64>)>,
+    /// Rows that transactions hold.
+    locks: Locks<'a>,
     /// A client whose plan has come to its end, to be reported.
     finished: Option<u32>,
     /// Whether a reply had to be released, see [`SimulatedRun::release_stuck`].
@@ -139,6 +142,7 @@ impl<'a> SimulatedRun<'a> {
             computing: [shared(computing.client), shared(computing.server)],
             wake_up: WakeUp::None,
             workers: None,
+            locks: Locks::default(),
             finished: None,
             was_stuck: false,
         }
@@ -155,6 +159,22 @@ impl<'a> SimulatedRun<'a> {
     pub fn with_workers(self, workers: Option<u32>) -> Self {
         let workers = workers.map(|workers| (workers.max(1), VecDeque::new()));
         Self { workers, ..self }
+    }
+
+    /// The same, with rows that clients hold until their transactions are over.
+    #[must_use]
+    pub fn with_locks(self, shared: Option<&'a SharedRows>) -> Self {
+        Self {
+            locks: Locks::new(shared),
+            ..self
+        }
+    }
+
+    /// The client has come to the end of its operation: it holds nothing any more.
+    pub fn release_rows(&mut self, client: u32) {
+        for next in self.locks.release(client) {
+            self.compute_reply(next);
+        }
     }
 
     /// Adds a connection to a link, with the flows it had before, if any; gives its number.
@@ -521,8 +541,17 @@ impl<'a> SimulatedRun<'a> {
         self.prepare_reply(next);
     }
 
-    /// The server computes; a wait that cannot be explained is kept as it was.
+    /// The server computes as soon as no other client holds the rows.
     fn prepare_reply(&mut self, id: u64) {
+        let client = Self::parts(id).0 as u32;
+        let rows = self.node(id).locks;
+        if rows.is_none_or(|rows| self.locks.acquire(rows, client, id)) {
+            self.compute_reply(id);
+        }
+    }
+
+    /// The server computes; a wait that cannot be explained is kept as it was.
+    fn compute_reply(&mut self, id: u64) {
         let what = self.node(id);
         let by_kernel = what.crossing == Crossing::Handshake || what.server_before == 0;
         let waking = if by_kernel { 0 } else { self.server_waking(id) };
@@ -553,6 +582,9 @@ impl<'a> SimulatedRun<'a> {
         self.times_of(id).replied = Some(self.now());
         if self.needs_worker(id) {
             self.next_for_worker();
+        }
+        if what.ends_transaction {
+            self.release_rows(Self::parts(id).0 as u32);
         }
         let inside = self.inside_reply(what.server_inside);
         match what.crossing {
@@ -690,7 +722,8 @@ impl<'a> SimulatedRun<'a> {
                 if times.arrived.is_some() && times.replied.is_none() && has_reply {
                     let id = self.id(client as u32, NodeIndex::new(node));
                     self.server(id).waiting.retain(|waiting| *waiting != id);
-                    self.prepare_reply(id);
+                    self.locks.forget(id);
+                    self.compute_reply(id);
                     self.was_stuck = true;
                     return true;
                 }

@@ -3,7 +3,7 @@
 mod made;
 
 use made::{Made, in_sequence};
-use model::{BoundBy, ConnectionId, Operation, Prediction};
+use model::{BoundBy, ConnectionId, Operation, Prediction, TransactionState};
 use predict::{Computing, PredictionTarget, Predictor};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -285,4 +285,42 @@ fn what_arrives_late_of_an_operation_that_is_over_is_not_of_the_next() {
     let there = predicted("rtt=20ms", 2, ALONE, &[long, short]);
     // Two turns, then one: three round trips for two operations of each client.
     assert_near(there.per_second, 2.0 * 2.0 / 0.06, 0.02);
+}
+
+/// Transactions of BEGIN, a write, COMMIT; which rows each writes by `rows`. One client measured them one after another.
+fn writing(rows: impl Fn(u64) -> u64) -> Vec<Operation> {
+    let query = Made::query(50, 100);
+    let transaction = |number: u64| {
+        let mut operation = in_sequence(Duration::ZERO, &[query, query, query]);
+        operation.id = number;
+        let states = [
+            TransactionState::Open,
+            TransactionState::Open,
+            TransactionState::Idle,
+        ];
+        for (step, state) in operation.steps.iter_mut().zip(states) {
+            step.exchange.transaction = Some(state);
+        }
+        let write = &mut operation.steps[1].exchange;
+        write.fingerprint = Some("update t set n = n + ? where id = ?".into());
+        write.asked.rows_digest = Some(rows(number));
+        operation
+    };
+    (0..40).map(transaction).collect()
+}
+
+#[test]
+fn transactions_that_write_one_row_wait_for_each_other() {
+    // The row is held from the arrival of the write to that of COMMIT: one round trip.
+    let there = predicted("rtt=10ms", 16, ALONE, &writing(|_| 7));
+    assert_near(there.per_second, 100.0, 0.02);
+    assert_near(there.duration.as_secs_f64(), 0.160, 0.02);
+    let alone = predicted("rtt=10ms", 1, server_cores(8), &writing(|_| 7));
+    assert_eq!(alone.duration, 30 * MS);
+}
+
+#[test]
+fn transactions_that_write_other_rows_do_not_wait() {
+    let there = predicted("rtt=10ms", 16, ALONE, &writing(|number| number));
+    assert_eq!(there.duration, 30 * MS);
 }

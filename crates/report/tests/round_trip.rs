@@ -347,6 +347,7 @@ fn asked() -> impl Strategy<Value = RequestTraits> {
             fetch_bytes,
             sets: counts[4],
             request_digest,
+            rows_digest: request_digest.map(|digest| !digest),
         },
     )
 }

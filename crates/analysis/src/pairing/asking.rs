@@ -48,6 +48,7 @@ pub(super) struct Asking {
     asked: RequestTraits,
     digest: Digest,
     reads: bool,
+    rows: Digest,
 }
 
 /// The digest of a question that is still being sent.
@@ -70,7 +71,10 @@ impl Asking {
         key: Option<&RandomState>,
     ) {
         match content {
-            Content::Statement { text } => self.executes(fingerprint, key, |key| digest_of(key, text)),
+            Content::Statement { text } => {
+                self.executes(fingerprint, key, |key| digest_of(key, text));
+                self.writes(fingerprint, key, text);
+            }
             Content::Prepare { .. } => self.asked.prepares += 1,
             Content::Bind { values } => {
                 if let Some(key) = key {
@@ -115,6 +119,10 @@ impl Asking {
                 Digest::So(digest) if self.reads => Some(digest),
                 Digest::So(_) | Digest::Nothing | Digest::Untold => None,
             },
+            rows_digest: match self.rows {
+                Digest::So(digest) => Some(digest),
+                Digest::Nothing | Digest::Untold => None,
+            },
             ..self.asked
         }
     }
@@ -141,6 +149,18 @@ impl Asking {
         }
     }
 
+    /// Takes a statement's text: which rows it writes, if it is the first one that is executed.
+    fn writes(&mut self, fingerprint: Option<&str>, key: Option<&RandomState>, text: &[u8]) {
+        let Some(key) = key else { return };
+        self.rows = match self.rows {
+            Digest::Nothing => fingerprint
+                .filter(|fingerprint| writes_rows_it_names(fingerprint))
+                .and_then(|_| digest_of(key, condition(text)?))
+                .map_or(Digest::Untold, Digest::So),
+            Digest::So(_) | Digest::Untold => Digest::Untold,
+        };
+    }
+
     fn fold(&mut self, key: &RandomState, next: Option<u64>) {
         self.digest = match (self.digest, next) {
             (Digest::Untold, _) | (_, None) => Digest::Untold,
@@ -149,6 +169,25 @@ impl Asking {
         };
     }
 }
+
+/// Whether the statement, one alone, changes rows that it describes itself: with literals, not with parameters.
+fn writes_rows_it_names(fingerprint: &str) -> bool {
+    let alone = !fingerprint.trim_end_matches([';', ' ']).contains(';');
+    alone && (fingerprint.starts_with("update ") || fingerprint.starts_with("delete "))
+}
+
+/// What is behind the only WHERE of a text. With several (a subquery, a literal with that word), which rows are meant is not known.
+fn condition(text: &[u8]) -> Option<&[u8]> {
+    let text = text.get(..MOST_DIGESTED.min(text.len()))?;
+    let mut places = text
+        .windows(WHERE.len())
+        .enumerate()
+        .filter(|(_, word)| word.eq_ignore_ascii_case(WHERE));
+    let (place, _) = places.next()?;
+    (text.len() < MOST_DIGESTED && places.next().is_none()).then(|| text[place + WHERE.len()..].trim_ascii())
+}
+
+const WHERE: &[u8] = b" where ";
 
 /// The keyed hash of a text; absent for one so long that it may have been cut and that hashing it would take long.
 fn digest_of(key: &RandomState, text: &[u8]) -> Option<u64> {

@@ -130,6 +130,8 @@ struct AskedRecord {
     sets: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_digest: Option<HexDigest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows_digest: Option<HexDigest>,
 }
 
 impl AskedRecord {
@@ -143,6 +145,7 @@ impl AskedRecord {
             fetch_bytes: asked.fetch_bytes,
             sets: asked.sets,
             request_digest: asked.request_digest.map(HexDigest),
+            rows_digest: asked.rows_digest.map(HexDigest),
         }
     }
 
@@ -156,6 +159,7 @@ impl AskedRecord {
             fetch_bytes: self.fetch_bytes,
             sets: self.sets,
             request_digest: self.request_digest.as_ref().map(|digest| digest.0),
+            rows_digest: self.rows_digest.as_ref().map(|digest| digest.0),
         }
     }
 }

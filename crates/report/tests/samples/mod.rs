@@ -153,6 +153,7 @@ pub fn exchange() -> Exchange {
             fetch_rows: Some(100),
             fetch_bytes: Some(32_767),
             request_digest: Some(0x00c0_ffee),
+            rows_digest: Some(0x0000_beef),
             ..RequestTraits::default()
         },
         transaction: Some(TransactionState::Idle),
