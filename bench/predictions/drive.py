@@ -27,7 +27,9 @@ def main():
     pages = sys.argv[6:]
     environment = os.environ | {"PORT": str(stacks.HTTP_PORT)}
     words = [str(word) for word in stacks.command(stack, kept)]
-    with open(f"{output}.log", "w", encoding="utf-8") as log:
+    with open(f"{output}.log", "w", encoding="utf-8") as log, socket.socket() as stamped:
+        # Linux stamps arriving packets only while some socket wants it, and begins a moment after the first one says so.
+        stamped.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         program = subprocess.Popen(words, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
             wait_until_it_serves(program, pages[0])
