@@ -70,6 +70,8 @@ lab-wordpress:
 	scripts/setup.sh lab-wordpress
 	cargo build --release --locked --package longwire
 	"$${CARGO_TARGET_DIR:-target}"/release/longwire lab run labs/wordpress.toml
+	"$${CARGO_TARGET_DIR:-target}"/release/longwire lab run labs/wordpress-two-addresses.toml
+	"$${CARGO_TARGET_DIR:-target}"/release/longwire lab run labs/wordpress-fastcgi.toml
 
 lab-bulk:
 	scripts/setup.sh lab

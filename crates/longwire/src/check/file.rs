@@ -2,9 +2,19 @@
 
 use super::budget::Budget;
 use super::pattern::Pattern;
-use anyhow::{Context, Result};
+use crate::commands::grouping::HostChoice;
+use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
 use std::path::Path;
+
+/// What a file of budgets says.
+#[derive(Debug, Default)]
+pub struct BudgetFile {
+    /// In the file's order.
+    pub budgets: Vec<Budget>,
+    /// Which addresses are one host's, as `--host` says it.
+    pub hosts: Vec<HostChoice>,
+}
 
 /// The file: budgets for all operations, then for those of some names.
 #[derive(Debug, Deserialize)]
@@ -17,6 +27,8 @@ struct File {
     max_held: OneOrMore,
     #[serde(default)]
     forbid: OneOrMore,
+    #[serde(default)]
+    host: OneOrMore,
     #[serde(default)]
     operation: Vec<Named>,
 }
@@ -70,13 +82,15 @@ impl OneOrMore {
 ///
 /// # Errors
 /// When it cannot be read, or contains something that is no budget: with the place.
-pub fn read(path: &Path) -> Result<Vec<Budget>> {
+pub fn read(path: &Path) -> Result<BudgetFile> {
     let text = std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
     parse(&text).with_context(|| format!("{} holds no budgets that can be used", path.display()))
 }
 
-fn parse(text: &str) -> Result<Vec<Budget>> {
+fn parse(text: &str) -> Result<BudgetFile> {
     let file: File = toml::from_str(text)?;
+    let host = |text: String| HostChoice::parse(&text).map_err(|fault| anyhow!("in host: {fault}"));
+    let hosts = file.host.texts().into_iter().map(host).collect::<Result<_>>()?;
     let mut budgets = of(
         None,
         file.max_turns,
@@ -92,7 +106,7 @@ fn parse(text: &str) -> Result<Vec<Budget>> {
         );
         budgets.extend(more.context(context)?);
     }
-    Ok(budgets)
+    Ok(BudgetFile { budgets, hosts })
 }
 
 fn of(
@@ -132,13 +146,21 @@ mod tests {
             max-predicted = "200ms@40ms"
             max-held = ["100ms@40ms", "5ms"]
             forbid = ["n+1", "row-by-row"]
+            host = ["web=10.0.0.5,172.17.0.0/16", "none"]
             [[operation]]
             name = "GET /checkout*"
             max-turns = "+2"
             max-predicted = ["1s@40ms", "2s@rtt=40ms rate=10mbit"]
         "#;
-        let budgets = parse(text).expect("budgets");
-        let shown: Vec<String> = budgets.iter().map(ToString::to_string).collect();
+        let file = parse(text).expect("budgets");
+        assert_eq!(
+            file.hosts,
+            [
+                HostChoice::Given("web=10.0.0.5,172.17.0.0/16".parse().expect("a host")),
+                HostChoice::None
+            ]
+        );
+        let shown: Vec<String> = file.budgets.iter().map(ToString::to_string).collect();
         assert_eq!(
             shown,
             [
@@ -158,6 +180,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_place() {
         let refusal = |text: &str| format!("{:#}", parse(text).expect_err("refused"));
+        assert!(refusal("host = 'web'").starts_with("in host: "));
         assert!(refusal("max-turn = 20").contains("max-turns"));
         assert!(refusal("[[operation]]\nmax-turns = 3").contains("name"));
         let named = refusal("[[operation]]\nname = 'GET /'\nforbid = 'n+2'");

@@ -1,7 +1,7 @@
 //! `longwire check`: budgets for captures and recordings.
 
 use crate::check::budget::{Budget, BudgetLimit};
-use crate::check::file;
+use crate::check::file::{self, BudgetFile};
 use crate::check::judge::{self, Figures};
 use crate::commands::grouping::Grouping;
 use crate::failure;
@@ -82,13 +82,17 @@ pub struct Args {
 /// # Errors
 /// When a file cannot be read, or a budget cannot be checked against what was read.
 pub fn run(args: &Args) -> Result<Status> {
-    let budgets = budgets(args)?;
+    let file = args.budgets.as_deref().map(file::read).transpose()?;
+    let BudgetFile { budgets, hosts } = file.unwrap_or_default();
+    let budgets = with_those_of_the_command_line(budgets, args)?;
+    let mut grouping = args.grouping.clone();
+    grouping.host.extend(hosts);
     let links = links(&budgets);
-    let now = read(&args.files, &args.grouping, &links)?;
+    let now = read(&args.files, &grouping, &links)?;
     let before = args
         .baseline
         .as_ref()
-        .map(|file| read(std::slice::from_ref(file), &args.grouping, &links))
+        .map(|file| read(std::slice::from_ref(file), &grouping, &links))
         .transpose()?;
     if !args.allow_guesses {
         certain(&now)?;
@@ -121,14 +125,8 @@ fn held(text: &str) -> Result<Budget, String> {
     Budget::held(text).map_err(|fault| format!("{fault:#}"))
 }
 
-/// Those of the file, then those of the command line.
-fn budgets(args: &Args) -> Result<Vec<Budget>> {
-    let mut budgets = args
-        .budgets
-        .as_deref()
-        .map(file::read)
-        .transpose()?
-        .unwrap_or_default();
+/// `budgets`, which are the file's, then those of the command line.
+fn with_those_of_the_command_line(mut budgets: Vec<Budget>, args: &Args) -> Result<Vec<Budget>> {
     budgets.extend(args.max_turns.iter().cloned());
     budgets.extend(args.max_predicted.iter().cloned());
     budgets.extend(args.max_held.iter().cloned());

@@ -40,7 +40,11 @@ pub enum HostChoice {
 }
 
 impl HostChoice {
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Parses a value.
+    ///
+    /// # Errors
+    /// When it is neither "none" nor a name with addresses.
+    pub fn parse(text: &str) -> Result<Self, String> {
         match text {
             "none" => Ok(Self::None),
             text => text
