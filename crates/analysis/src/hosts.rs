@@ -38,7 +38,18 @@ pub(crate) struct Hosts {
     strangers: Vec<IpAddr>,
     evidence: Evidence,
     waiting: Vec<Fact>,
-    reasons: Vec<String>,
+    inferred: Vec<Inferred>,
+}
+
+/// A client of a database that was taken to be on a server's host, and what came after that.
+#[derive(Debug)]
+struct Inferred {
+    client: IpAddr,
+    server: IpAddr,
+    reason: String,
+    /// Statements since then, and those of them that lie outside of requests to the server.
+    statements: u64,
+    outside: u64,
 }
 
 /// What becomes of a fact.
@@ -80,12 +91,23 @@ impl Hosts {
         }
         if let Some(client) = self.evidence.fact(&fact)
             && let Fact::Exchange { exchange, .. } = &fact
-            && self.is_unknown(client)
         {
-            self.evidence.statement(client, exchange);
-        } else if self.waiting.is_empty() {
-            return Taken::Go(fact);
+            if self.is_unknown(client) {
+                self.evidence.statement(client, exchange);
+                return self.wait(fact);
+            }
+            if let Some(inferred) = self.inferred.iter_mut().find(|one| one.client == client) {
+                inferred.statements += 1;
+                inferred.outside += u64::from(!self.evidence.is_busy(inferred.server, exchange.at));
+            }
         }
+        match self.waiting.is_empty() {
+            true => Taken::Go(fact),
+            false => self.wait(fact),
+        }
+    }
+
+    fn wait(&mut self, fact: Fact) -> Taken {
         self.waiting.push(fact);
         match self.decide(self.waiting.len() >= MOST_WAITING) {
             true => Taken::Released(std::mem::take(&mut self.waiting)),
@@ -99,9 +121,30 @@ impl Hosts {
         std::mem::take(&mut self.waiting)
     }
 
-    /// Why addresses were taken to be one host, in a sentence each.
-    pub(crate) fn reasons(&self) -> &[String] {
-        &self.reasons
+    /// Why addresses were taken to be one host, and what came later that says otherwise, in a sentence each.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let reasons = self.inferred.iter().map(|one| {
+            format!(
+                "{} and {} are taken to be one host: {}; --host none refuses this, --host NAME=ADDRESS,... says which addresses are \
+                 a host's",
+                one.client, one.server, one.reason
+            )
+        });
+        let doubtful = self
+            .inferred
+            .iter()
+            .filter(|one| one.outside >= LEAST_OUTSIDE && one.outside * FEW_OUTSIDE > one.statements);
+        let doubts = doubtful.map(|one| {
+            format!(
+                "{} of the {} that {} sent later lie outside of requests to {}: it has other work, or is another host's address now; \
+                 --host says which addresses are a host's",
+                one.outside,
+                counted(one.statements, "statement", "statements"),
+                one.client,
+                one.server
+            )
+        });
+        reasons.chain(doubts).collect()
     }
 
     /// Whether this client of a database may be on the host of a server of requests.
@@ -121,12 +164,14 @@ impl Hosts {
         for client in unknown {
             match self.evidence.of(client) {
                 Verdict::On(server, reason) => {
-                    self.reasons.push(format!(
-                        "{client} and {server} are taken to be one host: {reason}; --host none refuses this, --host NAME=ADDRESS,... \
-                         says which addresses are a host's"
-                    ));
-                    let host = self.host(server);
-                    self.same.insert(client, host);
+                    self.same.insert(client, self.host(server));
+                    self.inferred.push(Inferred {
+                        client,
+                        server,
+                        reason,
+                        statements: 0,
+                        outside: 0,
+                    });
                 }
                 Verdict::Elsewhere => self.strangers.push(client),
                 Verdict::Unknown if last => self.strangers.push(client),
@@ -142,6 +187,10 @@ pub(crate) fn given_host(given: &[Host], address: IpAddr) -> Option<IpAddr> {
     let host = given.iter().find(|host| host.has(address))?;
     host.addresses.first().map(|range| range.address.to_canonical())
 }
+
+/// Statements outside of requests that are worth a sentence: so many, and more than one in so many.
+const LEAST_OUTSIDE: u64 = 10;
+const FEW_OUTSIDE: u64 = 10;
 
 /// What is known of a client of databases.
 #[derive(Debug, PartialEq)]

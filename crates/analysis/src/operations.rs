@@ -279,7 +279,7 @@ impl Operations {
         let mut grouped = Vec::new();
         self.group_rest(&mut |one| grouped.push(one));
         self.hand_out(grouped, out);
-        let mut notes = self.hosts.reasons().to_vec();
+        let mut notes = self.hosts.notes();
         notes.extend(self.requests.note());
         notes
     }

@@ -39,6 +39,8 @@ struct OpenRequest {
 #[derive(Debug, Default)]
 struct Client {
     near: Near,
+    /// Statements with an identifier of a request that some server has under way.
+    identified: u64,
     /// What each server's requests explain.
     by: BTreeMap<IpAddr, Explained>,
 }
@@ -192,6 +194,7 @@ impl Evidence {
             .near
             .add(exchange.first.client_side_rtt, exchange.first.server_side_rtt);
         let carried = exchange.tags.as_ref().and_then(|tags| tags.request);
+        let mut is_identified = false;
         for (&address, server) in self
             .servers
             .iter()
@@ -218,8 +221,16 @@ impl Evidence {
             explained.last_ended = Some(exchange.ended());
             if carried.is_some() && during.any(|request| request.identifier == carried) {
                 explained.identified += 1;
+                is_identified = true;
             }
         }
+        known.identified += u64::from(is_identified);
+    }
+
+    /// Whether a request to this server was under way.
+    pub(super) fn is_busy(&self, server: IpAddr, at: Timestamp) -> bool {
+        let server = self.servers.get(&server);
+        server.is_some_and(|server| server.open.values().any(|request| request.started <= at))
     }
 
     /// The addresses at which requests are served.
@@ -245,13 +256,8 @@ impl Evidence {
                     .to_owned(),
             );
         }
-        let identified = |(_, explained): &(&IpAddr, &Explained)| explained.identified >= LEAST_IDENTIFIED;
-        if let Some((&server, explained)) = known.by.iter().find(identified) {
-            let text = format!(
-                "{} of its statements carry identifiers of requests to it",
-                explained.identified
-            );
-            return Verdict::On(server, text);
+        if known.identified >= LEAST_IDENTIFIED {
+            return self.identifying(known);
         }
         let possible: Vec<(IpAddr, &Explained)> = known
             .by
@@ -266,6 +272,29 @@ impl Evidence {
         match possible.as_slice() {
             [] if seen_enough => Verdict::Elsewhere,
             _ => self.explaining(&possible),
+        }
+    }
+
+    /// The server whose requests have the identifiers of all statements that carry one: of several (a proxy passes them on), the one that
+    /// is busy least. When none has them all, several hosts use the address.
+    fn identifying(&self, known: &Client) -> Verdict {
+        let busy = |address: &IpAddr| {
+            let server = self.servers.get(address);
+            server.map_or(f64::INFINITY, |server| server.busy.as_secs_f64())
+        };
+        let having_all = known
+            .by
+            .iter()
+            .filter(|(_, explained)| explained.identified == known.identified);
+        match having_all.min_by(|one, other| busy(one.0).total_cmp(&busy(other.0))) {
+            Some((&server, explained)) => Verdict::On(
+                server,
+                format!(
+                    "{} of its statements carry identifiers of requests to it",
+                    explained.identified
+                ),
+            ),
+            None => Verdict::Elsewhere,
         }
     }
 

@@ -669,6 +669,52 @@ fn a_statement_outside_of_all_requests_refutes_that() {
 }
 
 #[test]
+fn an_address_that_leaves_its_host_later_is_reported() {
+    let pages = 40;
+    let mut operations = Operations::new(Rule::Http);
+    let opened = |connection, client, server| Fact::Opened {
+        connection: ConnectionId(connection),
+        at: at(0),
+        client,
+        server,
+    };
+    operations.fact(opened(0, host(1, 40_000), host(2, 80)), &mut |_| {});
+    operations.fact(opened(1, host(3, 50_000), host(4, 5432)), &mut |_| {});
+    for page in 0..2 * pages {
+        let from = 10_000 * (page + 1);
+        let request = Fact::Started {
+            connection: ConnectionId(0),
+            at: at(from),
+            fingerprint: Some(Arc::from("GET /page")),
+            request: None,
+        };
+        // In the second half the statement comes when no request is under way.
+        let late = if page < pages { 500 } else { 6_000 };
+        let statement = Fact::Exchange {
+            exchange: exchange(1, Phase::Work, from + late, 400, 0),
+            protocol: Protocol::Postgres,
+        };
+        let answer = Fact::Exchange {
+            exchange: exchange(0, Phase::Work, from, 4_000, 0),
+            protocol: Protocol::Http,
+        };
+        let facts = match page < pages {
+            true => [request, statement, answer],
+            false => [request, answer, statement],
+        };
+        for fact in facts {
+            operations.fact(fact, &mut |_| {});
+        }
+    }
+    let notes = operations.finish(&mut |_| {});
+    assert!(notes[0].contains("10.0.0.3 and 10.0.0.2 are taken to be one host"));
+    assert!(
+        notes[1].starts_with("40 of the ") && notes[1].contains("another host's address now"),
+        "{notes:?}"
+    );
+}
+
+#[test]
 fn too_few_requests_prove_nothing() {
     let (operations, notes) = pages_of_two_addresses(HostSettings::default(), 4, None);
     assert!(operations.iter().all(|operation| operation.steps.len() == 1));

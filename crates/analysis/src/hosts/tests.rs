@@ -1,2 +1,0 @@
-use super::*;
-use crate::pairing::samples;
