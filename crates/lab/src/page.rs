@@ -9,6 +9,7 @@ use anyhow::Result;
 use link::LinkDescription;
 use model::{BitRate, LinkOutcome, LinkRates, Operation, Prediction};
 use pipeline::page::PageFile;
+use predict::predictor::set_slopes;
 use report::ReadOutcome;
 use report::html::{Grid, Page};
 use report::outcome::LabOutcome;
@@ -123,11 +124,15 @@ fn grid(plan: &LabPlan, basis: &Basis<'_>) -> Grid {
         // Without distance nothing moves, and no turn is counted.
         let turns = of_link.iter().flatten().map(|prediction| prediction.turns);
         let turns = turns.fold(0.0, f64::max);
-        predictions.extend(of_link.into_iter().flatten().map(|prediction| Prediction {
+        let named = of_link.into_iter().flatten().map(|prediction| Prediction {
             operation_name: name(basis.lab, &[link]).into(),
             turns,
             ..prediction
-        }));
+        });
+        let before = predictions.len();
+        predictions.extend(named);
+        // Each point was predicted for itself.
+        set_slopes(&mut predictions[before..]);
     }
     let replayed = predictions
         .first()

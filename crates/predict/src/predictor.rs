@@ -555,7 +555,7 @@ impl Sum {
 
 /// The slopes of one name's predictions: over those that differ in the round trip alone, from the nearest to the farthest. Where there is
 /// one only, it is left at the round trips on its path.
-fn set_slopes(predictions: &mut [Prediction]) {
+pub fn set_slopes(predictions: &mut [Prediction]) {
     let slopes: Vec<Option<f64>> = predictions.iter().map(|one| slope(one, predictions)).collect();
     for (prediction, slope) in predictions.iter_mut().zip(slopes) {
         prediction.slope = slope.unwrap_or(prediction.slope);

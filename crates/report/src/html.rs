@@ -90,7 +90,7 @@ pub fn write(page: &Page<'_>, out: &mut impl io::Write) -> io::Result<()> {
     operations::section(page.outcome, &mut html);
     held::section(page.outcome, &mut html);
     predicted::section(page, view.as_ref(), &mut html);
-    measured::section(&page.outcome.predictions, &mut html);
+    measured::section(&page.outcome.predictions, page.lab, &mut html);
     waterfall::section(page, &mut html);
     findings::section(&page.outcome.findings, &mut html);
     statements::section(&page.outcome.statements, &mut html);

@@ -193,12 +193,17 @@ proptest! {
             times: None,
             ..samples::lab().points.remove(0)
         };
-        let lab = LabOutcome { points: predictions.iter().map(point).collect(), ..samples::lab() };
+        let mut lab = LabOutcome { points: predictions.iter().map(point).collect(), ..samples::lab() };
+        // What was captured is no prediction's proof: its point counts nowhere.
+        let of_baseline = Prediction { duration: Duration::from_secs(3_600), ..predictions[0].clone() };
+        lab.points.push(LabPoint { is_baseline: true, ..point(&of_baseline) });
         let record = records(|writer| writer.lab(&lab).expect("memory takes it")).remove(0);
         let median = record["median_error_share"].as_f64().expect("a number") * 100.0;
         let within = record["points_within_bounds"].as_u64().expect("a number");
-        let outcome = ReadOutcome { predictions: predictions.clone(), ..samples::read_outcome() };
-        let html = page_of(&outcome);
+        let shown: Vec<Prediction> = lab.points.iter().filter_map(|point| point.prediction.clone()).collect();
+        let outcome = ReadOutcome { predictions: shown, ..samples::read_outcome() };
+        let sample = sample_page::full();
+        let html = sample_page::html(&Page { outcome: &outcome, lab: Some(&lab), ..sample.page() });
         let verdict = format!("the median error is <b>{median:.1} %</b>");
         prop_assert!(html.contains(&verdict), "{}", verdict);
         let inside = format!("; {within} of {} measured medians", predictions.len());

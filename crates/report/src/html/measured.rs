@@ -3,11 +3,13 @@
 use super::markup::{DASH, Escaped, count, counted, cut, number, small_print, time};
 use super::predicted::rate_words;
 use crate::accuracy::{Accuracy, is_within_bounds};
+use crate::outcome::LabOutcome;
 use model::Prediction;
 use std::fmt::Write;
 
-/// Every prediction for which something was also measured, with its error; nothing if there is none.
-pub fn section(predictions: &[Prediction], out: &mut String) {
+/// Every prediction for which something was also measured, with its error; nothing if there is none. A lab's verdict is over the points
+/// at which something differs from what was captured.
+pub fn section(predictions: &[Prediction], lab: Option<&LabOutcome>, out: &mut String) {
     let rows: Vec<&Prediction> = predictions
         .iter()
         .filter(|prediction| prediction.measured.is_some())
@@ -18,7 +20,26 @@ pub fn section(predictions: &[Prediction], out: &mut String) {
     out.push_str(
         "<section aria-labelledby=\"h-measured\">\n<h2 id=\"h-measured\">Predicted and measured</h2>\n",
     );
-    out.push_str(&verdict(&rows));
+    match lab.and_then(LabOutcome::errors) {
+        Some(errors) => verdict(
+            errors.points,
+            errors.median,
+            errors.worst,
+            errors.within_bounds,
+            out,
+        ),
+        None => {
+            if let Some(accuracy) = Accuracy::of(rows.iter().copied().enumerate()) {
+                verdict(
+                    accuracy.points,
+                    accuracy.median,
+                    accuracy.worst,
+                    accuracy.within_bounds,
+                    out,
+                );
+            }
+        }
+    }
     out.push_str(
         "<table class=\"stack\">\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">round trip</th>\
          <th scope=\"col\" class=\"n\">rate</th><th scope=\"col\" class=\"n\">clients</th><th scope=\"col\" class=\"n\">predicted</th>\
@@ -43,19 +64,16 @@ pub fn section(predictions: &[Prediction], out: &mut String) {
     out.push_str("</section>\n");
 }
 
-/// How far off, over all points.
-fn verdict(rows: &[&Prediction]) -> String {
-    let Some(accuracy) = Accuracy::of(rows.iter().copied().enumerate()) else {
-        return String::new();
-    };
-    format!(
-        "<p>Over {} the median error is <b>{:.1} %</b>, the worst {:.1} %; {} of {} measured medians lie between low and high.</p>\n",
-        counted(accuracy.points as u64, "point"),
-        accuracy.median * 100.0,
-        accuracy.worst.abs() * 100.0,
-        accuracy.within_bounds,
-        accuracy.points
-    )
+/// How far off, over `points`.
+fn verdict(points: usize, median: f64, worst: f64, within_bounds: usize, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "<p>Over {} the median error is <b>{:.1} %</b>, the worst {:.1} %; {within_bounds} of {points} measured medians lie between low \
+         and high.</p>",
+        counted(points as u64, "point"),
+        median * 100.0,
+        worst.abs() * 100.0,
+    );
 }
 
 fn table_row(row: &Prediction, out: &mut String) {
