@@ -1,7 +1,8 @@
 //! `longwire watch` in front of real servers: the application notices nothing, and its work is reported correctly.
 
 use serde_json::Value;
-use std::process::{Output, Stdio};
+use std::io::{Read, Write};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use testbed::binary::{done, longwire, records, sum};
 use testbed::waiting::wait_until;
@@ -13,6 +14,70 @@ fn watch(options: &[&str], script: &str) -> Output {
         .args(["--", "sh", "-c", script])
         .output()
         .expect("the binary starts")
+}
+
+/// Runs `watch` with `options`, which a shell reads, at a terminal of its own.
+fn watch_at_a_terminal(options: &str) -> Child {
+    let mut terminal = Command::new(testbed::require("script"));
+    let run = format!("{} watch {options}", testbed::binary::program().display());
+    terminal.args(["-qec", &run, "/dev/null"]);
+    terminal.stdin(Stdio::piped()).stdout(Stdio::piped());
+    terminal.spawn().expect("script starts")
+}
+
+/// What the terminal showed from the beginning to the end.
+fn shown_by(terminal: Child) -> String {
+    let output = terminal.wait_with_output().expect("it ends");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn progress_is_not_mixed_into_what_a_command_shows_at_the_same_terminal() {
+    let server = Postgres::start();
+    let script =
+        "for i in 1 2 3; do psql -X -q -c \"select 1\" >/dev/null; printf .; sleep 0.5; done; echo done";
+    let terminal = watch_at_a_terminal(&format!("{} -- sh -c '{script}'", server.url()));
+    let shown = shown_by(terminal);
+    assert!(shown.contains("...done\r\n"), "{shown:?}");
+    let (before, view) = shown.split_once("...done").expect("the command's own output");
+    assert!(!before.contains("connection open"), "{before:?}");
+    assert!(
+        !shown.contains("exchanges/s") && view.contains("3 connections"),
+        "{shown:?}"
+    );
+}
+
+#[test]
+fn without_a_command_a_terminal_has_one_line_of_progress_which_goes() {
+    let server = Postgres::start();
+    let port = testbed::process::free_port();
+    let mut terminal = watch_at_a_terminal(&format!("{} --listen 127.0.0.1:{port}", server.url()));
+    let mut output = terminal.stdout.take().expect("piped");
+    let mut shown = Vec::new();
+    let mut until = |words: &str, count: usize| {
+        let mut byte = [0];
+        while String::from_utf8_lossy(&shown).matches(words).count() < count {
+            output.read_exact(&mut byte).expect("it goes on");
+            shown.push(byte[0]);
+        }
+        String::from_utf8_lossy(&shown).into_owned()
+    };
+    until("relaying", 1);
+    testbed::process::run({
+        let mut psql = server.client_at("psql", port);
+        psql.args(["-X", "-c", "select 1"]);
+        psql
+    });
+    let progress = until("exchanges/s", 2);
+    let lines = progress.lines().filter(|line| line.contains("exchanges/s"));
+    assert_eq!(lines.count(), 1, "{progress:?}");
+    let mut keys = terminal.stdin.take().expect("piped");
+    keys.write_all(b"\x03").expect("the terminal takes keys");
+    let end = until("1 connection, ", 1);
+    let last = end.rsplit("exchanges/s").next().expect("the end");
+    assert!(last.contains("\r\x1b[K"), "it is cleared: {last:?}");
+    assert!(output.read_to_end(&mut Vec::new()).is_ok(), "it ends");
+    terminal.wait().expect("it ends");
 }
 
 #[test]

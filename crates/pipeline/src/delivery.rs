@@ -10,6 +10,8 @@ use std::rc::Rc;
 #[derive(Debug, Clone, Default)]
 pub struct Delivery {
     lost: Rc<Cell<bool>>,
+    /// Whether the terminal's last line is a status that the next line replaces.
+    has_status: Rc<Cell<bool>>,
 }
 
 impl Delivery {
@@ -29,11 +31,36 @@ impl Delivery {
         self.line("longwire", text);
     }
 
+    /// What is being done now, on a line of a terminal that the next text replaces; an empty one clears it.
+    pub fn show_status(&self, text: &str) {
+        let mut stderr = io::stderr().lock();
+        if !sys::terminal::takes_a_line(stderr.as_fd()) {
+            return;
+        }
+        self.clear(&mut stderr);
+        let text = report::text::escape::printable(text);
+        let width =
+            terminal_size::terminal_size_of(&stderr).map_or(usize::MAX, |(width, _)| usize::from(width.0));
+        // A line that wraps could not be cleared.
+        let text: String = text.chars().take(width.saturating_sub(1)).collect();
+        // A lost line about progress does not matter.
+        let _ = write!(stderr, "{text}");
+        let _ = stderr.flush();
+        self.has_status.set(!text.is_empty());
+    }
+
+    fn clear(&self, stderr: &mut impl Write) {
+        if self.has_status.take() {
+            let _ = write!(stderr, "\r\x1b[K");
+        }
+    }
+
     fn line(&self, by: &str, text: &str) {
         let mut stderr = io::stderr().lock();
         if !sys::terminal::takes_a_line(stderr.as_fd()) {
             return;
         }
+        self.clear(&mut stderr);
         let text = report::text::escape::printable(text);
         if writeln!(stderr, "{by}: {text}").is_err() {
             self.lost.set(true);

@@ -1,8 +1,9 @@
 //! The progress of a run, as its engine reports it: the command that starts the engine decides where it is shown.
 
+use crate::delivery::Delivery;
 use crate::output;
 use std::io::{self, IsTerminal, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where an engine reports the progress of its run. An engine never writes to the terminal itself.
 pub trait ProgressSink {
@@ -41,5 +42,88 @@ impl ProgressSink for StderrProgress {
             let _ = write!(stderr, "\r\x1b[K{text}");
             let _ = stderr.flush();
         }
+    }
+}
+
+/// Where a run that goes on for as long as a user or a command wants reports how it is going.
+#[derive(Debug)]
+pub struct ShownProgress {
+    place: ProgressPlace,
+    last: Instant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ProgressPlace {
+    Nowhere,
+    /// The last line of a terminal, which changes.
+    StatusLine,
+    /// Lines of a log.
+    Lines,
+}
+
+impl ShownProgress {
+    /// Nowhere beside a command at a terminal: what it shows, and what is typed for it, is not to be mixed with other lines. Nowhere either if
+    /// that is asked for.
+    pub fn new(has_command: bool, is_quiet: bool) -> Self {
+        Self {
+            place: ProgressPlace::of(io::stderr().is_terminal(), has_command, is_quiet),
+            last: Instant::now(),
+        }
+    }
+
+    /// The time since the last report, when it is time for another.
+    pub fn due(&mut self) -> Option<Duration> {
+        let since = self.last.elapsed();
+        let is_due = self.place.interval().is_some_and(|interval| since >= interval);
+        is_due.then(|| {
+            self.last = Instant::now();
+            since
+        })
+    }
+
+    /// Shows `text`. What `is_idle` takes no line of a log.
+    pub fn show(&self, delivery: &Delivery, text: &str, is_idle: bool) {
+        match self.place {
+            ProgressPlace::StatusLine => delivery.show_status(text),
+            ProgressPlace::Lines if !is_idle => delivery.say(text),
+            ProgressPlace::Lines | ProgressPlace::Nowhere => {}
+        }
+    }
+}
+
+impl ProgressPlace {
+    fn of(is_terminal: bool, has_command: bool, is_quiet: bool) -> Self {
+        match (is_terminal, has_command) {
+            _ if is_quiet => Self::Nowhere,
+            (true, true) => Self::Nowhere,
+            (true, false) => Self::StatusLine,
+            (false, _) => Self::Lines,
+        }
+    }
+
+    fn interval(self) -> Option<Duration> {
+        match self {
+            Self::Nowhere => None,
+            Self::StatusLine => Some(Duration::from_secs(1)),
+            Self::Lines => Some(Duration::from_secs(10)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_gets_a_line_every_ten_seconds_and_a_terminal_with_a_command_none() {
+        let interval = |is_terminal, has_command, is_quiet| {
+            ProgressPlace::of(is_terminal, has_command, is_quiet).interval()
+        };
+        let seconds = |number| Some(Duration::from_secs(number));
+        assert_eq!(interval(true, true, false), None);
+        assert_eq!(interval(true, false, false), seconds(1));
+        assert_eq!(interval(false, true, false), seconds(10));
+        assert_eq!(interval(false, false, false), seconds(10));
+        assert_eq!(interval(false, false, true), None);
     }
 }

@@ -15,6 +15,7 @@ use pipeline::delivery::Delivery;
 use pipeline::fact_channel::{FactChannel, Posted};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::page::{PRICES, PageFile};
+use pipeline::progress::ShownProgress;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -107,8 +108,8 @@ const REACH: Duration = Duration::from_secs(10);
 /// How often it is checked whether the command or the user has ended the run, while nothing passes.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How often a line is printed.
-const PROGRESS: Duration = Duration::from_secs(1);
+/// How often what was collected is passed on.
+const CHECKPOINT: Duration = Duration::from_secs(1);
 
 /// What a run of `watch` collects.
 struct Run {
@@ -116,7 +117,7 @@ struct Run {
     meter: Option<CompressionMeter>,
     channel: Arc<FactChannel>,
     began: Instant,
-    quiet: bool,
+    progress: ShownProgress,
     asked: Vec<predict::PredictionTarget>,
     page: Option<PageFile>,
     delivery: Delivery,
@@ -155,7 +156,7 @@ impl Run {
             meter: args.reporting.compressing().map(CompressionMeter::new),
             channel,
             began: Instant::now(),
-            quiet: args.quiet,
+            progress: ShownProgress::new(!args.command.is_empty(), args.quiet),
             asked: wanted.targets,
             page,
             delivery,
@@ -165,18 +166,19 @@ impl Run {
 
     /// Collects until `ended` returns a status; `ended` learns whether more is wanted. A fault of an output does not end the run.
     fn until(&mut self, relays: &Relays, mut ended: impl FnMut(bool) -> Option<Status>) -> Status {
-        let mut line = Instant::now();
+        let mut last = Instant::now();
         loop {
             if let Some(status) = ended(!self.aggregator.is_over()) {
                 return status;
             }
             let posted = self.channel.wait(LOOK);
             self.collect(posted);
-            let interval = line.elapsed();
-            if interval >= PROGRESS {
-                line = Instant::now();
-                self.progress(relays.open_connections(), interval);
+            if last.elapsed() >= CHECKPOINT {
+                last = Instant::now();
+                let written = self.aggregator.checkpoint();
+                self.delivery.of("the recording is", written);
             }
+            self.show_progress(relays);
         }
     }
 
@@ -194,18 +196,20 @@ impl Run {
         }
     }
 
-    fn progress(&mut self, open_connections: u64, interval: Duration) {
-        let written = self.aggregator.checkpoint();
-        self.delivery.of("the recording is", written);
+    fn show_progress(&mut self, relays: &Relays) {
+        let Some(interval) = self.progress.due() else {
+            return;
+        };
+        let elapsed = self.began.elapsed();
         let progress = self
             .aggregator
-            .progress(self.began.elapsed(), interval, open_connections);
-        if !self.quiet && progress.exchanges > 0 {
-            self.delivery.say(&report::text::progress_line(&progress));
-        }
+            .progress(elapsed, interval, relays.open_connections());
+        let text = report::text::progress_line(&progress);
+        self.progress.show(&self.delivery, &text, progress.exchanges == 0);
     }
 
     fn finish(mut self, args: &Args, ended: &[EndedRelay], unused: &UnusedRelays) -> Result<()> {
+        self.delivery.show_status("");
         let posted = self.channel.take_all();
         self.collect(posted);
         let mut warnings = relays::warnings(ended);
