@@ -1,6 +1,8 @@
 //! The command line: one row for each command.
 
-use crate::commands::{check, echo, lab, link, load, ping, predict, read, relay, split, tune, tunnel, watch};
+use crate::commands::{
+    check, echo, keys, lab, link, load, ping, predict, read, relay, split, tune, tunnel, watch,
+};
 use clap::{Parser, Subcommand};
 use pipeline::output::Status;
 
@@ -32,6 +34,7 @@ pub enum Command {
     Watch(watch::Args),
     Relay(relay::Args),
     Read(read::Args),
+    Keys(keys::Args),
     Predict(predict::Args),
     Check(check::Args),
     Link(link::Args),
@@ -56,6 +59,7 @@ impl Command {
             Self::Watch(args) => watch::run(&args),
             Self::Relay(args) => relay::run(&args),
             Self::Read(args) => read::run(&args),
+            Self::Keys(args) => keys::run(&args),
             Self::Predict(args) => predict::run(&args),
             Self::Check(args) => check::run(&args),
             Self::Link(args) => link::run(&args),

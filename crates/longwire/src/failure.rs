@@ -39,7 +39,7 @@ fn hint(error: &anyhow::Error) -> Option<String> {
 type Cause<'a> = &'a (dyn std::error::Error + 'static);
 
 /// The errors that know what to do next: one row for each.
-const HINTS: [fn(Cause<'_>) -> Option<String>; 13] = [
+const HINTS: [fn(Cause<'_>) -> Option<String>; 14] = [
     |cause| cause.downcast_ref().and_then(sys::LiveError::hint),
     |cause| cause.downcast_ref().and_then(sys::TargetError::hint),
     |cause| cause.downcast_ref().and_then(client::bridge::BridgeError::hint),
@@ -52,5 +52,6 @@ const HINTS: [fn(Cause<'_>) -> Option<String>; 13] = [
     |cause| cause.downcast_ref().and_then(load::LoadError::hint),
     |cause| cause.downcast_ref().and_then(tunnel_io::TunnelError::hint),
     |cause| cause.downcast_ref().and_then(tunnel_io::keys::KeyError::hint),
+    |cause| cause.downcast_ref().and_then(key_log::KeyCollectionError::hint),
     |cause| cause.downcast_ref().map(AdviseError::hint),
 ];

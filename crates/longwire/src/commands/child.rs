@@ -1,14 +1,14 @@
-//! The application that `watch` and `relay` start.
+//! The application that `watch`, `relay` and `keys` start.
 
 use crate::relayed_command::{RelayedTarget, prepare};
 use anyhow::{Context, Result};
 use pipeline::output::Status;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use sys::application::Application;
 
-/// A running command, pointed at the relay. It is never left running: it is ended when dropped.
+/// A running command. It is never left running: it is ended when dropped.
 pub struct Child {
     application: Application,
     asked: bool,
@@ -24,8 +24,16 @@ impl Child {
         if stdout_is_ours {
             child.stdout(Stdio::from(std::io::stderr()));
         }
-        let application = Application::start(&mut child)
-            .with_context(|| format!("could not start {}", child.get_program().display()))?;
+        Self::start_prepared(&mut child)
+    }
+
+    /// Starts `command` as it is.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start_prepared(command: &mut Command) -> Result<Self> {
+        let application = Application::start(command)
+            .with_context(|| format!("could not start {}", command.get_program().display()))?;
         Ok(Self {
             application,
             asked: false,

@@ -1,0 +1,43 @@
+//! How many sessions the keys of a key log are of.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, BufRead, BufReader, Read};
+
+/// Counts the sessions whose application data the keys open (RFC 9850, section 2): up to TLS 1.2 by their master secret, of TLS 1.3 by the client's first
+/// traffic secret. A session that both of its ends wrote is one.
+pub(crate) fn count(log: File) -> io::Result<u64> {
+    let mut log = BufReader::new(log);
+    let (mut line, mut seen, mut sessions) = (Vec::new(), HashSet::new(), 0);
+    loop {
+        line.clear();
+        // A program may have written anything: what is longer than any line is taken in pieces.
+        if log.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+            return Ok(sessions);
+        }
+        let Some(random) = client_random(&line) else {
+            continue;
+        };
+        let mut hasher = DefaultHasher::new();
+        random.to_ascii_lowercase().hash(&mut hasher);
+        let is_new = match seen.len() {
+            ..MOST_TOLD_APART => seen.insert(hasher.finish()),
+            _ => !seen.contains(&hasher.finish()),
+        };
+        sessions += u64::from(is_new);
+    }
+}
+
+/// What identifies the session of a line; absent in lines that do not stand for one.
+fn client_random(line: &[u8]) -> Option<&[u8]> {
+    let mut words = line.split(|byte| byte.is_ascii_whitespace());
+    let label = words.next()?;
+    let stands_for_one = [b"CLIENT_RANDOM".as_slice(), b"CLIENT_TRAFFIC_SECRET_0"].contains(&label);
+    words.next().filter(|random| stands_for_one && !random.is_empty())
+}
+
+/// A label, 32 bytes and at most 64 bytes in hexadecimal digits are shorter.
+const LONGEST: u64 = 512;
+/// Sessions beyond this are counted as often as they were written.
+const MOST_TOLD_APART: usize = 1 << 20;

@@ -1,0 +1,114 @@
+//! `longwire keys`: a program that writes the keys of its TLS sessions, for `read --keys`.
+
+use super::child::Child;
+use anyhow::Result;
+use clap::Args as ClapArgs;
+use key_log::KeyCollection;
+use model::counted;
+use pipeline::delivery::Delivery;
+use pipeline::output::{EndRequest, Status};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+/// Start a program so that it writes the keys of its TLS sessions, which open a capture of its connections.
+///
+/// The keys go to a file that only you may read (the key log format of NSS, RFC 9850), for `longwire read --keys FILE`, tshark and Wireshark.
+/// Whoever has them can read the connections: remove the file after use. Programs that load OpenSSL or GnuTLS as a library write
+/// keys (psql and all of libpq, mariadb, PHP, Ruby, Python), and Node.js; Java does with --java-agent. See docs/keys.md for Go and others.
+///
+/// The exit status is the command's; 1 when it succeeded and wrote no keys.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire keys -o keys.log -- psql 'host=db1 sslmode=require' -c 'select 1'\n  \
+                        longwire keys -o keys.log -- ./manage.py runserver\n  \
+                        longwire keys -o keys.log --java-agent extract-tls-secrets-4.0.0.jar -- java -jar shop.jar\n\n\
+                        With a capture of the same time (tcpdump -w shop.pcap port 5432):\n  \
+                        longwire read --keys keys.log shop.pcap"
+)]
+pub struct Args {
+    /// The file for the keys: made, or appended to if only you may read it. Without it, longwire-keys-PID.log in the current directory.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Give Java programs this agent, which writes their keys: a copy of extract-tls-secrets, under its own name.
+    #[arg(long, value_name = "JAR")]
+    pub java_agent: Option<PathBuf>,
+    /// The command to run, behind `--`.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the file cannot be used for keys, or the command cannot be started.
+pub fn run(args: &Args) -> Result<Status> {
+    let asked = EndRequest::on_signals()?;
+    let delivery = Delivery::default();
+    let file = match &args.output {
+        Some(file) => file.clone(),
+        None => format!("longwire-keys-{}.log", std::process::id()).into(),
+    };
+    let mut keys = KeyCollection::into_file(&file)?;
+    if let Some(jar) = &args.java_agent {
+        keys = keys.with_java_agent(jar)?;
+    }
+    if let Some(reason) = keys.without_openssl() {
+        delivery.say(&format!(
+            "warning: programs that load OpenSSL will write no keys: {reason}"
+        ));
+    }
+    let status = until_ended(&mut start(args, &keys)?, &asked);
+    let sessions = keys.sessions()?;
+    tell(&delivery, &file, sessions, &keys, args);
+    Ok(match status {
+        Status::Child(0) if sessions == 0 => Status::Negative,
+        status => status,
+    })
+}
+
+fn start(args: &Args, keys: &KeyCollection) -> Result<Child> {
+    let mut words = args.command.iter();
+    let mut command = Command::new(words.next().map_or_else(Default::default, OsString::as_os_str));
+    command.args(words);
+    keys.prepare(&mut command);
+    Child::start_prepared(&mut command)
+}
+
+fn until_ended(child: &mut Child, asked: &EndRequest) -> Status {
+    loop {
+        if let Some(status) = child.ended(asked.take()) {
+            return status;
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// One line, or why there may be no keys.
+fn tell(delivery: &Delivery, file: &Path, sessions: u64, keys: &KeyCollection, args: &Args) {
+    if sessions > 0 {
+        return delivery.say(&format!(
+            "keys of {} are in {}; whoever has this file can read these connections: remove it after use",
+            counted(sessions, "TLS session", "TLS sessions"),
+            file.display()
+        ));
+    }
+    let java = match args.java_agent {
+        Some(_) => "Java with TLS 1.2 or with another TLS than its own",
+        None => "Java without --java-agent",
+    };
+    let lines = match keys.has_grown() {
+        true => format!("; {} has other lines: remove it after use", file.display()),
+        false => String::new(),
+    };
+    delivery.say(&format!("the command wrote no keys of TLS sessions{lines}"));
+    delivery.hint(&format!(
+        "it opened no TLS connection, or its TLS cannot be asked: a program with OpenSSL inside it, Go, Rust, {java}, a program that takes other rights \
+         when it starts (setuid); docs/keys.md says what these need"
+    ));
+}
+
+/// How often it is checked whether the command or the user has ended the run.
+const LOOK: Duration = Duration::from_millis(10);
