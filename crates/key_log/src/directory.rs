@@ -1,6 +1,6 @@
 //! A directory of this user's own.
 
-use crate::KeyCollectionError;
+use crate::{KeyCollectionError, preload};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -13,10 +13,14 @@ pub(crate) struct PrivateDirectory {
 }
 
 impl PrivateDirectory {
-    /// A new one: in memory where the system has such a place for this user, else where temporary files are.
+    /// A new one: in memory where the system has such a place for this user and libraries are loaded from there, else where temporary
+    /// files are.
     pub fn make() -> Result<Self, KeyCollectionError> {
         let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-        match own.filter(|path| is_own(path)).map(|path| Self::make_in(&path)) {
+        match own
+            .filter(|path| is_own(path) && preload::obstacle(path).is_none())
+            .map(|path| Self::make_in(&path))
+        {
             Some(Ok(made)) => Ok(made),
             _ => Self::make_in(&std::env::temp_dir()),
         }

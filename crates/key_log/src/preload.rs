@@ -20,27 +20,9 @@ pub(crate) struct Preload {
 impl Preload {
     /// Writes it into `directory`; or why it cannot be loaded from there.
     pub fn place(directory: &PrivateDirectory) -> Result<Result<Self, &'static str>, KeyCollectionError> {
-        if LIBRARY.is_empty() {
-            return Ok(Err(
-                "this longwire was built without the library for it (it takes Linux with glibc, on x86_64 or aarch64)",
-            ));
-        }
         let directory = directory.path();
-        // As ld.so(8) says, these part the names in LD_PRELOAD.
-        if directory
-            .as_os_str()
-            .as_bytes()
-            .iter()
-            .any(|byte| b" :".contains(byte))
-        {
-            return Ok(Err(
-                "LD_PRELOAD cannot name a file there: set TMPDIR to a path without blanks and colons",
-            ));
-        }
-        if forbids_programs(directory) {
-            return Ok(Err(
-                "programs cannot be loaded from there (noexec): set TMPDIR to a path on another file system",
-            ));
+        if let Some(obstacle) = obstacle(directory) {
+            return Ok(Err(obstacle));
         }
         let path = directory.join("liblongwire_key_log.so");
         let file = OpenOptions::new()
@@ -61,8 +43,23 @@ impl Preload {
     }
 }
 
-/// Whether the file system was mounted so that nothing on it is run or loaded.
-fn forbids_programs(directory: &Path) -> bool {
+/// Why programs cannot be made to load the library from `directory`; absent where they can.
+pub(crate) fn obstacle(directory: &Path) -> Option<&'static str> {
+    if LIBRARY.is_empty() {
+        return Some(
+            "this longwire was built without the library for it (it takes Linux with glibc, on x86_64 or aarch64)",
+        );
+    }
+    // As ld.so(8) says, these part the names in LD_PRELOAD.
+    let path = directory.as_os_str().as_bytes();
+    if path.iter().any(|byte| b" :".contains(byte)) {
+        return Some(
+            "LD_PRELOAD cannot name a file in the directory for temporary files: set TMPDIR to a path without blanks and colons",
+        );
+    }
     let about = rustix::fs::statvfs(directory);
-    about.is_ok_and(|about| about.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC))
+    let forbids = about.is_ok_and(|about| about.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC));
+    forbids.then_some(
+        "nothing can be loaded from the directory for temporary files (noexec): set TMPDIR to a path on another file system",
+    )
 }

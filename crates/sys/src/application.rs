@@ -67,6 +67,11 @@ impl Application {
         })
     }
 
+    /// Whether it is at longwire's terminal, where keys such as Ctrl-C reach it by themselves.
+    pub const fn shares_terminal(&self) -> bool {
+        !self.apart
+    }
+
     /// Tells it to end with `signal`; a second time, a moment later, ends it without asking. At a terminal Ctrl-C has reached it
     /// already.
     pub fn end(&mut self, signal: libc::c_int) {

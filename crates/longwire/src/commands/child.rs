@@ -40,6 +40,11 @@ impl Child {
         })
     }
 
+    /// Whether keys such as Ctrl-C reach the command by themselves.
+    pub const fn shares_terminal(&self) -> bool {
+        self.application.shares_terminal()
+    }
+
     /// How the command ended; absent while it runs. A signal asks it to end, and it has time for it.
     pub fn ended(&mut self, asked: Option<i32>) -> Option<Status> {
         if let Some(signal) = asked {

@@ -7,6 +7,7 @@ use key_log::KeyCollection;
 use model::counted;
 use pipeline::delivery::Delivery;
 use pipeline::output::{EndRequest, Status};
+use signal_hook::consts::SIGINT;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,7 +80,11 @@ fn start(args: &Args, keys: &KeyCollection) -> Result<Child> {
 
 fn until_ended(child: &mut Child, asked: &EndRequest) -> Status {
     loop {
-        if let Some(status) = child.ended(asked.take()) {
+        // What Ctrl-C means at the terminal is the command's to say: psql cancels a statement and goes on.
+        let asked = asked
+            .take()
+            .filter(|&signal| signal != SIGINT || !child.shares_terminal());
+        if let Some(status) = child.ended(asked) {
             return status;
         }
         thread::sleep(LOOK);

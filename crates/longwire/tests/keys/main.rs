@@ -4,9 +4,10 @@ mod drivers;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use testbed::binary::{done, longwire, shown, stderr, stdout};
 use testbed::{Capture, MariaDb, Postgres, Started, require};
 
@@ -233,6 +234,57 @@ fn an_interrupted_command_has_its_keys_told() {
         "{}",
         shown(&output)
     );
+}
+
+#[test]
+fn at_a_terminal_ctrl_c_is_the_commands() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let script = "trap \"echo cancelled\" INT; echo ready; until read word; do :; done; echo \"the word: $word\"; exit 3";
+    let run = format!(
+        "{} keys -o {}/k -- sh -c '{script}'",
+        testbed::binary::program().display(),
+        folder.path().display()
+    );
+    let mut terminal = Command::new(require("script"));
+    terminal.args(["-qec", &run, "/dev/null"]);
+    terminal.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut terminal = terminal.spawn().expect("script starts");
+    let mut typed = terminal.stdin.take().expect("piped");
+    let mut lines = BufReader::new(terminal.stdout.take().expect("piped")).lines();
+    let mut until = |words: &str| {
+        let mut shown = lines.by_ref().map(|line| line.expect("text"));
+        assert!(shown.any(|line| line.contains(words)), "'{words}' is not shown");
+    };
+    until("ready");
+    typed.write_all(b"\x03").expect("the terminal takes keys");
+    until("cancelled");
+    // Longer than a command has that was told to end.
+    std::thread::sleep(std::time::Duration::from_millis(5500));
+    typed.write_all(b"on\n").expect("the terminal takes keys");
+    until("the word: on");
+    until("wrote no keys");
+    assert_eq!(terminal.wait().expect("it ends").code(), Some(3));
+}
+
+#[test]
+fn where_nothing_can_be_loaded_from_that_is_said_and_the_command_runs() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let blank = folder.path().join("a b");
+    fs::create_dir(&blank).expect("a directory");
+    let file = folder.path().join("keys.log").display().to_string();
+    let mut command = longwire(&["keys", "-o", &file, "--", "sh", "-c"]);
+    command
+        .arg("echo ${LD_PRELOAD-none}")
+        .env("TMPDIR", &blank)
+        .env_remove("XDG_RUNTIME_DIR");
+    let output = command.output().expect("the binary starts");
+    assert_eq!(stdout(&output), "none\n", "{}", shown(&output));
+    assert!(
+        stderr(&output).contains("set TMPDIR to a path without blanks"),
+        "{}",
+        shown(&output)
+    );
+    assert_eq!(fs::read_dir(&blank).expect("it is there").count(), 0);
 }
 
 #[test]
