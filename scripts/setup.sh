@@ -47,6 +47,7 @@ tcpdump tcpdump
 setcap libcap2-bin
 ping iputils-ping
 script bsdutils
+tmux tmux
 unshare util-linux
 setpriv util-linux
 python3 python3

@@ -142,7 +142,12 @@ impl Findings {
 
     /// The run is over.
     pub fn finish(self) -> FindingsReport {
-        self.ledger.finish(&self.clients, &self.distances.rtts)
+        self.so_far(&self.distances.rtts)
+    }
+
+    /// What was found so far, priced at these round trips.
+    pub fn so_far(&self, rtts: &[Duration]) -> FindingsReport {
+        self.ledger.so_far(&self.clients, rtts)
     }
 }
 

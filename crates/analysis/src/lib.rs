@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod current;
 pub mod fact;
 pub mod findings;
 pub mod fingerprint;

@@ -60,6 +60,8 @@ pub struct Operations {
     transactions: Transactions,
     /// Connections whose transactions are operations although the rule is [`Rule::Auto`].
     of_pools: ConnectionMap<()>,
+    /// Whether that is so of all connections.
+    while_open: bool,
     held: usize,
 }
 
@@ -121,6 +123,7 @@ impl Operations {
             marks: HashMap::new(),
             transactions: Transactions::default(),
             of_pools: ConnectionMap::default(),
+            while_open: false,
             held: 0,
         }
     }
@@ -134,6 +137,12 @@ impl Operations {
     /// Knows hosts by these settings.
     pub fn with_hosts(mut self, settings: HostSettings) -> Self {
         self.hosts = Hosts::new(settings);
+        self
+    }
+
+    /// Hands out, under [`Rule::Auto`], what no request caused by transaction and not by connection: for who looks while connections are open.
+    pub fn while_open(mut self, while_open: bool) -> Self {
+        self.while_open = while_open;
         self
     }
 
@@ -356,7 +365,7 @@ impl Operations {
                     };
                     self.add(Key::Request(request), OperationKind::Request, member, out);
                 }
-                None if self.of_pools.contains_key(&member.exchange.connection) => {
+                None if self.while_open || self.of_pools.contains_key(&member.exchange.connection) => {
                     self.by_transaction(member, out);
                 }
                 None => self.by_connection(member, out),

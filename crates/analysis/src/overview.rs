@@ -193,8 +193,14 @@ impl Overview {
         self.summary.operations += 1;
     }
 
-    /// The totals of what was taken so far.
+    /// The totals of all that was taken.
     pub fn finish(mut self) -> OverviewTotals {
+        self.so_far(usize::MAX)
+    }
+
+    /// The totals of what was taken so far: of statements and operations those with most turns, and of transactions those open longest, at most
+    /// so many of each. More can be taken afterwards. Costs a sort of all names, and of the samples of those that are given.
+    pub fn so_far(&mut self, most: usize) -> OverviewTotals {
         self.keep_busiest();
         self.summary.duration = self
             .last
@@ -202,18 +208,28 @@ impl Overview {
             .map(|(last, first)| last.since(first))
             .unwrap_or_default();
         self.summary.spread = self.durations.distribution();
-        let mut statements: Vec<StatementOutcome> =
-            self.statements.into_values().map(Statement::finish).collect();
-        statements
-            .sort_by(|a, b| (b.turns, b.total, &a.fingerprint).cmp(&(a.turns, a.total, &b.fingerprint)));
-        let mut operations: Vec<OperationGroup> = self.groups.into_values().map(Group::finish).collect();
+        let mut statements: Vec<&mut Statement> = self.statements.values_mut().collect();
+        statements.sort_by(|a, b| {
+            let (a, b) = (&a.outcome, &b.outcome);
+            (b.turns, b.total, &a.fingerprint).cmp(&(a.turns, a.total, &b.fingerprint))
+        });
+        let mut groups: Vec<&mut Group> = self.groups.values_mut().collect();
+        if most < groups.len() {
+            groups.sort_by(|a, b| (b.group.turns, &a.group.name).cmp(&(a.group.turns, &b.group.name)));
+            groups.truncate(most);
+        }
+        let mut operations: Vec<OperationGroup> = groups.into_iter().map(Group::outcome).collect();
         operations.sort_by(|a, b| (b.attribution.total(), &a.name).cmp(&(a.attribution.total(), &b.name)));
         OverviewTotals {
-            connections: self.connections,
-            statements,
+            connections: self.connections.iter().take(most).cloned().collect(),
+            statements: statements
+                .into_iter()
+                .take(most)
+                .map(Statement::outcome)
+                .collect(),
             operations,
-            held: self.held.finish(),
-            summary: self.summary,
+            held: self.held.so_far(most),
+            summary: self.summary.clone(),
         }
     }
 }
@@ -242,9 +258,9 @@ impl Statement {
         }
     }
 
-    fn finish(mut self) -> StatementOutcome {
+    fn outcome(&mut self) -> StatementOutcome {
         self.outcome.spread = self.durations.distribution();
-        self.outcome
+        self.outcome.clone()
     }
 }
 
@@ -267,9 +283,9 @@ impl Group {
         }
     }
 
-    fn finish(mut self) -> OperationGroup {
+    fn outcome(&mut self) -> OperationGroup {
         self.group.spread = self.durations.distribution();
-        self.group
+        self.group.clone()
     }
 }
 

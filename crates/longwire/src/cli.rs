@@ -1,7 +1,7 @@
 //! The command line: one row for each command.
 
 use crate::commands::{
-    check, echo, keys, lab, link, load, ping, predict, read, relay, split, tune, tunnel, watch,
+    check, echo, keys, lab, link, load, ping, predict, read, relay, split, top, tune, tunnel, watch,
 };
 use clap::{Parser, Subcommand};
 use pipeline::output::Status;
@@ -32,6 +32,7 @@ pub enum Command {
     Echo(echo::Args),
     Split(split::Args),
     Watch(watch::Args),
+    Top(top::Args),
     Relay(relay::Args),
     Read(read::Args),
     Keys(keys::Args),
@@ -57,6 +58,7 @@ impl Command {
             Self::Echo(args) => echo::run(&args),
             Self::Split(args) => split::run(&args),
             Self::Watch(args) => watch::run(&args),
+            Self::Top(args) => top::run(&args),
             Self::Relay(args) => relay::run(&args),
             Self::Read(args) => read::run(&args),
             Self::Keys(args) => keys::run(&args),

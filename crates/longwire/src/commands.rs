@@ -22,6 +22,7 @@ pub mod scripts;
 pub mod seconds;
 pub mod split;
 pub mod targets;
+pub mod top;
 pub mod tune;
 pub mod tunnel;
 pub mod unused;

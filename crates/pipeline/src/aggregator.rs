@@ -7,6 +7,8 @@ use super::sink::RecordSink;
 use crate::delivery::Delivery;
 use crate::page::Samples;
 use crate::private_file;
+use crate::recent::RecentOperations;
+use analysis::current::{Current, CurrentTotals, OpenConnection};
 use analysis::fact::Fact;
 use analysis::findings::{Distances, Findings, FindingsReport};
 use analysis::hosts::HostSettings;
@@ -43,6 +45,9 @@ pub struct Wanted {
     pub moved: Vec<ConnectionChoice>,
     /// Whether to keep the longest operation, with its exchanges.
     pub longest: bool,
+    /// Whether it is looked at while it goes on ([`Aggregator::so_far`]): what no request caused is then grouped by transaction under the rule
+    /// `auto`, what is open is followed, and the last operations are kept.
+    pub live: bool,
     /// Names for connections to these servers, as operations.
     pub names: Vec<(Endpoint, Arc<str>)>,
     /// Whether to write records to stdout.
@@ -57,6 +62,18 @@ pub struct Wanted {
     pub delivery: Option<Delivery>,
 }
 
+/// What was summed up so far, while the run goes on.
+#[derive(Debug)]
+pub struct SoFar {
+    /// As at the end, but with the rows asked for alone, and without predictions; operations under way are not in it. After a mark, its
+    /// totals, statements, operations and transactions are those since the mark.
+    pub outcome: ReadOutcome,
+    /// What is open, and what passed in all.
+    pub current: CurrentTotals,
+    /// The open connections with most turns.
+    pub open: Vec<OpenConnection>,
+}
+
 /// Sums up a run as its facts arrive.
 pub struct Aggregator {
     rule: Rule,
@@ -68,11 +85,14 @@ pub struct Aggregator {
     since_progress: SinceProgress,
     missing: Missing,
     conditions: Conditions,
+    current: Option<Current>,
 }
 
 /// Everything that takes operations.
 struct Outlets {
     overview: Overview,
+    since_mark: Option<Overview>,
+    recent: Option<RecentOperations>,
     predictor: Option<Predictor>,
     findings: Option<Findings>,
     longest: Longest,
@@ -121,9 +141,12 @@ impl Aggregator {
             poolers: Poolers::new(wanted.hosts.given.clone()),
             operations: Operations::new(wanted.rule)
                 .with_names(wanted.names.iter().cloned())
-                .with_hosts(wanted.hosts.clone()),
+                .with_hosts(wanted.hosts.clone())
+                .while_open(wanted.live),
             outlets: Outlets {
                 overview: Overview::default(),
+                since_mark: None,
+                recent: wanted.live.then(RecentOperations::default),
                 predictor,
                 findings: wanted.findings.clone().map(Findings::new),
                 longest: Longest {
@@ -142,6 +165,7 @@ impl Aggregator {
             since_progress: SinceProgress::default(),
             missing: Missing::default(),
             conditions,
+            current: wanted.live.then(Current::default),
         })
     }
 
@@ -219,6 +243,12 @@ impl Aggregator {
     /// Takes a fact of which it is known whether it is a pooler's.
     fn summed(&mut self, fact: Fact) {
         self.outlets.overview.fact(&fact);
+        if let Some(overview) = &mut self.outlets.since_mark {
+            overview.fact(&fact);
+        }
+        if let Some(current) = &mut self.current {
+            current.fact(&fact);
+        }
         if let Some(findings) = &mut self.outlets.findings {
             findings.fact(&fact);
         }
@@ -249,6 +279,72 @@ impl Aggregator {
         self.operations.fact(fact, &mut |grouped| outlets.take(&grouped));
         if let Some(outcome) = closed {
             self.outlets.write(|records| records.connection(&outcome));
+        }
+    }
+
+    /// What was summed up so far, with at most `rows` of each kind, and findings priced at `prices`. Costs milliseconds: for a screen, not for
+    /// every fact.
+    pub fn so_far(&mut self, rows: usize, prices: &[Duration]) -> SoFar {
+        let outlets = &mut self.outlets;
+        let totals = match &mut outlets.since_mark {
+            Some(overview) => overview.so_far(rows),
+            None => outlets.overview.so_far(rows),
+        };
+        let findings = outlets
+            .findings
+            .as_ref()
+            .map(|findings| findings.so_far(prices))
+            .unwrap_or_default();
+        let current = self.current.as_ref().map(Current::totals).unwrap_or_default();
+        let summary = Summary {
+            // The overview counts connections, and their bytes, when they end.
+            connections: current.open + current.closed,
+            payload_bytes: current.payload_bytes,
+            ..totals.summary
+        };
+        let mut warnings: Vec<Warning> = self.missing.clone().warnings().collect();
+        let notes = self.poolers.notes();
+        warnings.extend(notes.into_iter().map(|text| Warning { text }));
+        warnings.extend(mostly_guessed(&summary.assigned));
+        SoFar {
+            outcome: ReadOutcome {
+                conditions: self.conditions.clone(),
+                connections: totals.connections,
+                statements: totals.statements,
+                operations: totals.operations,
+                held: totals.held,
+                warnings,
+                findings: findings.findings,
+                summary,
+                ..ReadOutcome::default()
+            },
+            current,
+            open: self
+                .current
+                .as_ref()
+                .map_or_else(Vec::new, |current| current.connections(rows)),
+        }
+    }
+
+    /// From now on, what is asked for is summed up since now.
+    pub fn mark(&mut self) {
+        self.outlets.since_mark = Some(Overview::default());
+    }
+
+    /// What is asked for is again summed up since the beginning.
+    pub fn unmark(&mut self) {
+        self.outlets.since_mark = None;
+    }
+
+    /// The last operations, of a run that is looked at while it goes on.
+    pub fn recent(&self) -> Option<&RecentOperations> {
+        self.outlets.recent.as_ref()
+    }
+
+    /// Decides by what was seen so far which services are poolers, instead of waiting for more: a screen would be empty until then.
+    pub fn decide_poolers(&mut self) {
+        for fact in self.poolers.finish() {
+            self.summed(fact);
         }
     }
 
@@ -448,6 +544,12 @@ impl Outlets {
         match grouped {
             Grouped::Operation(operation) => {
                 self.overview.operation(operation);
+                if let Some(overview) = &mut self.since_mark {
+                    overview.operation(operation);
+                }
+                if let Some(recent) = &mut self.recent {
+                    recent.take(operation);
+                }
                 self.longest.take(operation);
                 if let Some(samples) = &self.samples {
                     samples.take(operation);

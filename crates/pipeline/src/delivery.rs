@@ -1,7 +1,7 @@
 //! Whether the outputs of a run were written, where the run continues without them because an application depends on it.
 
 use crate::output::Status;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::rc::Rc;
@@ -12,9 +12,26 @@ pub struct Delivery {
     lost: Rc<Cell<bool>>,
     /// Whether the terminal's last line is a status that the next line replaces.
     has_status: Rc<Cell<bool>>,
+    /// What was said while a screen is shown, which lines on stderr would break; absent where none is.
+    held: Option<Rc<RefCell<Vec<String>>>>,
 }
 
 impl Delivery {
+    /// One that keeps what is said for [`Delivery::said`]: the terminal shows a screen.
+    pub fn behind_a_screen() -> Self {
+        Self {
+            held: Some(Rc::default()),
+            ..Self::default()
+        }
+    }
+
+    /// What was said since the last call.
+    pub fn said(&self) -> Vec<String> {
+        let held = self.held.as_ref();
+        held.map(|held| std::mem::take(&mut *held.borrow_mut()))
+            .unwrap_or_default()
+    }
+
     /// `what` is given up because of `error`: reports it on stderr, where that is still possible.
     pub fn gave_up(&self, what: &str, error: impl std::fmt::Display) {
         self.lost.set(true);
@@ -56,6 +73,13 @@ impl Delivery {
     }
 
     fn line(&self, by: &str, text: &str) {
+        if let Some(held) = &self.held {
+            let mut held = held.borrow_mut();
+            if held.len() < MOST_HELD {
+                held.push(text.to_owned());
+            }
+            return;
+        }
         let mut stderr = io::stderr().lock();
         if !sys::terminal::takes_a_line(stderr.as_fd()) {
             return;
@@ -87,3 +111,6 @@ impl Delivery {
         }
     }
 }
+
+/// Lines that wait for a screen.
+const MOST_HELD: usize = 100;

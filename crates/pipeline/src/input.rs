@@ -8,6 +8,7 @@ mod merging;
 mod numbering;
 mod opening;
 mod recording;
+mod stopping;
 
 use crate::compression::{CompressionMeter, CompressionOutcome, CompressionPlan};
 use crate::decode::ConnectionDecoders;
@@ -23,6 +24,7 @@ use opening::{InputFile, open};
 use recording::{Recording, RecordingFacts};
 use std::path::PathBuf;
 use std::sync::mpsc;
+use stopping::Stop;
 
 /// What was read in addition to the facts.
 #[derive(Debug, Default)]
@@ -64,7 +66,7 @@ pub fn read(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) ->
     let mut captures = Vec::new();
     let mut recordings: Vec<Recording> = Vec::new();
     for path in files {
-        match open(path)? {
+        match open(path, None)? {
             InputFile::Capture(source) => captures.push(source),
             InputFile::Recording(recording) => recordings.push(recording),
         }
@@ -89,6 +91,86 @@ pub fn read(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) ->
     })
 }
 
+/// Reads `files` on a thread of its own, as [`read`] does, and hands out the facts as they are asked for: for who wants them up to a
+/// point in time. Dropping it ends the thread.
+#[derive(Debug)]
+pub struct FactReader {
+    facts: std::vec::IntoIter<Fact>,
+    receiver: Option<mpsc::Receiver<Vec<Fact>>>,
+    thread: Option<std::thread::JoinHandle<Result<InputSummary>>>,
+    stop: Stop,
+}
+
+impl FactReader {
+    /// Begins to read.
+    pub fn start(files: Vec<PathBuf>) -> Self {
+        let (sender, receiver) = mpsc::sync_channel(WAITING_BATCHES);
+        let stop = Stop::default();
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || {
+            let mut captures = Vec::new();
+            let mut recordings = Vec::new();
+            for path in &files {
+                match open(path, Some(&stopped))? {
+                    InputFile::Capture(source) => captures.push(source),
+                    InputFile::Recording(recording) => recordings.push(recording),
+                }
+            }
+            let mut batch = Batch {
+                facts: Vec::with_capacity(BATCH),
+                sender,
+            };
+            let input = decode(captures, recordings, Reading::default(), &mut |fact| {
+                batch.add(fact)
+            });
+            batch.send();
+            input
+        });
+        Self {
+            facts: Vec::new().into_iter(),
+            receiver: Some(receiver),
+            thread: Some(thread),
+            stop,
+        }
+    }
+
+    /// The next fact; absent when all were handed out.
+    pub fn next_fact(&mut self) -> Option<Fact> {
+        loop {
+            if let Some(fact) = self.facts.next() {
+                return Some(fact);
+            }
+            self.facts = self.receiver.as_ref()?.recv().ok()?.into_iter();
+        }
+    }
+
+    /// What was read in addition, once all facts were handed out; absent when it was asked for before.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or is neither a capture nor a recording.
+    pub fn finish(&mut self) -> Result<Option<InputSummary>> {
+        self.receiver = None;
+        let Some(thread) = self.thread.take() else {
+            return Ok(None);
+        };
+        let input = thread.join();
+        input
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            .map(Some)
+    }
+}
+
+impl Drop for FactReader {
+    fn drop(&mut self) {
+        self.stop.now();
+        // What waits for room finds that nobody takes it.
+        self.receiver = None;
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
 /// Facts passed in one batch: the two threads synchronise once for this many.
 const BATCH: usize = 512;
 
@@ -111,7 +193,7 @@ impl Batch {
 
     fn send(&mut self) {
         let facts = std::mem::replace(&mut self.facts, Vec::with_capacity(BATCH));
-        // The receiver is gone only when the other thread has panicked, which ends this one too.
+        // The receiver is gone only when nobody wants more: the files end then.
         self.sender.send(facts).ok();
     }
 }

@@ -26,4 +26,5 @@ pub mod output;
 pub mod page;
 pub mod private_file;
 pub mod progress;
+pub mod recent;
 mod sink;

@@ -6,7 +6,7 @@ use model::{ConnectionOutcome, Exchange, Protocol, RttSource, Warning, counted, 
 use std::time::Duration;
 
 /// What could not be seen.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Missing {
     encrypted: u64,
     damaged: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Missing {
 }
 
 /// Connections whose round trip is a bound.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Bounded {
     connections: u64,
     shortest: Option<Duration>,

@@ -63,6 +63,12 @@ impl PageFile {
         })
     }
 
+    /// The same, with operations that were kept elsewhere.
+    #[must_use]
+    pub fn with_samples(self, samples: Samples) -> Self {
+        Self { samples, ..self }
+    }
+
     /// Takes the run's operations: for [`crate::aggregator::Wanted::samples`].
     pub fn samples(&self) -> Samples {
         self.samples.clone()

@@ -188,7 +188,7 @@ impl Predictor {
     pub fn add(&mut self, operation: &Operation) {
         self.waiting_steps += operation.steps.len();
         self.waiting.push(operation.clone());
-        if self.waiting_steps >= MOST_WAITING_STEPS || self.waiting.len() >= MOST_WAITING {
+        if self.waiting_steps >= LEARNED_STEPS || self.waiting.len() >= LEARNED_OPERATIONS {
             self.replay_waiting();
         }
     }
@@ -610,9 +610,10 @@ fn bound_by(attribution: &Attribution) -> BoundBy {
         .map_or(BoundBy::Client, |(kind, _)| kind)
 }
 
-/// Operations, and steps, that are looked at together before they are replayed: about 20 MB.
-const MOST_WAITING_STEPS: usize = 20_000;
-const MOST_WAITING: usize = 10_000;
+/// Steps of operations that are looked at together before they are replayed: about 20 MB.
+pub const LEARNED_STEPS: usize = 20_000;
+/// Operations that are.
+pub const LEARNED_OPERATIONS: usize = 10_000;
 /// Longer pauses between operations are assumed to be a user's.
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 const REPLAYS_OF_FIRST: u64 = 64;

@@ -1,5 +1,5 @@
 //! Real servers for tests: PostgreSQL, MariaDB and Redis on private ports and in private directories, and captures of
-//! what they say; the binary under test; programs that run while a test looks at them; a browser; Java programs with JDBC
+//! what they say; the binary under test; programs that run while a test looks at them; a browser; a terminal; Java programs with JDBC
 //! drivers, and Python with packages; what this machine adds to measured times.
 //!
 //! A server is ready when its `start` returns and gone when its value is dropped, also when the test panics; when
@@ -21,6 +21,7 @@ pub mod process;
 pub mod python;
 pub mod redis;
 pub mod started;
+pub mod tmux;
 pub mod waiting;
 
 pub use browser::Browser;
@@ -33,3 +34,4 @@ pub use postgres::{Postgres, PostgresAuth, PostgresOptions};
 pub use process::require;
 pub use redis::Redis;
 pub use started::Started;
+pub use tmux::Tmux;

@@ -123,8 +123,8 @@ impl Ledger {
     }
 
     /// What is large enough to report, priced; the most expensive first.
-    pub(super) fn finish(self, clients: &Clients, rtts: &[Duration]) -> FindingsReport {
-        let entries = self.entries.into_iter();
+    pub(super) fn so_far(&self, clients: &Clients, rtts: &[Duration]) -> FindingsReport {
+        let entries = self.entries.iter();
         let mut findings: Vec<Finding> = entries
             .filter_map(|(key, entry)| finding(key, entry, clients, rtts))
             .collect();
@@ -160,8 +160,8 @@ fn order(finding: &Finding) -> (Reverse<Duration>, Reverse<u64>, FindingKind, Op
     )
 }
 
-fn finding(key: Key, entry: Entry, clients: &Clients, rtts: &[Duration]) -> Option<Finding> {
-    let sum = entry.first;
+fn finding(key: &Key, entry: &Entry, clients: &Clients, rtts: &[Duration]) -> Option<Finding> {
+    let sum = &entry.first;
     let introduced = clients.introduced(sum.connection);
     let software = introduced.map_or(Software::of_protocol(sum.protocol), |introduced| {
         introduced.software
@@ -180,7 +180,7 @@ fn finding(key: Key, entry: Entry, clients: &Clients, rtts: &[Duration]) -> Opti
     };
     let waits = u32::try_from(sum.saves_turns + sum.saves_waits).unwrap_or(u32::MAX);
     Some(Finding {
-        remedy: remedy(kind, software, &key, &sum, clients),
+        remedy: remedy(kind, software, key, sum, clients),
         kind,
         fingerprint: key.fingerprint.clone(),
         operation_name: key.name.clone(),

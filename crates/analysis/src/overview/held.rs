@@ -42,15 +42,16 @@ impl Held {
         }
     }
 
-    /// The sums, those open longest in all first.
-    pub(super) fn finish(self) -> Vec<HeldTransactions> {
-        let mut all: Vec<HeldTransactions> = self.groups.into_values().map(Group::finish).collect();
+    /// The sums of the `most` that were open longest in all, those first.
+    pub(super) fn so_far(&mut self, most: usize) -> Vec<HeldTransactions> {
+        let mut all: Vec<&mut Group> = self.groups.values_mut().collect();
         let order = |one: &HeldTransactions| Reverse(one.attribution.total());
         all.sort_by(|one, other| {
+            let (one, other) = (&one.sums, &other.sums);
             let names = (&one.operation_name, &one.name).cmp(&(&other.operation_name, &other.name));
             order(one).cmp(&order(other)).then(names)
         });
-        all
+        all.into_iter().take(most).map(Group::outcome).collect()
     }
 }
 
@@ -93,10 +94,10 @@ impl Group {
         }
     }
 
-    fn finish(mut self) -> HeldTransactions {
+    fn outcome(&mut self) -> HeldTransactions {
         self.sums.median = self.spans.percentile(50).unwrap_or_default();
         self.sums.rows_held = self.rows_held.percentile(50);
         self.sums.spread = self.spans.distribution();
-        self.sums
+        self.sums.clone()
     }
 }

@@ -4,6 +4,7 @@ use crate::relayed_command::{RelayedTarget, prepare};
 use anyhow::{Context, Result};
 use pipeline::output::Status;
 use std::ffi::OsString;
+use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use sys::application::Application;
@@ -14,15 +15,43 @@ pub struct Child {
     asked: bool,
 }
 
+/// Where a command writes.
+#[derive(Debug)]
+pub enum CommandOutput {
+    /// Where longwire does.
+    AsOurs,
+    /// To stderr alone: longwire's stdout is for records.
+    Stderr,
+    /// All of it to this file, and it reads nothing: the terminal is a screen's.
+    File(File),
+}
+
+impl CommandOutput {
+    /// Where it writes while records may be written to stdout.
+    pub const fn beside_records(records: bool) -> Self {
+        match records {
+            true => Self::Stderr,
+            false => Self::AsOurs,
+        }
+    }
+}
+
 impl Child {
     /// Starts `command`, with arguments and an environment that make it connect to the relays of `targets`.
     ///
     /// # Errors
     /// When no command is given, or it cannot be started.
-    pub fn start(command: &[OsString], targets: &[RelayedTarget<'_>], stdout_is_ours: bool) -> Result<Self> {
+    pub fn start(command: &[OsString], targets: &[RelayedTarget<'_>], output: CommandOutput) -> Result<Self> {
         let mut child = prepare(command, targets)?;
-        if stdout_is_ours {
-            child.stdout(Stdio::from(std::io::stderr()));
+        match output {
+            CommandOutput::AsOurs => {}
+            CommandOutput::Stderr => {
+                child.stdout(Stdio::from(std::io::stderr()));
+            }
+            CommandOutput::File(file) => {
+                let again = file.try_clone().context("could not share the command's output")?;
+                child.stdin(Stdio::null()).stdout(again).stderr(file);
+            }
         }
         Self::start_prepared(&mut child)
     }

@@ -1,5 +1,6 @@
 //! `longwire relay`: connections to a server over an emulated link, without any privilege.
 
+use super::child::CommandOutput;
 use super::relaying;
 use super::relays::{self, EndedRelay, Relays};
 use super::targets::{PlannedRelay, RelayArgs};
@@ -58,11 +59,11 @@ pub fn run(args: &Args) -> Result<Status> {
     let delivery = Delivery::default();
     let began = Instant::now();
     let relays = Relays::start(with_tls, &Arc::new(Nobody))?;
-    relays.announce(&delivery, !args.command.is_empty());
+    relays.announce(&delivery, !args.command.is_empty(), relays::ENDS);
     let status = if args.command.is_empty() {
         until(|| asked.take().map(|_| Status::Interrupted))
     } else {
-        let mut child = relays.child(&args.command, args.json)?;
+        let mut child = relays.child(&args.command, CommandOutput::beside_records(args.json))?;
         until(|| child.ended(asked.take()))
     };
     let ended = relays.stop(status);

@@ -1,6 +1,6 @@
 //! The relays of one run of `watch` or `relay`, one in front of each target.
 
-use super::child::Child;
+use super::child::{Child, CommandOutput};
 use super::relaying;
 use super::targets::PlannedRelay;
 use crate::relayed_command::{RelayedTarget, TlsPlan, connect_to, last_bytes};
@@ -72,7 +72,7 @@ impl Relays {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn child(&self, command: &[OsString], stdout_is_ours: bool) -> Result<Child> {
+    pub fn child(&self, command: &[OsString], output: CommandOutput) -> Result<Child> {
         let targets: Vec<RelayedTarget<'_>> = self
             .all
             .iter()
@@ -83,7 +83,7 @@ impl Relays {
                 tls: running.tls.client,
             })
             .collect();
-        Child::start(command, &targets, stdout_is_ours)
+        Child::start(command, &targets, output)
     }
 
     /// How many connections are open.
@@ -91,9 +91,25 @@ impl Relays {
         self.all.iter().map(|running| running.relay.counters().open).sum()
     }
 
+    /// Where clients connect, and what is behind it, in a few words.
+    pub fn places(&self) -> String {
+        let places = self.all.iter().map(|running| {
+            let planned = &running.planned;
+            let over = planned
+                .link
+                .map_or_else(String::new, |link| format!(" over {link}"));
+            format!(
+                "{} to {}{over}",
+                connect_to(&running.relay),
+                planned.target.server()
+            )
+        });
+        format!("relaying {}", places.collect::<Vec<_>>().join(", "))
+    }
+
     /// Reports where clients connect. A command that is started (`has_command`) learns about databases by itself, but nobody else does
-    /// about the application.
-    pub fn announce(&self, delivery: &Delivery, has_command: bool) {
+    /// about the application. `end` is said last, where there is no command.
+    pub fn announce(&self, delivery: &Delivery, has_command: bool, end: &str) {
         let shown: Vec<&RunningRelay> = self
             .all
             .iter()
@@ -110,7 +126,7 @@ impl Relays {
                 false => String::new(),
             };
             let end = match place == shown.len() && !has_command {
-                true => "; Ctrl-C ends and sums up",
+                true => end,
                 false => "",
             };
             delivery.say(&format!(
@@ -160,14 +176,33 @@ pub fn links(ended: &[EndedRelay]) -> Vec<LinkOutcome> {
         .collect()
 }
 
+/// What relays say when they are announced without a command.
+pub const ENDS: &str = "; Ctrl-C ends and sums up";
+
+/// The same as [`warnings`] while they run.
+pub fn warnings_so_far(relays: &Relays) -> Vec<Warning> {
+    let all = relays.all.iter();
+    let each = all.map(|running| (running.planned.name.as_str(), running.relay.counters()));
+    named(each.collect())
+}
+
 /// What a reader of the figures must know of all that passed; of several relays, each warning names its target.
 pub fn warnings(ended: &[EndedRelay]) -> Vec<Warning> {
-    let each = ended.iter().flat_map(|one| {
-        let warnings = relaying::warnings(&one.counters).into_iter();
-        warnings.map(move |warning| match ended.len() {
-            1 => warning,
-            _ => Warning {
-                text: format!("{}: {}", one.planned.name, warning.text),
+    let each = ended
+        .iter()
+        .map(|one| (one.planned.name.as_str(), one.counters.clone()));
+    named(each.collect())
+}
+
+/// Each with the name of its target, where there are several.
+fn named(all: Vec<(&str, Counters)>) -> Vec<Warning> {
+    let several = all.len() > 1;
+    let each = all.into_iter().flat_map(|(name, counters)| {
+        let warnings = relaying::warnings(&counters).into_iter();
+        warnings.map(move |warning| match several {
+            false => warning,
+            true => Warning {
+                text: format!("{name}: {}", warning.text),
             },
         })
     });

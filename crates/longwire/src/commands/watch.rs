@@ -1,5 +1,6 @@
 //! `longwire watch`: a relay in front of the database that measures while the application runs.
 
+use super::child::CommandOutput;
 use super::relaying;
 use super::relays::{self, EndedRelay, Relays};
 use super::reporting::Reporting;
@@ -73,14 +74,18 @@ pub fn run(args: &Args) -> Result<Status> {
     let relays = Relays::start(with_tls, &channel)?;
     let mut run = Run::new(args, &planned, channel)?;
     let delivery = run.delivery.clone();
-    relays.announce(&delivery, !args.command.is_empty());
+    let end = match super::top::terminal::is_there() && !args.reporting.json {
+        true => format!("{}; longwire top shows a screen meanwhile", relays::ENDS),
+        false => relays::ENDS.to_owned(),
+    };
+    relays.announce(&delivery, !args.command.is_empty(), &end);
     let status = if args.command.is_empty() {
         run.until(&relays, |wanted| match asked.take() {
             Some(_) => Some(Status::Interrupted),
             None => (!wanted && relays.open_connections() == 0).then_some(Status::Done),
         })
     } else {
-        let mut child = relays.child(&args.command, args.reporting.json)?;
+        let mut child = relays.child(&args.command, CommandOutput::beside_records(args.reporting.json))?;
         run.until(&relays, |_| child.ended(asked.take()))
     };
     let ended = relays.stop(status);
@@ -90,7 +95,7 @@ pub fn run(args: &Args) -> Result<Status> {
 }
 
 /// Which side speaks TLS with each server, all of which must be there.
-fn with_tls(planned: &[PlannedRelay], has_command: bool) -> Result<Vec<(PlannedRelay, TlsPlan)>> {
+pub(super) fn with_tls(planned: &[PlannedRelay], has_command: bool) -> Result<Vec<(PlannedRelay, TlsPlan)>> {
     let each = planned.iter().map(|planned| {
         relaying::check_server(planned, REACH)?;
         let tls = match has_command {

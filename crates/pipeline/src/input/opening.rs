@@ -1,6 +1,7 @@
 //! What a file of the command line is: a capture or a recording, determined by its first bytes.
 
 use super::recording::Recording;
+use super::stopping::Stop;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -14,8 +15,9 @@ pub enum InputFile<'a> {
     Recording(Recording),
 }
 
-/// Opens a file and checks its first bytes. A pipe can be read only once: it is opened once and checked while reading.
-pub fn open(path: &Path) -> Result<InputFile<'_>> {
+/// Opens a file and checks its first bytes. A pipe can be read only once: it is opened once and checked while reading. It ends when `stop`
+/// says so.
+pub fn open<'a>(path: &'a Path, stop: Option<&Stop>) -> Result<InputFile<'a>> {
     if path.as_os_str() == "-" {
         return sniff("stdin", Box::new(io::stdin()));
     }
@@ -30,10 +32,15 @@ pub fn open(path: &Path) -> Result<InputFile<'_>> {
     }
     match sniff(
         path.to_str().unwrap_or("a file with an unprintable name"),
-        Box::new(file),
+        match stop {
+            Some(stop) => Box::new(stop.over(file)),
+            None => Box::new(file),
+        },
     )? {
         // A regular file is read in large windows.
-        InputFile::Capture(_) if kind.is_file() => Ok(InputFile::Capture(capture::Source::File(path))),
+        InputFile::Capture(_) if kind.is_file() && stop.is_none() => {
+            Ok(InputFile::Capture(capture::Source::File(path)))
+        }
         opened => Ok(opened),
     }
 }

@@ -1,0 +1,349 @@
+//! `longwire top`: a screen of what `watch` measures, while it runs; or of a recording at any moment.
+
+mod live;
+mod page;
+mod recorded;
+mod source;
+pub mod terminal;
+
+use super::child::CommandOutput;
+use super::grouping::Grouping;
+use super::relaying;
+use super::relays::Relays;
+use super::targets::RelayArgs;
+use super::unused::UnusedRelays;
+use super::watch;
+use analysis::findings::Distances;
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args as ClapArgs;
+use live::{LiveParts, LiveRun};
+use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::delivery::Delivery;
+use pipeline::fact_channel::FactChannel;
+use pipeline::output::{self, EndRequest, Status};
+use recorded::RecordedRun;
+use screen::{COST_RTT, Elsewhere, Screen, ScreenRequest, Wants};
+use source::{ScreenSource, snapshot};
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use terminal::{Reported, ScreenTerminal};
+
+/// Show on one screen where the time goes while an application runs, and what it would be further away.
+///
+/// Relays as `longwire watch` does; the application connects to the address on the screen. `+` and `-` move the database away: every column is
+/// predicted there, by the same code as `longwire predict`. With FILEs, recordings or captures, the arrow keys move through their time.
+/// `?` lists the keys.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire top postgres://app@db1/shop --listen 127.0.0.1:5433\n  longwire top http://127.0.0.1:8000 postgres://db1/shop redis://cache1\n  \
+                  longwire top postgres://app@db1/shop -o run.lwr -- ./report.py\n  longwire top run.lwr\n  longwire top app.pcap --operations transaction"
+)]
+pub struct Args {
+    /// The servers, each with a relay of its own, as `longwire watch` takes them; or recordings and captures.
+    #[arg(required = true, value_name = "TARGET|FILE")]
+    pub sources: Vec<String>,
+    /// Where the application connects; repeated for several targets, in their order or by name (redis=127.0.0.1:6380).
+    /// Without it, a free port of 127.0.0.1.
+    #[arg(long, value_name = "[NAME=]ADDRESS")]
+    pub listen: Vec<String>,
+    /// Emulate a link in front of every target but http: 'rtt=40ms rate=10mbit'; in front of one: 'postgres=rtt=40ms'. See docs/links.md.
+    #[arg(long, value_name = "[NAME=]SPEC")]
+    pub link: Vec<String>,
+    /// Keep the run as a recording.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How operations are found; auto is by transaction here where no HTTP request caused them.
+    #[command(flatten)]
+    pub grouping: Grouping,
+    /// The page that the key h writes.
+    #[arg(long, default_value = "longwire-top.html", value_name = "FILE")]
+    pub html: PathBuf,
+    /// Draw with ASCII characters only, as in a locale without UTF-8.
+    #[arg(long)]
+    pub ascii: bool,
+    /// The command to run, behind `--`; what it writes goes to a file that the screen names.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When there is no terminal, or a target, an address or a file cannot be used.
+pub fn run(args: &Args) -> Result<Status> {
+    ensure!(
+        terminal::is_there(),
+        "top shows a screen, and its output is no terminal: use longwire watch for targets, longwire read for files"
+    );
+    match files(args)? {
+        Some(files) => run_recorded(args, files),
+        None => run_live(args),
+    }
+}
+
+/// The files to show; absent when targets were named.
+fn files(args: &Args) -> Result<Option<Vec<PathBuf>>> {
+    let is_file = |source: &&String| !source.contains("://") && Path::new(source).exists();
+    let files: Vec<PathBuf> = args.sources.iter().filter(is_file).map(PathBuf::from).collect();
+    if files.is_empty() {
+        if let Some(missing) = args.sources.iter().find(|source| is_meant_as_file(source)) {
+            bail!("could not open {missing}: no such file; a server is named as a URL, postgres://HOST");
+        }
+        return Ok(None);
+    }
+    ensure!(
+        files.len() == args.sources.len(),
+        "targets and files cannot be shown together: top shows a run that goes on, or recordings and captures"
+    );
+    let only_live = [
+        ("--listen", !args.listen.is_empty()),
+        ("--link", !args.link.is_empty()),
+        ("--output", args.output.is_some()),
+        ("a command", !args.command.is_empty()),
+    ];
+    if let Some((name, _)) = only_live.iter().find(|(_, given)| *given) {
+        bail!("{name} is for targets, and {} is a file", args.sources[0]);
+    }
+    Ok(Some(files))
+}
+
+/// Whether a text that is no file was to be one.
+fn is_meant_as_file(source: &str) -> bool {
+    let is_target = source.contains("://") || source.starts_with("jdbc:") || source.contains('=');
+    !is_target
+        && (source == "-"
+            || source.contains('/')
+            || [".lwr", ".pcap", ".pcapng", ".gz", ".zst"]
+                .iter()
+                .any(|end| source.ends_with(end)))
+}
+
+fn wanted(args: &Args, delivery: Option<Delivery>) -> Wanted {
+    Wanted {
+        rule: args.grouping.operations,
+        hosts: args.grouping.hosts(),
+        live: true,
+        findings: Some(Distances {
+            rtts: vec![COST_RTT],
+            rate: None,
+        }),
+        delivery,
+        ..Wanted::default()
+    }
+}
+
+fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
+    let asked = EndRequest::on_signals()?;
+    output::note(&format!("reading {}", pipeline::input::title(&files)));
+    let mut run = RecordedRun::open(files, wanted(args, None), asked)?;
+    let mut screen = Screen::new(terminal::look(args.ascii));
+    run.travel(screen::TimeStep::End, &mut screen)?;
+    let status = show(args, &mut run, &mut screen)?;
+    Ok(status)
+}
+
+fn run_live(args: &Args) -> Result<Status> {
+    let planned = RelayArgs {
+        targets: args.sources.clone(),
+        listen: args.listen.clone(),
+        link: args.link.clone(),
+    }
+    .plan()?;
+    let with_tls = watch::with_tls(&planned, !args.command.is_empty())?;
+    let asked = EndRequest::on_signals()?;
+    let delivery = Delivery::behind_a_screen();
+    let channel = Arc::new(FactChannel::new(false));
+    let relays = Relays::start(with_tls, &channel)?;
+    let conditions = output::conditions(
+        format!("longwire top{}", relaying::asked(&planned)),
+        "kernel receive timestamps where the socket gives them, else the monotonic clock",
+        relaying::observation_point(&planned),
+    );
+    let conditions = relaying::with_links(conditions, &planned);
+    let mut aggregator = Aggregator::new(&wanted(args, Some(delivery.clone())), conditions)?;
+    if let Some(path) = &args.output {
+        aggregator.record(path)?;
+    }
+    let mut note = String::new();
+    let child = match args.command.is_empty() {
+        true => None,
+        false => {
+            let (file, path) = command_output()?;
+            note = format!("the command writes to {}", path.display());
+            Some(relays.child(&args.command, CommandOutput::File(file))?)
+        }
+    };
+    let mut run = LiveRun::begin(LiveParts {
+        place: relays.places(),
+        aggregator,
+        channel,
+        relays,
+        child,
+        asked,
+        delivery: delivery.clone(),
+        note,
+    });
+    let mut screen = Screen::new(terminal::look(args.ascii));
+    let shown = show(args, &mut run, &mut screen);
+    let (aggregator, ended, status) = run.end(*shown.as_ref().unwrap_or(&Status::Negative));
+    let unused = UnusedRelays::among(&ended, &args.command);
+    let mut warnings = super::relays::warnings(&ended);
+    warnings.extend(unused.warnings.iter().cloned());
+    let (outcome, _) = aggregator.finish(warnings, None)?;
+    shown?;
+    output::warn(&outcome.warnings);
+    delivery.said().iter().for_each(|text| output::note(text));
+    output::print(&report::text::summary_line(&outcome.summary))?;
+    if let Some(path) = &args.output {
+        output::note(&format!("the recording is in {}", path.display()));
+    }
+    Ok(delivery.status(unused.status(status)))
+}
+
+/// A new file for what the command writes.
+fn command_output() -> Result<(File, PathBuf)> {
+    let path = std::env::temp_dir().join(format!("longwire-top-{}.log", std::process::id()));
+    let file = OpenOptions::new()
+        .append(true)
+        .create_new(true)
+        .mode(OWNER_ONLY)
+        .open(&path);
+    let file =
+        file.with_context(|| format!("could not create {} for what the command writes", path.display()))?;
+    Ok((file, path))
+}
+
+/// Shows it until a key, a signal or the source ends that. The terminal is as it was afterwards.
+fn show(args: &Args, source: &mut dyn ScreenSource, screen: &mut Screen) -> Result<Status> {
+    let mut terminal = ScreenTerminal::take()?;
+    let mut forecasts = Forecasts::new();
+    let mut looked: Option<Instant> = None;
+    loop {
+        if let Some(status) = source.gather(screen)? {
+            return Ok(status);
+        }
+        let waits = source.moment().position.is_some();
+        let mut patience = if waits { IDLE } else { Duration::ZERO };
+        let mut changed = false;
+        while let Some(reported) = terminal.next(patience)? {
+            patience = Duration::ZERO;
+            changed = true;
+            if let Reported::Key(key) = reported
+                && let Some(request) = screen.key(key)
+                && let Some(status) = carry_out(request, args, source, screen)?
+            {
+                return Ok(status);
+            }
+        }
+        let is_due = looked.is_none_or(|looked| looked.elapsed() >= REFRESH);
+        // A recording changes with keys alone.
+        if (is_due && !waits) || (changed && waits) || looked.is_none() {
+            looked = Some(Instant::now());
+            let shown = snapshot(source, &screen.wants());
+            screen.show(forecasts.kept_in(shown));
+            changed = true;
+        }
+        if changed {
+            forecasts.renew(source, screen);
+            terminal.show(screen)?;
+        }
+    }
+}
+
+/// Does what a key asks for.
+fn carry_out(
+    request: ScreenRequest,
+    args: &Args,
+    source: &mut dyn ScreenSource,
+    screen: &mut Screen,
+) -> Result<Option<Status>> {
+    match request {
+        ScreenRequest::Quit => return Ok(Some(Status::Done)),
+        ScreenRequest::Interrupt => return Ok(Some(Status::Interrupted)),
+        ScreenRequest::WritePage => {
+            let written = page::write(source, &args.html, &[COST_RTT]);
+            screen.say(match written {
+                Ok(path) => format!("the page is in {}", path.display()),
+                Err(fault) => format!("{fault:#}"),
+            });
+        }
+        ScreenRequest::Mark => source.mark(true),
+        ScreenRequest::Unmark => source.mark(false),
+        ScreenRequest::Move(step) => source.travel(step, screen)?,
+    }
+    Ok(None)
+}
+
+/// Predictions for the screen: made anew when another link is chosen, and now and then, so that they cost at most one hundredth of the time.
+struct Forecasts {
+    made: Option<(Wants, Duration)>,
+    kept: Option<Elsewhere>,
+    due: Instant,
+}
+
+impl Forecasts {
+    fn new() -> Self {
+        Self {
+            made: None,
+            kept: None,
+            due: Instant::now(),
+        }
+    }
+
+    /// The snapshot with the last predictions.
+    fn kept_in(&self, snapshot: screen::Snapshot) -> screen::Snapshot {
+        screen::Snapshot {
+            forecast: self.kept.clone(),
+            ..snapshot
+        }
+    }
+
+    /// Makes them anew where that is due, or the screen wants others, or shows another moment.
+    fn renew(&mut self, source: &mut dyn ScreenSource, screen: &mut Screen) {
+        let wants = screen.wants();
+        let moment = source
+            .moment()
+            .position
+            .map_or(Duration::ZERO, |position| position.at);
+        if self.made == Some((wants, moment))
+            && (Instant::now() < self.due || source.moment().position.is_some())
+        {
+            return;
+        }
+        let began = Instant::now();
+        let aggregator = source.aggregator();
+        let moved = aggregator.moved();
+        let Some(recent) = aggregator.recent() else { return };
+        let predicted = recent.predict(&[wants.link], &moved);
+        let forecast = Elsewhere {
+            link: Some(wants.link),
+            operations: predicted.predictions,
+            held: predicted.held,
+            statements: match wants.statements {
+                true => recent.predict_statements(wants.link, &moved),
+                false => Vec::new(),
+            },
+            replayed: recent.len(),
+        };
+        self.made = Some((wants, moment));
+        self.due = Instant::now() + (began.elapsed() * RESTS).max(LEAST_REST);
+        self.kept = Some(forecast.clone());
+        screen.forecast(forecast);
+    }
+}
+
+/// How often the figures are looked at.
+const REFRESH: Duration = Duration::from_millis(500);
+
+/// How long a key is waited for where nothing else happens.
+const IDLE: Duration = Duration::from_millis(100);
+
+/// Predictions rest for so many times what they took.
+const RESTS: u32 = 100;
+const LEAST_REST: Duration = Duration::from_secs(2);
+
+const OWNER_ONLY: u32 = 0o600;

@@ -1,0 +1,49 @@
+//! The page of what the screen shows, as `--html` writes it.
+
+use super::source::ScreenSource;
+use anyhow::Result;
+use link::LinkDescription;
+use model::Warning;
+use pipeline::page::{PRICES, PageFile, PageRun, Samples};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Writes it; gives its path. Its predictions are of the last operations.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(source: &mut (impl ScreenSource + ?Sized), path: &Path, prices: &[Duration]) -> Result<PathBuf> {
+    let warnings = source.warnings();
+    let title = source.moment().place;
+    let aggregator = source.aggregator();
+    let moved = aggregator.moved();
+    let mut outcome = aggregator.so_far(usize::MAX, prices).outcome;
+    outcome.warnings.extend(warnings);
+    let samples = Samples::default();
+    if let Some(recent) = aggregator.recent() {
+        recent.iter().for_each(|operation| samples.take(operation));
+        let links = PRICES.map(LinkDescription::with_rtt);
+        let predicted = recent.predict(&links, &moved);
+        outcome.predictions = predicted.predictions;
+        outcome.held_predictions = predicted.held;
+        samples.set_concurrency(predicted.concurrency);
+        if (recent.len() as u64) < outcome.summary.operations {
+            outcome.warnings.push(Warning {
+                text: format!(
+                    "predictions are from the last {} of {} operations: longwire predict on a recording (-o) uses all",
+                    recent.len(),
+                    outcome.summary.operations
+                ),
+            });
+        }
+    }
+    PageFile::create(path)?.with_samples(samples).store(&PageRun {
+        title: &title,
+        outcome: &outcome,
+        moved: &moved,
+        asked: &[],
+        computing: predict::Computing::default(),
+        wake_up: predict::WakeUp::default(),
+        links: &[],
+    })
+}

@@ -1,0 +1,172 @@
+//! A recording or capture, at any moment of it. Going back sums up again from the beginning: memory does not grow with its length.
+
+use super::source::{Moment, ScreenSource, snapshot};
+use analysis::fact::Fact;
+use anyhow::Result;
+use model::{Conditions, Timestamp, Warning};
+use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::input::{self, FactReader, InputSummary};
+use pipeline::output::{EndRequest, Status};
+use screen::{Position, Screen, TimeStep, WINDOW};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Files, summed up to a moment.
+pub struct RecordedRun {
+    files: Vec<PathBuf>,
+    wanted: Wanted,
+    asked: EndRequest,
+    place: String,
+    first: Timestamp,
+    length: Duration,
+    input: InputSummary,
+    aggregator: Aggregator,
+    reader: FactReader,
+    /// The next fact, which is after the moment.
+    ahead: Option<Fact>,
+    at: Duration,
+    /// The moment of the mark.
+    mark: Option<Duration>,
+}
+
+impl RecordedRun {
+    /// Reads the files once, for their beginning and end.
+    ///
+    /// # Errors
+    /// When one cannot be read, or is neither a capture nor a recording.
+    pub fn open(files: Vec<PathBuf>, wanted: Wanted, asked: EndRequest) -> Result<Self> {
+        let mut reader = FactReader::start(files.clone());
+        let mut ends: Option<(Timestamp, Timestamp)> = None;
+        while let Some(fact) = reader.next_fact() {
+            let at = fact.time();
+            let (first, last) = ends.unwrap_or((at, at));
+            ends = Some((first.min(at), last.max(at)));
+        }
+        let input = reader.finish()?.unwrap_or_default();
+        let (first, last) = ends.unwrap_or_default();
+        Ok(Self {
+            place: input::title(&files),
+            aggregator: Aggregator::new(&wanted, conditions(&files))?,
+            reader: FactReader::start(files.clone()),
+            files,
+            wanted,
+            asked,
+            first,
+            length: last.since(first),
+            input,
+            ahead: None,
+            at: Duration::ZERO,
+            mark: None,
+        })
+    }
+
+    /// Sums up to `to`, from where it is or from the beginning. The screen is told of the moments of the last seconds, for its rates.
+    ///
+    /// # Errors
+    /// When the files cannot be read again.
+    pub fn go(&mut self, to: Duration, screen: &mut Screen) -> Result<()> {
+        if to < self.at {
+            self.begin_again()?;
+        }
+        if self.mark.is_some_and(|mark| mark > to) {
+            self.mark = None;
+            screen.remove_mark();
+        }
+        let mut moments: Vec<Duration> = (0..=WINDOW.as_secs())
+            .map(|seconds| to.saturating_sub(WINDOW - Duration::from_secs(seconds)))
+            .chain(self.mark)
+            .filter(|moment| *moment >= self.at)
+            .collect();
+        moments.sort_unstable();
+        moments.dedup();
+        let wants = screen.wants();
+        for moment in moments {
+            self.take_until(moment);
+            if Some(moment) == self.mark {
+                self.aggregator.mark();
+            }
+            self.at = moment;
+            screen.remember(&snapshot(self, &wants));
+        }
+        self.at = to;
+        if to >= self.length {
+            self.aggregator.decide_poolers();
+        }
+        Ok(())
+    }
+
+    fn begin_again(&mut self) -> Result<()> {
+        self.aggregator = Aggregator::new(&self.wanted, conditions(&self.files))?;
+        self.reader = FactReader::start(self.files.clone());
+        self.ahead = None;
+        self.at = Duration::ZERO;
+        Ok(())
+    }
+
+    fn take_until(&mut self, moment: Duration) {
+        let until = self.first.after(moment);
+        while let Some(fact) = self.ahead.take().or_else(|| self.reader.next_fact()) {
+            // Those of one recording stay in its order; what is not the last of all may be late.
+            if fact.time() > until {
+                self.ahead = Some(fact);
+                return;
+            }
+            self.aggregator.fact(fact);
+        }
+    }
+}
+
+fn conditions(files: &[PathBuf]) -> Conditions {
+    input::conditions(files)
+}
+
+impl ScreenSource for RecordedRun {
+    fn gather(&mut self, _screen: &mut Screen) -> Result<Option<Status>> {
+        Ok(self.asked.take().map(|_| Status::Interrupted))
+    }
+
+    fn aggregator(&mut self) -> &mut Aggregator {
+        &mut self.aggregator
+    }
+
+    fn moment(&self) -> Moment {
+        Moment {
+            place: self.place.clone(),
+            note: String::new(),
+            observed: self.at,
+            position: Some(Position {
+                at: self.at,
+                of: self.length,
+            }),
+            since_mark: self
+                .mark
+                .filter(|mark| *mark <= self.at)
+                .map(|mark| self.at - mark),
+        }
+    }
+
+    fn warnings(&mut self) -> Vec<Warning> {
+        self.input.warnings.clone()
+    }
+
+    fn travel(&mut self, step: TimeStep, screen: &mut Screen) -> Result<()> {
+        let second = Duration::from_secs(1);
+        let to = match step {
+            TimeStep::Begin => Duration::ZERO,
+            TimeStep::End => self.length,
+            TimeStep::Seconds(seconds) if seconds < 0 => {
+                self.at.saturating_sub(second * seconds.unsigned_abs())
+            }
+            TimeStep::Seconds(seconds) => (self.at + second * seconds.unsigned_abs()).min(self.length),
+        };
+        self.go(to, screen)
+    }
+
+    fn mark(&mut self, set: bool) {
+        self.mark = set.then_some(self.at);
+        match set {
+            true => self.aggregator.mark(),
+            false => self.aggregator.unmark(),
+        }
+    }
+}

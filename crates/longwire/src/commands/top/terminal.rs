@@ -1,0 +1,189 @@
+//! The terminal while a screen is on it: raw, on its alternate screen, and as it was afterwards whatever happens.
+
+use anyhow::{Context, Result};
+use ratatui_core::terminal::Terminal;
+use ratatui_crossterm::CrosstermBackend;
+use ratatui_crossterm::crossterm::cursor::{Hide, Show};
+use ratatui_crossterm::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui_crossterm::crossterm::execute;
+use ratatui_crossterm::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use screen::{Glyphs, Screen, ScreenKey, ScreenLook};
+use std::io::{self, IsTerminal, Stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A terminal with a screen on it; as it was when this is dropped, or when any thread panics.
+pub struct ScreenTerminal {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// A panic has given the terminal back.
+    gone: Arc<AtomicBool>,
+}
+
+/// What the terminal reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reported {
+    /// A key.
+    Key(ScreenKey),
+    /// Another size, or that it is looked at again.
+    Changed,
+}
+
+/// Whether a screen can be shown, and keys can be read.
+pub fn is_there() -> bool {
+    io::stdout().is_terminal() && sys::terminal::is_there()
+}
+
+impl ScreenTerminal {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn take() -> Result<Self> {
+        let gone = Arc::new(AtomicBool::new(false));
+        restore_on_panic(Arc::clone(&gone));
+        enable_raw_mode().context("could not take the terminal")?;
+        let mut taken = Self {
+            terminal: Terminal::new(CrosstermBackend::new(io::stdout()))
+                .context("could not take the terminal")?,
+            gone,
+        };
+        execute!(io::stdout(), EnterAlternateScreen, Hide).context(NOT_WRITTEN)?;
+        taken.terminal.clear().context(NOT_WRITTEN)?;
+        Ok(taken)
+    }
+
+    /// Shows the screen; only what has changed is written.
+    ///
+    /// # Errors
+    /// When the terminal is gone, or a thread panicked.
+    pub fn show(&mut self, screen: &mut Screen) -> Result<()> {
+        anyhow::ensure!(!self.gone.load(Ordering::Relaxed), "a part of longwire failed");
+        self.terminal
+            .draw(|frame| screen.draw(frame.area(), frame.buffer_mut()))
+            .context(NOT_WRITTEN)?;
+        Ok(())
+    }
+
+    /// The next thing that the terminal reports within `patience`.
+    ///
+    /// # Errors
+    /// When the terminal cannot be read.
+    pub fn next(&self, patience: Duration) -> Result<Option<Reported>> {
+        if !event::poll(patience).context(NOT_READ)? {
+            return Ok(None);
+        }
+        Ok(match event::read().context(NOT_READ)? {
+            Event::Key(event) => key(event).map(Reported::Key),
+            Event::Resize(..) | Event::FocusGained => Some(Reported::Changed),
+            _ => None,
+        })
+    }
+}
+
+impl Drop for ScreenTerminal {
+    fn drop(&mut self) {
+        if !self.gone.swap(true, Ordering::Relaxed) {
+            restore();
+        }
+    }
+}
+
+/// A terminal that is gone needs nothing.
+fn restore() {
+    execute!(io::stdout(), LeaveAlternateScreen, Show).ok();
+    disable_raw_mode().ok();
+}
+
+/// What a panic says is to be read: it is said on the terminal as it was.
+fn restore_on_panic(gone: Arc<AtomicBool>) {
+    let say = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !gone.swap(true, Ordering::Relaxed) {
+            restore();
+        }
+        say(panic);
+    }));
+}
+
+fn key(event: KeyEvent) -> Option<ScreenKey> {
+    if event.kind == KeyEventKind::Release {
+        return None;
+    }
+    let control = event.modifiers.contains(KeyModifiers::CONTROL);
+    Some(match event.code {
+        KeyCode::Char('c') if control => ScreenKey::Interrupt,
+        KeyCode::Char(_) if control => return None,
+        KeyCode::Char(character) => ScreenKey::Char(character),
+        KeyCode::Enter => ScreenKey::Enter,
+        KeyCode::Esc => ScreenKey::Escape,
+        KeyCode::Backspace => ScreenKey::Backspace,
+        KeyCode::Tab => ScreenKey::Tab,
+        KeyCode::BackTab => ScreenKey::BackTab,
+        KeyCode::Up => ScreenKey::Up,
+        KeyCode::Down => ScreenKey::Down,
+        KeyCode::Left => ScreenKey::Left,
+        KeyCode::Right => ScreenKey::Right,
+        KeyCode::PageUp => ScreenKey::PageUp,
+        KeyCode::PageDown => ScreenKey::PageDown,
+        KeyCode::Home => ScreenKey::Home,
+        KeyCode::End => ScreenKey::End,
+        _ => return None,
+    })
+}
+
+/// How the terminal can be drawn on: by its locale, `NO_COLOR` and `TERM`.
+pub fn look(ascii: bool) -> ScreenLook {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
+    ScreenLook {
+        glyphs: match ascii || !is_utf8(locale.as_deref().unwrap_or_default()) {
+            true => Glyphs::Ascii,
+            false => Glyphs::Unicode,
+        },
+        colour: variable("NO_COLOR").is_none() && variable("TERM").is_none_or(|term| term != "dumb"),
+    }
+}
+
+/// Whether a locale's texts are in UTF-8.
+fn is_utf8(locale: &str) -> bool {
+    let locale = locale.to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+const NOT_WRITTEN: &str = "could not write to the terminal";
+const NOT_READ: &str = "could not read from the terminal";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locales_say_whether_there_is_unicode() {
+        for (locale, utf8) in [
+            ("de_DE.UTF-8", true),
+            ("C.utf8", true),
+            ("C", false),
+            ("", false),
+            ("en_US.ISO-8859-1", false),
+        ] {
+            assert_eq!(is_utf8(locale), utf8, "{locale}");
+        }
+    }
+
+    #[test]
+    fn control_c_ends_and_other_control_keys_do_nothing() {
+        let pressed = |code, modifiers| key(KeyEvent::new(code, modifiers));
+        assert_eq!(
+            pressed(KeyCode::Char('c'), KeyModifiers::CONTROL),
+            Some(ScreenKey::Interrupt)
+        );
+        assert_eq!(pressed(KeyCode::Char('l'), KeyModifiers::CONTROL), None);
+        assert_eq!(
+            pressed(KeyCode::Char('S'), KeyModifiers::SHIFT),
+            Some(ScreenKey::Char('S'))
+        );
+    }
+}

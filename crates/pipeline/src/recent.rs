@@ -1,0 +1,126 @@
+//! The last operations of a run, kept so that they can be predicted for any link while it goes on.
+
+use crate::moved::MovedConnections;
+use link::LinkDescription;
+use model::{Attribution, Operation, OperationKind, OperationStep, Phase, Prediction};
+use predict::predictor::{LEARNED_OPERATIONS, LEARNED_STEPS};
+use predict::{Predicted, PredictionTarget, Predictor, WakeUp};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Operations in the order of their end; at most as many as a prediction learns from at once, so that what is predicted of a run that has
+/// no more is what `predict` says of it.
+#[derive(Debug, Default)]
+pub struct RecentOperations {
+    operations: VecDeque<Operation>,
+    steps: usize,
+}
+
+impl RecentOperations {
+    /// Takes the next operation, or part of one; the oldest go.
+    pub fn take(&mut self, operation: &Operation) {
+        self.steps += operation.steps.len();
+        self.operations.push_back(operation.clone());
+        while self.operations.len() > 1
+            && (self.steps > LEARNED_STEPS || self.operations.len() > LEARNED_OPERATIONS)
+        {
+            self.forget_first();
+        }
+    }
+
+    /// An operation of which the first part is gone is gone as a whole.
+    fn forget_first(&mut self) {
+        let Some(first) = self.operations.pop_front() else {
+            return;
+        };
+        self.steps -= first.steps.len();
+        if first.continues {
+            let steps = &mut self.steps;
+            self.operations.retain(|operation| {
+                let stays = operation.id != first.id;
+                *steps -= if stays { 0 } else { operation.steps.len() };
+                stays
+            });
+        }
+    }
+
+    /// How many are kept.
+    pub fn len(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// They themselves.
+    pub fn iter(&self) -> impl Iterator<Item = &Operation> {
+        self.operations.iter()
+    }
+
+    /// What they, and their transactions, would take on each of `links`, by one client alone.
+    pub fn predict(&self, links: &[LinkDescription], moved: &MovedConnections) -> Predicted {
+        let mut predictor = predictor(links, moved);
+        self.operations
+            .iter()
+            .for_each(|operation| predictor.add(operation));
+        predictor.finish_all()
+    }
+
+    /// What their statements would take, each by itself and named by its fingerprint: exchanges on connections that move.
+    pub fn predict_statements(&self, link: LinkDescription, moved: &MovedConnections) -> Vec<Prediction> {
+        let mut steps: Vec<&OperationStep> = self
+            .operations
+            .iter()
+            .flat_map(|operation| &operation.steps)
+            .filter(|step| step.exchange.phase == Phase::Work && moved.moves(step))
+            .collect();
+        // Connections keep their windows from one to the next.
+        steps.sort_by_key(|step| step.exchange.at);
+        let mut predictor = predictor(&[link], moved);
+        for (id, step) in (0..).zip(steps) {
+            if let Some(operation) = alone(id, step) {
+                predictor.add(&operation);
+            }
+        }
+        predictor.finish()
+    }
+}
+
+fn predictor(links: &[LinkDescription], moved: &MovedConnections) -> Predictor {
+    let targets = links.iter().map(|&link| PredictionTarget { link, clients: 1 });
+    let moved = moved.clone();
+    Predictor::new(targets.collect(), Box::new(move |step| moved.moves(step))).with_wake_up(WakeUp::default())
+}
+
+/// A statement as if it were all that its client waited for.
+fn alone(id: u64, step: &OperationStep) -> Option<Operation> {
+    let exchange = step.exchange.clone();
+    let name = exchange.fingerprint.clone()?;
+    Some(Operation {
+        id,
+        kind: OperationKind::Burst,
+        name,
+        at: exchange.at,
+        duration: exchange.ended().since(exchange.at),
+        turns: exchange.turns,
+        connections: 1,
+        attribution: Attribution::default(),
+        setup: Duration::ZERO,
+        client_after: Duration::ZERO,
+        continues: false,
+        transactions: Vec::new(),
+        steps: vec![OperationStep {
+            exchange,
+            protocol: step.protocol,
+            after: None,
+            after_start: false,
+            also_after: Vec::new(),
+            client_before: Duration::ZERO,
+            reply_after: None,
+            reply_also_after: Vec::new(),
+            assigned: None,
+        }],
+    })
+}

@@ -1,0 +1,65 @@
+//! The mark: what was there when it was set, and how far what is there now differs from it.
+
+use crate::Tab;
+use crate::figures::Figures;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The figures when the mark was set.
+#[derive(Debug)]
+pub(crate) struct Baseline {
+    rows: HashMap<(Tab, Arc<str>), Figures>,
+}
+
+impl Baseline {
+    /// These are the figures.
+    pub(crate) fn new(operations: Vec<Figures>, statements: Vec<Figures>) -> Self {
+        let operations = operations.into_iter().map(|row| (Tab::Operations, row));
+        let statements = statements.into_iter().map(|row| (Tab::Statements, row));
+        let rows = operations
+            .chain(statements)
+            .map(|(tab, row)| ((tab, Arc::clone(&row.name)), row));
+        Self { rows: rows.collect() }
+    }
+
+    /// What the row was.
+    pub(crate) fn of(&self, tab: Tab, name: &Arc<str>) -> Option<&Figures> {
+        self.rows.get(&(tab, Arc::clone(name)))
+    }
+}
+
+/// How far `now` differs from `before`, in a few columns: `+12%`, `x3.4`, `=`.
+pub(crate) fn change(now: Option<f64>, before: Option<f64>) -> Option<String> {
+    let (now, before) = now.zip(before)?;
+    if before <= 0.0 {
+        return None;
+    }
+    let share = now / before - 1.0;
+    Some(match share.abs() {
+        ..0.005 => "=".to_owned(),
+        0.005..10.0 => format!("{:+.0}%", share * 100.0),
+        _ => format!("x{:.0}", now / before),
+    })
+}
+
+/// A duration as a number to compare.
+pub(crate) fn seconds(span: Option<Duration>) -> Option<f64> {
+    span.map(|span| span.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_told_in_a_few_columns() {
+        let told = |now, before| change(Some(now), Some(before)).unwrap_or_default();
+        assert_eq!(told(1.001, 1.0), "=");
+        assert_eq!(told(1.5, 1.0), "+50%");
+        assert_eq!(told(0.25, 1.0), "-75%");
+        assert_eq!(told(40.0, 1.0), "x40");
+        assert_eq!(told(1.0, 0.0), "");
+        assert_eq!(change(None, Some(1.0)), None);
+    }
+}

@@ -1,0 +1,281 @@
+//! The figures of operations and statements, as measured or on another link: from the outcome and the forecast alone.
+
+use crate::Tab;
+use crate::distance::COST_RTT;
+use crate::history::History;
+use crate::snapshot::{Elsewhere, Snapshot};
+use model::{Attribution, OperationGroup, Prediction, StatementOutcome};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One row of operations or statements.
+#[derive(Debug, Clone)]
+pub(crate) struct Figures {
+    pub(crate) name: Arc<str>,
+    /// Calls a second of the last seconds.
+    pub(crate) calls: Option<f64>,
+    /// Turns of a call, mean.
+    pub(crate) turns: Option<f64>,
+    pub(crate) p50: Option<Duration>,
+    pub(crate) p99: Option<Duration>,
+    /// Where the time goes, summed over the calls.
+    pub(crate) parts: Parts,
+    /// Round trips that all calls waited for.
+    pub(crate) lost: Option<Duration>,
+    /// What [`COST_RTT`] more costs a call.
+    pub(crate) cost: Option<Duration>,
+}
+
+/// Where time goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Parts {
+    pub(crate) client: Duration,
+    pub(crate) network: Duration,
+    pub(crate) server: Duration,
+    pub(crate) pooler: Duration,
+    pub(crate) unknown: Duration,
+}
+
+/// What figures are made from.
+#[derive(Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) history: &'a History,
+    /// For the link asked for, or for [`COST_RTT`].
+    pub(crate) forecast: Option<&'a Elsewhere>,
+    /// Whether what is shown is the forecast.
+    pub(crate) elsewhere: bool,
+}
+
+impl Parts {
+    pub(crate) fn total(&self) -> Duration {
+        self.client + self.network + self.server + self.pooler + self.unknown
+    }
+
+    fn add(&mut self, other: Self) {
+        self.client += other.client;
+        self.network += other.network;
+        self.server += other.server;
+        self.pooler += other.pooler;
+        self.unknown += other.unknown;
+    }
+}
+
+impl From<&Attribution> for Parts {
+    fn from(attribution: &Attribution) -> Self {
+        Self {
+            client: attribution.client,
+            network: attribution.network(),
+            server: attribution.server,
+            pooler: attribution.pooler,
+            unknown: attribution.unknown,
+        }
+    }
+}
+
+impl Sources<'_> {
+    /// All operations.
+    pub(crate) fn operations(&self) -> Vec<Figures> {
+        let predictions = by_name(self.forecast.map_or(&[][..], |forecast| &forecast.operations));
+        let pace = self.pace();
+        let groups = self.snapshot.outcome.operations.iter();
+        groups
+            .map(|group| {
+                let prediction = predictions.get(&*group.name).copied();
+                let calls = self.history.calls(Tab::Operations, &group.name);
+                let cost = prediction.map(cost);
+                match self.elsewhere {
+                    false => Figures {
+                        calls,
+                        cost,
+                        ..measured_operation(group)
+                    },
+                    true => Figures {
+                        calls: calls.zip(pace).map(|(calls, pace)| calls * pace),
+                        ..there(&group.name, group.count, prediction)
+                    },
+                }
+            })
+            .collect()
+    }
+
+    /// All statements.
+    pub(crate) fn statements(&self) -> Vec<Figures> {
+        let predictions = by_name(self.forecast.map_or(&[][..], |forecast| &forecast.statements));
+        let pace = self.pace();
+        let rtt = self.snapshot.current.least_rtt;
+        let statements = self.snapshot.outcome.statements.iter();
+        statements
+            .map(|statement| {
+                let name = &statement.fingerprint;
+                let prediction = predictions.get(&**name).copied();
+                let calls = self.history.calls(Tab::Statements, name);
+                let measured = measured_statement(statement, rtt);
+                match self.elsewhere {
+                    false => Figures {
+                        calls,
+                        // An exchange may carry several calls, or a call take several exchanges.
+                        cost: prediction.map(|one| per_call(cost(one), statement)),
+                        ..measured
+                    },
+                    true => Figures {
+                        calls: calls.zip(pace).map(|(calls, pace)| calls * pace),
+                        turns: measured.turns,
+                        ..there(name, statement.spread.count, prediction)
+                    },
+                }
+            })
+            .collect()
+    }
+
+    /// Where the time of all operations goes, and how long one is on average.
+    pub(crate) fn all(&self) -> (Parts, Option<Duration>) {
+        let summary = &self.snapshot.outcome.summary;
+        if !self.elsewhere {
+            let parts = Parts::from(&summary.attribution);
+            return (parts, mean(parts.total(), summary.operations));
+        }
+        let mut parts = Parts::default();
+        let mut count = 0;
+        for group in &self.snapshot.outcome.operations {
+            let prediction = self
+                .forecast
+                .into_iter()
+                .flat_map(|forecast| &forecast.operations);
+            if let Some(one) = prediction
+                .into_iter()
+                .find(|one| one.operation_name == group.name)
+            {
+                parts.add(scaled(one, group.count));
+                count += group.count;
+            }
+        }
+        (parts, mean(parts.total(), count))
+    }
+
+    /// How many calls there are elsewhere for each one here, where each of the open connections has its next call as long after the last
+    /// as here. Absent where it is not known.
+    pub(crate) fn pace(&self) -> Option<f64> {
+        if !self.elsewhere {
+            return Some(1.0);
+        }
+        let here = Self {
+            elsewhere: false,
+            ..*self
+        }
+        .all()
+        .1?
+        .as_secs_f64();
+        let there = self.all().1?.as_secs_f64();
+        let rate = self.history.rates()?.operations;
+        if rate <= 0.0 {
+            return None;
+        }
+        let between = self.history.most_open() as f64 / rate;
+        // A connection has one call at a time.
+        let between_there = (between + there - here).max(there);
+        (between_there > 0.0).then(|| between / between_there)
+    }
+}
+
+fn by_name(predictions: &[Prediction]) -> HashMap<&str, &Prediction> {
+    let named = predictions.iter().map(|one| (&*one.operation_name, one));
+    named.collect()
+}
+
+fn measured_operation(group: &OperationGroup) -> Figures {
+    Figures {
+        name: Arc::clone(&group.name),
+        calls: None,
+        turns: ratio(group.turns, group.count),
+        p50: group.spread.p50,
+        p99: group.spread.p99,
+        parts: Parts::from(&group.attribution),
+        lost: Some(group.attribution.round_trip),
+        cost: None,
+    }
+}
+
+fn measured_statement(statement: &StatementOutcome, rtt: Option<Duration>) -> Figures {
+    let rest = statement
+        .total
+        .saturating_sub(statement.network + statement.server);
+    Figures {
+        name: Arc::clone(&statement.fingerprint),
+        calls: None,
+        turns: ratio(statement.turns, statement.calls),
+        p50: statement.spread.p50,
+        p99: statement.spread.p99,
+        parts: Parts {
+            network: statement.network,
+            server: statement.server,
+            client: rest,
+            ..Parts::default()
+        },
+        lost: rtt.map(|rtt| times(rtt, statement.turns as f64)),
+        cost: None,
+    }
+}
+
+/// On the forecast's link; all is absent where it is not known.
+fn there(name: &Arc<str>, count: u64, prediction: Option<&Prediction>) -> Figures {
+    let unknown = Figures {
+        name: Arc::clone(name),
+        calls: None,
+        turns: None,
+        p50: None,
+        p99: None,
+        parts: Parts::default(),
+        lost: None,
+        cost: None,
+    };
+    let Some(one) = prediction else { return unknown };
+    let share = count as f64 / one.operations.max(1) as f64;
+    Figures {
+        turns: Some(one.turns),
+        p50: Some(one.duration),
+        p99: one.spread.p99,
+        parts: scaled(one, count),
+        lost: Some(times(one.attribution.round_trip, share)),
+        cost: Some(cost(one)),
+        ..unknown
+    }
+}
+
+/// The parts of so many operations, from those that were replayed.
+fn scaled(one: &Prediction, count: u64) -> Parts {
+    let share = count as f64 / one.operations.max(1) as f64;
+    let parts = Parts::from(&one.attribution);
+    Parts {
+        client: times(parts.client, share),
+        network: times(parts.network, share),
+        server: times(parts.server, share),
+        pooler: times(parts.pooler, share),
+        unknown: times(parts.unknown, share),
+    }
+}
+
+fn cost(one: &Prediction) -> Duration {
+    times(COST_RTT, one.slope)
+}
+
+/// What one call of a statement has of one of its exchanges.
+fn per_call(of_exchange: Duration, statement: &StatementOutcome) -> Duration {
+    match ratio(statement.spread.count, statement.calls) {
+        Some(exchanges) => times(of_exchange, exchanges),
+        None => of_exchange,
+    }
+}
+
+fn times(span: Duration, factor: f64) -> Duration {
+    Duration::try_from_secs_f64(span.as_secs_f64() * factor.max(0.0)).unwrap_or(Duration::MAX)
+}
+
+fn ratio(sum: u64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum as f64 / count as f64)
+}
+
+fn mean(sum: Duration, count: u64) -> Option<Duration> {
+    (count > 0).then(|| times(sum, 1.0 / count as f64))
+}

@@ -1,0 +1,137 @@
+//! Rates of the last seconds, from differences of sums.
+
+use crate::Tab;
+use crate::snapshot::Snapshot;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Rates are those of so long before the moment shown.
+pub const WINDOW: Duration = Duration::from_secs(5);
+
+/// The sums of the last moments. Memory: [`MOST_SAMPLES`] times the rows of a snapshot.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    samples: VecDeque<Sample>,
+}
+
+/// The sums at a moment.
+#[derive(Debug)]
+struct Sample {
+    at: Duration,
+    /// When the rows began to be summed up.
+    marked: Option<Duration>,
+    turns: u64,
+    payload_bytes: [u64; 2],
+    operations: u64,
+    open: u64,
+    calls: HashMap<(Tab, Arc<str>), u64>,
+    /// Every row is there: one that is not had no call.
+    complete: bool,
+}
+
+/// What happened a second.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Rates {
+    pub(crate) turns: f64,
+    pub(crate) operations: f64,
+    pub(crate) payload_bytes: [f64; 2],
+}
+
+const MOST_SAMPLES: usize = 16;
+
+/// Shorter than this, a difference says nothing.
+const SHORTEST: Duration = Duration::from_millis(50);
+
+impl History {
+    /// Takes the next moment. One that is before the last, or has another mark, begins anew.
+    pub(crate) fn take(&mut self, snapshot: &Snapshot) {
+        let sample = Sample::of(snapshot);
+        if let Some(last) = self.samples.back()
+            && (last.at > sample.at || last.marked != sample.marked || last.turns > sample.turns)
+        {
+            self.samples.clear();
+        }
+        if self.samples.back().is_some_and(|last| last.at == sample.at) {
+            self.samples.pop_back();
+        }
+        let from = sample.at.saturating_sub(WINDOW);
+        self.samples.push_back(sample);
+        // The first is the last one before the window.
+        while self.samples.len() > MOST_SAMPLES || self.samples.get(1).is_some_and(|second| second.at <= from)
+        {
+            self.samples.pop_front();
+        }
+    }
+
+    /// Of everything; absent before enough time has passed.
+    pub(crate) fn rates(&self) -> Option<Rates> {
+        let (first, last, seconds) = self.ends()?;
+        let per_second = |from: u64, to: u64| to.saturating_sub(from) as f64 / seconds;
+        let [to_server, to_client] = [0, 1].map(|way: usize| {
+            let of = |sample: &Sample| sample.payload_bytes.get(way).copied().unwrap_or_default();
+            per_second(of(first), of(last))
+        });
+        Some(Rates {
+            turns: per_second(first.turns, last.turns),
+            operations: per_second(first.operations, last.operations),
+            payload_bytes: [to_server, to_client],
+        })
+    }
+
+    /// Calls a second of a row; absent before enough time has passed, or where its calls at the beginning of the window are not known.
+    pub(crate) fn calls(&self, tab: Tab, name: &Arc<str>) -> Option<f64> {
+        let (first, last, seconds) = self.ends()?;
+        let key = (tab, Arc::clone(name));
+        let now = last.calls.get(&key)?;
+        let before = match first.calls.get(&key) {
+            Some(before) => *before,
+            None if first.complete => 0,
+            None => return None,
+        };
+        Some(now.saturating_sub(before) as f64 / seconds)
+    }
+
+    /// The most connections that were open at once, at the moments of the window; one at least.
+    pub(crate) fn most_open(&self) -> u64 {
+        let open = self.samples.iter().map(|sample| sample.open);
+        open.max().unwrap_or(0).max(1)
+    }
+
+    fn ends(&self) -> Option<(&Sample, &Sample, f64)> {
+        let (first, last) = (self.samples.front()?, self.samples.back()?);
+        let span = last.at.saturating_sub(first.at);
+        (span >= SHORTEST).then(|| (first, last, span.as_secs_f64()))
+    }
+}
+
+impl Sample {
+    fn of(snapshot: &Snapshot) -> Self {
+        let outcome = &snapshot.outcome;
+        let operations = outcome
+            .operations
+            .iter()
+            .map(|group| ((Tab::Operations, Arc::clone(&group.name)), group.count));
+        let statements = outcome.statements.iter().map(|statement| {
+            let key = (Tab::Statements, Arc::clone(&statement.fingerprint));
+            (key, statement.calls)
+        });
+        let mut calls: HashMap<(Tab, Arc<str>), u64> = HashMap::new();
+        for (key, count) in operations.chain(statements) {
+            *calls.entry(key).or_default() += count;
+        }
+        Self {
+            at: snapshot.observed,
+            marked: snapshot
+                .since_mark
+                .map(|since| snapshot.observed.saturating_sub(since)),
+            turns: snapshot.current.turns,
+            payload_bytes: snapshot.current.payload_bytes,
+            operations: outcome.summary.operations,
+            open: snapshot.current.open,
+            calls,
+            complete: outcome.operations.len() < snapshot.most_rows
+                && outcome.statements.len() < snapshot.most_rows,
+        }
+    }
+}

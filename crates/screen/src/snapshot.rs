@@ -1,0 +1,57 @@
+//! What the screen is told of the run, at one moment.
+
+use analysis::current::{CurrentTotals, OpenConnection};
+use link::LinkDescription;
+use model::{HeldPrediction, Prediction};
+use report::ReadOutcome;
+use std::time::Duration;
+
+/// A run at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    /// Where the traffic is seen.
+    pub place: String,
+    /// What is to be known of the run besides: where its command writes. May be empty.
+    pub note: String,
+    /// How long it has been.
+    pub observed: Duration,
+    /// Of a recording or capture: which moment of it this is; absent while a run goes on.
+    pub position: Option<Position>,
+    /// What was summed up: since the mark where there is one, else since the beginning. With at most [`Snapshot::most_rows`] of each kind;
+    /// predictions are in `forecast`.
+    pub outcome: ReadOutcome,
+    /// Rows of each kind there can be.
+    pub most_rows: usize,
+    /// What is open, and what passed since the beginning.
+    pub current: CurrentTotals,
+    /// The open connections with most turns.
+    pub open: Vec<OpenConnection>,
+    /// How long ago the mark was set; absent without one.
+    pub since_mark: Option<Duration>,
+    /// What operations would take on another link; absent while that is not known.
+    pub forecast: Option<Elsewhere>,
+}
+
+/// A moment of a recording or capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Position {
+    /// From its beginning to this moment.
+    pub at: Duration,
+    /// From its beginning to its end.
+    pub of: Duration,
+}
+
+/// Predictions for one link.
+#[derive(Debug, Clone, Default)]
+pub struct Elsewhere {
+    /// The link; absent in one that predicts nothing.
+    pub link: Option<LinkDescription>,
+    /// Of operations, by name.
+    pub operations: Vec<Prediction>,
+    /// Of statements by themselves, by fingerprint; empty where they are not wanted.
+    pub statements: Vec<Prediction>,
+    /// Of transactions held open.
+    pub held: Vec<HeldPrediction>,
+    /// The last operations, which it was made from.
+    pub replayed: usize,
+}

@@ -1,0 +1,371 @@
+//! The state of the screen, and what keys make of it.
+
+use crate::baseline::Baseline;
+use crate::distance::{COST_RTT, Distance, further, nearer};
+use crate::figures::Sources;
+use crate::history::History;
+use crate::keys::{ScreenKey, ScreenRequest, TimeStep};
+use crate::look::ScreenLook;
+use crate::rows::{Sort, Table};
+use crate::snapshot::{Elsewhere, Snapshot};
+use crate::tab::Tab;
+use link::LinkDescription;
+
+/// The screen.
+#[derive(Debug)]
+pub struct Screen {
+    pub(crate) look: ScreenLook,
+    /// What is shown: the last moment, or the one at which it was paused.
+    pub(crate) snapshot: Snapshot,
+    /// What came since the pause.
+    waiting: Option<Snapshot>,
+    pub(crate) paused: bool,
+    pub(crate) history: History,
+    pub(crate) tab: Tab,
+    sorts: [Sort; 5],
+    /// The selected row of each tab.
+    selected: [usize; 5],
+    pub(crate) filter: String,
+    pub(crate) distance: Distance,
+    pub(crate) baseline: Option<Baseline>,
+    pub(crate) input: Option<Input>,
+    pub(crate) help: bool,
+    /// What is said until the next key.
+    pub(crate) message: Option<String>,
+    /// Rows of a page, as the screen was drawn last.
+    page: usize,
+}
+
+/// A line that is being typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Input {
+    pub(crate) what: InputKind,
+    pub(crate) text: String,
+}
+
+/// What for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InputKind {
+    /// What names must have in them.
+    Filter,
+    /// A link.
+    Link,
+}
+
+/// What the screen needs to be told of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wants {
+    /// The link to predict for: the one chosen, or [`COST_RTT`] for the column of what that costs.
+    pub link: LinkDescription,
+    /// Whether statements are to be predicted too.
+    pub statements: bool,
+}
+
+/// Characters of a line that is typed.
+const LONGEST_INPUT: usize = 200;
+
+impl Screen {
+    /// One that has been told nothing yet.
+    pub fn new(look: ScreenLook) -> Self {
+        Self {
+            look,
+            snapshot: Snapshot::default(),
+            waiting: None,
+            paused: false,
+            history: History::default(),
+            tab: Tab::Operations,
+            sorts: Tab::ALL.map(Sort::of),
+            selected: [0; 5],
+            filter: String::new(),
+            distance: None,
+            baseline: None,
+            input: None,
+            help: false,
+            message: None,
+            page: 1,
+        }
+    }
+
+    /// The run at its next moment. Rates are differences of the moments it is given, shown or not.
+    pub fn show(&mut self, snapshot: Snapshot) {
+        match self.paused {
+            true => self.waiting = Some(snapshot),
+            false => {
+                self.history.take(&snapshot);
+                self.snapshot = snapshot;
+            }
+        }
+    }
+
+    /// A moment before the one that is shown next: for rates.
+    pub fn remember(&mut self, snapshot: &Snapshot) {
+        self.history.take(snapshot);
+    }
+
+    /// Predictions for what is shown.
+    pub fn forecast(&mut self, forecast: Elsewhere) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.forecast = Some(forecast.clone());
+        }
+        self.snapshot.forecast = Some(forecast);
+    }
+
+    /// The mark is gone: the moment shown is before it.
+    pub fn remove_mark(&mut self) {
+        self.baseline = None;
+        self.say("the mark is removed: this moment is before it".to_owned());
+    }
+
+    /// What it needs to be told.
+    pub fn wants(&self) -> Wants {
+        Wants {
+            link: self
+                .distance
+                .unwrap_or_else(|| LinkDescription::with_rtt(COST_RTT)),
+            statements: self.tab == Tab::Statements,
+        }
+    }
+
+    /// Says something until the next key.
+    pub fn say(&mut self, text: String) {
+        self.message = Some(text);
+    }
+
+    /// The tab that is shown.
+    pub fn tab(&self) -> Tab {
+        self.tab
+    }
+
+    /// A key was pressed.
+    pub fn key(&mut self, key: ScreenKey) -> Option<ScreenRequest> {
+        self.message = None;
+        if key == ScreenKey::Interrupt {
+            return Some(ScreenRequest::Interrupt);
+        }
+        if let Some(input) = self.input.take() {
+            self.typed(input, key);
+            return None;
+        }
+        if self.help {
+            self.help = false;
+            if key != ScreenKey::Char('q') {
+                return None;
+            }
+        }
+        match key {
+            ScreenKey::Char(key) => self.command(key),
+            ScreenKey::Tab => self.go_to(self.tab.further(1)),
+            ScreenKey::BackTab => self.go_to(self.tab.further(Tab::ALL.len() - 1)),
+            ScreenKey::Up => self.select(-1),
+            ScreenKey::Down => self.select(1),
+            ScreenKey::Escape => {
+                self.filter.clear();
+                None
+            }
+            ScreenKey::Left
+            | ScreenKey::Right
+            | ScreenKey::PageUp
+            | ScreenKey::PageDown
+            | ScreenKey::Home
+            | ScreenKey::End => self.travel(key),
+            ScreenKey::Enter | ScreenKey::Backspace | ScreenKey::Interrupt => None,
+        }
+    }
+
+    fn command(&mut self, key: char) -> Option<ScreenRequest> {
+        match key {
+            'q' => return Some(ScreenRequest::Quit),
+            '?' => self.help = true,
+            ' ' => self.pause(),
+            'j' => return self.select(1),
+            'k' => return self.select(-1),
+            'g' => return self.select(isize::MIN),
+            'G' => return self.select(isize::MAX),
+            '1'..='5' => {
+                let place = key as usize - '1' as usize;
+                return self.go_to(Tab::Operations.further(place));
+            }
+            '+' | '=' => self.distance = further(self.distance, self.measured()),
+            '-' => self.distance = nearer(self.distance, self.measured()),
+            '0' => self.distance = None,
+            'l' => self.ask(InputKind::Link, self.distance.map(|link| link.to_string())),
+            '/' => self.ask(InputKind::Filter, Some(self.filter.clone())),
+            's' => self.sort_by_next(),
+            'S' => {
+                let sort = self.sort_mut();
+                sort.ascending = !sort.ascending;
+            }
+            'm' => return self.mark(),
+            'M' => {
+                self.baseline = None;
+                return Some(ScreenRequest::Unmark);
+            }
+            'h' => return Some(ScreenRequest::WritePage),
+            key => self.sort_by_key(key),
+        }
+        None
+    }
+
+    fn ask(&mut self, what: InputKind, text: Option<String>) {
+        self.input = Some(Input {
+            what,
+            text: text.unwrap_or_default(),
+        });
+    }
+
+    /// A key for the line that is being typed.
+    fn typed(&mut self, mut input: Input, key: ScreenKey) {
+        match key {
+            ScreenKey::Escape => return,
+            ScreenKey::Enter => return self.entered(input),
+            ScreenKey::Backspace => {
+                input.text.pop();
+            }
+            ScreenKey::Char(key) if input.text.chars().count() < LONGEST_INPUT => input.text.push(key),
+            _ => {}
+        }
+        if input.what == InputKind::Filter {
+            self.filter.clone_from(&input.text);
+        }
+        self.input = Some(input);
+    }
+
+    fn entered(&mut self, input: Input) {
+        match input.what {
+            InputKind::Filter => self.filter = input.text,
+            InputKind::Link if input.text.trim().is_empty() => self.distance = None,
+            InputKind::Link => match input.text.parse::<LinkDescription>() {
+                Ok(link) => self.distance = Some(link),
+                Err(fault) => {
+                    self.message = Some(format!("{fault}; a link is, for example, rtt=40ms rate=10mbit"));
+                    self.input = Some(input);
+                }
+            },
+        }
+    }
+
+    fn go_to(&mut self, tab: Tab) -> Option<ScreenRequest> {
+        self.tab = tab;
+        None
+    }
+
+    fn select(&mut self, by: isize) -> Option<ScreenRequest> {
+        let last = self.table().rows.len().saturating_sub(1);
+        let selected = &mut self.selected[self.tab.place()];
+        *selected = selected.saturating_add_signed(by).min(last);
+        None
+    }
+
+    /// Through the time of a recording, through the rows of a run.
+    fn travel(&mut self, key: ScreenKey) -> Option<ScreenRequest> {
+        let page = isize::try_from(self.page).unwrap_or(1);
+        if self.snapshot.position.is_none() {
+            return match key {
+                ScreenKey::PageUp => self.select(-page),
+                ScreenKey::PageDown => self.select(page),
+                ScreenKey::Home => self.select(isize::MIN),
+                ScreenKey::End => self.select(isize::MAX),
+                _ => None,
+            };
+        }
+        Some(ScreenRequest::Move(match key {
+            ScreenKey::Left => TimeStep::Seconds(-1),
+            ScreenKey::Right => TimeStep::Seconds(1),
+            ScreenKey::PageUp => TimeStep::Seconds(-10),
+            ScreenKey::PageDown => TimeStep::Seconds(10),
+            ScreenKey::Home => TimeStep::Begin,
+            _ => TimeStep::End,
+        }))
+    }
+
+    fn pause(&mut self) {
+        self.paused = !self.paused;
+        if let Some(snapshot) = self.waiting.take() {
+            self.show(snapshot);
+        }
+    }
+
+    fn mark(&mut self) -> Option<ScreenRequest> {
+        let here = Sources {
+            elsewhere: false,
+            ..self.sources()
+        };
+        self.baseline = Some(Baseline::new(here.operations(), here.statements()));
+        self.message = Some(
+            "marked: figures are since now, with their difference to those before; M removes the mark"
+                .to_owned(),
+        );
+        Some(ScreenRequest::Mark)
+    }
+
+    fn sort_mut(&mut self) -> &mut Sort {
+        &mut self.sorts[self.tab.place()]
+    }
+
+    fn sort_by_next(&mut self) {
+        let columns = self.table().columns.len();
+        let sort = self.sort_mut();
+        sort.column = (sort.column + 1) % columns.max(1);
+        sort.ascending = sort.column == 0;
+    }
+
+    /// By the column of that key; the other way round when it is sorted by it already.
+    fn sort_by_key(&mut self, key: char) {
+        let column = self.table().columns.iter().position(|column| column.key == key);
+        let Some(column) = column else {
+            self.message = Some("no such key: ? lists them".to_owned());
+            return;
+        };
+        let sort = self.sort_mut();
+        match sort.column == column {
+            true => sort.ascending = !sort.ascending,
+            false => {
+                *sort = Sort {
+                    column,
+                    ascending: column == 0,
+                }
+            }
+        }
+    }
+
+    /// The smallest round trip that was measured.
+    fn measured(&self) -> std::time::Duration {
+        self.snapshot.current.least_rtt.unwrap_or_default()
+    }
+
+    /// What figures are made from.
+    pub(crate) fn sources(&self) -> Sources<'_> {
+        let wanted = self.wants().link;
+        let forecast = self.snapshot.forecast.as_ref();
+        Sources {
+            snapshot: &self.snapshot,
+            history: &self.history,
+            forecast: forecast.filter(|forecast| forecast.link == Some(wanted)),
+            elsewhere: self.distance.is_some(),
+        }
+    }
+
+    /// The table that is shown.
+    pub(crate) fn table(&self) -> Table {
+        let baseline = self.baseline.as_ref().filter(|_| self.distance.is_none());
+        let mut table = Table::of(self.tab, &self.sources(), baseline);
+        table.filter(&self.filter);
+        table.sort(self.sort());
+        table
+    }
+
+    /// How it is sorted.
+    pub(crate) fn sort(&self) -> Sort {
+        self.sorts[self.tab.place()]
+    }
+
+    /// The row that is selected, of so many.
+    pub(crate) fn selected(&self, rows: usize) -> usize {
+        self.selected[self.tab.place()].min(rows.saturating_sub(1))
+    }
+
+    /// How many rows are seen at once.
+    pub(crate) fn set_page(&mut self, rows: usize) {
+        self.page = rows.max(1);
+    }
+}

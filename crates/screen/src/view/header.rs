@@ -1,0 +1,160 @@
+//! The lines above the table.
+
+use super::bar;
+use super::pen::Pen;
+use crate::look::Ink;
+use crate::rows::short;
+use crate::state::Screen;
+use crate::tab::Tab;
+use model::{ByteCount, Share, counted, format_duration};
+use report::text::escape::{cut, printable};
+use std::time::Duration;
+
+/// Draws them: where and how long; round trip and rates; what is open; where a second of waiting goes; the distance; the tabs.
+pub(super) fn draw(screen: &Screen, pen: &mut Pen<'_>) {
+    title(screen, pen, 0);
+    pen.write(0, 1, &rates(screen), Ink::Plain);
+    open(screen, pen, 2);
+    waiting(screen, pen, 3);
+    distance(screen, pen, 4);
+    let line = pen.look.line().repeat(usize::from(pen.width()));
+    pen.write(0, 5, &line, Ink::Faint);
+    tabs(screen, pen, 6);
+}
+
+fn title(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
+    let snapshot = &screen.snapshot;
+    let mut right = match snapshot.position {
+        Some(position) => format!("at {} of {}", clock(position.at), clock(position.of)),
+        None => format!("observed {}", clock(snapshot.observed)),
+    };
+    if let Some(since) = snapshot.since_mark {
+        right = format!("since mark {}, {right}", clock(since));
+    }
+    if screen.paused {
+        right = format!("PAUSED  {right}");
+    }
+    let at = pen.write(0, line, "longwire top", Ink::Heading) + 2;
+    let room = usize::from(pen.width() - at).saturating_sub(right.len() + 2);
+    pen.write(at, line, &cut(&printable(&snapshot.place), room), Ink::Plain);
+    pen.write_before(pen.width(), line, &right, Ink::Heading);
+}
+
+/// `0:01:12`; what is shorter than a minute, and may be a capture of a few requests, `12.3 s`.
+fn clock(span: Duration) -> String {
+    if span < Duration::from_secs(60) {
+        return format!("{:.1} s", span.as_secs_f64());
+    }
+    let seconds = span.as_secs();
+    format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+fn rates(screen: &Screen) -> String {
+    let current = &screen.snapshot.current;
+    let span = |span: Option<Duration>| span.map_or_else(|| "?".to_owned(), format_duration);
+    let rates = screen.history.rates();
+    let number = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), short);
+    let bytes = |of: Option<f64>| match of {
+        Some(bytes) => format!("{}/s", ByteCount::from_bytes(bytes.round() as u64)),
+        None => "-".to_owned(),
+    };
+    format!(
+        "round trip {}, least {}   turns/s {}   bytes to server {}, to client {}",
+        span(current.rtt),
+        span(current.least_rtt),
+        number(rates.map(|rates| rates.turns)),
+        bytes(rates.map(|rates| rates.payload_bytes[0])),
+        bytes(rates.map(|rates| rates.payload_bytes[1])),
+    )
+}
+
+fn open(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
+    let current = &screen.snapshot.current;
+    let oldest = current.oldest_transaction.map_or_else(String::new, |since| {
+        format!(" (oldest {})", format_duration(current.now.since(since)))
+    });
+    let text = format!(
+        "open: {}, {}{oldest}; closed: {}",
+        counted(current.open, "connection", "connections"),
+        counted(current.transactions, "transaction", "transactions"),
+        counted(current.closed, "connection", "connections")
+    );
+    let at = pen.write(0, line, &text, Ink::Plain);
+    let warnings = &screen.snapshot.outcome.warnings;
+    if let Some(first) = warnings.first() {
+        let text = format!("warnings {}: {}", warnings.len(), printable(&first.text));
+        pen.write(at + 3, line, &text, Ink::Warning);
+    }
+}
+
+/// Where a second of waiting goes: the bar with the shares before it.
+fn waiting(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
+    let (parts, mean) = screen.sources().all();
+    let mut at = pen.write(0, line, "a second of waiting ", Ink::Plain);
+    if mean.is_none() {
+        pen.write(at, line, "-", Ink::Plain);
+        return;
+    }
+    let total = parts.total();
+    for (name, part, ink) in bar::parts(&parts) {
+        if part.is_zero() && matches!(ink, Ink::Pooler | Ink::Faint) {
+            continue;
+        }
+        let share = match Share::of(part, total) {
+            Some(share) if !part.is_zero() && share.as_fraction() < 0.005 => "<1 %".to_owned(),
+            Some(share) => share.to_string(),
+            None => "-".to_owned(),
+        };
+        at = pen.write(at, line, pen.look.block(ink), ink);
+        at = pen.write(at, line, &format!(" {name} {share}  "), Ink::Plain);
+    }
+    let room = pen.width().saturating_sub(at);
+    bar::draw(pen, at, line, room.min(LONGEST_BAR), &parts);
+}
+
+fn distance(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
+    let Some(link) = screen.distance else {
+        let at = pen.write(0, line, "as measured; + moves the database away", Ink::Faint);
+        pen.write(at + 3, line, &printable(&screen.snapshot.note), Ink::Plain);
+        return;
+    };
+    let at = pen.write(0, line, &format!("PREDICTED over {link}"), Ink::Predicted);
+    let sources = screen.sources();
+    let text = match (sources.forecast, sources.all().1) {
+        (None, _) => "  ...".to_owned(),
+        (Some(forecast), mean) => {
+            let here = crate::figures::Sources {
+                elsewhere: false,
+                ..sources
+            };
+            let from = here.all().1.map_or_else(|| "-".to_owned(), format_duration);
+            let to = mean.map_or_else(|| "-".to_owned(), format_duration);
+            let pace = sources
+                .pace()
+                .map_or_else(String::new, |pace| format!(", calls/s to {:.0} %", pace * 100.0));
+            format!(
+                "  mean {from} -> {to}{pace}; from the last {} operations; 0 goes back",
+                forecast.replayed
+            )
+        }
+    };
+    pen.write(at, line, &text, Ink::Plain);
+}
+
+fn tabs(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
+    let mut at = 0;
+    for tab in Tab::ALL {
+        let ink = match tab == screen.tab {
+            true => Ink::Selected,
+            false => Ink::Plain,
+        };
+        at = pen.write(at, line, &format!(" {} {} ", tab.place() + 1, tab.title()), ink) + 1;
+    }
+    if !screen.filter.is_empty() {
+        let filter = printable(&screen.filter);
+        pen.write(at, line, &format!("filter: {filter}"), Ink::Warning);
+    }
+}
+
+/// Columns of the bar at most.
+const LONGEST_BAR: u16 = 100;

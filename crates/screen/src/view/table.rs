@@ -1,0 +1,179 @@
+//! The table of the tab, and the selected row in full.
+
+use super::bar;
+use super::pen::Pen;
+use crate::look::Ink;
+use crate::rows::{Row, Shown, Table};
+use crate::state::Screen;
+use report::text::escape::{columns, cut};
+
+/// Where a column is drawn.
+struct Place {
+    column: usize,
+    width: u16,
+}
+
+/// Draws the headings at `line`, rows below up to `height` lines in all, then the selected row in `detail` lines.
+pub(super) fn draw(screen: &Screen, pen: &mut Pen<'_>, line: u16, height: u16, detail: u16) {
+    let table = screen.table();
+    let places = lay(&table, pen.width());
+    headings(screen, &table, &places, pen, line);
+    let seen = usize::from(height.saturating_sub(1));
+    let selected = screen.selected(table.rows.len());
+    let from = (selected + 1).saturating_sub(seen);
+    for (line, (place, row)) in (line + 1..).zip(table.rows.iter().enumerate().skip(from).take(seen)) {
+        draw_row(row, &places, pen, line);
+        if place == selected {
+            pen.underlay(line, Ink::Selected);
+        }
+    }
+    if table.rows.is_empty() {
+        let text = match screen.filter.is_empty() {
+            true => "nothing yet",
+            false => "nothing has the filter in its name",
+        };
+        pen.write(0, line + 1, text, Ink::Faint);
+    }
+    let rule = pen.look.line().repeat(usize::from(pen.width()));
+    let end = pen.write(0, line + height, &rule, Ink::Faint);
+    let more = table.rows.len().saturating_sub(from + seen);
+    if more > 0 {
+        pen.write_before(end, line + height, &format!(" and {more} more "), Ink::Faint);
+    }
+    if let Some(row) = table.rows.get(selected) {
+        in_full(&row.detail, pen, line + height + 1, detail);
+    }
+}
+
+/// Which columns have room, and how wide they are: the names get the rest.
+fn lay(table: &Table, width: u16) -> Vec<Place> {
+    let widths: Vec<u16> = (0..table.columns.len())
+        .map(|column| column_width(table, column, width))
+        .collect();
+    let mut kept: Vec<usize> = (1..table.columns.len()).collect();
+    let taken = |kept: &[usize]| kept.iter().map(|&column| widths[column] + 1).sum::<u16>();
+    while width.saturating_sub(taken(&kept)) < LEAST_NAME {
+        let rank = |column: usize| table.columns[column].rank;
+        // The last of those that matter least.
+        let Some(least) = kept
+            .iter()
+            .copied()
+            .rev()
+            .max_by_key(|&column| (rank(column), column))
+        else {
+            break;
+        };
+        if rank(least) <= 1 {
+            break;
+        }
+        kept.retain(|&column| column != least);
+    }
+    let names = Place {
+        column: 0,
+        width: width.saturating_sub(taken(&kept)),
+    };
+    let figures = kept.into_iter().map(|column| Place {
+        column,
+        width: widths[column],
+    });
+    std::iter::once(names).chain(figures).collect()
+}
+
+/// As wide as its widest text.
+fn column_width(table: &Table, column: usize, width: u16) -> u16 {
+    let cells = table.rows.iter().filter_map(|row| row.cells.get(column));
+    let widest = cells.map(|cell| match &cell.shown {
+        Shown::Text(text, None) => columns(text),
+        Shown::Text(text, Some(change)) => columns(text) + 1 + columns(change),
+        Shown::Bar(_) => usize::from((width / 10).clamp(8, 24)),
+    });
+    // The arrow of the column that the table is sorted by.
+    let heading = columns(&table.columns[column].heading) + 1;
+    u16::try_from(widest.max().unwrap_or(0).max(heading))
+        .unwrap_or(u16::MAX)
+        .min(width / 3)
+}
+
+fn headings(screen: &Screen, table: &Table, places: &[Place], pen: &mut Pen<'_>, line: u16) {
+    let sort = screen.sort();
+    let mut at = 0;
+    for place in places {
+        let mut heading = table.columns[place.column].heading.clone();
+        if place.column == sort.column {
+            heading.push_str(pen.look.arrow(sort.ascending));
+        }
+        match place.column {
+            0 => {
+                pen.write(at, line, &heading, Ink::Heading);
+            }
+            _ => pen.write_before(at + place.width, line, &heading, Ink::Heading),
+        }
+        at += place.width + 1;
+    }
+}
+
+fn draw_row(row: &Row, places: &[Place], pen: &mut Pen<'_>, line: u16) {
+    let mut at = 0;
+    for place in places {
+        match row.cells.get(place.column).map(|cell| &cell.shown) {
+            Some(Shown::Bar(parts)) => bar::draw(pen, at, line, place.width, parts),
+            Some(Shown::Text(text, _)) if place.column == 0 => {
+                pen.write_in(
+                    at,
+                    line,
+                    &cut(text, usize::from(place.width)),
+                    Ink::Plain,
+                    place.width,
+                );
+            }
+            Some(Shown::Text(text, change)) => {
+                let end = at + place.width;
+                let before = change.as_ref().map_or(0, |change| columns(change) + 1);
+                let before = u16::try_from(before).unwrap_or(0);
+                pen.write_before(end - before.min(place.width), line, text, Ink::Plain);
+                if let Some(change) = change {
+                    pen.write_before(end, line, change, Ink::Predicted);
+                }
+            }
+            None => {}
+        }
+        at += place.width + 1;
+    }
+}
+
+/// A text over several lines; the last is cut.
+fn in_full(text: &str, pen: &mut Pen<'_>, line: u16, lines: u16) {
+    let width = usize::from(pen.width());
+    let mut rest = text;
+    for number in 0..lines {
+        if rest.is_empty() {
+            return;
+        }
+        let taken = match number + 1 == lines {
+            true => rest.len(),
+            false => break_at(rest, width),
+        };
+        let (now, later) = rest.split_at(taken);
+        pen.write(0, line + number, &cut(now.trim_end(), width), Ink::Plain);
+        rest = later.trim_start();
+    }
+}
+
+/// How much of `text` fits into a line: to a blank where there is one.
+fn break_at(text: &str, width: usize) -> usize {
+    let mut used = 0;
+    let mut blank = None;
+    for (index, character) in text.char_indices() {
+        used += columns(text.get(index..index + character.len_utf8()).unwrap_or_default());
+        if used > width {
+            return blank.unwrap_or(index).max(character.len_utf8());
+        }
+        if character == ' ' {
+            blank = Some(index + 1);
+        }
+    }
+    text.len()
+}
+
+/// Columns that names have at least.
+const LEAST_NAME: u16 = 24;

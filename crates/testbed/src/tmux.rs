@@ -1,0 +1,146 @@
+//! A terminal of a test's own: a shell in tmux, keys, and what the terminal shows.
+
+use crate::process::require;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A terminal of so many columns and lines with a shell in it; gone when dropped.
+#[derive(Debug)]
+pub struct Tmux {
+    folder: TempDir,
+}
+
+impl Tmux {
+    /// Starts it.
+    ///
+    /// # Panics
+    /// When tmux is missing or does not start.
+    pub fn start(columns: u16, lines: u16) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let tmux = Self { folder };
+        let mut command = tmux.command();
+        command
+            .args(["-f", "/dev/null", "new-session", "-d", "-x"])
+            .arg(columns.to_string());
+        command.arg("-y").arg(lines.to_string());
+        command.args(["env", "PS1=ready> ", "LC_ALL=C.UTF-8", "sh"]);
+        run(command);
+        tmux.wait_for("ready>");
+        tmux
+    }
+
+    /// A directory for the test's files, gone with the terminal.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Types a line, and Enter.
+    ///
+    /// # Panics
+    /// When tmux refuses.
+    pub fn line(&self, line: &str) {
+        self.text(line);
+        self.keys(&["Enter"]);
+    }
+
+    /// Types characters.
+    ///
+    /// # Panics
+    /// When tmux refuses.
+    pub fn text(&self, text: &str) {
+        let mut command = self.command();
+        command.args(["send-keys", "-l", "--", text]);
+        run(command);
+    }
+
+    /// Presses keys, by tmux's names: `C-c`, `Tab`, `Left`.
+    ///
+    /// # Panics
+    /// When tmux refuses.
+    pub fn keys(&self, keys: &[&str]) {
+        let mut command = self.command();
+        command.arg("send-keys").args(keys);
+        run(command);
+    }
+
+    /// Makes the terminal another size.
+    ///
+    /// # Panics
+    /// When tmux refuses.
+    pub fn resize(&self, columns: u16, lines: u16) {
+        let mut command = self.command();
+        command.args(["resize-window", "-x"]).arg(columns.to_string());
+        command.arg("-y").arg(lines.to_string());
+        run(command);
+    }
+
+    /// What is shown, a line each.
+    ///
+    /// # Panics
+    /// When tmux refuses.
+    pub fn shown(&self) -> String {
+        let mut command = self.command();
+        command.args(["capture-pane", "-p"]);
+        run(command)
+    }
+
+    /// A value of tmux's formats: `alternate_on`, `cursor_flag`.
+    ///
+    /// # Panics
+    /// When tmux refuses.
+    pub fn value(&self, name: &str) -> String {
+        let mut command = self.command();
+        command
+            .args(["display-message", "-p"])
+            .arg(format!("#{{{name}}}"));
+        run(command).trim().to_owned()
+    }
+
+    /// Waits until `text` is shown; gives all that is.
+    ///
+    /// # Panics
+    /// With what is shown instead, when it does not come.
+    #[track_caller]
+    pub fn wait_for(&self, text: &str) -> String {
+        let begin = Instant::now();
+        loop {
+            let shown = self.shown();
+            if shown.contains(text) {
+                return shown;
+            }
+            assert!(begin.elapsed() < LONGEST, "'{text}' is not shown, but:\n{shown}");
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// tmux with a server of this terminal's own.
+    fn command(&self) -> Command {
+        let mut command = Command::new(require("tmux"));
+        command.arg("-u").arg("-S").arg(self.folder.path().join("socket"));
+        command.env_remove("TMUX").env("LC_ALL", "C.UTF-8");
+        command
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        self.command().arg("kill-server").output().ok();
+    }
+}
+
+fn run(mut command: Command) -> String {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {complaint}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Longer than anything takes on a busy machine.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// How often is looked.
+const LOOK: Duration = Duration::from_millis(50);
