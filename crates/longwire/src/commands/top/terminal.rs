@@ -1,14 +1,12 @@
 //! The terminal while a screen is on it: raw, on its alternate screen, and as it was afterwards whatever happens.
 
 use anyhow::{Context, Result};
+use crossterm::cursor::{Hide, Show};
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::execute;
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
-use ratatui_crossterm::crossterm::cursor::{Hide, Show};
-use ratatui_crossterm::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ratatui_crossterm::crossterm::execute;
-use ratatui_crossterm::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
-};
 use screen::{Glyphs, Screen, ScreenKey, ScreenLook};
 use std::io::{self, IsTerminal, Stdout};
 use std::sync::Arc;
@@ -72,7 +70,8 @@ impl ScreenTerminal {
     /// # Errors
     /// When the terminal cannot be read.
     pub fn next(&self, patience: Duration) -> Result<Option<Reported>> {
-        if !event::poll(patience).context(NOT_READ)? {
+        // Without any patience, nothing is looked at.
+        if !event::poll(patience.max(SHORTEST)).context(NOT_READ)? {
             return Ok(None);
         }
         Ok(match event::read().context(NOT_READ)? {
@@ -153,6 +152,7 @@ fn is_utf8(locale: &str) -> bool {
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
+const SHORTEST: Duration = Duration::from_millis(1);
 const NOT_WRITTEN: &str = "could not write to the terminal";
 const NOT_READ: &str = "could not read from the terminal";
 
