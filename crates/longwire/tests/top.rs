@@ -69,7 +69,7 @@ fn a_run_is_shown_predicted_and_left_as_the_terminal_was() {
         .nth(1)
         .and_then(|rest| rest.split(' ').next());
     let relay = relay.expect("where it listens").to_owned();
-    let _load = Started::start(&mut pgbench(&relay, &["-c", "2", "-T", "120"]));
+    let _load = Started::start(&mut pgbench(&relay, &["-c", "2", "-T", "120", "-R", "40"]));
     terminal.wait_for("UPDATE pgbench_".to_lowercase().as_str());
     terminal.text("2");
     terminal.wait_for("insert into pgbench_history");
@@ -148,6 +148,17 @@ fn the_terminal_is_as_it_was_after_control_c_and_signals() {
         }
         restored(&terminal, status);
     }
+}
+
+#[test]
+fn a_terminal_that_is_gone_ends_it() {
+    let terminal = Tmux::start(80, 24);
+    start(&terminal, CAPTURE);
+    terminal.wait_for("q quit");
+    let process = format!("/proc/{}", process(&terminal));
+    assert!(Path::new(&process).exists());
+    drop(terminal);
+    wait_until("the end of top", || !Path::new(&process).exists());
 }
 
 /// Takes the terminal and panics, when this test itself runs in one; elsewhere there is none to take.

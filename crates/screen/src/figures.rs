@@ -3,7 +3,7 @@
 use crate::Tab;
 use crate::distance::COST_RTT;
 use crate::history::History;
-use crate::snapshot::{Elsewhere, Snapshot};
+use crate::snapshot::{LinkForecast, Snapshot};
 use model::{Attribution, OperationGroup, Prediction, StatementOutcome};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) history: &'a History,
     /// For the link asked for, or for [`COST_RTT`].
-    pub(crate) forecast: Option<&'a Elsewhere>,
+    pub(crate) forecast: Option<&'a LinkForecast>,
     /// Whether what is shown is the forecast.
     pub(crate) elsewhere: bool,
 }

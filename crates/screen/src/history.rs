@@ -101,7 +101,7 @@ impl History {
     fn ends(&self) -> Option<(&Sample, &Sample, f64)> {
         let (first, last) = (self.samples.front()?, self.samples.back()?);
         let span = last.at.saturating_sub(first.at);
-        (span >= SHORTEST).then(|| (first, last, span.as_secs_f64()))
+        (span >= SHORTEST).then_some((first, last, span.as_secs_f64()))
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Snapshot {
     /// How long ago the mark was set; absent without one.
     pub since_mark: Option<Duration>,
     /// What operations would take on another link; absent while that is not known.
-    pub forecast: Option<Elsewhere>,
+    pub forecast: Option<LinkForecast>,
 }
 
 /// A moment of a recording or capture.
@@ -43,7 +43,7 @@ pub struct Position {
 
 /// Predictions for one link.
 #[derive(Debug, Clone, Default)]
-pub struct Elsewhere {
+pub struct LinkForecast {
     /// The link; absent in one that predicts nothing.
     pub link: Option<LinkDescription>,
     /// Of operations, by name.

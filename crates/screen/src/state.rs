@@ -7,7 +7,7 @@ use crate::history::History;
 use crate::keys::{ScreenKey, ScreenRequest, TimeStep};
 use crate::look::ScreenLook;
 use crate::rows::{Sort, Table};
-use crate::snapshot::{Elsewhere, Snapshot};
+use crate::snapshot::{LinkForecast, Snapshot};
 use crate::tab::Tab;
 use link::LinkDescription;
 
@@ -103,7 +103,7 @@ impl Screen {
     }
 
     /// Predictions for what is shown.
-    pub fn forecast(&mut self, forecast: Elsewhere) {
+    pub fn forecast(&mut self, forecast: LinkForecast) {
         if let Some(waiting) = &mut self.waiting {
             waiting.forecast = Some(forecast.clone());
         }

@@ -20,6 +20,10 @@ const PLAIN: ScreenLook = ScreenLook {
 };
 
 /// Compares what is drawn with a file.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "whether to write the files is the caller's choice"
+)]
 fn agrees(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data")

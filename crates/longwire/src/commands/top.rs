@@ -22,7 +22,7 @@ use pipeline::delivery::Delivery;
 use pipeline::fact_channel::FactChannel;
 use pipeline::output::{self, EndRequest, Status};
 use recorded::RecordedRun;
-use screen::{COST_RTT, Elsewhere, Screen, ScreenRequest, Wants};
+use screen::{COST_RTT, LinkForecast, Screen, ScreenRequest, Wants};
 use source::{ScreenSource, snapshot};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -281,7 +281,7 @@ fn carry_out(
 /// Predictions for the screen: made anew when another link is chosen, and now and then, so that they cost at most one hundredth of the time.
 struct Forecasts {
     made: Option<(Wants, Duration)>,
-    kept: Option<Elsewhere>,
+    kept: Option<LinkForecast>,
     due: Instant,
 }
 
@@ -319,7 +319,7 @@ impl Forecasts {
         let moved = aggregator.moved();
         let Some(recent) = aggregator.recent() else { return };
         let predicted = recent.predict(&[wants.link], &moved);
-        let forecast = Elsewhere {
+        let forecast = LinkForecast {
             link: Some(wants.link),
             operations: predicted.predictions,
             held: predicted.held,

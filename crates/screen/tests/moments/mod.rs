@@ -4,7 +4,7 @@ use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::input::FactReader;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use screen::{Elsewhere, Position, Screen, ScreenLook, Snapshot, Wants};
+use screen::{LinkForecast, Position, Screen, ScreenLook, Snapshot, Wants};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -80,11 +80,11 @@ impl Moments {
         screen.forecast(elsewhere);
     }
 
-    pub fn elsewhere(&mut self, wants: &Wants) -> Elsewhere {
+    pub fn elsewhere(&mut self, wants: &Wants) -> LinkForecast {
         let recent = self.aggregator.recent().expect("operations are kept");
         let moved = self.aggregator.moved();
         let predicted = recent.predict(&[wants.link], &moved);
-        Elsewhere {
+        LinkForecast {
             link: Some(wants.link),
             operations: predicted.predictions,
             statements: recent.predict_statements(wants.link, &moved),
