@@ -133,7 +133,7 @@ fn distance(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
                 .pace()
                 .map_or_else(String::new, |pace| format!(", calls/s to {:.0} %", pace * 100.0));
             format!(
-                "  mean {from} -> {to}{pace}; from the last {} operations; 0 goes back",
+                "  mean {from} -> {to}{pace}; from the last {} operations",
                 forecast.replayed
             )
         }
