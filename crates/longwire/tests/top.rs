@@ -220,6 +220,16 @@ fn without_a_terminal_it_names_what_to_use() {
 }
 
 #[test]
+fn watch_in_a_terminal_names_it() {
+    let server = Postgres::start();
+    let terminal = Tmux::start(120, 24);
+    terminal.line(&format!("{} watch '{}'", program().display(), server.url()));
+    terminal.wait_for("longwire top shows a screen");
+    terminal.keys(&["C-c"]);
+    terminal.wait_for("No TCP connection was seen");
+}
+
+#[test]
 fn wrong_arguments_are_named() {
     let terminal = Tmux::start(120, 24);
     for (arguments, words) in [

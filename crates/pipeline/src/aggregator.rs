@@ -1,5 +1,9 @@
 //! Turns facts of all connections into outcomes: operations, totals, predictions, and the records of each.
 
+mod so_far;
+
+pub use so_far::SoFar;
+
 use super::missing::Missing;
 use super::moved::{ConnectionChoice, MovedConnections};
 use super::outlet::Outlet;
@@ -8,7 +12,7 @@ use crate::delivery::Delivery;
 use crate::page::Samples;
 use crate::private_file;
 use crate::recent::RecentOperations;
-use analysis::current::{Current, CurrentTotals, OpenConnection};
+use analysis::current::Current;
 use analysis::fact::Fact;
 use analysis::findings::{Distances, Findings, FindingsReport};
 use analysis::hosts::HostSettings;
@@ -60,18 +64,6 @@ pub struct Wanted {
     pub samples: Option<Samples>,
     /// For a run that continues without its outputs: where it is noted that one was given up. Nothing waits for them then.
     pub delivery: Option<Delivery>,
-}
-
-/// What was summed up so far, while the run goes on.
-#[derive(Debug)]
-pub struct SoFar {
-    /// As at the end, but with the rows asked for alone, and without predictions; operations under way are not in it. After a mark, its
-    /// totals, statements, operations and transactions are those since the mark.
-    pub outcome: ReadOutcome,
-    /// What is open, and what passed in all.
-    pub current: CurrentTotals,
-    /// The open connections with most turns.
-    pub open: Vec<OpenConnection>,
 }
 
 /// Sums up a run as its facts arrive.
@@ -279,72 +271,6 @@ impl Aggregator {
         self.operations.fact(fact, &mut |grouped| outlets.take(&grouped));
         if let Some(outcome) = closed {
             self.outlets.write(|records| records.connection(&outcome));
-        }
-    }
-
-    /// What was summed up so far, with at most `rows` of each kind, and findings priced at `prices`. Costs milliseconds: for a screen, not for
-    /// every fact.
-    pub fn so_far(&mut self, rows: usize, prices: &[Duration]) -> SoFar {
-        let outlets = &mut self.outlets;
-        let totals = match &mut outlets.since_mark {
-            Some(overview) => overview.so_far(rows),
-            None => outlets.overview.so_far(rows),
-        };
-        let findings = outlets
-            .findings
-            .as_ref()
-            .map(|findings| findings.so_far(prices))
-            .unwrap_or_default();
-        let current = self.current.as_ref().map(Current::totals).unwrap_or_default();
-        let summary = Summary {
-            // The overview counts connections, and their bytes, when they end.
-            connections: current.open + current.closed,
-            payload_bytes: current.payload_bytes,
-            ..totals.summary
-        };
-        let mut warnings: Vec<Warning> = self.missing.clone().warnings().collect();
-        let notes = self.poolers.notes();
-        warnings.extend(notes.into_iter().map(|text| Warning { text }));
-        warnings.extend(mostly_guessed(&summary.assigned));
-        SoFar {
-            outcome: ReadOutcome {
-                conditions: self.conditions.clone(),
-                connections: totals.connections,
-                statements: totals.statements,
-                operations: totals.operations,
-                held: totals.held,
-                warnings,
-                findings: findings.findings,
-                summary,
-                ..ReadOutcome::default()
-            },
-            current,
-            open: self
-                .current
-                .as_ref()
-                .map_or_else(Vec::new, |current| current.connections(rows)),
-        }
-    }
-
-    /// From now on, what is asked for is summed up since now.
-    pub fn mark(&mut self) {
-        self.outlets.since_mark = Some(Overview::default());
-    }
-
-    /// What is asked for is again summed up since the beginning.
-    pub fn unmark(&mut self) {
-        self.outlets.since_mark = None;
-    }
-
-    /// The last operations, of a run that is looked at while it goes on.
-    pub fn recent(&self) -> Option<&RecentOperations> {
-        self.outlets.recent.as_ref()
-    }
-
-    /// Decides by what was seen so far which services are poolers, instead of waiting for more: a screen would be empty until then.
-    pub fn decide_poolers(&mut self) {
-        for fact in self.poolers.finish() {
-            self.summed(fact);
         }
     }
 

@@ -7,6 +7,7 @@ mod captured;
 mod merging;
 mod numbering;
 mod opening;
+mod reader;
 mod recording;
 mod stopping;
 
@@ -21,10 +22,10 @@ use merging::MergedRecordings;
 use model::{Conditions, Warning};
 use numbering::Numbering;
 use opening::{InputFile, open};
+pub use reader::FactReader;
 use recording::{Recording, RecordingFacts};
 use std::path::PathBuf;
 use std::sync::mpsc;
-use stopping::Stop;
 
 /// What was read in addition to the facts.
 #[derive(Debug, Default)]
@@ -89,86 +90,6 @@ pub fn read(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) ->
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
-}
-
-/// Reads `files` on a thread of its own, as [`read`] does, and hands out the facts as they are asked for: for who wants them up to a
-/// point in time. Dropping it ends the thread.
-#[derive(Debug)]
-pub struct FactReader {
-    facts: std::vec::IntoIter<Fact>,
-    receiver: Option<mpsc::Receiver<Vec<Fact>>>,
-    thread: Option<std::thread::JoinHandle<Result<InputSummary>>>,
-    stop: Stop,
-}
-
-impl FactReader {
-    /// Begins to read.
-    pub fn start(files: Vec<PathBuf>) -> Self {
-        let (sender, receiver) = mpsc::sync_channel(WAITING_BATCHES);
-        let stop = Stop::default();
-        let stopped = stop.clone();
-        let thread = std::thread::spawn(move || {
-            let mut captures = Vec::new();
-            let mut recordings = Vec::new();
-            for path in &files {
-                match open(path, Some(&stopped))? {
-                    InputFile::Capture(source) => captures.push(source),
-                    InputFile::Recording(recording) => recordings.push(recording),
-                }
-            }
-            let mut batch = Batch {
-                facts: Vec::with_capacity(BATCH),
-                sender,
-            };
-            let input = decode(captures, recordings, Reading::default(), &mut |fact| {
-                batch.add(fact)
-            });
-            batch.send();
-            input
-        });
-        Self {
-            facts: Vec::new().into_iter(),
-            receiver: Some(receiver),
-            thread: Some(thread),
-            stop,
-        }
-    }
-
-    /// The next fact; absent when all were handed out.
-    pub fn next_fact(&mut self) -> Option<Fact> {
-        loop {
-            if let Some(fact) = self.facts.next() {
-                return Some(fact);
-            }
-            self.facts = self.receiver.as_ref()?.recv().ok()?.into_iter();
-        }
-    }
-
-    /// What was read in addition, once all facts were handed out; absent when it was asked for before.
-    ///
-    /// # Errors
-    /// When a file cannot be read, or is neither a capture nor a recording.
-    pub fn finish(&mut self) -> Result<Option<InputSummary>> {
-        self.receiver = None;
-        let Some(thread) = self.thread.take() else {
-            return Ok(None);
-        };
-        let input = thread.join();
-        input
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            .map(Some)
-    }
-}
-
-impl Drop for FactReader {
-    fn drop(&mut self) {
-        self.stop.now();
-        // What waits for room finds that nobody takes it.
-        self.receiver = None;
-        if let Some(thread) = self.thread.take() {
-            thread.join().ok();
-        }
-    }
 }
 
 /// Facts passed in one batch: the two threads synchronise once for this many.

@@ -124,3 +124,47 @@ fn alone(id: u64, step: &OperationStep) -> Option<Operation> {
         }],
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Timestamp;
+
+    fn operation(id: u64, continues: bool) -> Operation {
+        Operation {
+            id,
+            kind: OperationKind::Burst,
+            name: "page".into(),
+            at: Timestamp::from_nanos(id),
+            duration: Duration::from_millis(1),
+            steps: Vec::new(),
+            turns: 0,
+            connections: 1,
+            attribution: Attribution::default(),
+            setup: Duration::ZERO,
+            client_after: Duration::ZERO,
+            transactions: Vec::new(),
+            continues,
+        }
+    }
+
+    #[test]
+    fn the_last_stay() {
+        let mut recent = RecentOperations::default();
+        let all = LEARNED_OPERATIONS as u64 + 5;
+        (0..all).for_each(|id| recent.take(&operation(id, false)));
+        assert_eq!(recent.len(), LEARNED_OPERATIONS);
+        assert_eq!(recent.iter().next().map(|first| first.id), Some(5));
+    }
+
+    #[test]
+    fn an_operation_goes_with_all_its_parts() {
+        let mut recent = RecentOperations::default();
+        recent.take(&operation(0, true));
+        recent.take(&operation(1, false));
+        recent.take(&operation(0, false));
+        (2..LEARNED_OPERATIONS as u64).for_each(|id| recent.take(&operation(id, false)));
+        assert!(recent.iter().all(|operation| operation.id != 0));
+        assert_eq!(recent.iter().next().map(|first| first.id), Some(1));
+    }
+}

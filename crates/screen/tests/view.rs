@@ -185,6 +185,30 @@ fn the_screen_predicts_what_predict_does() {
     assert!(row.contains(&p50), "{p50} is not in {row}");
 }
 
+#[test]
+fn to_look_at_a_run_changes_nothing_and_its_end_is_that_of_read() {
+    let looked_at = Moments::of_the_recording().last();
+    let mut aggregator = Aggregator::new(&wanted(), model::Conditions::default()).expect("it begins");
+    let mut facts = FactReader::start(vec![recording()]);
+    std::iter::from_fn(|| facts.next_fact()).for_each(|fact| aggregator.fact(fact));
+    let (outcome, _) = aggregator.finish(Vec::new(), None).expect("it ends");
+    assert!(!outcome.operations.is_empty() && !outcome.held.is_empty());
+    assert_eq!(looked_at.outcome.operations, outcome.operations);
+    assert_eq!(looked_at.outcome.statements, outcome.statements);
+    assert_eq!(looked_at.outcome.held, outcome.held);
+    assert_eq!(looked_at.current.turns, outcome.summary.turns);
+    assert_eq!(looked_at.current.closed, outcome.summary.connections);
+    assert_eq!((looked_at.current.open, looked_at.current.transactions), (0, 0));
+    let named = |findings: &[model::Finding]| -> Vec<_> {
+        findings
+            .iter()
+            .map(|finding| (finding.kind, finding.fingerprint.clone(), finding.count))
+            .collect()
+    };
+    assert!(!outcome.findings.is_empty());
+    assert_eq!(named(&looked_at.outcome.findings), named(&outcome.findings));
+}
+
 /// What `longwire predict` says.
 fn by_predict(link: LinkDescription) -> Vec<Prediction> {
     let wanted = Wanted {

@@ -1,0 +1,139 @@
+//! Facts of files, handed out as they are asked for.
+
+use super::opening::{InputFile, open};
+use super::stopping::Stop;
+use super::{BATCH, Batch, InputSummary, Reading, WAITING_BATCHES, decode};
+use analysis::fact::Fact;
+use anyhow::Result;
+use std::path::PathBuf;
+use std::sync::mpsc;
+
+/// Reads `files` on a thread of its own, as [`read`] does, and hands out the facts as they are asked for: for who wants them up to a
+/// point in time. Dropping it ends the thread.
+#[derive(Debug)]
+pub struct FactReader {
+    facts: std::vec::IntoIter<Fact>,
+    receiver: Option<mpsc::Receiver<Vec<Fact>>>,
+    thread: Option<std::thread::JoinHandle<Result<InputSummary>>>,
+    stop: Stop,
+}
+
+impl FactReader {
+    /// Begins to read.
+    pub fn start(files: Vec<PathBuf>) -> Self {
+        let (sender, receiver) = mpsc::sync_channel(WAITING_BATCHES);
+        let stop = Stop::default();
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || {
+            let mut captures = Vec::new();
+            let mut recordings = Vec::new();
+            for path in &files {
+                match open(path, Some(&stopped))? {
+                    InputFile::Capture(source) => captures.push(source),
+                    InputFile::Recording(recording) => recordings.push(recording),
+                }
+            }
+            let mut batch = Batch {
+                facts: Vec::with_capacity(BATCH),
+                sender,
+            };
+            let input = decode(captures, recordings, Reading::default(), &mut |fact| {
+                batch.add(fact)
+            });
+            batch.send();
+            input
+        });
+        Self {
+            facts: Vec::new().into_iter(),
+            receiver: Some(receiver),
+            thread: Some(thread),
+            stop,
+        }
+    }
+
+    /// The next fact; absent when all were handed out.
+    pub fn next_fact(&mut self) -> Option<Fact> {
+        loop {
+            if let Some(fact) = self.facts.next() {
+                return Some(fact);
+            }
+            self.facts = self.receiver.as_ref()?.recv().ok()?.into_iter();
+        }
+    }
+
+    /// What was read in addition, once all facts were handed out; absent when it was asked for before.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or is neither a capture nor a recording.
+    pub fn finish(&mut self) -> Result<Option<InputSummary>> {
+        self.receiver = None;
+        let Some(thread) = self.thread.take() else {
+            return Ok(None);
+        };
+        let input = thread.join();
+        input
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            .map(Some)
+    }
+}
+
+impl Drop for FactReader {
+    fn drop(&mut self) {
+        self.stop.now();
+        // What waits for room finds that nobody takes it.
+        self.receiver = None;
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// A recording of so many requests, without an end.
+    fn recording(requests: u64) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        for at in 0..requests {
+            writeln!(
+                file,
+                "{{\"type\":\"started\",\"schema\":1,\"connection\":0,\"at_ns\":{at}}}"
+            )
+            .expect("it is written");
+        }
+        file
+    }
+
+    #[test]
+    fn all_facts_come_in_their_order_and_then_what_is_missing() {
+        let file = recording(2_000);
+        let mut reader = FactReader::start(vec![file.path().to_owned()]);
+        let times: Vec<u64> = std::iter::from_fn(|| reader.next_fact())
+            .map(|fact| fact.time().as_nanos())
+            .collect();
+        assert_eq!(times, (0..2_000).collect::<Vec<_>>());
+        let input = reader.finish().expect("it is read").expect("for the first time");
+        assert!(input.faults[0].contains("no summary"), "{:?}", input.faults);
+        assert!(reader.finish().expect("it was read").is_none());
+    }
+
+    #[test]
+    fn a_reader_that_is_dropped_leaves_the_rest_unread() {
+        let file = recording(200_000);
+        let mut reader = FactReader::start(vec![file.path().to_owned()]);
+        assert!(reader.next_fact().is_some());
+        reader.stop.now();
+        let rest = std::iter::from_fn(|| reader.next_fact()).count();
+        assert!(rest < 100_000, "{rest} facts after the end");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named_at_the_end() {
+        let mut reader = FactReader::start(vec!["/nowhere.lwr".into()]);
+        assert!(reader.next_fact().is_none());
+        let fault = reader.finish().expect_err("it is not there");
+        assert!(fault.to_string().contains("/nowhere.lwr"), "{fault}");
+    }
+}
