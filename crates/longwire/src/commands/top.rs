@@ -158,6 +158,12 @@ fn run_live(args: &Args) -> Result<Status> {
     let delivery = Delivery::behind_a_screen();
     let channel = Arc::new(FactChannel::new(false));
     let relays = Relays::start(with_tls, &channel)?;
+    // On the terminal as it was: there it is again after the screen.
+    relays.announce(
+        &Delivery::default(),
+        !args.command.is_empty(),
+        "; q ends and sums up",
+    );
     let conditions = output::conditions(
         format!("longwire top{}", relaying::asked(&planned)),
         "kernel receive timestamps where the socket gives them, else the monotonic clock",

@@ -4,6 +4,7 @@ use super::pen::Pen;
 use crate::history::WINDOW;
 use crate::look::Ink;
 use crate::state::Screen;
+use report::text::escape::printable;
 
 /// Draws it from `line` up to the line before `end`.
 pub(super) fn draw(screen: &Screen, pen: &mut Pen<'_>, line: u16, end: u16) {
@@ -15,44 +16,47 @@ pub(super) fn draw(screen: &Screen, pen: &mut Pen<'_>, line: u16, end: u16) {
         .collect();
     let time = match screen.snapshot.position {
         Some(_) => (
-            "arrows, PgUp PgDn",
-            "1 s, 10 s back or on; Home, End: the beginning, the end".to_owned(),
+            "arrows, PgUp, PgDn",
+            "1 s, 10 s back or on; Home, End: beginning, end".to_owned(),
         ),
         None => ("PgUp PgDn Home End", "through the rows".to_owned()),
     };
     let rates = format!(
-        "rates are of the last {} s; ? or any key leaves this page",
+        "rates are of the last {} s; any key leaves this page",
         WINDOW.as_secs()
     );
-    let lines = [
+    let keys = [
         ("1-5, Tab", "the tables".to_owned()),
         (
             "+ - 0",
-            "the database further away, nearer, as measured: all columns are predicted there".to_owned(),
+            "database further away, nearer, as measured: predicted".to_owned(),
         ),
         ("l", "type a link: rtt=40ms rate=10mbit".to_owned()),
         ("s S", "sort by the next column, the other way round".to_owned()),
         ("or by", sorting.join(", ")),
-        (
-            "j k, arrows",
-            "select a row, which is shown in full below; g G: the first, the last".to_owned(),
-        ),
-        (
-            "/",
-            "show only names with a text in them; Escape shows all".to_owned(),
-        ),
+        ("j k, arrows", "select a row; g G: the first, the last".to_owned()),
+        ("/", "only names with a text in them; Escape: all".to_owned()),
         (
             "m M",
-            "mark: figures since now, and how they differ from before; M removes it".to_owned(),
+            "mark: figures since now, against before; M removes it".to_owned(),
         ),
         ("space", "pause and go on".to_owned()),
         ("h", "write the HTML page".to_owned()),
         time,
         ("q, Ctrl-C", "quit".to_owned()),
         ("", rates),
+        // The first line may have no room for all of it.
+        ("", printable(&screen.snapshot.place).into_owned()),
     ];
-    for (line, (keys, what)) in (line..end).zip(lines) {
-        pen.write(2, line, keys, Ink::Heading);
-        pen.write(22, line, &what, Ink::Plain);
+    let mut next = line;
+    for (keys, what) in keys {
+        if next >= end {
+            break;
+        }
+        pen.write(2, next, keys, Ink::Heading);
+        next += pen.paragraph(WHAT, next, &what, end.saturating_sub(next));
     }
 }
+
+/// The column of what keys do.
+const WHAT: u16 = 22;

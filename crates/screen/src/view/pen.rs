@@ -3,6 +3,7 @@
 use crate::look::{Ink, ScreenLook};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
+use report::text::escape::{columns, cut};
 
 /// Writes at columns and lines of an area; what has no room is cut.
 pub(super) struct Pen<'a> {
@@ -52,8 +53,27 @@ impl<'a> Pen<'a> {
 
     /// Writes `text` so that it ends before `end`.
     pub(super) fn write_before(&mut self, end: u16, line: u16, text: &str, ink: Ink) {
-        let columns = u16::try_from(report::text::escape::columns(text)).unwrap_or(u16::MAX);
+        let columns = u16::try_from(columns(text)).unwrap_or(u16::MAX);
         self.write(end.saturating_sub(columns), line, text, ink);
+    }
+
+    /// Writes a text from `column` on over at most so many lines, of which the last is cut; gives how many it took.
+    pub(super) fn paragraph(&mut self, column: u16, line: u16, text: &str, lines: u16) -> u16 {
+        let width = usize::from(self.area.width.saturating_sub(column));
+        let mut rest = text;
+        for number in 0..lines {
+            if rest.is_empty() {
+                return number;
+            }
+            let taken = match number + 1 == lines {
+                true => rest.len(),
+                false => break_at(rest, width),
+            };
+            let (now, later) = rest.split_at(taken);
+            self.write(column, line + number, &cut(now.trim_end(), width), Ink::Plain);
+            rest = later.trim_start();
+        }
+        lines
     }
 
     /// Puts the style of `ink` on a whole line.
@@ -63,4 +83,20 @@ impl<'a> Pen<'a> {
             self.buffer.set_style(area, self.look.style(ink));
         }
     }
+}
+
+/// How much of `text` fits into a line: to a blank where there is one.
+fn break_at(text: &str, width: usize) -> usize {
+    let mut used = 0;
+    let mut blank = None;
+    for (index, character) in text.char_indices() {
+        used += columns(text.get(index..index + character.len_utf8()).unwrap_or_default());
+        if used > width {
+            return blank.unwrap_or(index).max(character.len_utf8());
+        }
+        if character == ' ' {
+            blank = Some(index + 1);
+        }
+    }
+    text.len()
 }

@@ -41,7 +41,7 @@ pub(super) fn draw(screen: &Screen, pen: &mut Pen<'_>, line: u16, height: u16, d
         pen.write_before(end, line + height, &format!(" and {more} more "), Ink::Faint);
     }
     if let Some(row) = table.rows.get(selected) {
-        in_full(&row.detail, pen, line + height + 1, detail);
+        pen.paragraph(0, line + height + 1, &row.detail, detail);
     }
 }
 
@@ -139,40 +139,6 @@ fn draw_row(row: &Row, places: &[Place], pen: &mut Pen<'_>, line: u16) {
         }
         at += place.width + 1;
     }
-}
-
-/// A text over several lines; the last is cut.
-fn in_full(text: &str, pen: &mut Pen<'_>, line: u16, lines: u16) {
-    let width = usize::from(pen.width());
-    let mut rest = text;
-    for number in 0..lines {
-        if rest.is_empty() {
-            return;
-        }
-        let taken = match number + 1 == lines {
-            true => rest.len(),
-            false => break_at(rest, width),
-        };
-        let (now, later) = rest.split_at(taken);
-        pen.write(0, line + number, &cut(now.trim_end(), width), Ink::Plain);
-        rest = later.trim_start();
-    }
-}
-
-/// How much of `text` fits into a line: to a blank where there is one.
-fn break_at(text: &str, width: usize) -> usize {
-    let mut used = 0;
-    let mut blank = None;
-    for (index, character) in text.char_indices() {
-        used += columns(text.get(index..index + character.len_utf8()).unwrap_or_default());
-        if used > width {
-            return blank.unwrap_or(index).max(character.len_utf8());
-        }
-        if character == ' ' {
-            blank = Some(index + 1);
-        }
-    }
-    text.len()
 }
 
 /// Columns that names have at least.
