@@ -2,7 +2,7 @@
 
 use crate::framing::Input;
 use crate::resume::Resumption;
-use model::{Direction, Message, Timestamp};
+use model::{Decoding, Direction, Message, Timestamp};
 
 /// Receives messages as they complete. The message borrows from the decoder: keep what is needed, not the message.
 pub type MessageSink<'s> = dyn FnMut(Message<'_>) + 's;
@@ -62,6 +62,17 @@ pub trait Decoder {
     /// this decoder's: it leaves them alone, and the caller knows from the messages' bytes where they begin.
     fn tls_follows(&self) -> bool {
         false
+    }
+
+    /// Goes on inside TLS, once it follows, with what is known of the connection; absent where that is not known, or where it
+    /// begins anew. The decoder is of no further use.
+    fn go_on_inside(&mut self) -> Option<Box<dyn Decoder + Send>> {
+        None
+    }
+
+    /// What was found inside, of a decoder that opens encryption; absent for others, and while nothing was opened or refused.
+    fn inside(&self) -> Option<Decoding> {
+        None
     }
 
     /// Whether something passed that the protocol does not have, though it was no error: a beginning that has it is probably

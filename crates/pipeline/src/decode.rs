@@ -9,16 +9,28 @@ use model::{
     Segment, Side, Timestamp,
 };
 use std::hash::RandomState;
+use std::sync::Arc;
+use tls_keys::Secrets;
 use wire::Stream;
 
 /// Decodes any number of connections.
-#[derive(Debug)]
 pub struct ConnectionDecoders {
     open: ConnectionMap<Connection>,
     fingerprints: Fingerprints,
     keep_literals: bool,
     digests: RandomState,
     owed: OwedInAll,
+    secrets: Option<Arc<dyn Secrets>>,
+}
+
+impl std::fmt::Debug for ConnectionDecoders {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("ConnectionDecoders")
+            .field("open", &self.open)
+            .field("keep_literals", &self.keep_literals)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ConnectionDecoders {
@@ -30,7 +42,14 @@ impl ConnectionDecoders {
             keep_literals,
             digests: RandomState::new(),
             owed: OwedInAll::default(),
+            secrets: None,
         }
+    }
+
+    /// The same with secrets that open TLS.
+    #[must_use]
+    pub fn with_secrets(self, secrets: Option<Arc<dyn Secrets>>) -> Self {
+        Self { secrets, ..self }
     }
 
     /// The same with a key for digests that other decoders of the run have too: equal reads of all connections are recognised.
@@ -62,13 +81,14 @@ impl ConnectionDecoders {
         } = event
         {
             let opened = Opened { at, client, server };
+            let stream = if sides_certain {
+                Stream::new(server.port)
+            } else {
+                Stream::joined(server.port)
+            };
             let mut connection = Connection {
                 opened,
-                stream: if sides_certain {
-                    Stream::new(server.port)
-                } else {
-                    Stream::joined(server.port)
-                },
+                stream: stream.with_secrets(self.secrets.clone()),
                 pairing: opened.pairing(id, self),
                 protocol: Protocol::Unknown,
                 notes: Notes::default(),
@@ -305,7 +325,8 @@ impl Connection {
             notes,
             ..
         } = self;
-        if *protocol != Protocol::Unknown {
+        // Inside TLS there may be another one.
+        if !matches!(protocol, Protocol::Unknown | Protocol::Tls) {
             run(stream, &mut |message: Message<'_>| {
                 pairing.message(&message, *protocol, fingerprints, out)
             });

@@ -13,6 +13,7 @@ mod stopping;
 
 use crate::compression::{CompressionMeter, CompressionOutcome, CompressionPlan};
 use crate::decode::ConnectionDecoders;
+use crate::keys::KeyFile;
 use crate::output;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
@@ -25,7 +26,8 @@ use opening::{InputFile, open};
 pub use reader::FactReader;
 use recording::{Recording, RecordingFacts};
 use std::path::PathBuf;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
+use tls_keys::Secrets;
 
 /// What was read in addition to the facts.
 #[derive(Debug, Default)]
@@ -55,6 +57,8 @@ pub struct Reading {
     pub keep_literals: bool,
     /// Whether to determine what exchanges would become in a tunnel.
     pub compressing: Option<CompressionPlan>,
+    /// What opens TLS in captures.
+    pub keys: Option<Arc<KeyFile>>,
 }
 
 /// Reads all `files` (`-` is stdin), captures and recordings, merged on one clock.
@@ -127,15 +131,19 @@ fn decode(
 ) -> Result<InputSummary> {
     let mut input = InputSummary::default();
     let known = KnownFingerprints::default();
-    let first = usize::from(!captures.is_empty());
+    let captures_absent = captures.is_empty();
+    let first = usize::from(!captures_absent);
     let sources = first + recordings.len();
     let recordings = recordings.into_iter().enumerate().map(|(place, recording)| {
         let numbering = Numbering::new(first + place, sources);
         RecordingFacts::new(recording, numbering, known.clone())
     });
     let mut merged = MergedRecordings::new(recordings.collect::<Result<_>>()?)?;
-    if !captures.is_empty() {
-        let connections = ConnectionDecoders::new(reading.keep_literals).with_fingerprints(known.clone());
+    if !captures_absent {
+        let secrets = reading.keys.clone().map(|keys| keys as Arc<dyn Secrets>);
+        let connections = ConnectionDecoders::new(reading.keep_literals)
+            .with_fingerprints(known.clone())
+            .with_secrets(secrets);
         let meter = reading.compressing.map(CompressionMeter::new);
         let mut fault = None;
         let mut in_order = |fact: Fact| {
@@ -151,9 +159,16 @@ fn decode(
         fault.map_or(Ok(()), Err)?;
         input.warnings.extend(report.warnings);
         input
+            .warnings
+            .extend(reading.keys.iter().flat_map(|keys| keys.warnings()));
+        input
             .faults
             .extend(report.files.into_iter().flat_map(|file| file.faults));
         input.packets = Some(report.packets);
+    }
+    if captures_absent && reading.keys.is_some() {
+        let text = "the key log opens captures: a recording has no encrypted bytes any more".to_owned();
+        input.warnings.push(Warning { text });
     }
     merged.finish(facts, &mut input)?;
     Ok(input)

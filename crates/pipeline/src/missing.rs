@@ -63,7 +63,7 @@ impl Missing {
         }
         let decoding = &outcome.decoding;
         if decoding.encrypted {
-            self.encrypted += 1;
+            self.encrypted += u64::from(decoding.opaque.is_some());
         } else if decoding.protocol != Protocol::Unknown
             && let Some(reason) = &decoding.opaque
         {
@@ -78,7 +78,8 @@ impl Missing {
         let connections = |count: u64| counted(count, "connection", "connections");
         let encrypted = format!(
             "{} encrypted: turns, bytes and times are counted, statements are not seen; `longwire watch` with \
-             sslmode=require in its TARGET encrypts by itself and sees them",
+             sslmode=require in its TARGET encrypts by itself and sees them, --keys opens captures of programs that \
+             wrote a key log",
             connections(self.encrypted)
         );
         let damaged = format!(

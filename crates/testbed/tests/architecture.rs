@@ -11,8 +11,9 @@ use serde_json::Value;
 const ARROWS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("decoding", &["model"]),
+    ("tls_keys", &["model"]),
     ("wire_commercial", &["model", "decoding"]),
-    ("wire", &["model", "decoding", "wire_commercial"]),
+    ("wire", &["model", "decoding", "wire_commercial", "tls_keys"]),
     ("capture", &["model"]),
     ("analysis", &["model"]),
     ("link", &["model"]),
@@ -36,7 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "pipeline",
         &[
-            "model", "wire", "capture", "analysis", "link", "predict", "report", "tunnel", "sys",
+            "model", "wire", "tls_keys", "capture", "analysis", "link", "predict", "report", "tunnel", "sys",
         ],
     ),
     (
@@ -88,6 +89,7 @@ const ARROWS_OF_TESTS: &[(&str, &str)] = &[
     ("screen", "predict"),
     ("longwire", "wire"),
     ("longwire", "capture"),
+    ("longwire", "tls_keys"),
 ];
 
 #[test]

@@ -302,6 +302,16 @@ impl Decoder for MysqlDecoder {
         self.conversation.tls_follows()
     }
 
+    fn go_on_inside(&mut self) -> Option<Box<dyn Decoder + Send>> {
+        let mut inside = std::mem::take(self);
+        inside.conversation.go_on_inside();
+        inside.taken = inside.handed;
+        inside.halves.iter_mut().for_each(|half| {
+            half.abandon();
+        });
+        Some(Box::new(inside))
+    }
+
     fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         if direction == Direction::ServerToClient && !self.conversation.owes() {
             return Some(Resumption::Nowhere);

@@ -150,6 +150,10 @@ impl Decoder for PostgresDecoder {
         self.session.tls_follows
     }
 
+    fn go_on_inside(&mut self) -> Option<Box<dyn Decoder + Send>> {
+        Some(Box::new(Self::new()))
+    }
+
     fn restart(&mut self, direction: Direction) -> bool {
         if self.session.shapes.is_compressed() {
             return false;

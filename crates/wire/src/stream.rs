@@ -10,14 +10,16 @@ mod trial;
 
 pub use detection::MAXIMUM_HELD;
 
-use crate::protocols::ProtocolRow;
-use crate::tls::TlsDecoder;
+use crate::protocols::{PROTOCOLS, ProtocolRow};
+use crate::tls::{OpenedTlsDecoder, TlsDecoder};
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::Input;
 use detection::{Choice, Circumstances};
 use held::Held;
 use model::{Content, Decoding, Direction, Message, Phase, Protocol, Role, Timestamp};
 use search::Search;
+use std::sync::Arc;
+use tls_keys::Secrets;
 
 /// Turns the payload of one connection into messages.
 ///
@@ -31,6 +33,8 @@ use search::Search;
 /// passed. A caller that has to know what was found before the first message uses [`Stream::consider`] and [`Stream::release`].
 pub struct Stream {
     of: Circumstances,
+    /// Opens TLS.
+    secrets: Option<Arc<dyn Secrets>>,
     state: State,
     /// The side that was said to be the client is the server.
     reversed: bool,
@@ -95,9 +99,26 @@ impl Stream {
         })
     }
 
+    /// The same, with secrets that open TLS where they fit: what is inside is decoded too.
+    #[must_use]
+    pub fn with_secrets(self, secrets: Option<Arc<dyn Secrets>>) -> Self {
+        Self { secrets, ..self }
+    }
+
+    /// What goes on inside TLS with a decoder that knows what came before.
+    fn inside(protocol: Protocol, decoder: Box<dyn Decoder + Send>) -> Self {
+        Self {
+            state: State::Decoding(decoder),
+            protocol,
+            row: row_of(protocol),
+            ..Self::new(0)
+        }
+    }
+
     fn of(of: Circumstances) -> Self {
         Self {
             of,
+            secrets: None,
             state: State::Undecided(Box::default()),
             reversed: false,
             protocol: Protocol::Unknown,
@@ -210,15 +231,27 @@ impl Stream {
 
     /// The protocol, as far as it is known now.
     pub fn protocol(&self) -> Protocol {
-        self.protocol
+        self.decoding().protocol
     }
 
     /// How far the connection is decoded, as known now.
     pub fn decoding(&self) -> Decoding {
-        Decoding {
+        let outside = Decoding {
             protocol: self.protocol,
             encrypted: self.encrypted,
             opaque: self.reason.clone(),
+        };
+        let inside = match &self.state {
+            State::Decoding(decoder) => decoder.inside(),
+            State::Undecided(_) | State::Decided(..) | State::Opaque => None,
+        };
+        match inside {
+            Some(inside) if inside.protocol == Protocol::Unknown => Decoding {
+                opaque: inside.opaque.or(outside.opaque),
+                ..outside
+            },
+            Some(inside) => inside,
+            None => outside,
         }
     }
 
@@ -305,7 +338,13 @@ impl Stream {
                 if self.reversed {
                     openings.reverse();
                 }
-                State::Decoding((row.decoder)(openings))
+                State::Decoding(match &self.secrets {
+                    Some(secrets) if row.protocol == Protocol::Tls => Box::new(OpenedTlsDecoder::new(
+                        Arc::clone(secrets),
+                        Self::new(self.of.server_port),
+                    )),
+                    Some(_) | None => (row.decoder)(openings),
+                })
             }
             None => State::Opaque,
         };
@@ -362,6 +401,21 @@ impl Stream {
         }
     }
 
+    /// The place in `direction` is lost, for a reason that is not among its bytes: the message under way is given up.
+    pub(crate) fn lose(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
+        let lane = direction.index();
+        if let State::Decoding(decoder) = &mut self.state
+            && !self.opaque[lane]
+        {
+            decoder.lose(direction);
+            self.opaque[lane] = true;
+            self.doubt = true;
+            self.reason.get_or_insert_with(|| LOST.to_owned());
+            self.hand_out_opaque(direction, self.began[lane], at, sink);
+        }
+        self.seek(direction);
+    }
+
     fn give_up(
         &mut self,
         direction: Direction,
@@ -380,8 +434,20 @@ impl Stream {
 
     /// What no message of the decoder covers comes from behind the switch: it belongs to the TLS decoder.
     fn go_on_with_tls(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
-        self.state = State::Decoding(Box::new(TlsDecoder::new()));
-        self.row = None;
+        let State::Decoding(decoder) = &mut self.state else {
+            return;
+        };
+        (self.row, self.state) = match &self.secrets {
+            Some(secrets) => {
+                let inside = match decoder.go_on_inside() {
+                    Some(decoder) => Self::inside(self.protocol, decoder),
+                    None => Self::new(self.of.server_port),
+                };
+                let opened = OpenedTlsDecoder::new(Arc::clone(secrets), inside);
+                (row_of(Protocol::Tls), State::Decoding(Box::new(opened)))
+            }
+            None => (None, State::Decoding(Box::new(TlsDecoder::new()))),
+        };
         self.encrypted = true;
         self.reason = Some(ENCRYPTED.to_owned());
         let lane = direction.index();
@@ -423,8 +489,13 @@ impl Stream {
     }
 }
 
+fn row_of(protocol: Protocol) -> Option<&'static ProtocolRow> {
+    PROTOCOLS.iter().find(|row| row.protocol == protocol)
+}
+
 fn count(handed_out: &mut [u64; 2], message: &Message<'_>) {
     handed_out[message.direction.index()] += message.bytes;
 }
 
+const LOST: &str = "records of TLS were not captured";
 const ENCRYPTED: &str = "the payload is encrypted with TLS";

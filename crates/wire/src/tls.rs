@@ -12,9 +12,12 @@
 //!    which TLS 1.3 hides in a data record of 2 bytes (and so data of just 2 bytes are mistaken for one).
 
 mod hello;
+mod meter;
+mod opened;
 mod opening;
 mod signature;
 
+pub(crate) use opened::OpenedTlsDecoder;
 pub use opening::opens;
 pub use signature::recognise;
 
@@ -141,29 +144,11 @@ impl Decoder for TlsDecoder {
     }
 
     fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
-        Some(find(bytes, whole, |bytes, _| match bytes.get(..RECORD_HEADER) {
-            None if matches!(
-                bytes,
-                [CHANGE_CIPHER..=HEARTBEAT] | [CHANGE_CIPHER..=HEARTBEAT, 3, ..]
-            ) =>
-            {
-                MessageShape::Cut
-            }
-            None => MessageShape::Wrong,
-            Some(header) => match plan(header) {
-                Ok(plan) if header.get(2) <= Some(&LATEST_VERSION) && plan.body > 0 => {
-                    MessageShape::Sure(RECORD_HEADER + usize::try_from(plan.body).unwrap_or(usize::MAX))
-                }
-                Ok(_) | Err(_) => MessageShape::Wrong,
-            },
-        }))
+        Some(find_record(bytes, whole))
     }
 
     fn lose(&mut self, direction: Direction) {
-        self.handshake.lost[direction.index()] = true;
-        if direction == Direction::ClientToServer {
-            self.handshake.lose_client_flight();
-        }
+        self.handshake.lose_flight(direction);
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
@@ -176,6 +161,13 @@ impl Decoder for TlsDecoder {
 }
 
 impl Handshake {
+    fn lose_flight(&mut self, direction: Direction) {
+        self.lost[direction.index()] = true;
+        if direction == Direction::ClientToServer {
+            self.lose_client_flight();
+        }
+    }
+
     /// What the client said of a handshake was lost: it has said all that the server waits for.
     const fn lose_client_flight(&mut self) {
         match self.stage {
@@ -356,6 +348,26 @@ const fn message(record: Record, direction: Direction, role: Role, phase: Phase)
         phase,
         content: Content::Other,
     }
+}
+
+/// Where in `bytes` a record begins, behind bytes that were lost.
+fn find_record(bytes: &[u8], whole: bool) -> Resumption {
+    find(bytes, whole, |bytes, _| match bytes.get(..RECORD_HEADER) {
+        None if matches!(
+            bytes,
+            [CHANGE_CIPHER..=HEARTBEAT] | [CHANGE_CIPHER..=HEARTBEAT, 3, ..]
+        ) =>
+        {
+            MessageShape::Cut
+        }
+        None => MessageShape::Wrong,
+        Some(header) => match plan(header) {
+            Ok(plan) if header.get(2) <= Some(&LATEST_VERSION) && plan.body > 0 => {
+                MessageShape::Sure(RECORD_HEADER + usize::try_from(plan.body).unwrap_or(usize::MAX))
+            }
+            Ok(_) | Err(_) => MessageShape::Wrong,
+        },
+    })
 }
 
 /// What a record's header announces: type, version 3.x, length.

@@ -8,10 +8,11 @@ use model::{ByteCount, Protocol, Timestamp, Warning, counted};
 use pipeline::compression::{CompressionMeter, CompressionOutcome, CompressionPlan, How};
 use pipeline::fact_channel::FactChannel;
 use pipeline::input::{self, Reading};
+use pipeline::keys::KeyFile;
 use pipeline::moved::ConnectionChoice;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::Clock;
 use tunnel::CompressionLevel;
@@ -54,11 +55,13 @@ pub fn files(
     files: &[PathBuf],
     levels: Vec<CompressionLevel>,
     moved: Vec<ConnectionChoice>,
+    keys: Option<Arc<KeyFile>>,
 ) -> Result<Traffic> {
     let mut facts = Vec::new();
     let reading = Reading {
         keep_literals: false,
         compressing: Some(compressing(levels, moved)),
+        keys,
     };
     let input = input::read(files, reading, &mut |fact| facts.push(fact))?;
     let mut warnings = input.warnings;

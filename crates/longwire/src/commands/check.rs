@@ -4,6 +4,7 @@ use crate::check::budget::{Budget, BudgetLimit};
 use crate::check::file::{self, BudgetFile};
 use crate::check::judge::{self, Figures};
 use crate::commands::grouping::Grouping;
+use crate::commands::key_log::KeyLog;
 use crate::failure;
 use analysis::findings::Distances;
 use anyhow::{Context, Result, bail, ensure};
@@ -60,6 +61,9 @@ pub struct Args {
     /// How operations are found.
     #[command(flatten)]
     pub grouping: Grouping,
+    /// What opens TLS.
+    #[command(flatten)]
+    pub keys: KeyLog,
     /// Judge operations too of which many exchanges were assigned by a guess, because several requests were under way at once.
     #[arg(long)]
     pub allow_guesses: bool,
@@ -88,11 +92,11 @@ pub fn run(args: &Args) -> Result<Status> {
     let mut grouping = args.grouping.clone();
     grouping.host.extend(hosts);
     let links = links(&budgets);
-    let now = read(&args.files, &grouping, &links)?;
+    let now = read(&args.files, &grouping, &links, &args.keys)?;
     let before = args
         .baseline
         .as_ref()
-        .map(|file| read(std::slice::from_ref(file), &grouping, &links))
+        .map(|file| read(std::slice::from_ref(file), &grouping, &links, &args.keys))
         .transpose()?;
     if !args.allow_guesses {
         certain(&now)?;
@@ -164,7 +168,12 @@ fn links(budgets: &[Budget]) -> Vec<LinkDescription> {
 /// The round trip that changes are reported for when no budget names one.
 const USUAL: Duration = Duration::from_millis(40);
 
-fn read(files: &[PathBuf], grouping: &Grouping, links: &[LinkDescription]) -> Result<ReadOutcome> {
+fn read(
+    files: &[PathBuf],
+    grouping: &Grouping,
+    links: &[LinkDescription],
+    keys: &KeyLog,
+) -> Result<ReadOutcome> {
     let wanted = Wanted {
         rule: grouping.operations,
         hosts: grouping.hosts(),
@@ -187,7 +196,11 @@ fn read(files: &[PathBuf], grouping: &Grouping, links: &[LinkDescription]) -> Re
         ..Wanted::default()
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(files))?;
-    let input = input::read(files, Reading::default(), &mut |fact| aggregator.fact(fact))?;
+    let reading = Reading {
+        keys: keys.open()?,
+        ..Reading::default()
+    };
+    let input = input::read(files, reading, &mut |fact| aggregator.fact(fact))?;
     if let Some(fault) = input.faults.first() {
         bail!("nothing can be checked: {fault}");
     }

@@ -1,6 +1,7 @@
 //! `longwire predict`: the operations of a capture or recording on other links.
 
 use super::grouping::Grouping;
+use super::key_log::KeyLog;
 use crate::verify::{self, BackendSearch, Claim, EmulationLevel, ReplayBackend};
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -67,6 +68,9 @@ pub struct Args {
     /// How operations are found.
     #[command(flatten)]
     pub grouping: Grouping,
+    /// What opens TLS.
+    #[command(flatten)]
+    pub keys: KeyLog,
     /// Say what the prediction assumes, and how the longest operation was replayed.
     #[arg(long, conflicts_with = "json")]
     pub explain: bool,
@@ -131,7 +135,11 @@ pub fn run(args: &Args) -> Result<Status> {
         ..Wanted::default()
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
-    let input = input::read(&args.files, Reading::default(), &mut |fact| aggregator.fact(fact))?;
+    let reading = Reading {
+        keys: args.keys.open()?,
+        ..Reading::default()
+    };
+    let input = input::read(&args.files, reading, &mut |fact| aggregator.fact(fact))?;
     let moved = aggregator.moved();
     let stop = match args.verify {
         true => output::stop_on_signals()?,

@@ -2,6 +2,7 @@
 
 mod script_output;
 
+use super::key_log::KeyLog;
 use super::reporting::Reporting;
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -25,6 +26,9 @@ pub struct Args {
     /// Capture or recording files; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// What opens TLS.
+    #[command(flatten)]
+    pub keys: KeyLog,
     /// What is reported.
     #[command(flatten)]
     pub reporting: Reporting,
@@ -57,6 +61,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let reading = Reading {
         keep_literals: args.reporting.keep_literals,
         compressing: args.reporting.compressing(),
+        keys: args.keys.open()?,
     };
     let input = input::read(&args.files, reading, &mut |fact| aggregator.fact(fact))?;
     let moved = aggregator.moved();

@@ -220,6 +220,11 @@ impl Conversation {
         self.has_tls
     }
 
+    /// What follows was inside TLS: the client's introduction again, this time whole.
+    pub const fn go_on_inside(&mut self) {
+        self.has_tls = false;
+    }
+
     /// How much of the message that begins here has to be seen. Called exactly once for each message.
     pub fn interest(&mut self, direction: Direction, opening: MessageStart) -> Interest {
         match direction {

@@ -115,7 +115,8 @@ pub fn play_joined(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, Stream
     play_to(Stream::joined(server_port), segments)
 }
 
-fn play_to(mut stream: Stream, segments: &[Segment]) -> (Vec<Seen>, Stream) {
+/// Feeds segments to `stream`.
+pub fn play_to(mut stream: Stream, segments: &[Segment]) -> (Vec<Seen>, Stream) {
     let mut seen = Vec::new();
     let mut sink = |message: Message<'_>| seen.push(Seen::of(&message));
     for segment in segments {

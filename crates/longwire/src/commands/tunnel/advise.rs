@@ -4,6 +4,7 @@ mod work;
 
 use crate::advise::outcome::{self, AdviceRequest};
 use crate::advise::source;
+use crate::commands::key_log::KeyLog;
 use crate::password;
 use analysis::operations::rule::Rule;
 use anyhow::{Result, bail};
@@ -36,6 +37,9 @@ pub struct Args {
     /// Capture or recording files (`-` reads stdin), or one server: postgres://, mysql://, mariadb:// or http://.
     #[arg(required = true, value_name = "FILE|TARGET")]
     pub sources: Vec<PathBuf>,
+    /// What opens TLS.
+    #[command(flatten)]
+    pub keys: KeyLog,
     /// Rates of the links, each way.
     #[arg(long, value_delimiter = ',', value_parser = BitRate::parse, default_value = RATES, value_name = "RATE,...")]
     pub rate: Vec<BitRate>,
@@ -92,10 +96,11 @@ pub fn run(args: &Args) -> Result<Status> {
         None => {
             args.asking.refuse_for_files()?;
             let name = input::title(&args.sources);
-            let traffic = source::files(&args.sources, levels.clone(), args.on.clone())?;
+            let traffic = source::files(&args.sources, levels.clone(), args.on.clone(), args.keys.open()?)?;
             (name.clone(), name, args.on.clone(), traffic)
         }
         Some(url) => {
+            args.keys.refuse_for_server()?;
             let target = password::completed(Target::parse(url)?);
             let name = format!("{} on {}", args.asking.title(&target), target.server());
             let moved = work::moved(&target, &args.on);

@@ -1,0 +1,37 @@
+//! `--keys`: what opens TLS in captures, the same flag for all commands that read them.
+
+use anyhow::{Result, ensure};
+use pipeline::keys::KeyFile;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What opens TLS.
+#[derive(Debug, Clone, clap::Args)]
+pub struct KeyLog {
+    /// Key log that a client or server wrote (SSLKEYLOGFILE): TLS connections of captures are opened with it. It holds secrets; nothing
+    /// of it is printed.
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+}
+
+impl KeyLog {
+    /// The keys, if any were given.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no key log.
+    pub fn open(&self) -> Result<Option<Arc<KeyFile>>> {
+        self.keys.as_deref().map(KeyFile::open).transpose()
+    }
+
+    /// A server that longwire asks itself needs no keys.
+    ///
+    /// # Errors
+    /// When keys were given.
+    pub fn refuse_for_server(&self) -> Result<()> {
+        ensure!(
+            self.keys.is_none(),
+            "--keys opens captures: leave it out for a server, which longwire asks itself"
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,349 @@
+//! TLS in captures, opened with the key log of the client: the same statements, turns and rows as without TLS.
+
+use model::{ConnectionEvent, ConnectionId, Direction, Observer};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use tempfile::TempDir;
+use testbed::binary::{self, of_type, sum};
+use testbed::capture::{Capture, CaptureFile};
+use testbed::{MariaDb, Postgres, Started, process};
+use tls_keys::{KeyLog, Opened, RecordOpener};
+
+/// TLS as a client is to speak it: version, and cipher by OpenSSL's name.
+type Encryption<'a> = (&'a str, &'a str);
+
+const ENCRYPTIONS: [Encryption<'static>; 6] = [
+    ("1.2", "ECDHE-ECDSA-AES128-GCM-SHA256"),
+    ("1.2", "ECDHE-ECDSA-AES256-GCM-SHA384"),
+    ("1.2", "ECDHE-ECDSA-CHACHA20-POLY1305"),
+    ("1.3", "TLS_AES_128_GCM_SHA256"),
+    ("1.3", "TLS_AES_256_GCM_SHA384"),
+    ("1.3", "TLS_CHACHA20_POLY1305_SHA256"),
+];
+
+/// A capture of the client, and its key log.
+struct Run {
+    capture: CaptureFile,
+    directory: TempDir,
+    /// The server's.
+    port: u16,
+}
+
+impl Run {
+    fn of(protocol: &str, port: u16, password: &str, encryption: Option<Encryption<'_>>) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (version, cipher) = encryption.unwrap_or(("plain", ""));
+        let mut command = Command::new("python3");
+        command
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opened/client.py"))
+            .args([protocol, &port.to_string(), version, password])
+            .env("SSLKEYLOGFILE", directory.path().join("keys"));
+        if version == "1.2" {
+            command.env("TLS_CIPHER", cipher);
+        } else if version == "1.3" {
+            command.env("OPENSSL_CONF", settings(directory.path(), cipher));
+        }
+        let capture = Capture::start(port);
+        let said = process::run(command);
+        assert!(said.contains(cipher), "{said}");
+        Self {
+            capture: capture.stop(),
+            directory,
+            port,
+        }
+    }
+
+    /// Of curl, which asks a web server twice on one connection.
+    fn of_curl(port: u16, (version, cipher): Encryption<'_>) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut command = Command::new("curl");
+        command.env("SSLKEYLOGFILE", directory.path().join("keys"));
+        command.args([
+            "-sS",
+            "--insecure",
+            "--http1.1",
+            "-o",
+            "/dev/null",
+            "-o",
+            "/dev/null",
+        ]);
+        match version {
+            "1.2" => command.args(["--tls-max", "1.2", "--ciphers", cipher]),
+            _ => command.args(["--tlsv1.3", "--tls13-ciphers", cipher]),
+        };
+        command.args([1, 20_000].map(|count| format!("https://127.0.0.1:{port}/{count}")));
+        let capture = Capture::start(port);
+        process::run(command);
+        Self {
+            capture: capture.stop(),
+            directory,
+            port,
+        }
+    }
+
+    /// The plain text of each direction, of its first connection.
+    fn opened(&self) -> [Vec<u8>; 2] {
+        let mut log = KeyLog::default();
+        for line in std::fs::read(self.keys())
+            .expect("a key log")
+            .split(|byte| *byte == b'\n')
+        {
+            log.line(line).expect("a line of a key log");
+        }
+        let path = self.capture.path();
+        let mut plain = PlainText::of(RecordOpener::new(Arc::new(log)));
+        capture::read(vec![capture::Source::File(&path)], &mut plain).expect("a capture");
+        plain.text
+    }
+
+    /// The same as tshark says.
+    fn followed(&self) -> [Vec<u8>; 2] {
+        let mut command = Command::new("tshark");
+        command.args(["-o", &format!("tls.keylog_file:{}", self.keys()), "-q", "-r"]);
+        command.arg(self.capture.path()).args(["-z", "follow,tls,raw,0"]);
+        let mut text: [Vec<u8>; 2] = Default::default();
+        let said = process::run(command);
+        // Lines of the side that is not the first are indented.
+        let is_server_first = said.contains(&format!("Node 0: 127.0.0.1:{}\n", self.port));
+        for line in said.lines() {
+            let is_server = line.starts_with('\t') != is_server_first;
+            let digits = line.trim();
+            if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                let pairs = digits.as_bytes().chunks(2).map(|pair| {
+                    let pair = std::str::from_utf8(pair).expect("digits");
+                    u8::from_str_radix(pair, 16).expect("digits")
+                });
+                text[usize::from(is_server)].extend(pairs);
+            }
+        }
+        text
+    }
+
+    fn keys(&self) -> String {
+        self.directory.path().join("keys").display().to_string()
+    }
+
+    fn read(&self, keys: Option<&str>) -> Vec<Value> {
+        let file = self.capture.path().display().to_string();
+        let mut arguments = vec!["read", "--json", "--exchanges", &file];
+        arguments.extend(keys.iter().flat_map(|keys| ["--keys", *keys]));
+        let output = binary::longwire(&arguments).output().expect("it starts");
+        binary::done(&output);
+        binary::records(&output)
+    }
+}
+
+/// Opens the records of a connection, from the first `ClientHello` on.
+struct PlainText {
+    opener: RecordOpener,
+    waiting: [Vec<u8>; 2],
+    has_begun: bool,
+    text: [Vec<u8>; 2],
+}
+
+impl PlainText {
+    fn of(opener: RecordOpener) -> Self {
+        Self {
+            opener,
+            waiting: Default::default(),
+            has_begun: false,
+            text: Default::default(),
+        }
+    }
+}
+
+impl Observer for PlainText {
+    fn event(&mut self, _: ConnectionId, event: ConnectionEvent<'_>) {
+        let ConnectionEvent::Segment(segment) = event else {
+            return;
+        };
+        let lane = segment.direction.index();
+        let is_hello =
+            segment.direction == Direction::ClientToServer && segment.payload.starts_with(&[22, 3, 1]);
+        self.has_begun |= is_hello;
+        if !self.has_begun {
+            return;
+        }
+        self.waiting[lane].extend_from_slice(segment.payload);
+        while let Some((header, rest)) = self.waiting[lane].split_first_chunk::<5>() {
+            let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
+            let Some(body) = rest.get(..length) else { break };
+            match self.opener.open(segment.direction, header, body) {
+                Opened::Data(plain) => self.text[lane].extend_from_slice(plain),
+                Opened::Closed(closed) => panic!("{closed:?}"),
+                Opened::Clear | Opened::Handshake | Opened::Alert => {}
+            }
+            self.waiting[lane].drain(..5 + length);
+        }
+    }
+}
+
+/// A web server over TLS, with a certificate of RSA, which also serves suites without forward secrecy.
+fn web_server(directory: &Path) -> (Started, u16) {
+    let (certificate, key) = (directory.join("certificate"), directory.join("key"));
+    let mut command = Command::new("openssl");
+    command.args([
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+        "-out",
+    ]);
+    command.arg(&certificate).arg("-keyout").arg(&key);
+    process::run(command);
+    let mut command = Command::new("python3");
+    command
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opened/https.py"))
+        .args([certificate, key]);
+    let (server, address) = Started::listening(&mut command, "listening on ");
+    (server, address.port())
+}
+
+/// Python's module has no method for the suites of TLS 1.3: OpenSSL's configuration has.
+fn settings(directory: &Path, suite: &str) -> PathBuf {
+    let path = directory.join("openssl.cnf");
+    let text = format!(
+        "openssl_conf = a\n[a]\nssl_conf = b\n[b]\nsystem_default = c\n[c]\nCiphersuites = {suite}\n"
+    );
+    std::fs::write(&path, text).expect("it can be written");
+    path
+}
+
+/// What was decoded of the work: fingerprints, rows and turns of exchanges.
+fn work(records: &[Value]) -> Vec<(Value, Value, Value, Value)> {
+    let exchanges = of_type(records, "exchange");
+    let work = exchanges.iter().filter(|exchange| exchange["phase"] == "work");
+    work.map(|exchange| {
+        let key = |name: &str| exchange[name].clone();
+        (key("protocol"), key("fingerprint"), key("rows"), key("turns"))
+    })
+    .collect()
+}
+
+fn connection(records: &[Value]) -> &Value {
+    of_type(records, "connection")[0]
+}
+
+fn turns_of(records: &[Value], phases: &[&str]) -> u64 {
+    let exchanges = of_type(records, "exchange");
+    let chosen = exchanges
+        .iter()
+        .filter(|exchange| phases.iter().any(|phase| exchange["phase"] == *phase));
+    chosen
+        .map(|exchange| exchange["turns"].as_u64().unwrap_or(1))
+        .sum()
+}
+
+fn all_that_is_plain_is_seen(protocol: &str, port: u16, password: &str) {
+    let plain = Run::of(protocol, port, password, None).read(None);
+    let statements = work(&plain)
+        .into_iter()
+        .filter(|exchange| exchange.1.to_string().contains("select"));
+    assert!(statements.count() >= 10, "{plain:?}");
+    for encryption in ENCRYPTIONS {
+        let run = Run::of(protocol, port, password, Some(encryption));
+        let (opened, closed) = (run.read(Some(&run.keys())), run.read(None));
+        assert_eq!(work(&opened), work(&plain), "{protocol} {encryption:?}");
+        let connection = connection(&opened);
+        assert_eq!(connection["encrypted"], true, "{encryption:?} {connection}");
+        assert_eq!(connection["opaque"], false, "{encryption:?} {connection}");
+        assert_eq!(turns_of(&opened, &["login"]), turns_of(&plain, &["login"]));
+        assert_eq!(
+            turns_of(&opened, &["connect", "tls"]),
+            turns_of(&closed, &["connect", "tls"])
+        );
+        assert!(
+            run.opened() == run.followed(),
+            "{protocol} {encryption:?}: another text than tshark's"
+        );
+        for key in ["client_payload_bytes", "server_payload_bytes"] {
+            assert_eq!(sum(&opened, "connection", key), sum(&closed, "connection", key));
+        }
+    }
+}
+
+#[test]
+fn a_postgresql_connection_is_decoded_as_without_tls() {
+    let server = Postgres::options().tls().start();
+    all_that_is_plain_is_seen("postgres", server.port(), Postgres::PASSWORD);
+}
+
+#[test]
+fn a_mariadb_connection_is_decoded_as_without_tls() {
+    let server = MariaDb::options().tls().start();
+    all_that_is_plain_is_seen("mariadb", server.port(), MariaDb::PASSWORD);
+}
+
+#[test]
+fn requests_over_https_are_decoded() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (_server, port) = web_server(directory.path());
+    let without_forward_secrecy = ("1.2", "AES128-GCM-SHA256");
+    let suites = ENCRYPTIONS.map(|(version, cipher)| (version, cipher.replace("ECDSA", "RSA")));
+    let suites = suites.iter().map(|(version, cipher)| (*version, cipher.as_str()));
+    for encryption in suites.chain([without_forward_secrecy]) {
+        let run = Run::of_curl(port, encryption);
+        let records = run.read(Some(&run.keys()));
+        let work = work(&records);
+        let mut said = String::new();
+        for exchange in &work {
+            write!(said, "{} {}\n", exchange.0, exchange.1).expect("a string");
+        }
+        assert_eq!(work.len(), 2, "{encryption:?} {records:?}");
+        assert!(said.contains("http"), "{encryption:?} {said}");
+        assert_eq!(connection(&records)["protocol"], "http", "{encryption:?}");
+        let [client, server] = run.opened();
+        assert!(server.len() > 100_000 && client.starts_with(b"GET /1 HTTP/1.1"));
+        assert!(
+            [client, server] == run.followed(),
+            "{encryption:?}: another text than tshark's"
+        );
+    }
+}
+
+#[test]
+fn keys_that_are_missing_or_of_another_run_are_reported() {
+    let server = Postgres::options().tls().start();
+    let run = || {
+        Run::of(
+            "postgres",
+            server.port(),
+            Postgres::PASSWORD,
+            Some(ENCRYPTIONS[4]),
+        )
+    };
+    let (one, other) = (run(), run());
+    let read = |run: &Run, keys: &str| {
+        let file = run.capture.path().display().to_string();
+        let output = binary::run(&["read", &file, "--keys", keys]);
+        binary::shown(&output)
+    };
+    let told = read(&one, &other.keys());
+    assert!(told.contains("none of the secrets of 1 session in"), "{told}");
+    assert!(told.contains("was it written by another run?"), "{told}");
+    let secret = std::fs::read_to_string(one.keys()).expect("a key log");
+    let secret = secret.split_whitespace().last().expect("a secret").to_owned();
+    let own = read(&one, &one.keys());
+    assert!(
+        own.contains("select") && !own.contains(&secret) && !told.contains(&secret),
+        "{own}"
+    );
+
+    let capture = one.capture.path().display().to_string();
+    binary::refused(
+        &["read", &capture, "--keys", &capture],
+        &["is no key log", "line 1"],
+    );
+    binary::refused(
+        &["read", &capture, "--keys", "/nonexistent/keys"],
+        &["could not open the key log"],
+    );
+}

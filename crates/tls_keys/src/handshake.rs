@@ -1,0 +1,134 @@
+//! The few handshake messages that decide which key is next.
+
+use crate::suite::Suite;
+
+/// The number of a message's type (RFC 8446 section 4).
+pub(crate) type Kind = u8;
+pub(crate) const CLIENT_HELLO: Kind = 1;
+pub(crate) const SERVER_HELLO: Kind = 2;
+pub(crate) const END_OF_EARLY_DATA: Kind = 5;
+pub(crate) const FINISHED: Kind = 20;
+pub(crate) const KEY_UPDATE: Kind = 24;
+
+/// What a `ServerHello` decides.
+pub(crate) struct ServerHello {
+    pub(crate) random: [u8; 32],
+    /// Absent for one that is not opened.
+    pub(crate) suite: Option<Suite>,
+    pub(crate) is_13: bool,
+    /// It asks for another `ClientHello` (RFC 8446 section 4.1.3).
+    pub(crate) is_retry: bool,
+}
+
+/// The random value of a `ClientHello` that a record begins with.
+pub(crate) fn client_random(record: &[u8]) -> Option<[u8; 32]> {
+    match record {
+        [CLIENT_HELLO, _, _, _, 3, _, rest @ ..] => rest.first_chunk().copied(),
+        _ => None,
+    }
+}
+
+/// The `ServerHello` that a record begins with.
+pub(crate) fn server_hello(record: &[u8]) -> Option<ServerHello> {
+    let [SERVER_HELLO, high, middle, low, rest @ ..] = record else {
+        return None;
+    };
+    let length = usize::try_from(u32::from_be_bytes([0, *high, *middle, *low])).ok()?;
+    let hello = rest.get(..length).unwrap_or(rest);
+    let (_, rest) = hello.split_at_checked(2)?;
+    let (random, rest) = rest.split_first_chunk::<32>()?;
+    let (&session, rest) = rest.split_first()?;
+    let rest = rest.get(usize::from(session)..)?;
+    let (&[high, low, _], extensions) = rest.split_first_chunk::<3>()?;
+    let extensions = extensions.get(2..).unwrap_or_default();
+    Some(ServerHello {
+        random: *random,
+        suite: Suite::of(u16::from_be_bytes([high, low])),
+        is_13: chooses_13(extensions),
+        is_retry: *random == RETRY_RANDOM,
+    })
+}
+
+fn chooses_13(mut extensions: &[u8]) -> bool {
+    while let Some((&[kind_high, kind_low, high, low], rest)) = extensions.split_first_chunk::<4>() {
+        let Some((value, rest)) = rest.split_at_checked(usize::from(u16::from_be_bytes([high, low]))) else {
+            return false;
+        };
+        if [kind_high, kind_low] == SUPPORTED_VERSIONS && value == [3, 4] {
+            return true;
+        }
+        extensions = rest;
+    }
+    false
+}
+
+/// Finds where the messages of one direction begin in its handshake records, without keeping them.
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    /// Bytes of the current message still to come.
+    left: usize,
+    /// The beginning of a header that a record cut.
+    header: Vec<u8>,
+    kind: Kind,
+}
+
+impl Messages {
+    /// Takes a record; calls `ended` for each message that ends in it.
+    pub(crate) fn take(&mut self, mut record: &[u8], ended: &mut dyn FnMut(Kind)) {
+        while !record.is_empty() {
+            if self.left == 0 {
+                let wanted = 4 - self.header.len();
+                let (part, rest) = record.split_at(wanted.min(record.len()));
+                self.header.extend_from_slice(part);
+                record = rest;
+                let &[kind, high, middle, low] = self.header.as_slice() else {
+                    return;
+                };
+                self.header.clear();
+                self.kind = kind;
+                self.left = u32::from_be_bytes([0, high, middle, low]) as usize;
+            }
+            let here = self.left.min(record.len());
+            self.left -= here;
+            record = &record[here..];
+            if self.left == 0 {
+                ended(self.kind);
+            }
+        }
+    }
+}
+
+const SUPPORTED_VERSIONS: [u8; 2] = [0, 43];
+
+/// The random value that marks a `HelloRetryRequest`: SHA-256 of that name (RFC 8446 section 4.1.3).
+const RETRY_RANDOM: [u8; 32] = [
+    0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8, 0x91, 0xC2,
+    0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_end_where_they_end_however_records_cut_them() {
+        let stream = [
+            &[8, 0, 0, 2, 1, 1][..],
+            &[20, 0, 0, 3, 1, 1, 1],
+            &[5, 0, 0, 0, 24, 0, 0, 1, 1],
+        ]
+        .concat();
+        for cut in 0..stream.len() {
+            let mut messages = Messages::default();
+            let mut kinds = Vec::new();
+            for record in [&stream[..cut], &stream[cut..]] {
+                messages.take(record, &mut |kind| kinds.push(kind));
+            }
+            assert_eq!(
+                kinds,
+                [8, FINISHED, END_OF_EARLY_DATA, KEY_UPDATE],
+                "cut at {cut}"
+            );
+        }
+    }
+}

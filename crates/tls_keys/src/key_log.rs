@@ -1,0 +1,201 @@
+//! The key log: a line a secret, written by the TLS library of a client or a server.
+//!
+//! Source: RFC 9850 (SSLKEYLOGFILE), which is NSS's format. A line is a label, the `ClientHello`'s random value and the secret, both
+//! in hexadecimal digits. Blank lines and those that begin with `#` are comments; unknown labels are ignored.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Where the secrets of sessions are looked up.
+pub trait Secrets: Send + Sync {
+    /// The secrets of the session whose `ClientHello` had this random value; absent when they are not known (yet).
+    fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>>;
+}
+
+/// The secrets of one session, as far as the log has them. Its `Debug` shows which, never what.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct SessionSecrets {
+    secrets: [Option<Secret>; LABELS.len()],
+}
+
+/// Which secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Label {
+    /// TLS 1.2's master secret.
+    Master,
+    Early,
+    ClientHandshake,
+    ServerHandshake,
+    ClientTraffic,
+    ServerTraffic,
+}
+
+/// One secret, of at most [`LONGEST`] bytes.
+#[derive(Clone, PartialEq, Eq)]
+struct Secret(Vec<u8>);
+
+impl SessionSecrets {
+    pub(crate) fn get(&self, label: Label) -> Option<&[u8]> {
+        self.secrets[label as usize]
+            .as_ref()
+            .map(|secret| secret.0.as_slice())
+    }
+}
+
+impl fmt::Debug for SessionSecrets {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = LABELS.iter().zip(&self.secrets);
+        let known = known
+            .filter(|(_, secret)| secret.is_some())
+            .map(|((name, _), _)| name);
+        formatter.debug_set().entries(known).finish()
+    }
+}
+
+/// The secrets of all sessions of a log. Its `Debug` shows how many, never what.
+#[derive(Default)]
+pub struct KeyLog {
+    sessions: HashMap<[u8; 32], Arc<SessionSecrets>>,
+}
+
+impl fmt::Debug for KeyLog {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "KeyLog of {} sessions", self.sessions.len())
+    }
+}
+
+/// Why a line is not one of a key log. Says nothing of its content, which may be secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum KeyLogFault {
+    /// It is not a label and two values.
+    #[error("expected a label and two values, as in CLIENT_RANDOM 0123... 4567...")]
+    Words,
+    /// A value is not made of pairs of hexadecimal digits.
+    #[error("expected values of pairs of hexadecimal digits")]
+    Digits,
+    /// A random value is not of 32 bytes, or a secret not of 32 to 64.
+    #[error("expected a random value of 32 bytes and a secret of 32 to 64")]
+    Length,
+}
+
+impl KeyLog {
+    /// Adds what a line says. Whether it was a secret: comments and unknown labels are not.
+    ///
+    /// # Errors
+    /// When the line is none of a key log.
+    pub fn line(&mut self, line: &[u8]) -> Result<bool, KeyLogFault> {
+        let line = line.trim_ascii();
+        if line.is_empty() || line.starts_with(b"#") {
+            return Ok(false);
+        }
+        let mut words = line
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty());
+        let (Some(label), Some(random), Some(secret), None) =
+            (words.next(), words.next(), words.next(), words.next())
+        else {
+            return Err(KeyLogFault::Words);
+        };
+        if !label
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+        {
+            return Err(KeyLogFault::Words);
+        }
+        let (random, secret) = (bytes(random)?, bytes(secret)?);
+        let Some((_, label)) = LABELS.iter().find(|(name, _)| name.as_bytes() == label) else {
+            return Ok(false);
+        };
+        let Ok(random) = <[u8; 32]>::try_from(random.as_slice()) else {
+            return Err(KeyLogFault::Length);
+        };
+        if !(SHORTEST..=LONGEST).contains(&secret.len()) {
+            return Err(KeyLogFault::Length);
+        }
+        let session = Arc::make_mut(self.sessions.entry(random).or_default());
+        session.secrets[*label as usize] = Some(Secret(secret));
+        Ok(true)
+    }
+
+    /// How many sessions have secrets.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+}
+
+impl Secrets for KeyLog {
+    fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
+        self.sessions.get(client_random).map(Arc::clone)
+    }
+}
+
+/// What pairs of hexadecimal digits say.
+fn bytes(digits: &[u8]) -> Result<Vec<u8>, KeyLogFault> {
+    let digit = |byte: u8| {
+        char::from(byte)
+            .to_digit(16)
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
+    if digits.len() % 2 != 0 {
+        return Err(KeyLogFault::Digits);
+    }
+    let pairs = digits.chunks_exact(2).map(|pair| {
+        let (high, low) = (digit(pair[0]), digit(pair[1]));
+        high.zip(low).map(|(high, low)| high << 4 | low)
+    });
+    pairs.collect::<Option<_>>().ok_or(KeyLogFault::Digits)
+}
+
+/// In the order of [`Label`].
+const LABELS: [(&str, Label); 6] = [
+    ("CLIENT_RANDOM", Label::Master),
+    ("CLIENT_EARLY_TRAFFIC_SECRET", Label::Early),
+    ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", Label::ClientHandshake),
+    ("SERVER_HANDSHAKE_TRAFFIC_SECRET", Label::ServerHandshake),
+    ("CLIENT_TRAFFIC_SECRET_0", Label::ClientTraffic),
+    ("SERVER_TRAFFIC_SECRET_0", Label::ServerTraffic),
+];
+
+/// A secret has the length of a hash of TLS 1.3, or the 48 bytes of TLS 1.2's master secret.
+const SHORTEST: usize = 32;
+const LONGEST: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_in_the_order_of_their_numbers() {
+        for (index, (_, label)) in LABELS.iter().enumerate() {
+            assert_eq!(*label as usize, index);
+        }
+    }
+
+    #[test]
+    fn a_line_is_a_secret_a_comment_or_a_fault() {
+        let mut log = KeyLog::default();
+        let (random, secret) = ("0a".repeat(32), "Fb".repeat(48));
+        assert_eq!(log.line(b"# SSL/TLS secrets log file"), Ok(false));
+        assert_eq!(log.line(b"\r\n"), Ok(false));
+        assert_eq!(
+            log.line(format!("CLIENT_RANDOM {random} {secret}\r\n").as_bytes()),
+            Ok(true)
+        );
+        assert_eq!(
+            log.line(format!("EXPORTER_SECRET {random} {secret}").as_bytes()),
+            Ok(false)
+        );
+        assert_eq!(log.line(b"GET / HTTP/1.1"), Err(KeyLogFault::Digits));
+        assert_eq!(log.line(b"\xd4\xc3\xb2\xa1 1 2"), Err(KeyLogFault::Words));
+        assert_eq!(log.line(b"CLIENT_RANDOM 0a"), Err(KeyLogFault::Words));
+        assert_eq!(log.line(b"CLIENT_RANDOM 0a 0b"), Err(KeyLogFault::Length));
+        let session = log.of(&[10; 32]).expect("it has a secret");
+        assert_eq!(session.get(Label::Master), Some(&[0xfb; 48][..]));
+        assert_eq!(session.get(Label::Early), None);
+        assert_eq!(
+            format!("{session:?} {log:?}"),
+            "{\"CLIENT_RANDOM\"} KeyLog of 1 sessions"
+        );
+    }
+}

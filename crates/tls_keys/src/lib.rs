@@ -1,0 +1,15 @@
+//! Opens records of TLS with the session's keys: sans-IO, like the decoders it serves.
+//!
+//! Sources: RFC 8446 (TLS 1.3), RFC 5246, 5288 and 7905 (TLS 1.2 with AES-GCM and ChaCha20-Poly1305), RFC 9850 (the key log).
+//! Start at [`RecordOpener`].
+
+#![forbid(unsafe_code)]
+
+mod handshake;
+mod key_log;
+mod opener;
+mod schedule;
+mod suite;
+
+pub use key_log::{KeyLog, KeyLogFault, Secrets, SessionSecrets};
+pub use opener::{Closed, Opened, RecordOpener};

@@ -1,0 +1,132 @@
+//! What encrypted bytes the messages inside take.
+
+use model::Timestamp;
+use std::collections::VecDeque;
+
+/// The records of one direction whose plain text has not been handed out yet.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    records: VecDeque<Sealed>,
+}
+
+/// What is left of one record, or of several.
+#[derive(Debug, Clone, Copy)]
+struct Sealed {
+    /// Bytes of plain text.
+    plain: u64,
+    /// Bytes on the stream.
+    bytes: u64,
+    started: Timestamp,
+}
+
+/// What a message takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Share {
+    pub(super) bytes: u64,
+    /// When the first record with a byte of it began; absent where there is none.
+    pub(super) started: Option<Timestamp>,
+}
+
+impl Meter {
+    /// A record of `bytes` with `plain` bytes of text. One without text is not of a message.
+    pub(super) fn push(&mut self, plain: u64, bytes: u64, started: Timestamp) {
+        if plain == 0 {
+            return;
+        }
+        if self.records.len() >= MOST {
+            self.join();
+        }
+        self.records.push_back(Sealed {
+            plain,
+            bytes,
+            started,
+        });
+    }
+
+    /// A message of `plain` bytes: its bytes, and what encryption adds to each record that ends in it.
+    pub(super) fn take(&mut self, mut plain: u64) -> Share {
+        let mut share = Share {
+            bytes: 0,
+            started: self.records.front().map(|record| record.started),
+        };
+        while plain > 0
+            && let Some(record) = self.records.front_mut()
+        {
+            let part = plain.min(record.plain);
+            plain -= part;
+            record.plain -= part;
+            let bytes = if record.plain == 0 {
+                record.bytes
+            } else {
+                part.min(record.bytes)
+            };
+            record.bytes -= bytes;
+            share.bytes += bytes;
+            if record.plain == 0 {
+                self.records.pop_front();
+            }
+        }
+        share
+    }
+
+    /// Bytes of the stream that no message has taken.
+    pub(super) fn pending(&self) -> u64 {
+        self.records.iter().map(|record| record.bytes).sum()
+    }
+
+    /// Makes one of neighbours: a long message spans many records, and none of them is asked for alone.
+    fn join(&mut self) {
+        let mut joined = VecDeque::with_capacity(MOST);
+        while let Some(first) = self.records.pop_front() {
+            let second = self.records.pop_front();
+            joined.push_back(Sealed {
+                plain: first.plain + second.map_or(0, |second| second.plain),
+                bytes: first.bytes + second.map_or(0, |second| second.bytes),
+                ..first
+            });
+        }
+        self.records = joined;
+    }
+}
+
+/// Most records noted apart.
+const MOST: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_takes_what_encryption_adds_to_the_records_that_end_in_it() {
+        let mut meter = Meter::default();
+        let at = Timestamp::from_nanos;
+        meter.push(10, 32, at(1));
+        meter.push(5, 27, at(2));
+        meter.push(1, 0, at(3));
+        let share = |bytes, started| Share {
+            bytes,
+            started: Some(at(started)),
+        };
+        assert_eq!(meter.take(4), share(4, 1));
+        assert_eq!(meter.take(8), share(28 + 2, 1));
+        assert_eq!(meter.pending(), 25);
+        assert_eq!(meter.take(4), share(25, 2));
+        assert_eq!(
+            meter.take(1),
+            Share {
+                bytes: 0,
+                started: None
+            }
+        );
+    }
+
+    #[test]
+    fn the_sum_stays_however_many_records_wait() {
+        let mut meter = Meter::default();
+        for _ in 0..10 * MOST as u64 {
+            meter.push(100, 122, Timestamp::default());
+        }
+        assert!(meter.records.len() <= MOST);
+        assert_eq!(meter.take(u64::MAX).bytes, 10 * MOST as u64 * 122);
+    }
+}

@@ -1,0 +1,273 @@
+//! TLS whose records are opened with the session's keys: the plain text goes to the decoder of what is inside.
+//!
+//! The handshake's messages are those of [`super::TlsDecoder`]. A message inside takes its bytes of plain text and, of each record
+//! that ends in it, what encryption adds: header, nonce, type, padding and tag. The sums are those of the encrypted stream.
+
+use super::meter::Meter;
+use super::{Handshake, HandshakePhase, MAXIMUM_RECORD, RECORD_HEADER, Record, TlsDecoder, message, plan};
+use crate::stream::Stream;
+use decoding::decoder::{DecodeError, Decoder, MessageSink};
+use decoding::framing::{Frame, FramePlan, Framer, Input};
+use decoding::resume::Resumption;
+use model::{Decoding, Direction, Message, Phase, Role, Timestamp};
+use std::sync::Arc;
+use tls_keys::{Closed, Opened, RecordOpener, Secrets};
+
+/// Decodes the records of one connection and what is inside. Memory: at most one unfinished record per direction, the plain text of
+/// one, and what the decoder inside holds.
+pub(crate) struct OpenedTlsDecoder {
+    framers: [Framer; 2],
+    connection: Connection,
+}
+
+/// What is known of the connection, apart from unfinished records.
+struct Connection {
+    handshake: Handshake,
+    opener: RecordOpener,
+    inside: Stream,
+    meters: [Meter; 2],
+    /// Something was opened.
+    has_begun: bool,
+    /// Why a record was not opened.
+    closed: Option<Closed>,
+}
+
+impl OpenedTlsDecoder {
+    /// A decoder for a connection, or the rest of one, that begins with TLS. What is inside is a stream that has seen nothing of it.
+    pub(crate) fn new(secrets: Arc<dyn Secrets>, inside: Stream) -> Self {
+        let TlsDecoder {
+            client,
+            server,
+            handshake,
+        } = TlsDecoder::new();
+        Self {
+            framers: [client, server],
+            connection: Connection {
+                handshake,
+                opener: RecordOpener::new(secrets),
+                inside,
+                meters: Default::default(),
+                has_begun: false,
+                closed: None,
+            },
+        }
+    }
+}
+
+impl Decoder for OpenedTlsDecoder {
+    fn take(
+        &mut self,
+        direction: Direction,
+        mut input: Input<'_>,
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), DecodeError> {
+        let Self { framers, connection } = self;
+        let framer = &mut framers[direction.index()];
+        loop {
+            let opens = connection.opener.closed().is_none();
+            let whole = |header: &[u8]| {
+                let plan = plan(header)?;
+                let keep = if opens {
+                    usize::from(MAXIMUM_RECORD)
+                } else {
+                    plan.keep
+                };
+                Ok(FramePlan { keep, ..plan })
+            };
+            match framer.next(&mut input, RECORD_HEADER, whole) {
+                Ok(Some(frame)) => connection.record(direction, &frame, sink),
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    connection.lose(direction, input.at(), sink);
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn pending(&self, direction: Direction) -> u64 {
+        let lane = direction.index();
+        let held = match direction {
+            Direction::ClientToServer => 0,
+            Direction::ServerToClient => self.connection.handshake.held.map_or(0, |held| held.bytes),
+        };
+        self.framers[lane].pending() + self.connection.meters[lane].pending() + held
+    }
+
+    fn inside(&self) -> Option<Decoding> {
+        self.connection.decoding()
+    }
+
+    fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
+        let Connection { inside, meters, .. } = &mut self.connection;
+        inside.end(at, direction, &mut |message| sink(sealed(meters, message)));
+    }
+
+    fn finish(&mut self, sink: &mut MessageSink<'_>) {
+        self.connection.handshake.release(Role::Reply, sink);
+        let Connection { inside, meters, .. } = &mut self.connection;
+        inside.finish(&mut |message| sink(sealed(meters, message)));
+    }
+
+    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
+        Some(super::find_record(bytes, whole))
+    }
+
+    fn lose(&mut self, direction: Direction) {
+        self.connection.handshake.lose_flight(direction);
+    }
+
+    fn restart(&mut self, direction: Direction) -> bool {
+        self.framers[direction.index()].restart();
+        true
+    }
+}
+
+impl Connection {
+    fn record(&mut self, direction: Direction, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
+        let Some(header) = frame.header.first_chunk::<RECORD_HEADER>() else {
+            return;
+        };
+        let kind = header[0];
+        let opened = if frame.holed {
+            self.opener.miss(direction);
+            Opened::Closed(Closed::Damaged)
+        } else {
+            self.opener.open(direction, header, frame.body)
+        };
+        match opened {
+            Opened::Data(plain) => {
+                self.has_begun = true;
+                self.handshake.data(direction, plain.is_empty(), frame, sink);
+                let Self { inside, meters, .. } = self;
+                let length = plain.len() as u64;
+                meters[direction.index()].push(length, frame.bytes, frame.started);
+                let sink = &mut |message: Message<'_>| sink(sealed(meters, message));
+                inside.feed(frame.ended, direction, plain, sink);
+            }
+            Opened::Clear => self.handshake.record(direction, kind, frame, sink),
+            Opened::Handshake => self.handshake.opened(direction, kind, frame, sink),
+            Opened::Alert => self.handshake.leave(direction, frame, sink),
+            Opened::Closed(closed) => self.closed(direction, closed, frame, sink),
+        }
+    }
+
+    /// A record that was not opened: what is inside goes on behind it.
+    fn closed(
+        &mut self,
+        direction: Direction,
+        closed: Closed,
+        frame: &Frame<'_>,
+        sink: &mut MessageSink<'_>,
+    ) {
+        let kind = frame.header.first().copied().unwrap_or(0);
+        self.closed.get_or_insert(closed);
+        let plain = frame
+            .bytes
+            .saturating_sub(RECORD_HEADER as u64 + self.opener.overhead());
+        if !self.has_begun || kind != super::DATA || plain == 0 {
+            return self.handshake.record(direction, kind, frame, sink);
+        }
+        let Self { inside, meters, .. } = self;
+        meters[direction.index()].push(plain, frame.bytes, frame.started);
+        let sink = &mut |message: Message<'_>| sink(sealed(meters, message));
+        inside.skip(frame.ended, direction, plain, sink);
+    }
+
+    /// The place is lost: what waits to be completed is given up, here and inside.
+    fn lose(&mut self, direction: Direction, at: Timestamp, sink: &mut MessageSink<'_>) {
+        self.opener.lose(direction);
+        if direction == Direction::ServerToClient {
+            self.handshake.release(Role::Reply, sink);
+        }
+        if self.has_begun {
+            let Self { inside, meters, .. } = self;
+            // A byte of plain text that takes none of the stream's stands for those that were lost.
+            meters[direction.index()].push(1, 0, at);
+            let sink = &mut |message: Message<'_>| sink(sealed(meters, message));
+            inside.skip(at, direction, 1, sink);
+            inside.lose(at, direction, sink);
+        }
+    }
+
+    fn decoding(&self) -> Option<Decoding> {
+        let closed = self.closed.or(self.opener.closed());
+        let closed = closed.map(|closed| closed.reason().to_owned());
+        if !self.has_begun {
+            return closed.map(|reason| Decoding {
+                protocol: model::Protocol::Unknown,
+                encrypted: true,
+                opaque: Some(reason),
+            });
+        }
+        let inside = self.inside.decoding();
+        Some(Decoding {
+            encrypted: true,
+            opaque: closed.or(inside.opaque),
+            ..inside
+        })
+    }
+}
+
+/// A message inside, with its share of the encrypted stream.
+fn sealed<'a>(meters: &mut [Meter; 2], message: Message<'a>) -> Message<'a> {
+    let share = meters[message.direction.index()].take(message.bytes);
+    Message {
+        bytes: share.bytes,
+        started: share
+            .started
+            .map_or(message.started, |started| started.min(message.started)),
+        ..message
+    }
+}
+
+impl Handshake {
+    fn record(&mut self, direction: Direction, kind: u8, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
+        match direction {
+            Direction::ClientToServer => self.client(kind, frame, sink),
+            Direction::ServerToClient => self.server(kind, frame, sink),
+        }
+    }
+
+    /// A record that was opened and belongs to the handshake: nothing has to be told from lengths and order.
+    fn opened(&mut self, direction: Direction, kind: u8, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
+        let is_new = matches!(
+            self.stage,
+            HandshakePhase::New | HandshakePhase::NewFinishing { .. }
+        );
+        if self.stage == HandshakePhase::Done {
+            self.aside(direction, Phase::Tls, frame, sink);
+        } else if is_new && direction == Direction::ClientToServer {
+            self.release(Role::Reply, sink);
+            self.stage = HandshakePhase::NewFinishing { finished: true };
+            self.aside(direction, Phase::Tls, frame, sink);
+        } else {
+            self.record(direction, kind, frame, sink);
+        }
+    }
+
+    /// Data pass: the server's flight is over, unless the client sends them early.
+    fn data(&mut self, direction: Direction, is_empty: bool, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
+        let is_early = matches!(self.stage, HandshakePhase::Greeted | HandshakePhase::New);
+        if direction == Direction::ServerToClient || !is_early {
+            self.release(Role::Reply, sink);
+        }
+        if is_empty {
+            self.aside(direction, Phase::Work, frame, sink);
+        }
+    }
+
+    fn leave(&mut self, direction: Direction, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
+        self.release(Role::Reply, sink);
+        self.aside(direction, Phase::Close, frame, sink);
+    }
+
+    /// A record that nothing answers and nobody waits for.
+    fn aside(&self, direction: Direction, phase: Phase, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
+        let role = match direction {
+            Direction::ClientToServer => Role::OneWay,
+            Direction::ServerToClient => Role::Notice,
+        };
+        sink(message(Record::of(frame), direction, role, phase));
+    }
+}
