@@ -44,9 +44,7 @@ impl KeyFile {
             bail!("{name} is a directory: name a key log in it (SSLKEYLOGFILE)");
         }
         let mut known = Known::default();
-        known
-            .read(file, Some(&name.to_string()))
-            .with_context(|| format!("could not read the key log {name}"))?;
+        known.read(file, Some(&name.to_string()))?;
         Ok(Arc::new(Self {
             path: path.to_owned(),
             grows: kind.is_file(),
@@ -118,7 +116,9 @@ impl Known {
         let mut line = Vec::new();
         for number in 1_u64.. {
             line.clear();
-            let length = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+            let length = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line);
+            let length =
+                length.with_context(|| format!("could not read the key log {}", name.unwrap_or_default()))?;
             if length == 0 {
                 break;
             }
