@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use testbed::binary::{self, of_type, sum};
 use testbed::capture::{Capture, CaptureFile};
 use testbed::{MariaDb, Postgres, Started, process};
-use tls_keys::{KeyLog, Opened, RecordOpener};
+use tls_keys::{KeyLog, OpenedRecord, RecordOpener};
 
 /// TLS as a client is to speak it: version, and cipher by OpenSSL's name.
 type Encryption<'a> = (&'a str, &'a str);
@@ -172,9 +172,9 @@ impl Observer for PlainText {
             let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
             let Some(body) = rest.get(..length) else { break };
             match self.opener.open(segment.direction, header, body) {
-                Opened::Data(plain) => self.text[lane].extend_from_slice(plain),
-                Opened::Closed(closed) => panic!("{closed:?}"),
-                Opened::Clear | Opened::Handshake | Opened::Alert => {}
+                OpenedRecord::Data(plain) => self.text[lane].extend_from_slice(plain),
+                OpenedRecord::Closed(closed) => panic!("{closed:?}"),
+                OpenedRecord::Clear | OpenedRecord::Handshake | OpenedRecord::Alert => {}
             }
             self.waiting[lane].drain(..5 + length);
         }

@@ -16,7 +16,7 @@ pub struct KeyFile {
     /// A pipe can be read only once.
     grows: bool,
     known: Mutex<Known>,
-    /// Connections whose secrets were asked for, and those whose secrets were there.
+    /// TLS connections whose beginning was seen, and those that were opened.
     asked: AtomicU64,
     found: AtomicU64,
 }
@@ -86,17 +86,20 @@ impl KeyFile {
 
 impl Secrets for KeyFile {
     fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut secrets = known.log.of(client_random);
-        if secrets.is_none() && self.grows {
+        if self.grows {
             // What cannot be read any more is as what was not written.
             known.read_appended(&self.path).ok();
-            secrets = known.log.of(client_random);
         }
-        self.found
-            .fetch_add(u64::from(secrets.is_some()), Ordering::Relaxed);
-        secrets
+        known.log.of(client_random)
+    }
+
+    fn greeted(&self) {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn opened(&self) {
+        self.found.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -166,6 +169,8 @@ mod tests {
         assert!(keys.of(&[2; 32]).is_none());
         write!(file, "{}", &cut[100..]).expect("it is written");
         assert!(keys.of(&[2; 32]).is_some());
+        (0..3).for_each(|_| keys.greeted());
+        (0..2).for_each(|_| keys.opened());
         let warning = &keys.warnings()[0].text;
         assert!(
             warning.starts_with("keys of 2 of 3 TLS connections are in "),

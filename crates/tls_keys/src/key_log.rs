@@ -9,8 +9,15 @@ use std::sync::Arc;
 
 /// Where the secrets of sessions are looked up.
 pub trait Secrets: Send + Sync {
-    /// The secrets of the session whose `ClientHello` had this random value; absent when they are not known (yet).
+    /// The secrets of the session whose `ClientHello` had this random value, as far as they are known (yet). A connection may ask
+    /// several times: a client writes them while it shakes hands.
     fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>>;
+
+    /// A connection has sent its `ClientHello`. For counting: called once for each.
+    fn greeted(&self) {}
+
+    /// A record of a connection was opened. For counting: called once for each.
+    fn opened(&self) {}
 }
 
 /// The secrets of one session, as far as the log has them. Its `Debug` shows which, never what.

@@ -12,4 +12,4 @@ mod schedule;
 mod suite;
 
 pub use key_log::{KeyLog, KeyLogFault, Secrets, SessionSecrets};
-pub use opener::{Closed, Opened, RecordOpener};
+pub use opener::{Closed, OpenedRecord, RecordOpener};

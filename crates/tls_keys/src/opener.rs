@@ -28,8 +28,13 @@ struct Session {
     secrets: Option<Arc<SessionSecrets>>,
     suite: Option<Suite>,
     is_13: bool,
+    server_random: [u8; 32],
     /// The keys of TLS 1.2, until each side changes its cipher.
     keys_12: [Option<RecordKey>; 2],
+    has_keys_12: bool,
+    /// How often secrets were asked for.
+    asked: u32,
+    has_opened: bool,
     closed: Option<Closed>,
 }
 
@@ -54,7 +59,7 @@ enum Stage {
 
 /// What a record holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opened<'a> {
+pub enum OpenedRecord<'a> {
     /// It was not encrypted.
     Clear,
     /// Messages of the handshake, or behind it (tickets, new keys).
@@ -136,7 +141,7 @@ impl RecordOpener {
     }
 
     /// The next record of `direction`.
-    pub fn open(&mut self, direction: Direction, header: &[u8; 5], body: &[u8]) -> Opened<'_> {
+    pub fn open(&mut self, direction: Direction, header: &[u8; 5], body: &[u8]) -> OpenedRecord<'_> {
         let Self {
             log,
             session,
@@ -145,34 +150,41 @@ impl RecordOpener {
         } = self;
         let lane = &mut lanes[direction.index()];
         let kind = header[0];
+        if kind == CHANGE_CIPHER || (kind == DATA && direction == Direction::ClientToServer) {
+            session.ask(log.as_ref());
+        }
         if session.closed.is_none() && kind == HANDSHAKE && lane.key.is_none() {
             session.greeting(direction, body, log.as_ref());
             if session.is_13 {
                 lane.enter(Stage::Handshake, session, direction);
             }
-            return Opened::Clear;
+            return OpenedRecord::Clear;
         }
         if let Some(closed) = session.closed {
             return match kind {
-                DATA => Opened::Closed(closed),
-                _ => Opened::Clear,
+                DATA => OpenedRecord::Closed(closed),
+                _ => OpenedRecord::Clear,
             };
         }
         match kind {
             CHANGE_CIPHER => {
                 lane.change_cipher(session, direction);
-                Opened::Clear
+                OpenedRecord::Clear
             }
-            ALERT | HANDSHAKE if lane.key.is_none() => Opened::Clear,
+            ALERT | HANDSHAKE if lane.key.is_none() => OpenedRecord::Clear,
             _ if session.is_13 || session.suite.is_none() => {
                 if lane.unlock_13(session, direction, header, body, plain) {
+                    session.note_opened(log.as_ref());
                     lane.content_13(session, direction, plain)
                 } else {
-                    Opened::Closed(session.why_not(lane))
+                    OpenedRecord::Closed(session.why_not(lane))
                 }
             }
-            _ if lane.unlock_12(session, direction, header, body, plain) => content(kind, plain),
-            _ => Opened::Closed(session.why_not(lane)),
+            _ if lane.unlock_12(session, direction, header, body, plain) => {
+                session.note_opened(log.as_ref());
+                content(kind, plain)
+            }
+            _ => OpenedRecord::Closed(session.why_not(lane)),
         }
     }
 
@@ -205,13 +217,19 @@ impl Session {
                 if self.client_random.is_none() && body.first() == Some(&CLIENT_HELLO) =>
             {
                 self.client_random = client_random(body);
-                self.secrets = self.client_random.as_ref().and_then(|random| log.of(random));
-                if self.secrets.is_none() {
-                    self.closed = Some(Closed::Secret);
+                if self.client_random.is_some() {
+                    log.greeted();
                 }
+                self.look_up(log);
             }
             Direction::ServerToClient if self.suite.is_none() => self.choice(body),
             Direction::ClientToServer | Direction::ServerToClient => {}
+        }
+    }
+
+    fn note_opened(&mut self, log: &dyn Secrets) {
+        if !std::mem::replace(&mut self.has_opened, true) {
+            log.opened();
         }
     }
 
@@ -220,23 +238,57 @@ impl Session {
         let Some(hello) = server_hello(body).filter(|hello| !hello.is_retry) else {
             return;
         };
-        let (Some(client_random), Some(secrets)) = (&self.client_random, &self.secrets) else {
+        if self.client_random.is_none() {
             self.closed = Some(Closed::Joined);
             return;
-        };
+        }
         let Some(suite) = hello.suite else {
             self.closed = Some(Closed::Cipher);
             return;
         };
         (self.suite, self.is_13) = (Some(suite), hello.is_13);
-        if !hello.is_13 {
-            let master = secrets.get(Label::Master);
-            let keys =
-                master.and_then(|master| RecordKey::of_12(suite, master, client_random, &hello.random));
-            match keys {
-                Some(keys) => self.keys_12 = keys.map(Some),
-                None => self.closed = Some(Closed::Secret),
-            }
+        self.server_random = hello.random;
+        self.derive_12();
+    }
+
+    /// Asks for the secrets that are not there yet: a client writes them while it shakes hands.
+    fn ask(&mut self, log: &dyn Secrets) {
+        let wanted = match (self.suite, self.is_13) {
+            (None, _) => return,
+            (Some(_), true) => Label::ClientTraffic,
+            (Some(_), false) => Label::Master,
+        };
+        let is_there = |secrets: &Arc<SessionSecrets>| secrets.get(wanted).is_some();
+        if self.closed.is_some() || self.secrets.as_ref().is_some_and(is_there) {
+            return;
+        }
+        self.look_up(log);
+        if !self.secrets.as_ref().is_some_and(is_there) && self.asked >= MOST_ASKED {
+            self.closed = Some(Closed::Secret);
+        }
+        self.derive_12();
+    }
+
+    fn look_up(&mut self, log: &dyn Secrets) {
+        if let Some(random) = &self.client_random {
+            self.asked += 1;
+            self.secrets = log.of(random).or(self.secrets.take());
+        }
+    }
+
+    /// The keys of TLS 1.2, as soon as all that they are made of is known.
+    fn derive_12(&mut self) {
+        let master = self
+            .secrets
+            .as_ref()
+            .and_then(|secrets| secrets.get(Label::Master));
+        if let (Some(suite), Some(master), Some(client_random)) = (self.suite, master, &self.client_random)
+            && !self.is_13
+            && !self.has_keys_12
+            && let Some(keys) = RecordKey::of_12(suite, master, client_random, &self.server_random)
+        {
+            self.keys_12 = keys.map(Some);
+            self.has_keys_12 = true;
         }
     }
 
@@ -282,7 +334,9 @@ impl Lane {
         match session.keys_12[direction.index()].take() {
             Some(key) => self.key = Some(key),
             // Another handshake inside the first: its secrets are another session's.
-            None => session.closed = Some(Closed::Secret),
+            None if self.key.is_some() => session.closed = Some(Closed::Secret),
+            // They may be there later.
+            None => {}
         }
     }
 
@@ -392,7 +446,7 @@ impl Lane {
         session: &Session,
         direction: Direction,
         plain: &'a mut Vec<u8>,
-    ) -> Opened<'a> {
+    ) -> OpenedRecord<'a> {
         while plain.last() == Some(&0) {
             plain.pop();
         }
@@ -429,11 +483,11 @@ impl Stage {
     }
 }
 
-fn content(kind: u8, plain: &[u8]) -> Opened<'_> {
+fn content(kind: u8, plain: &[u8]) -> OpenedRecord<'_> {
     match kind {
-        DATA => Opened::Data(plain),
-        ALERT => Opened::Alert,
-        _ => Opened::Handshake,
+        DATA => OpenedRecord::Data(plain),
+        ALERT => OpenedRecord::Alert,
+        _ => OpenedRecord::Handshake,
     }
 }
 
@@ -441,6 +495,9 @@ const CHANGE_CIPHER: u8 = 20;
 const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const DATA: u8 = 23;
+
+/// Most times that the secrets of a connection are asked for.
+const MOST_ASKED: u32 = 8;
 
 /// Bytes of an authentication tag.
 const TAG: u64 = 16;

@@ -8,8 +8,9 @@ mod streams;
 use model::{Direction, Timestamp};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use streams::{Recording, Seen, Segment, play, play_to, recordings_in};
-use tls_keys::KeyLog;
+use tls_keys::{KeyLog, Secrets, SessionSecrets};
 use wire::Stream;
 
 /// The recordings that have a key log.
@@ -96,6 +97,33 @@ fn keys_of_another_session_open_nothing() {
     assert_eq!(statements(&seen), [""; 0]);
     let reason = stream.decoding().opaque.unwrap_or_default();
     assert!(reason.contains("not in the key log"), "{reason}");
+}
+
+/// A log that is empty when a connection first asks, as one that its client writes while it shakes hands.
+struct LateLog {
+    log: Arc<KeyLog>,
+    was_asked: AtomicBool,
+}
+
+impl Secrets for LateLog {
+    fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
+        let was_asked = self.was_asked.swap(true, Ordering::Relaxed);
+        was_asked.then(|| self.log.of(client_random)).flatten()
+    }
+}
+
+#[test]
+fn secrets_that_are_written_during_the_handshake_are_soon_enough() {
+    for (recording, log) in recorded() {
+        let late = Arc::new(LateLog {
+            log,
+            was_asked: AtomicBool::new(false),
+        });
+        let stream = Stream::new(recording.server_port).with_secrets(Some(late));
+        let (seen, stream) = play_to(stream, &recording.segments);
+        assert_eq!(statements(&seen), ALL, "{}", recording.path.display());
+        assert_eq!(stream.decoding().opaque, None, "{}", recording.path.display());
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::check::budget::{Budget, BudgetLimit};
 use crate::check::file::{self, BudgetFile};
 use crate::check::judge::{self, Figures};
 use crate::commands::grouping::Grouping;
-use crate::commands::key_log::KeyLog;
+use crate::commands::key_log::KeyLogArgument;
 use crate::failure;
 use analysis::findings::Distances;
 use anyhow::{Context, Result, bail, ensure};
@@ -63,7 +63,7 @@ pub struct Args {
     pub grouping: Grouping,
     /// What opens TLS.
     #[command(flatten)]
-    pub keys: KeyLog,
+    pub keys: KeyLogArgument,
     /// Judge operations too of which many exchanges were assigned by a guess, because several requests were under way at once.
     #[arg(long)]
     pub allow_guesses: bool,
@@ -172,7 +172,7 @@ fn read(
     files: &[PathBuf],
     grouping: &Grouping,
     links: &[LinkDescription],
-    keys: &KeyLog,
+    keys: &KeyLogArgument,
 ) -> Result<ReadOutcome> {
     let wanted = Wanted {
         rule: grouping.operations,

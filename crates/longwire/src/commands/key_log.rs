@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 /// What opens TLS.
 #[derive(Debug, Clone, clap::Args)]
-pub struct KeyLog {
+pub struct KeyLogArgument {
     /// Key log that a client or server wrote (SSLKEYLOGFILE): TLS connections of captures are opened with it. It holds secrets; nothing
     /// of it is printed.
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
 }
 
-impl KeyLog {
+impl KeyLogArgument {
     /// The keys, if any were given.
     ///
     /// # Errors

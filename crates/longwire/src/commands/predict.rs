@@ -1,7 +1,7 @@
 //! `longwire predict`: the operations of a capture or recording on other links.
 
 use super::grouping::Grouping;
-use super::key_log::KeyLog;
+use super::key_log::KeyLogArgument;
 use crate::verify::{self, BackendSearch, Claim, EmulationLevel, ReplayBackend};
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -70,7 +70,7 @@ pub struct Args {
     pub grouping: Grouping,
     /// What opens TLS.
     #[command(flatten)]
-    pub keys: KeyLog,
+    pub keys: KeyLogArgument,
     /// Say what the prediction assumes, and how the longest operation was replayed.
     #[arg(long, conflicts_with = "json")]
     pub explain: bool,

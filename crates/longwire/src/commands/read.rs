@@ -2,7 +2,7 @@
 
 mod script_output;
 
-use super::key_log::KeyLog;
+use super::key_log::KeyLogArgument;
 use super::reporting::Reporting;
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -28,7 +28,7 @@ pub struct Args {
     pub files: Vec<PathBuf>,
     /// What opens TLS.
     #[command(flatten)]
-    pub keys: KeyLog,
+    pub keys: KeyLogArgument,
     /// What is reported.
     #[command(flatten)]
     pub reporting: Reporting,

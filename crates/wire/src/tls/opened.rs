@@ -11,7 +11,7 @@ use decoding::framing::{Frame, FramePlan, Framer, Input};
 use decoding::resume::Resumption;
 use model::{Decoding, Direction, Message, Phase, Role, Timestamp};
 use std::sync::Arc;
-use tls_keys::{Closed, Opened, RecordOpener, Secrets};
+use tls_keys::{Closed, OpenedRecord, RecordOpener, Secrets};
 
 /// Decodes the records of one connection and what is inside. Memory: at most one unfinished record per direction, the plain text of
 /// one, and what the decoder inside holds.
@@ -131,13 +131,16 @@ impl Connection {
         let kind = header[0];
         let opened = if frame.holed {
             self.opener.miss(direction);
-            Opened::Closed(Closed::Damaged)
+            OpenedRecord::Closed(Closed::Damaged)
         } else {
             self.opener.open(direction, header, frame.body)
         };
         match opened {
-            Opened::Data(plain) => {
-                self.has_begun = true;
+            OpenedRecord::Data(plain) => {
+                if !std::mem::replace(&mut self.has_begun, true) {
+                    // What was closed before is of the handshake, or early data that the server refused.
+                    self.closed = None;
+                }
                 self.handshake.data(direction, plain.is_empty(), frame, sink);
                 let Self { inside, meters, .. } = self;
                 let length = plain.len() as u64;
@@ -145,10 +148,10 @@ impl Connection {
                 let sink = &mut |message: Message<'_>| sink(sealed(meters, message));
                 inside.feed(frame.ended, direction, plain, sink);
             }
-            Opened::Clear => self.handshake.record(direction, kind, frame, sink),
-            Opened::Handshake => self.handshake.opened(direction, kind, frame, sink),
-            Opened::Alert => self.handshake.leave(direction, frame, sink),
-            Opened::Closed(closed) => self.closed(direction, closed, frame, sink),
+            OpenedRecord::Clear => self.handshake.record(direction, kind, frame, sink),
+            OpenedRecord::Handshake => self.handshake.opened(direction, kind, frame, sink),
+            OpenedRecord::Alert => self.handshake.leave(direction, frame, sink),
+            OpenedRecord::Closed(closed) => self.closed(direction, closed, frame, sink),
         }
     }
 

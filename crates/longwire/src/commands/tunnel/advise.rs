@@ -4,7 +4,7 @@ mod work;
 
 use crate::advise::outcome::{self, AdviceRequest};
 use crate::advise::source;
-use crate::commands::key_log::KeyLog;
+use crate::commands::key_log::KeyLogArgument;
 use crate::password;
 use analysis::operations::rule::Rule;
 use anyhow::{Result, bail};
@@ -39,7 +39,7 @@ pub struct Args {
     pub sources: Vec<PathBuf>,
     /// What opens TLS.
     #[command(flatten)]
-    pub keys: KeyLog,
+    pub keys: KeyLogArgument,
     /// Rates of the links, each way.
     #[arg(long, value_delimiter = ',', value_parser = BitRate::parse, default_value = RATES, value_name = "RATE,...")]
     pub rate: Vec<BitRate>,
