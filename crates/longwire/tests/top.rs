@@ -231,7 +231,6 @@ fn watch_in_a_terminal_names_it() {
 
 #[test]
 fn wrong_arguments_are_named() {
-    let terminal = Tmux::start(120, 24);
     for (arguments, words) in [
         ("nowhere.lwr", "could not open nowhere.lwr"),
         (
@@ -240,9 +239,9 @@ fn wrong_arguments_are_named() {
         ),
         (&*format!("{CAPTURE} --listen 5433"), "--listen is for targets"),
     ] {
+        let terminal = Tmux::start(120, 24);
         start(&terminal, arguments);
         let shown = terminal.wait_for("ended 2");
         assert!(shown.replace('\n', "").contains(words), "{shown}");
-        terminal.line("clear");
     }
 }
