@@ -87,7 +87,7 @@ fn a_run_is_shown_predicted_and_left_as_the_terminal_was() {
     terminal.text(" ");
     terminal.wait_for("PAUSED");
     terminal.text(" m");
-    terminal.wait_for("since mark ");
+    terminal.wait_for("since baseline ");
     terminal.text("3");
     terminal.wait_for("rows held");
     terminal.text("4");

@@ -83,7 +83,7 @@ pub struct Aggregator {
 /// Everything that takes operations.
 struct Outlets {
     overview: Overview,
-    since_mark: Option<Overview>,
+    since_baseline: Option<Overview>,
     recent: Option<RecentOperations>,
     predictor: Option<Predictor>,
     findings: Option<Findings>,
@@ -137,7 +137,7 @@ impl Aggregator {
                 .while_open(wanted.live),
             outlets: Outlets {
                 overview: Overview::default(),
-                since_mark: None,
+                since_baseline: None,
                 recent: wanted.live.then(RecentOperations::default),
                 predictor,
                 findings: wanted.findings.clone().map(Findings::new),
@@ -235,7 +235,7 @@ impl Aggregator {
     /// Takes a fact of which it is known whether it is a pooler's.
     fn summed(&mut self, fact: Fact) {
         self.outlets.overview.fact(&fact);
-        if let Some(overview) = &mut self.outlets.since_mark {
+        if let Some(overview) = &mut self.outlets.since_baseline {
             overview.fact(&fact);
         }
         if let Some(current) = &mut self.current {
@@ -470,7 +470,7 @@ impl Outlets {
         match grouped {
             Grouped::Operation(operation) => {
                 self.overview.operation(operation);
-                if let Some(overview) = &mut self.since_mark {
+                if let Some(overview) = &mut self.since_baseline {
                     overview.operation(operation);
                 }
                 if let Some(recent) = &mut self.recent {

@@ -1,4 +1,4 @@
-//! The mark: what was there when it was set, and how far what is there now differs from it.
+//! The baseline: what was there when it was set, and how far what is there now differs from it.
 
 use crate::Tab;
 use crate::figures::Figures;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The figures when the mark was set.
+/// The figures when it was set.
 #[derive(Debug)]
 pub(crate) struct Baseline {
     rows: HashMap<(Tab, Arc<str>), Figures>,

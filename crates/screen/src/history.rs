@@ -20,7 +20,7 @@ pub(crate) struct History {
 struct Sample {
     at: Duration,
     /// When the rows began to be summed up.
-    marked: Option<Duration>,
+    summed_since: Option<Duration>,
     turns: u64,
     payload_bytes: [u64; 2],
     operations: u64,
@@ -44,11 +44,11 @@ const MOST_SAMPLES: usize = 16;
 const SHORTEST: Duration = Duration::from_millis(50);
 
 impl History {
-    /// Takes the next moment. One that is before the last, or has another mark, begins anew.
+    /// Takes the next moment. One that is before the last, or has another baseline, begins anew.
     pub(crate) fn take(&mut self, snapshot: &Snapshot) {
         let sample = Sample::of(snapshot);
         if let Some(last) = self.samples.back()
-            && (last.at > sample.at || last.marked != sample.marked || last.turns > sample.turns)
+            && (last.at > sample.at || last.summed_since != sample.summed_since || last.turns > sample.turns)
         {
             self.samples.clear();
         }
@@ -122,8 +122,8 @@ impl Sample {
         }
         Self {
             at: snapshot.observed,
-            marked: snapshot
-                .since_mark
+            summed_since: snapshot
+                .since_baseline
                 .map(|since| snapshot.observed.saturating_sub(since)),
             turns: snapshot.current.turns,
             payload_bytes: snapshot.current.payload_bytes,

@@ -45,9 +45,9 @@ pub enum ScreenRequest {
     /// To write the page.
     WritePage,
     /// To sum up from now on.
-    Mark,
+    SetBaseline,
     /// To sum up from the beginning again.
-    Unmark,
+    RemoveBaseline,
     /// To go to another moment of the recording.
     Move(TimeStep),
 }

@@ -44,7 +44,7 @@ pub(crate) struct Cell {
 /// How it is shown.
 #[derive(Debug)]
 pub(crate) enum Shown {
-    /// A text, and how far it differs from that at the mark.
+    /// A text, and how far it differs from that of the baseline.
     Text(String, Option<String>),
     /// A bar.
     Bar(Parts),

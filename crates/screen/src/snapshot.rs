@@ -17,7 +17,7 @@ pub struct Snapshot {
     pub observed: Duration,
     /// Of a recording or capture: which moment of it this is; absent while a run goes on.
     pub position: Option<Position>,
-    /// What was summed up: since the mark where there is one, else since the beginning. With at most [`Snapshot::most_rows`] of each kind;
+    /// What was summed up: since the baseline where there is one, else since the beginning. With at most [`Snapshot::most_rows`] of each kind;
     /// predictions are in `forecast`.
     pub outcome: ReadOutcome,
     /// Rows of each kind there can be.
@@ -26,8 +26,8 @@ pub struct Snapshot {
     pub current: CurrentTotals,
     /// The open connections with most turns.
     pub open: Vec<OpenConnection>,
-    /// How long ago the mark was set; absent without one.
-    pub since_mark: Option<Duration>,
+    /// How long ago the baseline was set; absent without one.
+    pub since_baseline: Option<Duration>,
     /// What operations would take on another link; absent while that is not known.
     pub forecast: Option<LinkForecast>,
 }

@@ -110,10 +110,10 @@ impl Screen {
         self.snapshot.forecast = Some(forecast);
     }
 
-    /// The mark is gone: the moment shown is before it.
-    pub fn remove_mark(&mut self) {
+    /// The baseline is gone: the moment shown is before it.
+    pub fn remove_baseline(&mut self) {
         self.baseline = None;
-        self.say("the mark is removed: this moment is before it".to_owned());
+        self.say("the baseline is removed: this moment is before it".to_owned());
     }
 
     /// What it needs to be told.
@@ -195,10 +195,10 @@ impl Screen {
                 let sort = self.sort_mut();
                 sort.ascending = !sort.ascending;
             }
-            'm' => return self.mark(),
+            'm' => return self.set_baseline(),
             'M' => {
                 self.baseline = None;
-                return Some(ScreenRequest::Unmark);
+                return Some(ScreenRequest::RemoveBaseline);
             }
             'h' => return Some(ScreenRequest::WritePage),
             key => self.sort_by_key(key),
@@ -285,17 +285,16 @@ impl Screen {
         }
     }
 
-    fn mark(&mut self) -> Option<ScreenRequest> {
+    fn set_baseline(&mut self) -> Option<ScreenRequest> {
         let here = Sources {
             elsewhere: false,
             ..self.sources()
         };
         self.baseline = Some(Baseline::new(here.operations(), here.statements()));
         self.message = Some(
-            "marked: figures are since now, with their difference to those before; M removes the mark"
-                .to_owned(),
+            "figures are since now, with their difference to the baseline before; M removes it".to_owned(),
         );
-        Some(ScreenRequest::Mark)
+        Some(ScreenRequest::SetBaseline)
     }
 
     fn sort_mut(&mut self) -> &mut Sort {

@@ -57,8 +57,8 @@ impl Screen {
             pen.write(at + 2, line, how, Ink::Faint);
         } else {
             let keys = match self.snapshot.position {
-                Some(_) => "q quit  ? help  arrows time  + - distance  l link  s sort  / filter  m mark",
-                None => "q quit  ? help  + - distance  l link  s sort  / filter  m mark  space pause",
+                Some(_) => "q quit  ? help  arrows time  + - distance  l link  s sort  / filter  m baseline",
+                None => "q quit  ? help  + - distance  l link  s sort  / filter  m baseline  space pause",
             };
             pen.write(0, line, keys, Ink::Faint);
         }

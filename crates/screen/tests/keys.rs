@@ -39,8 +39,8 @@ fn keys_that_ask_for_something_say_what() {
     for (key, request) in [
         ('q', ScreenRequest::Quit),
         ('h', ScreenRequest::WritePage),
-        ('m', ScreenRequest::Mark),
-        ('M', ScreenRequest::Unmark),
+        ('m', ScreenRequest::SetBaseline),
+        ('M', ScreenRequest::RemoveBaseline),
     ] {
         assert_eq!(screen.key(ScreenKey::Char(key)), Some(request));
     }
@@ -172,25 +172,28 @@ fn columns_sort_by_their_keys_both_ways() {
 }
 
 #[test]
-fn a_mark_shows_how_far_figures_differ_from_those_before() {
+fn a_baseline_shows_how_far_figures_differ_from_those_before() {
     let moments = Moments::of_the_recording();
     let mut screen = Screen::new(LOOK);
     screen.show(live(&moments, 0, 0));
     screen.show(live(&moments, 5, 500));
-    assert_eq!(press(&mut screen, "m"), Some(ScreenRequest::Mark));
+    assert_eq!(press(&mut screen, "m"), Some(ScreenRequest::SetBaseline));
     for second in 6..=11 {
         let mut later = live(&moments, second, (second - 5) * 200);
         later.current.turns = second * 5_000;
-        later.since_mark = Some(Duration::from_secs(second - 5));
+        later.since_baseline = Some(Duration::from_secs(second - 5));
         for group in &mut later.outcome.operations {
             group.spread.p50 = group.spread.p50.map(|p50| p50 / 2);
         }
         screen.show(later);
     }
-    let marked = shown(&mut screen);
-    assert!(marked.contains("since mark 6.0 s"), "{marked}");
-    assert!(marked.contains("+100%") && marked.contains("-50%"), "{marked}");
-    assert_eq!(press(&mut screen, "M"), Some(ScreenRequest::Unmark));
+    let compared = shown(&mut screen);
+    assert!(compared.contains("since baseline 6.0 s"), "{compared}");
+    assert!(
+        compared.contains("+100%") && compared.contains("-50%"),
+        "{compared}"
+    );
+    assert_eq!(press(&mut screen, "M"), Some(ScreenRequest::RemoveBaseline));
     assert!(!shown(&mut screen).contains("+100%"));
 }
 

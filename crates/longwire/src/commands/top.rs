@@ -10,7 +10,7 @@ use super::child::CommandOutput;
 use super::grouping::Grouping;
 use super::relaying;
 use super::relays::Relays;
-use super::targets::RelayArgs;
+use super::targets::{PlannedRelay, RelayArgs};
 use super::unused::UnusedRelays;
 use super::watch;
 use analysis::findings::Distances;
@@ -147,52 +147,8 @@ fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
 }
 
 fn run_live(args: &Args) -> Result<Status> {
-    let planned = RelayArgs {
-        targets: args.sources.clone(),
-        listen: args.listen.clone(),
-        link: args.link.clone(),
-    }
-    .plan()?;
-    let with_tls = watch::with_tls(&planned, !args.command.is_empty())?;
-    let asked = EndRequest::on_signals()?;
     let delivery = Delivery::behind_a_screen();
-    let channel = Arc::new(FactChannel::new(false));
-    let relays = Relays::start(with_tls, &channel)?;
-    // On the terminal as it was: there it is again after the screen.
-    relays.announce(
-        &Delivery::default(),
-        !args.command.is_empty(),
-        "; q ends and sums up",
-    );
-    let conditions = output::conditions(
-        format!("longwire top{}", relaying::asked(&planned)),
-        "kernel receive timestamps where the socket gives them, else the monotonic clock",
-        relaying::observation_point(&planned),
-    );
-    let conditions = relaying::with_links(conditions, &planned);
-    let mut aggregator = Aggregator::new(&wanted(args, Some(delivery.clone())), conditions)?;
-    if let Some(path) = &args.output {
-        aggregator.record(path)?;
-    }
-    let mut note = String::new();
-    let child = match args.command.is_empty() {
-        true => None,
-        false => {
-            let (file, path) = command_output()?;
-            note = format!("the command writes to {}", path.display());
-            Some(relays.child(&args.command, CommandOutput::File(file))?)
-        }
-    };
-    let mut run = LiveRun::begin(LiveParts {
-        place: relays.places(),
-        aggregator,
-        channel,
-        relays,
-        child,
-        asked,
-        delivery: delivery.clone(),
-        note,
-    });
+    let mut run = begin(args, &delivery)?;
     let mut screen = Screen::new(terminal::look(args.ascii));
     let shown = show(args, &mut run, &mut screen);
     let (aggregator, ended, status) = run.end(*shown.as_ref().unwrap_or(&Status::Negative));
@@ -208,6 +164,57 @@ fn run_live(args: &Args) -> Result<Status> {
         output::note(&format!("the recording is in {}", path.display()));
     }
     Ok(delivery.status(unused.status(status)))
+}
+
+/// Starts relays, and the command if there is one.
+fn begin(args: &Args, delivery: &Delivery) -> Result<LiveRun> {
+    let planned = RelayArgs {
+        targets: args.sources.clone(),
+        listen: args.listen.clone(),
+        link: args.link.clone(),
+    }
+    .plan()?;
+    let with_tls = watch::with_tls(&planned, !args.command.is_empty())?;
+    let asked = EndRequest::on_signals()?;
+    let channel = Arc::new(FactChannel::new(false));
+    let relays = Relays::start(with_tls, &channel)?;
+    // On the terminal as it was: there it is again after the screen.
+    relays.announce(
+        &Delivery::default(),
+        !args.command.is_empty(),
+        "; q ends and sums up",
+    );
+    let aggregator = aggregator(args, &planned, delivery)?;
+    let (mut child, mut note) = (None, String::new());
+    if !args.command.is_empty() {
+        let (file, path) = command_output()?;
+        note = format!("the command writes to {}", path.display());
+        child = Some(relays.child(&args.command, CommandOutput::File(file))?);
+    }
+    Ok(LiveRun::begin(LiveParts {
+        place: relays.places(),
+        aggregator,
+        channel,
+        relays,
+        child,
+        asked,
+        delivery: delivery.clone(),
+        note,
+    }))
+}
+
+fn aggregator(args: &Args, planned: &[PlannedRelay], delivery: &Delivery) -> Result<Aggregator> {
+    let conditions = output::conditions(
+        format!("longwire top{}", relaying::asked(planned)),
+        "kernel receive timestamps where the socket gives them, else the monotonic clock",
+        relaying::observation_point(planned),
+    );
+    let conditions = relaying::with_links(conditions, planned);
+    let mut aggregator = Aggregator::new(&wanted(args, Some(delivery.clone())), conditions)?;
+    if let Some(path) = &args.output {
+        aggregator.record(path)?;
+    }
+    Ok(aggregator)
 }
 
 /// A new file for what the command writes.
@@ -277,8 +284,8 @@ fn carry_out(
                 Err(fault) => format!("{fault:#}"),
             });
         }
-        ScreenRequest::Mark => source.mark(true),
-        ScreenRequest::Unmark => source.mark(false),
+        ScreenRequest::SetBaseline => source.baseline(true),
+        ScreenRequest::RemoveBaseline => source.baseline(false),
         ScreenRequest::Move(step) => source.travel(step, screen)?,
     }
     Ok(None)

@@ -11,8 +11,8 @@ use std::time::Duration;
 /// What was summed up so far, while the run goes on.
 #[derive(Debug)]
 pub struct SoFar {
-    /// As at the end, but with the rows asked for alone, and without predictions; operations under way are not in it. After a mark, its
-    /// totals, statements, operations and transactions are those since the mark.
+    /// As at the end, but with the rows asked for alone, and without predictions; operations under way are not in it. After a baseline was set, its
+    /// totals, statements, operations and transactions are those since then.
     pub outcome: ReadOutcome,
     /// What is open, and what passed in all.
     pub current: CurrentTotals,
@@ -25,7 +25,7 @@ impl Aggregator {
     /// every fact.
     pub fn so_far(&mut self, rows: usize, prices: &[Duration]) -> SoFar {
         let outlets = &mut self.outlets;
-        let totals = match &mut outlets.since_mark {
+        let totals = match &mut outlets.since_baseline {
             Some(overview) => overview.so_far(rows),
             None => outlets.overview.so_far(rows),
         };
@@ -66,13 +66,13 @@ impl Aggregator {
     }
 
     /// From now on, what is asked for is summed up since now.
-    pub fn mark(&mut self) {
-        self.outlets.since_mark = Some(Overview::default());
+    pub fn set_baseline(&mut self) {
+        self.outlets.since_baseline = Some(Overview::default());
     }
 
     /// What is asked for is again summed up since the beginning.
-    pub fn unmark(&mut self) {
-        self.outlets.since_mark = None;
+    pub fn remove_baseline(&mut self) {
+        self.outlets.since_baseline = None;
     }
 
     /// The last operations, of a run that is looked at while it goes on.

@@ -28,8 +28,8 @@ fn title(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
         Some(position) => format!("at {} of {}", clock(position.at), clock(position.of)),
         None => format!("observed {}", clock(snapshot.observed)),
     };
-    if let Some(since) = snapshot.since_mark {
-        right = format!("since mark {}, {right}", clock(since));
+    if let Some(since) = snapshot.since_baseline {
+        right = format!("since baseline {}, {right}", clock(since));
     }
     if screen.paused {
         right = format!("PAUSED  {right}");

@@ -38,7 +38,7 @@ pub(super) fn draw(screen: &Screen, pen: &mut Pen<'_>, line: u16, end: u16) {
         ("/", "only names with a text in them; Escape: all".to_owned()),
         (
             "m M",
-            "mark: figures since now, against before; M removes it".to_owned(),
+            "baseline: figures since now against before; M: none".to_owned(),
         ),
         ("space", "pause and go on".to_owned()),
         ("h", "write the HTML page".to_owned()),

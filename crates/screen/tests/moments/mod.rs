@@ -105,7 +105,7 @@ fn snapshot(aggregator: &mut Aggregator, at: Duration, of: Duration) -> Snapshot
         most_rows: 300,
         current: so_far.current,
         open: so_far.open,
-        since_mark: None,
+        since_baseline: None,
         forecast: None,
     }
 }

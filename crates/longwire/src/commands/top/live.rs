@@ -27,7 +27,7 @@ pub struct LiveRun {
     place: String,
     note: String,
     began: Instant,
-    marked: Option<Instant>,
+    baseline: Option<Instant>,
     flushed: Instant,
 }
 
@@ -67,7 +67,7 @@ impl LiveRun {
             place: parts.place,
             note: parts.note,
             began: now,
-            marked: None,
+            baseline: None,
             flushed: now,
         }
     }
@@ -134,7 +134,7 @@ impl ScreenSource for LiveRun {
             note: self.note.clone(),
             observed: now.saturating_duration_since(self.began),
             position: None,
-            since_mark: self.marked.map(|marked| now.saturating_duration_since(marked)),
+            since_baseline: self.baseline.map(|since| now.saturating_duration_since(since)),
         }
     }
 
@@ -150,11 +150,11 @@ impl ScreenSource for LiveRun {
         Ok(())
     }
 
-    fn mark(&mut self, set: bool) {
-        self.marked = set.then(Instant::now);
+    fn baseline(&mut self, set: bool) {
+        self.baseline = set.then(Instant::now);
         match set {
-            true => self.aggregator.mark(),
-            false => self.aggregator.unmark(),
+            true => self.aggregator.set_baseline(),
+            false => self.aggregator.remove_baseline(),
         }
     }
 }

@@ -25,8 +25,8 @@ pub struct RecordedRun {
     /// The next fact, which is after the moment.
     ahead: Option<Fact>,
     at: Duration,
-    /// The moment of the mark.
-    mark: Option<Duration>,
+    /// The moment of the baseline.
+    baseline: Option<Duration>,
 }
 
 impl RecordedRun {
@@ -56,7 +56,7 @@ impl RecordedRun {
             input,
             ahead: None,
             at: Duration::ZERO,
-            mark: None,
+            baseline: None,
         })
     }
 
@@ -68,13 +68,13 @@ impl RecordedRun {
         if to < self.at {
             self.begin_again()?;
         }
-        if self.mark.is_some_and(|mark| mark > to) {
-            self.mark = None;
-            screen.remove_mark();
+        if self.baseline.is_some_and(|baseline| baseline > to) {
+            self.baseline = None;
+            screen.remove_baseline();
         }
         let mut moments: Vec<Duration> = (0..=WINDOW.as_secs())
             .map(|seconds| to.saturating_sub(WINDOW - Duration::from_secs(seconds)))
-            .chain(self.mark)
+            .chain(self.baseline)
             .filter(|moment| *moment >= self.at)
             .collect();
         moments.sort_unstable();
@@ -82,8 +82,8 @@ impl RecordedRun {
         let wants = screen.wants();
         for moment in moments {
             self.take_until(moment);
-            if Some(moment) == self.mark {
-                self.aggregator.mark();
+            if Some(moment) == self.baseline {
+                self.aggregator.set_baseline();
             }
             self.at = moment;
             screen.remember(&snapshot(self, &wants));
@@ -138,10 +138,10 @@ impl ScreenSource for RecordedRun {
                 at: self.at,
                 of: self.length,
             }),
-            since_mark: self
-                .mark
-                .filter(|mark| *mark <= self.at)
-                .map(|mark| self.at - mark),
+            since_baseline: self
+                .baseline
+                .filter(|baseline| *baseline <= self.at)
+                .map(|baseline| self.at - baseline),
         }
     }
 
@@ -162,11 +162,11 @@ impl ScreenSource for RecordedRun {
         self.go(to, screen)
     }
 
-    fn mark(&mut self, set: bool) {
-        self.mark = set.then_some(self.at);
+    fn baseline(&mut self, set: bool) {
+        self.baseline = set.then_some(self.at);
         match set {
-            true => self.aggregator.mark(),
-            false => self.aggregator.unmark(),
+            true => self.aggregator.set_baseline(),
+            false => self.aggregator.remove_baseline(),
         }
     }
 }

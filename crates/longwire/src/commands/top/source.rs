@@ -31,7 +31,7 @@ pub trait ScreenSource {
     fn travel(&mut self, step: TimeStep, screen: &mut Screen) -> Result<()>;
 
     /// Sums up from now on, or from the beginning again.
-    fn mark(&mut self, set: bool);
+    fn baseline(&mut self, set: bool);
 }
 
 /// A moment of a source.
@@ -45,8 +45,8 @@ pub struct Moment {
     pub observed: Duration,
     /// Of a recording.
     pub position: Option<Position>,
-    /// How long ago the mark was set.
-    pub since_mark: Option<Duration>,
+    /// How long ago the baseline was set.
+    pub since_baseline: Option<Duration>,
 }
 
 /// Rows of each kind that the screen is given.
@@ -64,7 +64,7 @@ pub fn snapshot(source: &mut (impl ScreenSource + ?Sized), wants: &Wants) -> Sna
         note: moment.note,
         observed: moment.observed,
         position: moment.position,
-        since_mark: moment.since_mark,
+        since_baseline: moment.since_baseline,
         outcome: so_far.outcome,
         most_rows: ROWS,
         current: so_far.current,
