@@ -4,7 +4,8 @@ use longwire::commands::top::terminal::{ScreenTerminal, is_there};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use testbed::binary::{done, longwire, program, refused};
+use std::time::Duration;
+use testbed::binary::{done, longwire, number, of_type, program, records, refused};
 use testbed::waiting::wait_until;
 use testbed::{Postgres, Started, Tmux, require};
 
@@ -126,6 +127,34 @@ fn a_recording_is_shown_at_any_moment_of_it() {
     terminal.wait_for(&format!("at {length} of {length}"));
     terminal.text("++++");
     terminal.wait_for("PREDICTED over rtt=10ms");
+    terminal.text("q");
+    restored(&terminal, 0);
+}
+
+#[test]
+fn what_is_predicted_is_what_predict_says() {
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../screen/tests/data/pages.lwr");
+    let rule = ["--operations", "transaction"];
+    let mut predict = longwire(&["predict", "--json", "--rtt", "10ms", recording]);
+    let predicted = predict.args(rule).output().expect("it starts");
+    done(&predicted);
+    let predicted = records(&predicted);
+    let predicted = of_type(&predicted, "prediction");
+    assert!(predicted.len() > 2, "{predicted:?}");
+    let terminal = Tmux::start(200, 40);
+    start(&terminal, &format!("{} {recording}", rule.join(" ")));
+    terminal.wait_for("as measured");
+    terminal.text("++++");
+    let shown = terminal.wait_for("PREDICTED over rtt=10ms");
+    for prediction in predicted {
+        // Names that are longer than their column are cut.
+        let name = prediction["operation_name"].as_str().expect("a name");
+        let name: String = name.chars().take(60).collect();
+        let p50 = model::format_duration(Duration::from_nanos(number(prediction, "duration_ns")));
+        let row = shown.lines().find(|line| line.starts_with(&name));
+        let row = row.unwrap_or_else(|| panic!("{name} is not in\n{shown}"));
+        assert!(row.contains(&format!(" {p50} ")), "{p50} is not in: {row}");
+    }
     terminal.text("q");
     restored(&terminal, 0);
 }
