@@ -1,17 +1,22 @@
-# Sourced by `make test`: gives an ordinary user the right to capture, by a private copy of tcpdump in the target
-# directory, so that the system's own stays as it is. Root needs nothing.
+# Sourced by `make test`: gives an ordinary user the right to capture, by private copies of tcpdump and setpriv (which passes the right on to
+# longwire, whose file changes with every build) in the target directory, so that the system's own stay as they are. Root needs nothing.
 if [ "$(id -u)" != 0 ]; then
-    capture_copy="${CARGO_TARGET_DIR:-target}/tcpdump"
-    system_tcpdump=$(PATH="$PATH:/usr/sbin:/sbin"; command -v tcpdump)
+    capture_target="${CARGO_TARGET_DIR:-target}"
     # A process whose right comes from its file may capture; ask for it only once.
-    if ! PATH="$PATH:/usr/sbin:/sbin" getcap "$capture_copy" 2>/dev/null | grep -q cap_net_raw; then
-        mkdir -p "$(dirname "$capture_copy")"
-        install -m 700 "$system_tcpdump" "$capture_copy"
-        if ! { command -v sudo >/dev/null && sudo setcap cap_net_raw,cap_net_admin=ep "$capture_copy"; }; then
-            echo "test: capturing needs root once: sudo setcap cap_net_raw,cap_net_admin=ep $capture_copy" >&2
-            exit 2
+    copy_with_right() {
+        local copy=$capture_target/$1 rights=$2
+        if ! PATH="$PATH:/usr/sbin:/sbin" getcap "$copy" 2>/dev/null | grep -q cap_net_raw; then
+            mkdir -p "$capture_target"
+            install -m 700 "$(PATH="$PATH:/usr/sbin:/sbin"; command -v "$1")" "$copy"
+            if ! { command -v sudo >/dev/null && sudo setcap "$rights" "$copy"; }; then
+                echo "test: capturing needs root once: sudo setcap $rights $copy" >&2
+                exit 2
+            fi
         fi
-    fi
-    LONGWIRE_TCPDUMP=$(realpath "$capture_copy")
-    export LONGWIRE_TCPDUMP
+    }
+    copy_with_right tcpdump cap_net_raw,cap_net_admin=ep
+    copy_with_right setpriv cap_net_raw=ep
+    LONGWIRE_TCPDUMP=$(realpath "$capture_target/tcpdump")
+    LONGWIRE_SETPRIV=$(realpath "$capture_target/setpriv")
+    export LONGWIRE_TCPDUMP LONGWIRE_SETPRIV
 fi

@@ -44,6 +44,7 @@ php-fpm* php-fpm
 php php-cli
 tshark tshark
 tcpdump tcpdump
+ip iproute2
 setcap libcap2-bin
 ping iputils-ping
 script bsdutils

@@ -641,6 +641,7 @@ impl Pairing {
             id: self.connection,
             client: self.client,
             server: self.server,
+            processes: [None, None],
             at: self.opened,
             duration: at.max(self.last_seen).since(self.opened),
             decoding,

@@ -39,6 +39,45 @@ impl Recent {
     }
 }
 
+/// The last packets of a direction, each with the interface that it was seen on first.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sightings {
+    last: [Sighting; RECENT],
+    next: u8,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sighting {
+    mark: u32,
+    interface: u32,
+    at: Timestamp,
+}
+
+impl Sightings {
+    /// Whether the same packet was seen on another interface just before, as of a bridge and its ports. Where that is not known to
+    /// be another one, it was not.
+    #[inline]
+    pub fn has_elsewhere(&mut self, head: &Head) -> bool {
+        head.interface != 0 && self.has_on_another(head)
+    }
+
+    fn has_on_another(&mut self, head: &Head) -> bool {
+        let mark = mark(head);
+        let is_copy = self.last.iter().any(|seen| {
+            seen.mark == mark && seen.interface != head.interface && head.at.since(seen.at) < SAME_PACKET
+        });
+        if !is_copy {
+            self.last[usize::from(self.next) % RECENT] = Sighting {
+                mark,
+                interface: head.interface,
+                at: head.at,
+            };
+            self.next = self.next.wrapping_add(1);
+        }
+        is_copy
+    }
+}
+
 /// A number that two transmissions are unlikely to share.
 #[inline]
 fn mark(head: &Head) -> u32 {

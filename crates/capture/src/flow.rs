@@ -103,7 +103,11 @@ impl Flow {
         out: &mut Output<'_>,
     ) {
         self.last_at = self.last_at.max(packet.head.at);
-        self.halves[direction.index()].count(&packet.head);
+        let half = &mut self.halves[direction.index()];
+        if half.sightings.has_elsewhere(&packet.head) {
+            return;
+        }
+        half.count(&packet.head, &mut out.faults);
         if self.hold.is_some() {
             self.accept_while_holding(direction, packet, options, out);
         } else if self.acknowledges_unknown(direction, &packet.head) {

@@ -77,6 +77,17 @@ impl<'o> Flows<'o> {
         self.opened
     }
 
+    /// How many connections are open: neither side has ended them.
+    pub fn open_connections(&self) -> usize {
+        let open = self.slots.iter().flatten();
+        open.filter(|flow| flow.closing.is_none()).count()
+    }
+
+    /// The time passes without a packet.
+    pub fn pass_time_until(&mut self, at: Timestamp) {
+        self.pass_time(0, at);
+    }
+
     /// What went wrong inside connections.
     pub fn tally(&self) -> Faults {
         self.out.faults

@@ -1,6 +1,6 @@
 //! One direction of a connection: its bytes put in order, each exactly once.
 
-use crate::duplicate::Recent;
+use crate::duplicate::{Recent, Sightings};
 use crate::edges::Edges;
 use crate::flights::Flights;
 use crate::hosts::Hosts;
@@ -38,6 +38,10 @@ pub(crate) struct Faults {
     pub one_sided: u64,
     /// Connections whose beginning is missing.
     pub midway: u64,
+    /// Packets that are several on the wire.
+    pub offloaded: u64,
+    /// How many those are there.
+    pub cut: u64,
 }
 
 /// One direction. Places on the stream are sequence numbers continued to 64 bits.
@@ -87,6 +91,7 @@ pub(crate) struct Half {
     /// End of the last recovery that was reported.
     recovered: Timestamp,
     pub recent: Recent,
+    pub sightings: Sightings,
     /// A keep-alive probe that was not answered yet.
     pub probe: Option<Probe>,
     emitted: Timestamp,
@@ -125,6 +130,7 @@ impl Half {
             repeated_at: Timestamp::default(),
             recovered: Timestamp::default(),
             recent: Recent::default(),
+            sightings: Sightings::default(),
             probe: None,
             emitted: Timestamp::default(),
             packets: 0,
@@ -183,11 +189,18 @@ impl Half {
         self.pending.is_some() || self.fin.is_some()
     }
 
-    /// Counts a packet.
+    /// Counts a packet. One with more payload than the sides agreed on is several on the wire: segmentation offload cuts it up behind the
+    /// observation point, or has put it together before.
     #[inline]
-    pub fn count(&mut self, head: &Head) {
+    pub fn count(&mut self, head: &Head, faults: &mut Faults) {
         self.packets += head.packets;
         self.wire_bytes += head.wire_bytes;
+        if let Some(size) = self.segment_size
+            && head.length > size
+        {
+            faults.offloaded += 1;
+            faults.cut += u64::from(head.length.div_ceil(size));
+        }
     }
 
     /// Takes a packet's bytes that are next in order, with nothing waiting behind them.

@@ -1,8 +1,9 @@
-//! Capture files and streams in, what an observation point saw of each TCP connection out.
+//! Packets in, from capture files, streams or an interface, and what an observation point saw of each TCP connection out.
 //!
 //! [`read`] takes sources (pcap, pcapng, plain or compressed, files or streams), merges them on one clock, finds the
 //! TCP packets in their link layers and IP packets, puts each direction's bytes in order, and reports to a
-//! [`model::Observer`] payload, round trips and recovery as [`model::ConnectionEvent`]s.
+//! [`model::Observer`] payload, round trips and recovery as [`model::ConnectionEvent`]s. [`LiveCapture`] does the same with packets that are
+//! handed to it as they pass; [`filter`] says which ones the kernel is to hand over.
 //!
 //! A capture is taken as it is: cut, damaged, reordered, duplicated, one-sided, begun in the middle. What is present
 //! is reported; what is missing is counted and causes a warning. Only a source that is no capture at all is an error.
@@ -15,6 +16,7 @@ mod duplicate;
 mod edges;
 mod encapsulations;
 mod error;
+pub mod filter;
 mod flights;
 mod flow;
 mod flows;
@@ -30,7 +32,9 @@ mod ip;
 mod keep_alive;
 mod key;
 mod links;
+mod live;
 mod opening;
+pub mod packet_blocks;
 mod pcap;
 mod pcapng;
 mod pending;
@@ -42,6 +46,7 @@ mod source;
 mod tcp;
 
 pub use error::Error;
+pub use live::{LiveCapture, LivePacket};
 pub use report::{FileFacts, Report};
 pub use source::{PROBE_BYTES, Source, is_capture};
 
@@ -49,7 +54,7 @@ use flows::Flows;
 use formats::Record;
 use fragments::Fragments;
 use model::Observer;
-use source::Reader;
+use source::{Frame, Reader};
 
 /// Reads all sources to their ends and reports to `observer` what they show.
 ///
@@ -67,7 +72,8 @@ pub fn read(sources: Vec<Source<'_>>, observer: &mut dyn Observer) -> Result<Rep
     let mut fragments = Fragments::default();
     while let Some((index, record)) = earliest(&readers) {
         let reader = &mut readers[index];
-        dispatch(index, reader, &record, &mut fragments, &mut flows);
+        let frame = dispatch(index, reader.frame(&record), &record, &mut fragments, &mut flows);
+        reader.faults.count(frame);
         reader.advance();
         if reader.current.is_none() {
             flows.source_ended(index);
@@ -105,44 +111,40 @@ fn earliest(readers: &[Reader<'_>]) -> Option<(usize, Record)> {
     heads.min_by_key(|(_, record)| record.at)
 }
 
-/// Takes one frame apart and hands its TCP packet on.
+/// Takes one frame apart, hands its TCP packet on, and says what it was.
 #[inline]
 fn dispatch(
     index: usize,
-    reader: &mut Reader<'_>,
+    frame: &[u8],
     record: &Record,
     fragments: &mut Fragments,
     flows: &mut Flows<'_>,
-) {
+) -> Frame {
     let Some(link) = record.link else {
-        reader.faults.unknown_link += 1;
-        return;
+        return Frame::UnknownLink;
     };
-    let frame = reader.frame(record);
     let Some(found) = (link.network)(frame) else {
-        return;
+        return Frame::Other;
     };
     let before = frame.len() - found.packet.len();
     let Some(datagram) = ip::read(found.packet, (record.wire as usize).saturating_sub(before)) else {
-        reader.faults.headless += u64::from(record.captured < record.wire as usize);
-        return;
+        return match record.captured < record.wire as usize {
+            true => Frame::Headless,
+            false => Frame::Other,
+        };
     };
     let datagram = match datagram.protocol {
         ip::TCP => datagram,
         _ => match opened(&datagram) {
             Ok(inner) => inner,
-            Err(name) => {
-                if let Some(name) = name {
-                    reader.faults.count_unopened(name);
-                }
-                return;
-            }
+            Err(Some(name)) => return Frame::Unopened(name),
+            Err(None) => return Frame::Other,
         },
     };
     let envelope = tcp::Envelope::of(record, found.interface, &datagram);
     let seen = if datagram.fragment.is_some() {
         let Some(whole) = fragments.add(record.at, &datagram, record.wire) else {
-            return;
+            return Frame::Other;
         };
         let envelope = tcp::Envelope {
             packets: whole.packets,
@@ -156,7 +158,7 @@ fn dispatch(
             .map(|(packet, options)| flows.accept(index, &packet, &options))
     };
     match seen {
-        Some(()) => reader.faults.tcp += 1,
-        None => reader.faults.headless += 1,
+        Some(()) => Frame::Tcp,
+        None => Frame::Headless,
     }
 }

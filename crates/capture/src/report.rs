@@ -2,7 +2,7 @@
 
 use crate::flows::Flows;
 use crate::links;
-use crate::source::Reader;
+use crate::source::{FrameTally, Reader};
 use model::{Timestamp, Warning, counted};
 use std::io;
 
@@ -62,11 +62,12 @@ pub(crate) fn conclude(readers: &mut [Reader<'_>], flows: &Flows<'_>, lost_fragm
         let mut facts = facts(reader);
         let fault = reader.take_fault();
         facts.faults = byte_warnings(reader, fault);
-        let texts = facts
-            .faults
-            .iter()
-            .cloned()
-            .chain(frame_warnings(reader, *foreign));
+        let texts =
+            facts
+                .faults
+                .iter()
+                .cloned()
+                .chain(frame_warnings(&reader.name, &reader.faults, *foreign));
         report.warnings.extend(texts.map(|text| Warning { text }));
         report.packets += facts.packets;
         report.wire_bytes += facts.wire_bytes;
@@ -74,9 +75,37 @@ pub(crate) fn conclude(readers: &mut [Reader<'_>], flows: &Flows<'_>, lost_fragm
         report.last_at = report.last_at.max(facts.last_at);
         report.files.push(facts);
     }
-    report.warnings.extend(connection_warnings(flows, lost_fragments));
+    report
+        .warnings
+        .extend(connection_warnings(flows, lost_fragments, LARGER_SNAP));
     report
 }
+
+/// Sums up a live capture that is called `name`.
+pub(crate) fn conclude_live(
+    name: &str,
+    tally: &FrameTally,
+    flows: &Flows<'_>,
+    lost_fragments: u64,
+) -> Report {
+    let frames = frame_warnings(name, tally, 0).into_iter();
+    let mut warnings: Vec<Warning> = frames.map(|text| Warning { text }).collect();
+    warnings.extend(connection_warnings(flows, lost_fragments, FEWER_PACKETS));
+    Report {
+        packets: tally.packets,
+        wire_bytes: tally.wire_bytes,
+        first_at: tally.first_at,
+        last_at: tally.last_at,
+        connections: flows.opened(),
+        files: Vec::new(),
+        warnings,
+    }
+}
+
+/// What to do about payload that is missing in a file, and from an interface.
+const LARGER_SNAP: &str = "capture with a larger snap length (tcpdump -s 0) and buffer (tcpdump -B 65536)";
+const FEWER_PACKETS: &str =
+    "narrow what is captured with --port or --filter, or give it more room with --ring";
 
 fn facts(reader: &Reader<'_>) -> FileFacts {
     let name = |number: &u16| {
@@ -127,9 +156,8 @@ fn byte_warnings(reader: &Reader<'_>, fault: Option<io::Error>) -> Vec<String> {
     texts
 }
 
-/// What is wrong with the packets in it.
-fn frame_warnings(reader: &Reader<'_>, foreign: u64) -> Vec<String> {
-    let Reader { name, faults, .. } = reader;
+/// What is wrong with the packets of a source.
+fn frame_warnings(name: &str, faults: &FrameTally, foreign: u64) -> Vec<String> {
     let mut texts = Vec::new();
     if faults.wild_times > 0 {
         texts.push(format!(
@@ -170,13 +198,12 @@ fn frame_warnings(reader: &Reader<'_>, foreign: u64) -> Vec<String> {
     texts
 }
 
-fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64) -> Vec<Warning> {
+fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64, advice: &str) -> Vec<Warning> {
     let faults = flows.tally();
     let mut texts = Vec::new();
     if faults.unseen > 0 {
         texts.push(format!(
-            "{} not in the capture: statements in them are missing; capture with a larger \
-             snap length (tcpdump -s 0) and buffer (tcpdump -B 65536)",
+            "{} not in the capture: statements in them are missing; {advice}",
             counted(
                 faults.unseen,
                 "payload byte passed but is",
@@ -203,6 +230,14 @@ fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64) -> Vec<Warning> {
             "{} captured more than once: packet and wire byte counts include the copies; capture on one \
              interface instead of 'any'",
             counted(faults.duplicates, "packet was", "packets were")
+        ));
+    }
+    if faults.offloaded > 0 {
+        texts.push(format!(
+            "{} larger than packets of that connection can be: segmentation offload, about {} on the wire; packet and wire byte counts are \
+             those of the capturing host",
+            counted(faults.offloaded, "packet is", "packets are"),
+            faults.cut
         ));
     }
     if faults.misplaced > 0 {

@@ -58,9 +58,44 @@ pub(crate) struct FrameTally {
     pub headless: u64,
 }
 
+/// What a frame was.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Frame {
+    /// A TCP packet, or the last fragment of one.
+    Tcp,
+    /// Of a link layer that longwire does not know.
+    UnknownLink,
+    /// A packet that carries another and was not opened, by what carries it.
+    Unopened(&'static str),
+    /// Cut before the end of its TCP header, or with an impossible one.
+    Headless,
+    /// Of another protocol, or a fragment of a packet that is not whole yet.
+    Other,
+}
+
 impl FrameTally {
-    /// Counts a packet that carries another and was not opened.
-    pub fn count_unopened(&mut self, name: &'static str) {
+    /// Counts a frame that was taken apart.
+    #[inline]
+    pub fn count(&mut self, frame: Frame) {
+        match frame {
+            Frame::Tcp => self.tcp += 1,
+            Frame::UnknownLink => self.unknown_link += 1,
+            Frame::Unopened(name) => self.count_unopened(name),
+            Frame::Headless => self.headless += 1,
+            Frame::Other => {}
+        }
+    }
+
+    /// Counts a packet that has just been read.
+    #[inline]
+    pub fn packet(&mut self, at: Timestamp, wire: u32) {
+        self.first_at.get_or_insert(at);
+        self.last_at = self.last_at.max(Some(at));
+        self.packets += 1;
+        self.wire_bytes += u64::from(wire);
+    }
+
+    fn count_unopened(&mut self, name: &'static str) {
         match self.encapsulated.iter_mut().find(|(known, _)| *known == name) {
             Some((_, count)) => *count += 1,
             None => self.encapsulated.push((name, 1)),
@@ -121,10 +156,7 @@ impl<'a> Reader<'a> {
             record = self.check_time(record);
             self.current = Some(record);
         }
-        self.faults.first_at.get_or_insert(record.at);
-        self.faults.last_at = self.faults.last_at.max(Some(record.at));
-        self.faults.packets += 1;
-        self.faults.wire_bytes += u64::from(record.wire);
+        self.faults.packet(record.at, record.wire);
     }
 
     /// A packet after a long silence, or before its predecessor, is held against the one that follows: when its time

@@ -50,7 +50,7 @@ pub use host::{AddressRange, Host, ParseHostError};
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{
-    BoundBy, Conditions, ConnectionOutcome, Distribution, LinkDirectionOutcome, LinkOutcome,
+    BoundBy, Conditions, ConnectionOutcome, Distribution, HostProcess, LinkDirectionOutcome, LinkOutcome,
     MeasuredDurations, OperationGroup, Order, OrderKind, Prediction, StatementOutcome, Summary, Warning,
 };
 pub use program::{ProgramBest, ProgramRun, ProgramTuned};

@@ -44,6 +44,8 @@ pub struct ConnectionOutcome {
     pub client: Endpoint,
     /// The side that accepted it.
     pub server: Endpoint,
+    /// The program at each side, client first, as far as it is one of the host where the connection was observed, and was found.
+    pub processes: [Option<Arc<HostProcess>>; 2],
     /// When it was first seen.
     pub at: Timestamp,
     /// From first to last packet.
@@ -73,6 +75,17 @@ pub struct ConnectionOutcome {
     pub rtt_source: Option<RttSource>,
     /// Bytes and packets.
     pub totals: ConnectionTotals,
+}
+
+/// A program that has an end of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostProcess {
+    /// Its name, as the kernel has it: at most 15 bytes, without arguments.
+    pub name: String,
+    /// Its number on that host.
+    pub number: u32,
+    /// The container that it runs in, by its identifier; absent where it runs in none that is known.
+    pub container: Option<String>,
 }
 
 /// The spread of a set of durations. A percentile is absent when too few samples stand behind it: at least 10

@@ -1,9 +1,10 @@
 //! Turns files of the command line into facts: captures are decoded, recordings hold facts already.
 //!
 //! [`opening`] finds out what a file is, [`captured`] decodes captures, [`recording`] takes the facts of a recording, [`merging`] puts
-//! those of several in the order of time.
+//! those of several in the order of time. [`live`] does the same with what passes a network interface.
 
 mod captured;
+pub mod live;
 mod merging;
 mod numbering;
 mod opening;
@@ -50,7 +51,7 @@ impl InputSummary {
     }
 }
 
-/// How captures are read.
+/// How captures are read, from files or an interface.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
     /// Statement texts as sent are kept in addition to their fingerprints.
@@ -59,6 +60,14 @@ pub struct Reading {
     pub compressing: Option<CompressionPlan>,
     /// What opens TLS in captures.
     pub keys: Option<Arc<KeyFile>>,
+}
+
+impl Reading {
+    /// The decoders of captured connections.
+    fn decoders(&self) -> ConnectionDecoders {
+        let secrets = self.keys.clone().map(|keys| keys as Arc<dyn Secrets>);
+        ConnectionDecoders::new(self.keep_literals).with_secrets(secrets)
+    }
 }
 
 /// Reads all `files` (`-` is stdin), captures and recordings, merged on one clock.
@@ -140,10 +149,7 @@ fn decode(
     });
     let mut merged = MergedRecordings::new(recordings.collect::<Result<_>>()?)?;
     if !captures_absent {
-        let secrets = reading.keys.clone().map(|keys| keys as Arc<dyn Secrets>);
-        let connections = ConnectionDecoders::new(reading.keep_literals)
-            .with_fingerprints(known.clone())
-            .with_secrets(secrets);
+        let connections = reading.decoders().with_fingerprints(known.clone());
         let meter = reading.compressing.map(CompressionMeter::new);
         let mut fault = None;
         let mut in_order = |fact: Fact| {

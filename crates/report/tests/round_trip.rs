@@ -2,8 +2,8 @@
 
 use model::{
     Assigned, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
-    Distribution, Endpoint, Exchange, Phase, PoolerTime, Protocol, RequestId, RequestTraits, RttSource,
-    SampleTotals, Step, Summary, Tags, Timestamp, TransactionState, Warning,
+    Distribution, Endpoint, Exchange, HostProcess, Phase, PoolerTime, Protocol, RequestId, RequestTraits,
+    RttSource, SampleTotals, Step, Summary, Tags, Timestamp, TransactionState, Warning,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -393,7 +393,14 @@ fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
         });
     let rtt = || option::of(span());
     (
-        (any::<u32>(), endpoint(), endpoint(), timestamp(), span()),
+        (
+            any::<u32>(),
+            endpoint(),
+            endpoint(),
+            timestamp(),
+            span(),
+            [process(), process()],
+        ),
         (decoding, option::of(text()), totals),
         (
             option::of(text()),
@@ -412,6 +419,7 @@ fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
                 id: ConnectionId(who.0),
                 client: who.1,
                 server: who.2,
+                processes: who.5,
                 at: who.3,
                 duration: who.4,
                 decoding,
@@ -431,6 +439,17 @@ fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
                 totals,
             },
         )
+}
+
+fn process() -> impl Strategy<Value = Option<Arc<HostProcess>>> {
+    let process = (text(), any::<u32>(), option::of(text()));
+    option::of(process.prop_map(|(name, number, container)| {
+        Arc::new(HostProcess {
+            name,
+            number,
+            container,
+        })
+    }))
 }
 
 fn summary() -> impl Strategy<Value = Summary> {

@@ -76,6 +76,11 @@ impl WallOffset {
         Self(offset)
     }
 
+    /// How far the wall clock was set between two of them.
+    pub fn apart(self, other: Self) -> Duration {
+        Duration::from_nanos(u64::try_from(self.0.abs_diff(other.0)).unwrap_or(u64::MAX))
+    }
+
     /// The offset, and how long its readings took.
     fn measure() -> (i128, i128) {
         let before = nanoseconds(ClockId::Monotonic);

@@ -162,6 +162,20 @@ pub enum LiveError {
         /// What the operating system says.
         reason: OsError,
     },
+    /// This process may not capture packets.
+    #[error("could not capture packets of a network interface: {reason}")]
+    CaptureRefused {
+        /// What the operating system says.
+        reason: OsError,
+    },
+    /// There is no network interface of that name.
+    #[error("there is no network interface '{name}': there are {}", known.join(", "))]
+    NoSuchInterface {
+        /// As given.
+        name: String,
+        /// Those there are.
+        known: Vec<String>,
+    },
     /// The file for a capture cannot be written.
     #[error("could not write the capture {path}: {reason}")]
     CaptureFailed {
@@ -304,6 +318,8 @@ impl LiveError {
             | Self::System { .. }
             | Self::NamespaceRefused { .. }
             | Self::TunRefused { .. }
+            | Self::CaptureRefused { .. }
+            | Self::NoSuchInterface { .. }
             | Self::CaptureFailed { .. }
             | Self::CaptureIncomplete { .. }
             | Self::NoAddressesLeft
@@ -400,6 +416,8 @@ impl LiveError {
             } => "allow more open files with `ulimit -n`: the relay takes two for each connection".to_owned(),
             Self::NamespaceRefused { reason, .. } => namespace_hint(*reason),
             Self::TunRefused { reason } => tun_hint(*reason),
+            Self::CaptureRefused { .. } => capture_hint(),
+            Self::NoSuchInterface { .. } => "'any' stands for all of them".to_owned(),
             Self::ConnectFailed { .. }
             | Self::CaptureFailed { .. }
             | Self::CaptureIncomplete { .. }
@@ -432,6 +450,16 @@ fn namespace_hint(reason: OsError) -> String {
             .to_owned();
     };
     format!("run it as root, or {switch}")
+}
+
+/// How this program gets the right to capture, and what goes without.
+fn capture_hint() -> String {
+    let program =
+        std::env::current_exe().map_or_else(|_| "longwire".to_owned(), |path| path.display().to_string());
+    format!(
+        "give this program the right, once: sudo setcap cap_net_raw+ep {program} (a container: --cap-add NET_RAW); or do without: `longwire watch TARGET` is a relay and \
+         needs none"
+    )
 }
 
 fn tun_hint(reason: OsError) -> String {

@@ -1,6 +1,6 @@
 //! One TCP socket of the relay: non-blocking, without Nagle's delay, with kernel time stamps.
 
-mod options;
+pub(crate) mod options;
 mod stamped;
 
 pub(crate) use options::get as get_option;

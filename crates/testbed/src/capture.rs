@@ -3,13 +3,14 @@
 use std::fs::OpenOptions;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use servers::{Account, Here, Process, Readiness};
 use tempfile::TempDir;
 
-use crate::process::{given, require};
+use crate::binary::{longwire, program};
+use crate::process::{given, heed_interrupts, require};
 
 /// A running capture of one TCP port of the loopback.
 #[derive(Debug)]
@@ -142,6 +143,18 @@ fn local_port(socket: &UdpSocket) -> u16 {
 /// tcpdump itself, or the copy of it that the set-up gave the right to capture for an ordinary user.
 fn tcpdump() -> PathBuf {
     std::env::var_os("LONGWIRE_TCPDUMP").map_or_else(|| require("tcpdump"), PathBuf::from)
+}
+
+/// Longwire with these arguments and the right to capture: as root it has it, else a copy of setpriv passes it on that the set-up gave it to.
+pub fn may_capture(arguments: &[&str]) -> Command {
+    let Some(setpriv) = std::env::var_os("LONGWIRE_SETPRIV") else {
+        return longwire(arguments);
+    };
+    let mut command = Command::new(setpriv);
+    command.args(["--inh-caps", "+net_raw", "--ambient-caps", "+net_raw"]);
+    command.arg(program()).args(arguments).stdin(Stdio::null());
+    heed_interrupts(&mut command);
+    command
 }
 
 const FILE: &str = "capture.pcap";

@@ -164,6 +164,7 @@ fn outcome(id: u32, protocol: Protocol, driver: Option<&str>) -> ConnectionOutco
         id: ConnectionId(id),
         client: endpoint(40_000),
         server: endpoint(5432),
+        processes: [None, None],
         at: Timestamp::default(),
         duration: TURN,
         decoding: Decoding {

@@ -5,7 +5,8 @@ use super::reader::{ReadBody, Record};
 use super::words::{endpoint, protocol, rtt_source};
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
-    ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, Fingerprint, RequestId, Timestamp,
+    ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, Fingerprint, HostProcess,
+    RequestId, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -117,6 +118,18 @@ pub(super) struct ConnectionRecord<'a> {
     client: Text<'a>,
     #[serde(borrow)]
     server: Text<'a>,
+    #[serde(skip_serializing_if = "Option::is_none", default, borrow)]
+    client_process: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    client_process_number: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default, borrow)]
+    client_container: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", default, borrow)]
+    server_process: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    server_process_number: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default, borrow)]
+    server_container: Option<Text<'a>>,
     #[serde(borrow)]
     protocol: Text<'a>,
     encrypted: bool,
@@ -170,10 +183,17 @@ impl<'a> ConnectionRecord<'a> {
         let [client_wire_bytes, server_wire_bytes] = each(totals.wire_bytes);
         let [client_unseen_bytes, server_unseen_bytes] = totals.unseen_bytes;
         let [client_seen, server_seen] = totals.seen;
+        let [client_process, server_process] = connection.processes.each_ref().map(Option::as_deref);
         Self {
             id: connection.id.0,
             client: endpoint_text(connection.client),
             server: endpoint_text(connection.server),
+            client_process: client_process.map(|process| Text::from(process.name.as_str())),
+            client_process_number: client_process.map(|process| process.number),
+            client_container: client_process.and_then(container),
+            server_process: server_process.map(|process| Text::from(process.name.as_str())),
+            server_process_number: server_process.map(|process| process.number),
+            server_container: server_process.and_then(container),
             protocol: connection.decoding.protocol.name().into(),
             encrypted: connection.decoding.encrypted,
             opaque: connection.decoding.opaque.is_some(),
@@ -215,6 +235,18 @@ impl ReadBody for ConnectionRecord<'_> {
             id: ConnectionId(self.id),
             client: endpoint("client", &self.client.0)?,
             server: endpoint("server", &self.server.0)?,
+            processes: [
+                process(
+                    self.client_process,
+                    self.client_process_number,
+                    self.client_container,
+                ),
+                process(
+                    self.server_process,
+                    self.server_process_number,
+                    self.server_container,
+                ),
+            ],
             at: Timestamp::from_nanos(self.at_ns),
             duration: Duration::from_nanos(self.duration_ns),
             decoding: Decoding {
@@ -249,6 +281,24 @@ impl ReadBody for ConnectionRecord<'_> {
             },
         }))
     }
+}
+
+fn container(process: &HostProcess) -> Option<Text<'_>> {
+    process.container.as_deref().map(Text::from)
+}
+
+/// A process that is known by its name and its number.
+fn process(
+    name: Option<Text<'_>>,
+    number: Option<u32>,
+    container: Option<Text<'_>>,
+) -> Option<Arc<HostProcess>> {
+    let (name, number) = name.zip(number)?;
+    Some(Arc::new(HostProcess {
+        name: name.0.into_owned(),
+        number,
+        container: container.map(|text| text.0.into_owned()),
+    }))
 }
 
 fn reason(text: Option<Text<'_>>) -> String {

@@ -233,8 +233,12 @@ fn fetches(statement: &StatementOutcome) -> String {
 fn connections_table(connections: &[ConnectionOutcome], style: &Style) -> Table {
     let mut connections: Vec<&ConnectionOutcome> = connections.iter().collect();
     connections.sort_by_key(|connection| (Reverse(connection.turns), connection.id));
-    let mut table = Table::new([
-        "connections by turns",
+    let with_programs = connections
+        .iter()
+        .any(|connection| connection.processes != [None, None]);
+    let mut headings = vec!["connections by turns"];
+    headings.extend(with_programs.then_some("programs"));
+    headings.extend([
         "protocol",
         "turns",
         "rtt",
@@ -243,14 +247,16 @@ fn connections_table(connections: &[ConnectionOutcome], style: &Style) -> Table 
         "packets",
         "retransmitted",
     ]);
+    let mut table = Table::new(headings);
     for connection in connections.into_iter().take(style.rows(SHOWN_CONNECTIONS)) {
         let totals = &connection.totals;
         let payload = totals
             .payload_bytes
             .iter()
             .fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
-        table.row([
-            format!("{} -> {}", connection.client, connection.server),
+        let mut cells = vec![format!("{} -> {}", connection.client, connection.server)];
+        cells.extend(with_programs.then(|| programs(connection)));
+        cells.extend([
             protocol_cell(connection),
             connection.turns.to_string(),
             connection.rtt.map_or_else(|| UNTOLD.to_owned(), format_duration),
@@ -263,8 +269,18 @@ fn connections_table(connections: &[ConnectionOutcome], style: &Style) -> Table 
             ),
             or_untold(totals.retransmitted_packets),
         ]);
+        table.row(cells);
     }
     table
+}
+
+/// The programs of both sides, as far as they are known.
+fn programs(connection: &ConnectionOutcome) -> String {
+    let [client, server] = connection.processes.each_ref().map(|process| match process {
+        Some(process) => format!("{} {}", process.name, process.number),
+        None => UNTOLD.to_owned(),
+    });
+    format!("{client} -> {server}")
 }
 
 /// The protocol, and why it is not decoded.

@@ -6,7 +6,7 @@ use model::{
     Advice, Assigned, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BudgetMeasure, BudgetVerdict,
     BulkOutcome, ByteCount, Change, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals,
     DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint, Exchange, Finding,
-    FindingKind, ForbiddenWaste, HeldPrediction, HeldTransactions, Interval, LevelAdvice,
+    FindingKind, ForbiddenWaste, HeldPrediction, HeldTransactions, HostProcess, Interval, LevelAdvice,
     LinkDirectionOutcome, LinkOutcome, MeasuredDurations, Operation, OperationGroup, OperationKind,
     OperationStep, Order, OrderKind, Phase, Prediction, ProgramBest, ProgramRun, ProgramTuned, Protocol,
     RequestId, RequestTraits, RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share,
@@ -53,6 +53,10 @@ pub fn connection() -> ConnectionOutcome {
         id: ConnectionId(3),
         client: endpoint(1, 40_312),
         server: endpoint(2, 5432),
+        processes: [
+            Some(process("php-fpm8.2", 4711, Some(CONTAINER))),
+            Some(process("postgres", 812, Some(CONTAINER))),
+        ],
         at: START,
         duration: micros(2_912_345),
         decoding: Decoding {
@@ -81,12 +85,23 @@ pub fn connection() -> ConnectionOutcome {
     }
 }
 
+fn process(name: &str, number: u32, container: Option<&str>) -> Arc<HostProcess> {
+    Arc::new(HostProcess {
+        name: name.to_owned(),
+        number,
+        container: container.map(str::to_owned),
+    })
+}
+
+const CONTAINER: &str = "0d1f7c3a9b2e";
+
 /// A connection that cannot be read: half of it was not captured, and what was is encrypted.
 pub fn opaque_connection() -> ConnectionOutcome {
     ConnectionOutcome {
         id: ConnectionId(4),
         client: endpoint(1, 40_313),
         server: endpoint(2, 5432),
+        processes: [None, None],
         decoding: Decoding {
             protocol: Protocol::Postgres,
             encrypted: true,

@@ -17,6 +17,30 @@ pub(crate) fn set(
     if result < 0 { Err(OsError::last()) } else { Ok(()) }
 }
 
+/// Sets an option that is a structure of the kernel.
+///
+/// # Safety
+/// `value` has to be what the option takes: pointers in it lead to what it says they do.
+pub(crate) unsafe fn set_plain<T>(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: &T,
+) -> Result<(), OsError> {
+    let length = size_of_val(value) as libc::socklen_t;
+    // SAFETY: the kernel reads `length` bytes of `value`, and what the caller says it leads to.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            std::ptr::from_ref(value).cast(),
+            length,
+        )
+    };
+    if result < 0 { Err(OsError::last()) } else { Ok(()) }
+}
+
 /// Reads an option into `room` and returns the part of it that the kernel has filled.
 pub(crate) fn get<'a>(
     socket: BorrowedFd<'_>,

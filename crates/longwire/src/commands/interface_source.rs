@@ -1,0 +1,202 @@
+//! What passes a network interface, as a source of facts for a command: the counterpart of `relays`.
+
+use super::key_log::KeyLogArgument;
+use analysis::fact::Fact;
+use anyhow::{Context, Result};
+use model::ByteCount;
+use pipeline::delivery::Delivery;
+use pipeline::input::Reading;
+use pipeline::input::live::{LiveInput, LiveNews, LivePlan, LiveSummary, PacketFile, PacketFilter};
+use std::net::{IpAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+use sys::packets::{Interfaces, PacketCounts};
+use sys::{Target, resolve};
+
+/// What these flags stand under in a command's help.
+const HEADING: &str = "Network interface";
+
+/// Which packets of which interfaces.
+#[derive(Debug, Clone, clap::Args)]
+pub struct InterfaceArgs {
+    /// Observe what passes this network interface instead of relaying; repeat it for several, or `any` for all. Needs the right to
+    /// capture (CAP_NET_RAW). TARGETs say which servers' packets. See docs/interface.md.
+    #[arg(long, help_heading = HEADING, value_name = "NAME|any")]
+    pub interface: Vec<String>,
+    /// Only packets from or to this TCP port; repeat it for several.
+    #[arg(long, help_heading = HEADING, value_name = "PORT", requires = "interface")]
+    pub port: Vec<u16>,
+    /// Only packets that this expression passes, in the language of tcpdump: host, net, port, portrange, src, dst, ip, ip6, and, or, not, ().
+    #[arg(long, help_heading = HEADING, value_name = "EXPRESSION", requires = "interface")]
+    pub filter: Option<String>,
+    /// What opens TLS.
+    #[command(flatten)]
+    pub keys: KeyLogArgument,
+    /// Room for packets that longwire has not looked at yet.
+    #[arg(long, help_heading = HEADING, value_name = "SIZE", value_parser = ByteCount::parse, requires = "interface", default_value = "64MiB")]
+    pub ring: ByteCount,
+    /// Also keep the packets: a pcapng file that only its owner may read. It holds all that passed, secrets too.
+    #[arg(long, help_heading = HEADING, value_name = "FILE", requires = "interface")]
+    pub write_pcap: Option<PathBuf>,
+    /// When that file has this size, keep it as FILE.1, in the place of the one before, and begin a new one.
+    #[arg(long, help_heading = HEADING, value_name = "SIZE", value_parser = ByteCount::parse, requires = "write_pcap")]
+    pub write_pcap_size: Option<ByteCount>,
+}
+
+/// An observation of network interfaces under way.
+pub struct InterfaceSource {
+    input: LiveInput,
+    /// Where, and of what, in words.
+    point: String,
+    /// Interfaces that are still there, where they were named.
+    left: Option<usize>,
+    told_drops: u64,
+}
+
+impl InterfaceArgs {
+    /// Whether an interface is to be observed.
+    pub fn is_given(&self) -> bool {
+        !self.interface.is_empty()
+    }
+
+    /// What was asked for, as the command line has it.
+    pub fn asked(&self) -> String {
+        let interfaces = self.interface.iter().map(|name| format!(" --interface {name}"));
+        let ports = self.port.iter().map(|port| format!(" --port {port}"));
+        let filter = self.filter.iter().map(|filter| format!(" --filter '{filter}'"));
+        interfaces.chain(ports).chain(filter).collect()
+    }
+
+    /// The packets that are wanted: of any target or port, and of them those that the expression passes.
+    fn wanted(&self, targets: &[Target]) -> Result<PacketFilter> {
+        let mut any_of: Vec<PacketFilter> = self.port.iter().map(|port| PacketFilter::port(*port)).collect();
+        for target in targets {
+            let addresses = resolve::addresses(target)?.into_iter();
+            any_of.extend(addresses.map(|address| PacketFilter::endpoint(address.ip(), address.port())));
+        }
+        let wanted = PacketFilter::any_of(any_of);
+        let Some(text) = &self.filter else {
+            return Ok(wanted);
+        };
+        let narrower =
+            PacketFilter::parse(text, &addresses_of).with_context(|| format!("--filter '{text}'"))?;
+        Ok(wanted.and(narrower))
+    }
+
+    /// Where a run's figures are from.
+    fn point(&self, interfaces: &Interfaces, targets: &[Target]) -> String {
+        let servers = targets.iter().map(Target::server);
+        let ports = self.port.iter().map(|port| format!("port {port}"));
+        let of: Vec<String> = servers.chain(ports).collect();
+        let of = match of.is_empty() {
+            true => String::new(),
+            false => format!(", packets of {}", of.join(", ")),
+        };
+        let filter = self.filter.iter().map(|filter| format!(", filter: {filter}"));
+        format!("{interfaces}{of}{}", filter.collect::<String>())
+    }
+
+    fn kept(&self) -> Result<Option<PacketFile>> {
+        let Some(path) = &self.write_pcap else {
+            return Ok(None);
+        };
+        let file = PacketFile::create(path.clone(), self.write_pcap_size);
+        let file = file.with_context(|| format!("could not write {}", path.display()))?;
+        Ok(Some(file))
+    }
+}
+
+/// The addresses of a name in a filter.
+fn addresses_of(name: &str) -> Vec<IpAddr> {
+    let found = (name, 0).to_socket_addrs().into_iter().flatten();
+    found.map(|address| address.ip()).collect()
+}
+
+impl InterfaceSource {
+    /// Begins to observe: what passes from now on is seen. With `targets`, only their packets are.
+    ///
+    /// # Errors
+    /// When there is no such interface, this process may not capture, the filter is not understood, or a target's host is not known.
+    pub fn start(args: &InterfaceArgs, targets: &[Target], reading: Reading) -> Result<Self> {
+        let interfaces = Interfaces::named(&args.interface)?;
+        let plan = LivePlan {
+            filter: args.wanted(targets)?,
+            ring: args.ring,
+            kept: args.kept()?,
+            interfaces: interfaces.clone(),
+        };
+        let named = interfaces.numbers().len();
+        Ok(Self {
+            input: LiveInput::start(plan, reading)?,
+            point: args.point(&interfaces, targets),
+            left: (named > 0).then_some(named),
+            told_drops: 0,
+        })
+    }
+
+    /// Where a run's figures are from.
+    pub fn observation_point(&self) -> &str {
+        &self.point
+    }
+
+    /// Waits at most `patience` for facts, and takes those that have arrived.
+    pub fn wait(&self, patience: Duration) -> Vec<Fact> {
+        self.input.wait(patience)
+    }
+
+    /// How many connections are open.
+    pub fn open_connections(&self) -> u64 {
+        self.input.open_connections()
+    }
+
+    /// Packets that passed the filter, and those of them that were dropped.
+    pub fn counts(&self) -> PacketCounts {
+        self.input.counts()
+    }
+
+    /// Whether nothing can be seen any more: all interfaces that were named are gone.
+    pub fn is_over(&self) -> bool {
+        self.left == Some(0)
+    }
+
+    /// Reports what happened to the observation itself since the last call: drops, interfaces that are gone, a file that cannot be written.
+    pub fn report_news(&mut self, delivery: &Delivery) {
+        for news in self.input.news() {
+            match news {
+                LiveNews::InterfaceGone(name) => {
+                    self.left = self.left.map(|left| left.saturating_sub(1));
+                    delivery.say(&format!(
+                        "warning: the interface {name} is gone: what was seen of it until now is kept"
+                    ));
+                }
+                LiveNews::NotKept(reason) => delivery.gave_up(PACKETS, reason),
+            }
+        }
+        let PacketCounts { passed, dropped } = self.counts();
+        if dropped > self.told_drops {
+            self.told_drops = dropped;
+            delivery.say(&format!(
+                "warning: {dropped} of {passed} packets were dropped so far"
+            ));
+        }
+    }
+
+    /// Ends it once what passed before this call has been seen. Hands the last facts to `facts`.
+    ///
+    /// # Errors
+    /// When what was to be compressed could not be.
+    pub fn stop(mut self, delivery: &Delivery, facts: &mut dyn FnMut(Fact)) -> Result<LiveSummary> {
+        self.report_news(delivery);
+        let summary = self.input.stop(facts)?;
+        if let Some(reason) = &summary.not_kept {
+            delivery.gave_up(PACKETS, reason);
+        }
+        Ok(summary)
+    }
+}
+
+/// What is given up where packets cannot be kept.
+const PACKETS: &str = "the file of packets is";
+
+/// What the times of an observation are.
+pub const CLOCK: &str = "kernel timestamps of packets";

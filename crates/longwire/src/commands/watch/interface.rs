@@ -1,0 +1,114 @@
+//! `watch` at a network interface.
+
+use super::run::{Ended, LOOK, Observed, Run};
+use super::{Args, shown_command};
+use crate::advise::source;
+use crate::commands::child::{Child, CommandOutput};
+use crate::commands::interface_source::{CLOCK, InterfaceSource};
+use crate::commands::relays::ENDS;
+use crate::commands::targets::PlannedRelay;
+use crate::relayed_command::RelayedTarget;
+use anyhow::{Context, Result};
+use model::{Endpoint, Warning};
+use pipeline::aggregator::Aggregator;
+use pipeline::delivery::Delivery;
+use pipeline::input::Reading;
+use pipeline::input::live::LiveSummary;
+use pipeline::output::{self, EndRequest, Status};
+use sys::{ClientTls, Target, resolve};
+
+/// Runs it.
+pub(super) fn run(args: &Args) -> Result<Status> {
+    let planned = args.relays.plan()?;
+    let asked = EndRequest::on_signals()?;
+    let reading = Reading {
+        keep_literals: args.reporting.keep_literals,
+        compressing: args.reporting.compressing(),
+        keys: args.interface.keys.open()?,
+    };
+    let targets: Vec<Target> = planned.iter().map(|planned| planned.target.clone()).collect();
+    let mut source = InterfaceSource::start(&args.interface, &targets, reading)?;
+    let point = source.observation_point().to_owned();
+    let conditions = output::conditions(command_line(args, &targets), CLOCK, point.clone());
+    let mut run = Run::new(args, conditions)?;
+    let delivery = run.delivery.clone();
+    let status = if args.command.is_empty() {
+        delivery.say(&format!("observing {point}{ENDS}"));
+        run.until(&mut source, |source, wanted| match asked.take() {
+            Some(_) => Some(Status::Interrupted),
+            None if source.is_over() => Some(Status::Negative),
+            None => (!wanted).then_some(Status::Done),
+        })
+    } else {
+        let mut child = child(args, &planned)?;
+        run.until(&mut source, |_, _| child.ended(asked.take()))
+    };
+    let aggregator = &mut run.aggregator;
+    let summary = source.stop(&delivery, &mut |fact| aggregator.fact(fact))?;
+    let is_empty = summary.connections == 0;
+    run.finish(args, ended(summary, &point))?;
+    Ok(delivery.status(match status {
+        Status::Done | Status::Child(0) if is_empty => Status::Negative,
+        status => status,
+    }))
+}
+
+impl Observed for InterfaceSource {
+    fn collect(&mut self, aggregator: &mut Aggregator) {
+        self.wait(LOOK).into_iter().for_each(|fact| aggregator.fact(fact));
+    }
+
+    fn open_connections(&self) -> u64 {
+        self.open_connections()
+    }
+
+    fn report_news(&mut self, delivery: &Delivery) {
+        self.report_news(delivery);
+    }
+}
+
+/// Starts the command, which connects to the servers themselves: where there are targets it is told about them, as through a relay.
+fn child(args: &Args, planned: &[PlannedRelay]) -> Result<Child> {
+    let servers = planned.iter().map(|planned| {
+        let address = resolve::addresses(&planned.target)?.into_iter().next();
+        let address = address.with_context(|| format!("no address of {}", planned.target.server()))?;
+        Ok(RelayedTarget {
+            name: &planned.name,
+            target: &planned.target,
+            relay: Endpoint {
+                address: address.ip(),
+                port: address.port(),
+            },
+            tls: ClientTls::Own,
+        })
+    });
+    let servers: Vec<RelayedTarget<'_>> = servers.collect::<Result<_>>()?;
+    let output = CommandOutput::beside_records(args.reporting.json);
+    Child::start(&args.command, &servers, output)
+}
+
+fn ended(summary: LiveSummary, point: &str) -> Ended {
+    let mut warnings: Vec<Warning> = summary.warnings;
+    warnings.extend(summary.compressed.iter().flat_map(source::missed));
+    let hint = (summary.connections == 0).then(|| {
+        format!("no TCP connection was seen at {point}: `--interface any` without --port and --filter shows what there is")
+    });
+    Ended {
+        warnings,
+        packets: Some(summary.packets),
+        links: Vec::new(),
+        hint,
+        fault: None,
+    }
+}
+
+/// The command line without the targets' passwords and without the arguments of the command, which may hold one.
+fn command_line(args: &Args, targets: &[Target]) -> String {
+    let targets: String = targets.iter().map(|target| format!(" {target}")).collect();
+    format!(
+        "longwire watch{targets}{} --operations {}{}",
+        args.interface.asked(),
+        args.reporting.grouping.operations,
+        shown_command(args)
+    )
+}

@@ -1,0 +1,158 @@
+//! What a run of `watch` collects and reports, whatever it observes.
+
+use super::Args;
+use anyhow::Result;
+use model::{Conditions, LinkOutcome, Warning};
+use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::delivery::Delivery;
+use pipeline::output::{self, Status};
+use pipeline::page::{PRICES, PageFile};
+use pipeline::progress::ShownProgress;
+use std::time::{Duration, Instant};
+
+/// What a run observes.
+pub(super) trait Observed {
+    /// Waits a little for facts, and gives those that have arrived to `aggregator`.
+    fn collect(&mut self, aggregator: &mut Aggregator);
+
+    /// How many connections are open.
+    fn open_connections(&self) -> u64;
+
+    /// Reports what happened to the observation itself; called once a second.
+    fn report_news(&mut self, _delivery: &Delivery) {}
+}
+
+/// How long [`Observed::collect`] waits at most: it is checked as often whether the command or the user has ended the run.
+pub(super) const LOOK: Duration = Duration::from_millis(50);
+
+/// How often what was collected is passed on.
+const CHECKPOINT: Duration = Duration::from_secs(1);
+
+/// A run of `watch`.
+pub(super) struct Run {
+    pub aggregator: Aggregator,
+    pub delivery: Delivery,
+    began: Instant,
+    progress: ShownProgress,
+    asked: Vec<predict::PredictionTarget>,
+    page: Option<PageFile>,
+}
+
+/// How an observation ended.
+#[derive(Default)]
+pub(super) struct Ended {
+    /// What a reader of the figures must know.
+    pub warnings: Vec<Warning>,
+    /// Packets of a capture.
+    pub packets: Option<u64>,
+    /// What emulated links did.
+    pub links: Vec<LinkOutcome>,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// What could not be determined.
+    pub fault: Option<anyhow::Error>,
+}
+
+impl Run {
+    pub fn new(args: &Args, conditions: Conditions) -> Result<Self> {
+        let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
+        let delivery = Delivery::default();
+        let prices = if page.is_some() { &PRICES[..] } else { &PRICE };
+        let wanted = Wanted {
+            rule: args.reporting.grouping.operations,
+            hosts: args.reporting.grouping.hosts(),
+            targets: super::super::predict::distances(prices),
+            json: args.reporting.json,
+            exchanges: args.reporting.exchanges,
+            findings: Some(args.reporting.distances()),
+            samples: page.as_ref().map(PageFile::samples),
+            delivery: Some(delivery.clone()),
+            ..Wanted::default()
+        };
+        let mut aggregator = Aggregator::new(&wanted, conditions)?;
+        if let Some(path) = &args.output {
+            aggregator.record(path)?;
+        }
+        Ok(Self {
+            aggregator,
+            began: Instant::now(),
+            progress: ShownProgress::new(!args.command.is_empty(), args.quiet),
+            asked: wanted.targets,
+            page,
+            delivery,
+        })
+    }
+
+    /// Collects until `ended` returns a status; `ended` learns whether more is wanted. A fault of an output does not end the run.
+    pub fn until<O: Observed>(
+        &mut self,
+        observed: &mut O,
+        mut ended: impl FnMut(&O, bool) -> Option<Status>,
+    ) -> Status {
+        let mut last = Instant::now();
+        loop {
+            if let Some(status) = ended(observed, !self.aggregator.is_over()) {
+                return status;
+            }
+            observed.collect(&mut self.aggregator);
+            if last.elapsed() >= CHECKPOINT {
+                last = Instant::now();
+                observed.report_news(&self.delivery);
+                let written = self.aggregator.checkpoint();
+                self.delivery.of("the recording is", written);
+            }
+            self.show_progress(observed);
+        }
+    }
+
+    fn show_progress(&mut self, observed: &impl Observed) {
+        let Some(interval) = self.progress.due() else {
+            return;
+        };
+        let elapsed = self.began.elapsed();
+        let progress = self
+            .aggregator
+            .progress(elapsed, interval, observed.open_connections());
+        let text = report::text::progress_line(&progress);
+        self.progress.show(&self.delivery, &text, progress.exchanges == 0);
+    }
+
+    /// Reports all that was collected.
+    pub fn finish(mut self, args: &Args, ended: Ended) -> Result<()> {
+        self.delivery.show_status("");
+        ended.links.iter().for_each(|link| self.aggregator.link(link));
+        let moved = self.aggregator.moved();
+        let (outcome, _) = self.aggregator.finish(ended.warnings, ended.packets)?;
+        if args.reporting.json {
+            output::warn(&outcome.warnings);
+        } else {
+            let style = output::style_of(args.reporting.all);
+            let printed = output::print(&report::text::read_view(&outcome, &style));
+            self.delivery.of("the view on stdout is", printed);
+        }
+        if let Some(page) = self.page {
+            let written = page.write(&pipeline::page::PageRun {
+                title: &outcome.conditions.observation_point,
+                outcome: &outcome,
+                moved: &moved,
+                asked: &self.asked,
+                computing: predict::Computing::default(),
+                wake_up: predict::WakeUp::default(),
+                links: &ended.links,
+            });
+            self.delivery
+                .of("the page is", written.map_err(|fault| format!("{fault:#}")));
+        }
+        for link in &ended.links {
+            self.delivery
+                .of("what the link did is", super::super::relaying::tell_link(link));
+        }
+        if let Some(hint) = &ended.hint {
+            self.delivery.hint(hint);
+        }
+        ended.fault.map_or(Ok(()), Err)
+    }
+}
+
+/// The distances for which every run reports the price.
+const PRICE: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];

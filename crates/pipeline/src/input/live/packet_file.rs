@@ -1,0 +1,133 @@
+//! Packets kept in a file as they pass: pcapng with nanoseconds, for its owner's eyes.
+
+use super::reader::{ETHERNET, LINK_ETHERNET, LOOPBACK};
+use crate::private_file;
+use capture::packet_blocks;
+use model::{ByteCount, Timestamp};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use sys::packets::SeenPacket;
+
+/// A file of packets. When it has its full size, it gets another name, and a new one begins: the last packets are always kept.
+#[derive(Debug)]
+pub struct PacketFile {
+    path: PathBuf,
+    /// What a file may have; absent where there is no limit.
+    most: Option<ByteCount>,
+    out: BufWriter<File>,
+    written: u64,
+    /// Interfaces of the file that is being written: number, and whether its packets are Ethernet frames.
+    interfaces: Vec<(u32, bool)>,
+}
+
+impl PacketFile {
+    /// Makes the file, or empties the one that is there.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn create(path: PathBuf, most: Option<ByteCount>) -> io::Result<Self> {
+        let out = BufWriter::new(private_file::create(&path)?);
+        let mut file = Self {
+            path,
+            most,
+            out,
+            written: 0,
+            interfaces: Vec::new(),
+        };
+        file.write(&packet_blocks::section())?;
+        Ok(file)
+    }
+
+    /// Adds a packet, with the VLAN tag that the kernel took off.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn packet(&mut self, seen: &SeenPacket<'_>, at: Timestamp) -> io::Result<()> {
+        if self.most.is_some_and(|most| self.written >= most.as_bytes()) {
+            self.rotate()?;
+        }
+        let is_ethernet = matches!(seen.device, ETHERNET | LOOPBACK);
+        let interface = self.interface(seen.interface, is_ethernet)?;
+        let mut header = Vec::new();
+        let frame = match (is_ethernet, seen.vlan, seen.frame.split_at_checked(ADDRESSES)) {
+            (true, Some(tag), Some((addresses, rest))) => {
+                header.extend_from_slice(addresses);
+                header.extend(tag.kind.to_be_bytes());
+                header.extend(tag.control.to_be_bytes());
+                rest
+            }
+            (true, ..) => seen.frame,
+            (false, ..) => {
+                header = cooked(seen);
+                seen.frame.get(seen.network..).unwrap_or_default()
+            }
+        };
+        let captured = header.len() + frame.len();
+        let missing = (seen.wire as usize).saturating_sub(seen.frame.len());
+        let wire = u32::try_from(captured + missing).unwrap_or(u32::MAX);
+        self.write(&packet_blocks::packet(interface, at, [&header, frame], wire))
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// The place of an interface in the file, which it is added to with its first packet.
+    fn interface(&mut self, number: u32, is_ethernet: bool) -> io::Result<u32> {
+        let known = self
+            .interfaces
+            .iter()
+            .position(|known| *known == (number, is_ethernet));
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let link_type = if is_ethernet { LINK_ETHERNET } else { LINK_COOKED };
+                self.write(&packet_blocks::interface(
+                    &format!("interface {number}"),
+                    link_type,
+                ))?;
+                self.interfaces.push((number, is_ethernet));
+                self.interfaces.len() - 1
+            }
+        };
+        Ok(u32::try_from(place).unwrap_or(u32::MAX))
+    }
+
+    /// Keeps the file under another name, in the place of the one that was kept before, and begins a new one.
+    fn rotate(&mut self) -> io::Result<()> {
+        self.out.flush()?;
+        let mut name = self.path.clone().into_os_string();
+        name.push(".1");
+        std::fs::rename(&self.path, name)?;
+        self.out = BufWriter::new(private_file::create(&self.path)?);
+        self.written = 0;
+        self.interfaces.clear();
+        self.write(&packet_blocks::section())
+    }
+
+    fn write(&mut self, block: &[u8]) -> io::Result<()> {
+        self.written += block.len() as u64;
+        self.out.write_all(block)
+    }
+}
+
+/// The header of Linux cooked v2 (<https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL2.html>), without an address.
+fn cooked(seen: &SeenPacket<'_>) -> Vec<u8> {
+    let mut header = Vec::with_capacity(20);
+    header.extend(seen.carries.to_be_bytes());
+    header.extend([0; 2]);
+    header.extend(seen.interface.to_be_bytes());
+    header.extend(seen.device.to_be_bytes());
+    header.resize(20, 0);
+    header
+}
+
+/// Bytes of the two addresses of an Ethernet frame.
+const ADDRESSES: usize = 12;
+/// Linux cooked v2.
+const LINK_COOKED: u16 = 276;

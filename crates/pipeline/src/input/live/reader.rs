@@ -1,0 +1,213 @@
+//! The thread that takes packets out of the ring and decodes them.
+
+use super::{LiveNews, LiveSummary, PacketFile, Shared};
+use crate::compression::CompressionMeter;
+use crate::input::captured::CaptureDecoding;
+use crate::input::numbering::Numbering;
+use crate::input::{BATCH, Batch, Reading};
+use analysis::fact::Fact;
+use anyhow::Result;
+use capture::{LiveCapture, LivePacket};
+use model::{Timestamp, Warning, counted};
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
+use sys::clock::WallOffset;
+use sys::packets::{PacketCounts, PacketRing, SeenPacket};
+use sys::{Clock, OsError};
+
+/// What the thread has.
+pub(super) struct Reader {
+    pub ring: PacketRing,
+    /// What warnings call the interfaces.
+    pub name: String,
+    pub kept: Option<PacketFile>,
+    pub shared: Arc<Shared>,
+}
+
+impl Reader {
+    /// Reads until it is told to stop, or nobody is left to tell it.
+    pub fn run(mut self, reading: Reading, sender: SyncSender<Vec<Fact>>) -> Result<LiveSummary> {
+        let batch = RefCell::new(Batch {
+            facts: Vec::with_capacity(BATCH),
+            sender,
+        });
+        let mut facts = |fact| batch.borrow_mut().add(fact);
+        let meter = reading.compressing.clone().map(CompressionMeter::new);
+        let mut observer = CaptureDecoding::new(reading.decoders(), meter, &mut facts, Numbering::new(0, 1));
+        let mut live = LiveCapture::new(&self.name, &mut observer);
+        self.until_stopped(&mut live, &batch);
+        let report = live.finish();
+        let compressed = observer.finish()?;
+        batch.borrow_mut().send();
+        let counts = self.ring.counts();
+        let mut warnings = dropped(counts);
+        warnings.extend(report.warnings);
+        warnings.extend(reading.keys.iter().flat_map(|keys| keys.warnings()));
+        let written = self.kept.map_or(Ok(()), PacketFile::finish);
+        Ok(LiveSummary {
+            warnings,
+            packets: report.packets,
+            connections: report.connections,
+            counts,
+            compressed,
+            not_kept: written.err().map(|error| OsError::of(&error).to_string()),
+        })
+    }
+
+    fn until_stopped(&mut self, live: &mut LiveCapture<'_>, batch: &RefCell<Batch>) {
+        let several = self.ring.has_several();
+        let mut timeline = Timeline::now();
+        let mut looked = Instant::now();
+        let mut end: Option<Timestamp> = None;
+        loop {
+            timeline.follow();
+            let mut last = Timestamp::default();
+            let (kept, shared) = (&mut self.kept, &self.shared);
+            let count = self.ring.read(LONGEST, &mut |seen| {
+                last = timeline.place(seen);
+                if let Some(packet) = taken(seen, last, several) {
+                    live.packet(&packet);
+                }
+                keep(kept, shared, seen, last);
+            });
+            let now = timeline.clock.now();
+            if count == 0 {
+                live.pass_time(before(now, UNDER_WAY));
+            }
+            batch.borrow_mut().send();
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                self.look(live);
+            }
+            if Arc::strong_count(&self.shared) == 1 {
+                return;
+            }
+            if self.shared.stop.load(Ordering::Relaxed) {
+                let end = *end.get_or_insert(now.after(UNDER_WAY));
+                if now >= end && (count == 0 || last >= end) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// What is looked at once a second.
+    fn look(&mut self, live: &LiveCapture<'_>) {
+        let counts = self.ring.counts();
+        self.shared.passed.store(counts.passed, Ordering::Relaxed);
+        self.shared.dropped.store(counts.dropped, Ordering::Relaxed);
+        let open = live.open_connections();
+        self.shared.open_connections.store(open, Ordering::Relaxed);
+        while let Some(name) = self.ring.take_gone() {
+            self.shared.tell(LiveNews::InterfaceGone(name));
+        }
+    }
+}
+
+/// The packet as the decoder takes it. Ethernet frames are taken whole; of other devices, what they carry. Numbers of interfaces matter only
+/// where the same packet may come from several.
+fn taken<'a>(seen: &SeenPacket<'a>, at: Timestamp, several: bool) -> Option<LivePacket<'a>> {
+    let interface = if several { seen.interface } else { 0 };
+    let tag = if seen.vlan.is_some() { VLAN_TAG } else { 0 };
+    match seen.device {
+        ETHERNET | LOOPBACK => Some(LivePacket {
+            at,
+            link_type: LINK_ETHERNET,
+            interface,
+            frame: seen.frame,
+            wire: seen.wire + tag,
+        }),
+        _ if matches!(seen.carries, IPV4 | IPV6) => Some(LivePacket {
+            at,
+            link_type: LINK_IP,
+            interface,
+            frame: seen.frame.get(seen.network..)?,
+            wire: seen.wire.saturating_sub(seen.network as u32),
+        }),
+        _ => None,
+    }
+}
+
+/// Keeps the packet in the file; gives the file up when that fails.
+fn keep(kept: &mut Option<PacketFile>, shared: &Shared, seen: &SeenPacket<'_>, at: Timestamp) {
+    let Some(file) = kept else { return };
+    if let Err(error) = file.packet(seen, at) {
+        shared.tell(LiveNews::NotKept(OsError::of(&error).to_string()));
+        *kept = None;
+    }
+}
+
+/// What is missing because it was dropped.
+fn dropped(counts: PacketCounts) -> Vec<Warning> {
+    if counts.dropped == 0 {
+        return Vec::new();
+    }
+    let share = 100.0 * counts.dropped as f64 / counts.passed.max(1) as f64;
+    let share = match share {
+        0.0..0.1 => "less than 0.1 %".to_owned(),
+        share => format!("{share:.1} %"),
+    };
+    let text = format!(
+        "{} of {} dropped ({share}) because longwire did not keep up: what was in them is in no figure; narrow what is captured with --port or \
+         --filter, or give it more room with --ring",
+        counts.dropped,
+        counted(counts.passed, "packet was", "packets were")
+    );
+    vec![Warning { text }]
+}
+
+/// The kernel's wall clock stamps on the monotonic timeline of the run.
+struct Timeline {
+    clock: Clock,
+    offset: WallOffset,
+}
+
+impl Timeline {
+    fn now() -> Self {
+        Self {
+            clock: Clock::anchored_now(),
+            offset: WallOffset::now(),
+        }
+    }
+
+    /// Follows a wall clock that was set. One measurement differs from another by less than [`STEP`]: they are not followed, or the
+    /// differences would be between packets.
+    fn follow(&mut self) {
+        let now = WallOffset::now();
+        if now.apart(self.offset) > STEP {
+            self.offset = now;
+        }
+    }
+
+    fn place(&self, seen: &SeenPacket<'_>) -> Timestamp {
+        self.clock.place(seen.at, self.offset)
+    }
+}
+
+fn before(at: Timestamp, span: Duration) -> Timestamp {
+    let nanoseconds = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+    Timestamp::from_nanos(at.as_nanos().saturating_sub(nanoseconds))
+}
+
+/// How long a packet may be under way in the ring when nothing else passes.
+const UNDER_WAY: Duration = Duration::from_millis(150);
+/// How long a wait for packets lasts at most.
+const LONGEST: Duration = Duration::from_millis(50);
+/// How often counts and interfaces are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// How far a wall clock is set at least.
+const STEP: Duration = Duration::from_millis(5);
+/// Kinds of devices (`linux/if_arp.h`).
+pub(super) const ETHERNET: u16 = 1;
+pub(super) const LOOPBACK: u16 = 772;
+/// EtherTypes.
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86dd;
+/// Link layers of capture files.
+pub(super) const LINK_ETHERNET: u16 = 1;
+const LINK_IP: u16 = 101;
+/// Bytes of a VLAN tag.
+const VLAN_TAG: u32 = 4;
