@@ -7,7 +7,7 @@ use link::LinkDescription;
 use model::Prediction;
 use moments::{Moments, draw, lines, recording, wanted};
 use pipeline::aggregator::{Aggregator, Wanted};
-use pipeline::input::FactReader;
+use pipeline::input::{FactReader, Reading};
 use predict::PredictionTarget;
 use ratatui_core::style::Color;
 use screen::{Glyphs, Screen, ScreenKey, ScreenLook, Tab};
@@ -189,7 +189,7 @@ fn the_screen_predicts_what_predict_does() {
 fn to_look_at_a_run_changes_nothing_and_its_end_is_that_of_read() {
     let looked_at = Moments::of_the_recording().last();
     let mut aggregator = Aggregator::new(&wanted(), model::Conditions::default()).expect("it begins");
-    let mut facts = FactReader::start(vec![recording()]);
+    let mut facts = FactReader::start(vec![recording()], Reading::default());
     std::iter::from_fn(|| facts.next_fact()).for_each(|fact| aggregator.fact(fact));
     let (outcome, _) = aggregator.finish(Vec::new(), None).expect("it ends");
     assert!(!outcome.operations.is_empty() && !outcome.held.is_empty());
@@ -216,7 +216,7 @@ fn by_predict(link: LinkDescription) -> Vec<Prediction> {
         ..wanted()
     };
     let mut aggregator = Aggregator::new(&wanted, model::Conditions::default()).expect("it begins");
-    let mut facts = FactReader::start(vec![recording()]);
+    let mut facts = FactReader::start(vec![recording()], Reading::default());
     std::iter::from_fn(|| facts.next_fact()).for_each(|fact| aggregator.fact(fact));
     let (outcome, _) = aggregator.finish(Vec::new(), None).expect("it ends");
     outcome.predictions

@@ -8,6 +8,7 @@ pub mod terminal;
 
 use super::child::CommandOutput;
 use super::grouping::Grouping;
+use super::key_log::KeyLogArgument;
 use super::relaying;
 use super::relays::Relays;
 use super::targets::{PlannedRelay, RelayArgs};
@@ -20,6 +21,7 @@ use live::{LiveParts, LiveRun};
 use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::delivery::Delivery;
 use pipeline::fact_channel::FactChannel;
+use pipeline::input::Reading;
 use pipeline::output::{self, EndRequest, Status};
 use recorded::RecordedRun;
 use screen::{COST_RTT, LinkForecast, Screen, ScreenRequest, Wants};
@@ -59,6 +61,9 @@ pub struct Args {
     /// How operations are found; auto is by transaction here where no HTTP request caused them.
     #[command(flatten)]
     pub grouping: Grouping,
+    /// What opens TLS in captures.
+    #[command(flatten)]
+    pub keys: KeyLogArgument,
     /// The page that the key h writes.
     #[arg(long, default_value = "longwire-top.html", value_name = "FILE")]
     pub html: PathBuf,
@@ -139,7 +144,11 @@ fn wanted(args: &Args, delivery: Option<Delivery>) -> Wanted {
 fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
     let asked = EndRequest::on_signals()?;
     output::note(&format!("reading {}", pipeline::input::title(&files)));
-    let mut run = RecordedRun::open(files, wanted(args, None), asked)?;
+    let reading = Reading {
+        keys: args.keys.open()?,
+        ..Reading::default()
+    };
+    let mut run = RecordedRun::open(files, reading, wanted(args, None), asked)?;
     let mut screen = Screen::new(terminal::look(args.ascii));
     run.travel(screen::TimeStep::End, &mut screen)?;
     let status = show(args, &mut run, &mut screen)?;
@@ -147,6 +156,7 @@ fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
 }
 
 fn run_live(args: &Args) -> Result<Status> {
+    args.keys.refuse_for_server()?;
     let delivery = Delivery::behind_a_screen();
     let mut run = begin(args, &delivery)?;
     let mut screen = Screen::new(terminal::look(args.ascii));

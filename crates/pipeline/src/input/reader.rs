@@ -20,7 +20,7 @@ pub struct FactReader {
 
 impl FactReader {
     /// Begins to read.
-    pub fn start(files: Vec<PathBuf>) -> Self {
+    pub fn start(files: Vec<PathBuf>, reading: Reading) -> Self {
         let (sender, receiver) = mpsc::sync_channel(WAITING_BATCHES);
         let stop = Stop::default();
         let stopped = stop.clone();
@@ -37,9 +37,7 @@ impl FactReader {
                 facts: Vec::with_capacity(BATCH),
                 sender,
             };
-            let input = decode(captures, recordings, Reading::default(), &mut |fact| {
-                batch.add(fact)
-            });
+            let input = decode(captures, recordings, reading, &mut |fact| batch.add(fact));
             batch.send();
             input
         });
@@ -109,7 +107,7 @@ mod tests {
     #[test]
     fn all_facts_come_in_their_order_and_then_what_is_missing() {
         let file = recording(2_000);
-        let mut reader = FactReader::start(vec![file.path().to_owned()]);
+        let mut reader = FactReader::start(vec![file.path().to_owned()], Reading::default());
         let times: Vec<u64> = std::iter::from_fn(|| reader.next_fact())
             .map(|fact| fact.time().as_nanos())
             .collect();
@@ -122,7 +120,7 @@ mod tests {
     #[test]
     fn a_reader_that_is_dropped_leaves_the_rest_unread() {
         let file = recording(200_000);
-        let mut reader = FactReader::start(vec![file.path().to_owned()]);
+        let mut reader = FactReader::start(vec![file.path().to_owned()], Reading::default());
         assert!(reader.next_fact().is_some());
         reader.stop.now();
         let rest = std::iter::from_fn(|| reader.next_fact()).count();
@@ -131,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_read_is_named_at_the_end() {
-        let mut reader = FactReader::start(vec!["/nowhere.lwr".into()]);
+        let mut reader = FactReader::start(vec!["/nowhere.lwr".into()], Reading::default());
         assert!(reader.next_fact().is_none());
         let fault = reader.finish().expect_err("it is not there");
         assert!(fault.to_string().contains("/nowhere.lwr"), "{fault}");

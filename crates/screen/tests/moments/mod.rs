@@ -1,7 +1,7 @@
 //! A real recording, summed up to moments of its own time.
 
 use pipeline::aggregator::{Aggregator, Wanted};
-use pipeline::input::FactReader;
+use pipeline::input::{FactReader, Reading};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use screen::{LinkForecast, Position, Screen, ScreenLook, Snapshot, Wants};
@@ -30,7 +30,7 @@ pub fn wanted() -> Wanted {
 
 impl Moments {
     pub fn of_the_recording() -> Self {
-        let mut facts = FactReader::start(vec![recording()]);
+        let mut facts = FactReader::start(vec![recording()], Reading::default());
         let all: Vec<_> = std::iter::from_fn(|| facts.next_fact()).collect();
         facts.finish().expect("the recording can be read");
         let times = || all.iter().map(analysis::fact::Fact::time);

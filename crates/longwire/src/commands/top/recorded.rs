@@ -5,7 +5,7 @@ use analysis::fact::Fact;
 use anyhow::Result;
 use model::{Conditions, Timestamp, Warning};
 use pipeline::aggregator::{Aggregator, Wanted};
-use pipeline::input::{self, FactReader, InputSummary};
+use pipeline::input::{self, FactReader, InputSummary, Reading};
 use pipeline::output::{EndRequest, Status};
 use screen::{Position, Screen, TimeStep, WINDOW};
 use std::path::PathBuf;
@@ -14,6 +14,7 @@ use std::time::Duration;
 /// Files, summed up to a moment.
 pub struct RecordedRun {
     files: Vec<PathBuf>,
+    reading: Reading,
     wanted: Wanted,
     asked: EndRequest,
     place: String,
@@ -34,8 +35,8 @@ impl RecordedRun {
     ///
     /// # Errors
     /// When one cannot be read, or is neither a capture nor a recording.
-    pub fn open(files: Vec<PathBuf>, wanted: Wanted, asked: EndRequest) -> Result<Self> {
-        let mut reader = FactReader::start(files.clone());
+    pub fn open(files: Vec<PathBuf>, reading: Reading, wanted: Wanted, asked: EndRequest) -> Result<Self> {
+        let mut reader = FactReader::start(files.clone(), reading.clone());
         let mut ends: Option<(Timestamp, Timestamp)> = None;
         while let Some(fact) = reader.next_fact() {
             let at = fact.time();
@@ -47,8 +48,9 @@ impl RecordedRun {
         Ok(Self {
             place: input::title(&files),
             aggregator: Aggregator::new(&wanted, conditions(&files))?,
-            reader: FactReader::start(files.clone()),
+            reader: FactReader::start(files.clone(), reading.clone()),
             files,
+            reading,
             wanted,
             asked,
             first,
@@ -97,7 +99,7 @@ impl RecordedRun {
 
     fn begin_again(&mut self) -> Result<()> {
         self.aggregator = Aggregator::new(&self.wanted, conditions(&self.files))?;
-        self.reader = FactReader::start(self.files.clone());
+        self.reader = FactReader::start(self.files.clone(), self.reading.clone());
         self.ahead = None;
         self.at = Duration::ZERO;
         Ok(())
