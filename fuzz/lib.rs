@@ -4,10 +4,13 @@
 //! An input is a sequence of segments: a byte (bit 7: from the server; bit 6: a hole instead of bytes), a two-byte length,
 //! most significant first, and the bytes. A length beyond the input's end takes what there is.
 
+pub mod opened;
 pub mod tunnel;
 
 use model::{Direction, Message, Role, Timestamp};
-use wire::decoder::Sink;
+use std::sync::Arc;
+use tls_keys::Secrets;
+use wire::decoder::MessageSink;
 use wire::{DecodeError, Decoder, Stream};
 
 /// One segment of a conversation.
@@ -69,21 +72,30 @@ fn keep(seen: &mut Vec<Seen>, message: &Message<'_>) {
 
 /// The property of the whole stream: every byte is handed out once, and the split changes nothing.
 pub fn check_stream(input: &[u8]) {
+    check_stream_with(input, None);
+}
+
+fn check_stream_with(input: &[u8], secrets: Option<Arc<dyn Secrets>>) {
     let (&[high, low], rest) = input.split_first_chunk().unwrap_or((&[0, 0], input));
     let port = u16::from_be_bytes([high, low]);
     let segments = segments(rest);
-    let whole = play_stream(port, &segments, usize::MAX);
+    let whole = play_stream(port, &segments, usize::MAX, secrets.clone());
     for direction in [Direction::ClientToServer, Direction::ServerToClient] {
         let fed = segments.iter().filter(|segment| segment.direction == direction);
         let fed: u64 = fed.map(|segment| segment.bytes.len() as u64 + segment.hole).sum();
         let out: u64 = whole.iter().filter(|seen| seen.direction == direction).map(|seen| seen.bytes).sum();
         assert_eq!(out, fed, "{direction:?}: bytes handed out, bytes fed");
     }
-    assert_eq!(whole, play_stream(port, &segments, 1));
+    assert_eq!(whole, play_stream(port, &segments, 1, secrets));
 }
 
-fn play_stream(port: u16, segments: &[Segment<'_>], piece: usize) -> Vec<Seen> {
-    let mut stream = Stream::new(port);
+fn play_stream(
+    port: u16,
+    segments: &[Segment<'_>],
+    piece: usize,
+    secrets: Option<Arc<dyn Secrets>>,
+) -> Vec<Seen> {
+    let mut stream = Stream::new(port).with_secrets(secrets);
     let mut seen = Vec::new();
     let mut sink = |message: Message<'_>| keep(&mut seen, &message);
     for segment in segments {
@@ -131,7 +143,7 @@ fn play_decoder<D: Decoder>(mut decoder: D, segments: &[Segment<'_>], piece: usi
     (seen, None)
 }
 
-fn feed<D: Decoder>(decoder: &mut D, segment: &Segment<'_>, piece: usize, sink: &mut Sink<'_>) -> Option<DecodeError> {
+fn feed<D: Decoder>(decoder: &mut D, segment: &Segment<'_>, piece: usize, sink: &mut MessageSink<'_>) -> Option<DecodeError> {
     for bytes in segment.bytes.chunks(piece) {
         if let Err(error) = decoder.feed(segment.at, segment.direction, bytes, sink) {
             return Some(error);

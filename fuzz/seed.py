@@ -21,5 +21,7 @@ for recording in sorted((here / "../crates/wire/tests/data").glob("*/*.stream"))
     for target, seed in (("stream", port.to_bytes(2, "big") + seed), (targets.get(recording.parent.name), seed)):
         if target:
             folder = here / "corpus" / f"decode_{target}"
+            if target == "stream" and recording.stem.startswith("keys-"):
+                folder = here / "corpus" / "open_tls"
             folder.mkdir(parents=True, exist_ok=True)
             (folder / recording.stem).write_bytes(seed)

@@ -4,7 +4,7 @@
 //! of it at a time) and what the other end sends.
 
 use tunnel::lane::{BASE_WINDOW, MOST_STREAMS, POOL};
-use tunnel::{End, Event, Lane, Wish};
+use tunnel::{End, LaneEvent, Lane, Wish};
 
 /// Plays the input whole and in pieces.
 pub fn check(input: &[u8]) {
@@ -36,7 +36,7 @@ fn play(flags: u8, bytes: &[u8], piece: usize) -> Vec<String> {
         loop {
             let consumed = match lane.next() {
                 Ok(None) => break,
-                Ok(Some(Event::Bytes { stream, bytes, .. })) => {
+                Ok(Some(LaneEvent::Bytes { stream, bytes, .. })) => {
                     told.push(format!("{stream:?} {bytes:?}"));
                     Some((stream, bytes.len()))
                 }

@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tunnel::{Coding, Compressor, Decompressor, Level, MOST_ADDED_TO_A_CHUNK, MOST_OF_A_CHUNK};
+use tunnel::{Coding, Compressor, Decompressor, CompressionLevel, MOST_ADDED_TO_A_CHUNK, MOST_OF_A_CHUNK};
 
 fuzz_target!(|input: &[u8]| {
     let (mut near, mut far) = (Compressor::new(), Decompressor::new());
@@ -40,7 +40,7 @@ fn check_own(near: &mut Compressor, far: &mut Decompressor, flags: u8, chunk: &[
         near.forget();
         far.forget();
     }
-    let level = Level::of(flags & 0xf).unwrap_or(Level::OFF);
+    let level = CompressionLevel::of(flags & 0xf).unwrap_or(CompressionLevel::OFF);
     let (mut bytes, mut out) = (Vec::new(), Vec::new());
     let coding = near.compress(chunk, level, &mut bytes).expect("a chunk");
     assert!(bytes.len() <= chunk.len() + MOST_ADDED_TO_A_CHUNK);

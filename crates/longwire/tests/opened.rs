@@ -295,7 +295,7 @@ fn requests_over_https_are_decoded() {
         let work = work(&records);
         let mut said = String::new();
         for exchange in &work {
-            write!(said, "{} {}\n", exchange.0, exchange.1).expect("a string");
+            writeln!(said, "{} {}", exchange.0, exchange.1).expect("a string");
         }
         assert_eq!(work.len(), 2, "{encryption:?} {records:?}");
         assert!(said.contains("http"), "{encryption:?} {said}");

@@ -144,7 +144,7 @@ fn bytes(digits: &[u8]) -> Result<Vec<u8>, KeyLogFault> {
             .to_digit(16)
             .and_then(|digit| u8::try_from(digit).ok())
     };
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return Err(KeyLogFault::Digits);
     }
     let pairs = digits.chunks_exact(2).map(|pair| {

@@ -12,7 +12,7 @@ use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{Summary, Warning};
 use pipeline::aggregator::{Aggregator, GUESSES_THAT_MATTER, Wanted};
-use pipeline::input::{self, Reading};
+use pipeline::input;
 use pipeline::output::{self, Status};
 use predict::PredictionTarget;
 use report::outcome::CheckReport;
@@ -196,11 +196,7 @@ fn read(
         ..Wanted::default()
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(files))?;
-    let reading = Reading {
-        keys: keys.open()?,
-        ..Reading::default()
-    };
-    let input = input::read(files, reading, &mut |fact| aggregator.fact(fact))?;
+    let input = input::read(files, keys.reading()?, &mut |fact| aggregator.fact(fact))?;
     if let Some(fault) = input.faults.first() {
         bail!("nothing can be checked: {fault}");
     }

@@ -1,6 +1,7 @@
 //! `--keys`: what opens TLS in captures, the same flag for all commands that read them.
 
 use anyhow::{Result, ensure};
+use pipeline::input::Reading;
 use pipeline::keys::KeyFile;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +22,17 @@ impl KeyLogArgument {
     /// When the file cannot be read, or is no key log.
     pub fn open(&self) -> Result<Option<Arc<KeyFile>>> {
         self.keys.as_deref().map(KeyFile::open).transpose()
+    }
+
+    /// How captures are read with them, and nothing else.
+    ///
+    /// # Errors
+    /// As [`KeyLogArgument::open`].
+    pub fn reading(&self) -> Result<Reading> {
+        Ok(Reading {
+            keys: self.open()?,
+            ..Reading::default()
+        })
     }
 
     /// A server that longwire asks itself needs no keys.

@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{LinkRates, Operation, OperationStep, parse_duration};
 use pipeline::aggregator::{Aggregator, Wanted};
-use pipeline::input::{self, Reading};
+use pipeline::input;
 use pipeline::moved::ConnectionChoice;
 use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun, Samples};
@@ -135,11 +135,9 @@ pub fn run(args: &Args) -> Result<Status> {
         ..Wanted::default()
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
-    let reading = Reading {
-        keys: args.keys.open()?,
-        ..Reading::default()
-    };
-    let input = input::read(&args.files, reading, &mut |fact| aggregator.fact(fact))?;
+    let input = input::read(&args.files, args.keys.reading()?, &mut |fact| {
+        aggregator.fact(fact)
+    })?;
     let moved = aggregator.moved();
     let stop = match args.verify {
         true => output::stop_on_signals()?,
