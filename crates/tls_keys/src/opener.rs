@@ -376,7 +376,11 @@ impl Lane {
             return self.unlock_early(session, direction, header, body, plain);
         }
         if self.key.is_none() {
-            self.enter(self.stage.max_handshake(), session, direction);
+            // Early data end with a message that has their key, also where there were none.
+            self.enter(self.stage, session, direction);
+            if self.key.is_none() && self.stage == Stage::Early {
+                self.enter(Stage::Handshake, session, direction);
+            }
         }
         if self.key.as_mut().is_some_and(|key| key.open(header, body, plain)) {
             self.is_proved = true;
@@ -470,15 +474,6 @@ impl Lane {
                 self.take_up(Stage::Traffic, next);
             }
             _ => {}
-        }
-    }
-}
-
-impl Stage {
-    fn max_handshake(self) -> Self {
-        match self {
-            Self::Early | Self::Handshake => Self::Handshake,
-            Self::Traffic => Self::Traffic,
         }
     }
 }
