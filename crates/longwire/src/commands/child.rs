@@ -34,6 +34,24 @@ impl CommandOutput {
             false => Self::AsOurs,
         }
     }
+
+    /// Has `command` write there.
+    ///
+    /// # Errors
+    /// When the file cannot be shared by both of its outputs.
+    pub fn direct(self, command: &mut Command) -> Result<()> {
+        match self {
+            Self::AsOurs => {}
+            Self::Stderr => {
+                command.stdout(Stdio::from(std::io::stderr()));
+            }
+            Self::File(file) => {
+                let again = file.try_clone().context("could not share the command's output")?;
+                command.stdin(Stdio::null()).stdout(again).stderr(file);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Child {
@@ -43,16 +61,7 @@ impl Child {
     /// When no command is given, or it cannot be started.
     pub fn start(command: &[OsString], targets: &[RelayedTarget<'_>], output: CommandOutput) -> Result<Self> {
         let mut child = prepare(command, targets)?;
-        match output {
-            CommandOutput::AsOurs => {}
-            CommandOutput::Stderr => {
-                child.stdout(Stdio::from(std::io::stderr()));
-            }
-            CommandOutput::File(file) => {
-                let again = file.try_clone().context("could not share the command's output")?;
-                child.stdin(Stdio::null()).stdout(again).stderr(file);
-            }
-        }
+        output.direct(&mut child)?;
         Self::start_prepared(&mut child)
     }
 

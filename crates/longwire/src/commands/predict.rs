@@ -117,23 +117,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let samples = page.as_ref().map(PageFile::samples);
     let samples = samples.or_else(|| backend.as_ref().map(|_| Samples::default()));
-    let wanted = Wanted {
-        rule: args.grouping.operations,
-        hosts: args.grouping.hosts(),
-        targets: targets(&links::links(&args.rtt, &args.rate, &args.link), &args.clients),
-        computing: computing(args),
-        wake_up: wake_up(args),
-        workers: if args.verify {
-            Workers::Unlimited
-        } else {
-            args.workers
-        },
-        moved: args.on.clone(),
-        json: args.json,
-        longest: args.explain,
-        samples: samples.clone(),
-        ..Wanted::default()
-    };
+    let wanted = wanted(args, samples.clone());
     let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
     let input = input::read(&args.files, args.keys.reading()?, &mut |fact| {
         aggregator.fact(fact)
@@ -186,6 +170,27 @@ pub fn run(args: &Args) -> Result<Status> {
         })?;
     }
     Ok(status)
+}
+
+/// What is to be predicted, from what.
+fn wanted(args: &Args, samples: Option<Samples>) -> Wanted {
+    Wanted {
+        rule: args.grouping.operations,
+        hosts: args.grouping.hosts(),
+        targets: targets(&links::links(&args.rtt, &args.rate, &args.link), &args.clients),
+        computing: computing(args),
+        wake_up: wake_up(args),
+        workers: if args.verify {
+            Workers::Unlimited
+        } else {
+            args.workers
+        },
+        moved: args.on.clone(),
+        json: args.json,
+        longest: args.explain,
+        samples,
+        ..Wanted::default()
+    }
 }
 
 /// Proves the predictions; interrupted when Ctrl-C ended that.

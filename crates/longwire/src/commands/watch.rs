@@ -49,6 +49,10 @@ pub struct Args {
     /// The network interface, where one is observed.
     #[command(flatten)]
     pub interface: InterfaceArgs,
+    /// Open the command's own TLS connections at an interface: it is started so that it writes their keys, to a file that is removed
+    /// afterwards. See docs/keys.md for the programs that do.
+    #[arg(long, requires = "interface", requires = "command", conflicts_with = "keys")]
+    pub keys_from_command: bool,
     /// Keep the run as a recording.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,

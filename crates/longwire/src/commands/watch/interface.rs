@@ -7,13 +7,15 @@ use crate::commands::child::{Child, CommandOutput};
 use crate::commands::interface_source::{CLOCK, InterfaceSource};
 use crate::commands::relays::ENDS;
 use crate::commands::targets::PlannedRelay;
-use crate::relayed_command::RelayedTarget;
+use crate::relayed_command::{RelayedTarget, prepare};
 use anyhow::{Context, Result};
+use key_log::KeyCollection;
 use model::{Endpoint, Warning};
 use pipeline::aggregator::Aggregator;
 use pipeline::delivery::Delivery;
 use pipeline::input::Reading;
 use pipeline::input::live::LiveSummary;
+use pipeline::keys::KeyFile;
 use pipeline::output::{self, EndRequest, Status};
 use sys::{ClientTls, Target, resolve};
 
@@ -21,10 +23,18 @@ use sys::{ClientTls, Target, resolve};
 pub(super) fn run(args: &Args) -> Result<Status> {
     let planned = args.relays.plan()?;
     let asked = EndRequest::on_signals()?;
+    let collected = args
+        .keys_from_command
+        .then(KeyCollection::temporary)
+        .transpose()?;
+    let keys = match &collected {
+        Some(collected) => Some(KeyFile::open(collected.path())?),
+        None => args.interface.keys.open()?,
+    };
     let reading = Reading {
         keep_literals: args.reporting.keep_literals,
         compressing: args.reporting.compressing(),
-        keys: args.interface.keys.open()?,
+        keys,
     };
     let targets: Vec<Target> = planned.iter().map(|planned| planned.target.clone()).collect();
     let mut source = InterfaceSource::start(&args.interface, &targets, reading)?;
@@ -40,7 +50,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
             None => (!wanted).then_some(Status::Done),
         })
     } else {
-        let mut child = child(args, &planned)?;
+        let mut child = child(args, &planned, collected.as_ref())?;
         run.until(&mut source, |_, _| child.ended(asked.take()))
     };
     let aggregator = &mut run.aggregator;
@@ -67,8 +77,9 @@ impl Observed for InterfaceSource {
     }
 }
 
-/// Starts the command, which connects to the servers themselves: where there are targets it is told about them, as through a relay.
-fn child(args: &Args, planned: &[PlannedRelay]) -> Result<Child> {
+/// Starts the command, which connects to the servers themselves: where there are targets it is told about them, as through a relay. With
+/// `keys`, it writes its own there.
+fn child(args: &Args, planned: &[PlannedRelay], keys: Option<&KeyCollection>) -> Result<Child> {
     let servers = planned.iter().map(|planned| {
         let address = resolve::addresses(&planned.target)?.into_iter().next();
         let address = address.with_context(|| format!("no address of {}", planned.target.server()))?;
@@ -83,8 +94,12 @@ fn child(args: &Args, planned: &[PlannedRelay]) -> Result<Child> {
         })
     });
     let servers: Vec<RelayedTarget<'_>> = servers.collect::<Result<_>>()?;
-    let output = CommandOutput::beside_records(args.reporting.json);
-    Child::start(&args.command, &servers, output)
+    let mut command = prepare(&args.command, &servers)?;
+    if let Some(keys) = keys {
+        keys.prepare(&mut command);
+    }
+    CommandOutput::beside_records(args.reporting.json).direct(&mut command)?;
+    Child::start_prepared(&mut command)
 }
 
 fn ended(summary: LiveSummary, point: &str) -> Ended {
