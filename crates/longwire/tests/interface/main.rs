@@ -1,5 +1,6 @@
 //! `longwire watch --interface`: what passes an interface is what a relay and a capture of it show, and what is missing is reported.
 
+mod encrypted;
 mod namespaces;
 mod outputs;
 mod same_run;
