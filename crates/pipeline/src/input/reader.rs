@@ -8,7 +8,7 @@ use anyhow::Result;
 use std::path::PathBuf;
 use std::sync::mpsc;
 
-/// Reads `files` on a thread of its own, as [`read`] does, and hands out the facts as they are asked for: for who wants them up to a
+/// Reads `files` on a thread of its own, as [`read`](super::read) does, and hands out the facts as they are asked for: for who wants them up to a
 /// point in time. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct FactReader {
