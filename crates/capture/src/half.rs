@@ -190,13 +190,14 @@ impl Half {
     }
 
     /// Counts a packet. One with more payload than the sides agreed on is several on the wire: segmentation offload cuts it up behind the
-    /// observation point, or has put it together before.
+    /// observation point, or has put it together before. Not one whose fragments were seen.
     #[inline]
     pub fn count(&mut self, head: &Head, faults: &mut Faults) {
         self.packets += head.packets;
         self.wire_bytes += head.wire_bytes;
         if let Some(size) = self.segment_size
             && head.length > size
+            && head.packets == 1
         {
             faults.offloaded += 1;
             faults.cut += u64::from(head.length.div_ceil(size));

@@ -249,8 +249,13 @@ fn segmentation_offload_leaves_the_total_length_zero() {
     packets.push(tcp(500, true, "PA", 1001, 5001).with(&[9; 3000]));
     let mut frames: Vec<Frame> = packets.iter().map(Tcp::frame).collect();
     frames[3].bytes[16..18].copy_from_slice(&[0, 0]);
-    let observed = read_flawless(&build::pcap(NANO, &frames));
+    let (observed, report) = read_bytes(&build::pcap(NANO, &frames)).expect("a capture");
     assert_eq!(observed[0].stream(ClientToServer), [9; 3000]);
+    assert_eq!(report.warnings.len(), 1, "{report:?}");
+    assert!(
+        report.warnings[0].text.starts_with("1 packet is larger"),
+        "{report:?}"
+    );
 }
 
 #[test]
