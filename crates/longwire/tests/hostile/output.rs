@@ -74,8 +74,10 @@ fn ends_with_loss(mut run: Started, folder: &Path) {
     assert_eq!(status.code(), Some(2), "the status says that output was lost");
 }
 
-/// Longer than it takes until a line of progress and a checkpoint of the recording are written.
+/// Longer than it takes until a checkpoint of the recording is written.
 const A_WHILE: Duration = Duration::from_millis(1500);
+/// Longer than it takes until a line of progress is written where stderr is no terminal.
+const LINE_OF_A_LOG: Duration = Duration::from_millis(11_000);
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a directory")
@@ -158,7 +160,7 @@ fn a_reader_of_stderr_that_leaves_takes_nothing_along() {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut run = watch(command, &[], APPLICATION, folder.path());
     drop(run.child().stderr.take());
-    use_relay(folder.path(), 2 * A_WHILE);
+    use_relay(folder.path(), LINE_OF_A_LOG);
     ends_with_loss(run, folder.path());
 }
 

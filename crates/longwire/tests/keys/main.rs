@@ -240,8 +240,9 @@ fn an_interrupted_command_has_its_keys_told() {
 fn at_a_terminal_ctrl_c_is_the_commands() {
     let folder = tempfile::tempdir().expect("a directory");
     let script = "trap \"echo cancelled\" INT; echo ready; until read word; do :; done; echo \"the word: $word\"; exit 3";
+    // Without `exec`, a shell that waits may be ended by Ctrl-C itself, and its status is not longwire's.
     let run = format!(
-        "{} keys -o {}/k -- sh -c '{script}'",
+        "exec {} keys -o {}/k -- sh -c '{script}'",
         testbed::binary::program().display(),
         folder.path().display()
     );
