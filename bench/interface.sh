@@ -1,23 +1,24 @@
 #!/bin/bash
-# interface.sh: what `longwire watch --interface lo` costs an application beside `longwire watch` as a relay.
+# interface.sh: what `longwire watch --interface lo` costs an application beside `longwire watch` as a relay, and beside tcpdump, which
+# decodes nothing: what it costs is the kernel's share.
 #
-# pgbench sends select-only transactions and `select 1` over 1, 8 and 64 connections: unobserved, observed at the interface, and through the relay. Every round
+# pgbench sends select-only transactions and `select 1` over 1, 8 and 64 connections: unobserved, observed at the interface, seen by tcpdump, and through the relay. Every round
 # visits every way, so that the ratios are of neighbours in time; reported are medians of the rounds' ratios, and longwire's processor time for
 # each transaction. Then 1 Gbit/s of bulk and 100,000 packets a second pass the loopback, and the packets that were dropped are counted.
 #
-# BENCH_ROUNDS (7), BENCH_SECONDS (3) a cell, BENCH_CLIENTS ("1 8 64"), BENCH_FLOOD_SECONDS (10) change the run. Needs root or the right to capture.
+# BENCH_ROUNDS (15), BENCH_SECONDS (1) a cell, BENCH_CLIENTS ("1 8 64"), BENCH_FLOOD_SECONDS (10) change the run. Needs root or the right to capture.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . bench/free-port.sh
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-rounds=${BENCH_ROUNDS:-7}
-seconds=${BENCH_SECONDS:-3}
+rounds=${BENCH_ROUNDS:-15}
+seconds=${BENCH_SECONDS:-1}
 flood_seconds=${BENCH_FLOOD_SECONDS:-10}
 read -ra clients <<<"${BENCH_CLIENTS:-1 8 64}"
 profile=${BENCH_PROFILE:-release}
 longwire=$target/$profile/longwire
-ways=(unobserved interface relay)
+ways=(unobserved interface tcpdump relay)
 scratch=
 
 main() {
@@ -53,6 +54,7 @@ observed() {
     case $way in
     unobserved) "$work" "$port"; return ;;
     interface) "$longwire" watch --interface lo --port "$PGPORT" --json --quiet >"$scratch/$way.jsonl" 2>"$scratch/$way.txt" & ;;
+    tcpdump) tcpdump -i lo -B 65536 -w /dev/null port "$PGPORT" 2>"$scratch/$way.txt" & ;;
     relay)
         port=$(free_port)
         "$longwire" watch "postgres://127.0.0.1:$PGPORT/?sslmode=disable" --listen "127.0.0.1:$port" --json --quiet \
@@ -60,7 +62,7 @@ observed() {
         ;;
     esac
     process=$!
-    until grep -q 'Ctrl-C ends' "$scratch/$way.txt"; do
+    until grep -qE 'Ctrl-C ends|^tcpdump: listening' "$scratch/$way.txt"; do
         kill -0 "$process" || { cat "$scratch/$way.txt"; exit 1; }
         sleep 0.05
     done
@@ -116,13 +118,13 @@ report_drops() {
     local packets dropped
     packets=$(grep -o '"packets":[0-9]*' "$scratch/interface.jsonl" | tail -n 1 | cut -d: -f2 || true)
     dropped=$(grep -o '[0-9]* of [0-9]* packets were dropped' "$scratch/interface.jsonl" | head -n 1 || true)
-    echo "$1: ${packets:-no} packets seen, ${dropped:-none dropped}, processor time $(awk -v t="$ticks" -v hz="$(getconf CLK_TCK)" 'BEGIN { print t / hz }') s"
+    echo "$1 for $flood_seconds s: ${packets:-no} packets seen ($((${packets:-0} / flood_seconds)) a second), ${dropped:-none dropped}, processor time $(awk -v t="$ticks" -v hz="$(getconf CLK_TCK)" 'BEGIN { print t / hz }') s"
 }
 
 bulk() { "$scratch/flood" bulk "$flood_seconds"; }
 packets() { "$scratch/flood" packets "$flood_seconds"; }
 
-# A sender and a receiver at a given pace: 1 Gbit/s of payload in writes of 16 KiB, or 100,000 packets a second of one byte each.
+# A sender and a receiver at a given pace: 1 Gbit/s of payload in writes of 16 KiB, or 100,000 packets a second of one byte each, beside which there are few acknowledgements.
 write_flood() {
     cat >"$scratch/flood" <<'PYTHON'
 #!/usr/bin/python3
@@ -130,7 +132,7 @@ import os, socket, sys, time
 kind, seconds = sys.argv[1], float(sys.argv[2])
 port = int(os.environ["FLOOD_PORT"])
 listener = socket.create_server(("127.0.0.1", port))
-size, per_second = (16384, 125_000_000 / 16384) if kind == "bulk" else (1, 50_000)
+size, per_second = (16384, 125_000_000 / 16384) if kind == "bulk" else (1, 100_000)
 if os.fork() == 0:
     peer, _ = listener.accept()
     room = bytearray(1 << 20)
@@ -161,7 +163,7 @@ flooded() {
     PGPORT=$saved
 }
 
-measure_bulk() { flooded bulk; report_drops "1 Gbit/s for $flood_seconds s"; }
-measure_packets() { flooded packets; report_drops "50,000 sends a second, with acknowledgements about 100,000 packets, for $flood_seconds s"; }
+measure_bulk() { flooded bulk; report_drops "1 Gbit/s"; }
+measure_packets() { flooded packets; report_drops "100,000 writes of one byte a second"; }
 
 main
