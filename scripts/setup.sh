@@ -75,9 +75,11 @@ go golang-go
 nginx nginx-light
 php-fpm* php-fpm
 /etc/php/*/mods-available/pdo_pgsql.ini php-pgsql
+/etc/php/*/mods-available/pdo_mysql.ini php-mysql
 ruby ruby
 puma puma
 /usr/share/doc/ruby-pg ruby-pg
+/usr/share/doc/ruby-mysql2 ruby-mysql2
 /usr/share/doc/ruby-sequel ruby-sequel
 /usr/share/doc/ruby-sinatra ruby-sinatra
 END
