@@ -1,7 +1,11 @@
 //! TLS in captures, opened with the key log of the client: the same statements, turns and rows as without TLS.
 
+#[path = "opened/commands.rs"]
+mod commands;
 #[path = "opened/plain_text.rs"]
 mod plain_text;
+#[path = "opened/reasons.rs"]
+mod reasons;
 
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -34,13 +38,24 @@ struct Run {
 
 impl Run {
     fn of(protocol: &str, port: u16, password: &str, encryption: Option<Encryption<'_>>) -> Self {
+        Self::with(protocol, port, password, encryption, &[])
+    }
+
+    fn with(
+        protocol: &str,
+        port: u16,
+        password: &str,
+        encryption: Option<Encryption<'_>>,
+        variables: &[(&str, &str)],
+    ) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let (version, cipher) = encryption.unwrap_or(("plain", ""));
         let mut command = Command::new("python3");
         command
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opened/client.py"))
             .args([protocol, &port.to_string(), version, password])
-            .env("SSLKEYLOGFILE", directory.path().join("keys"));
+            .env("SSLKEYLOGFILE", directory.path().join("keys"))
+            .envs(variables.iter().copied());
         if version == "1.2" {
             command.env("TLS_CIPHER", cipher);
         } else if version == "1.3" {
@@ -201,6 +216,37 @@ fn all_that_is_plain_is_seen(protocol: &str, port: u16, password: &str) {
 fn a_postgresql_connection_is_decoded_as_without_tls() {
     let server = Postgres::options().tls().start();
     all_that_is_plain_is_seen("postgres", server.port(), Postgres::PASSWORD);
+}
+
+/// As PostgreSQL 17 and later begin TLS with sslnegotiation=direct: here a terminator does, in front of a server that cannot.
+#[test]
+fn a_postgresql_connection_with_direct_tls_is_decoded_as_without_tls() {
+    let server = Postgres::start();
+    let plain = work(&Run::of("postgres", server.port(), Postgres::PASSWORD, None).read(None));
+    for encryption in [("1.2", "ECDHE-RSA-AES128-GCM-SHA256"), ENCRYPTIONS[4]] {
+        let mut command = Command::new("python3");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opened/terminator.py");
+        command.arg(script).arg(server.port().to_string());
+        let (_terminator, address) = Started::listening(&mut command, "listening on ");
+        let direct = [("DIRECT_TLS", "1")];
+        let run = Run::with(
+            "postgres",
+            address.port(),
+            Postgres::PASSWORD,
+            Some(encryption),
+            &direct,
+        );
+        let opened = run.read(Some(&run.keys()));
+        assert_eq!(work(&opened), plain, "{encryption:?}");
+        assert_eq!(connection(&opened)["opaque"], false, "{encryption:?}");
+        assert!(
+            run.opened() == run.followed(),
+            "{encryption:?}: another text than tshark's"
+        );
+        // No request for TLS: a turn less than where it is asked for.
+        let handshake = if encryption.0 == "1.2" { 2 } else { 1 };
+        assert_eq!(turns_of(&opened, &["tls"]), handshake, "{encryption:?}");
+    }
 }
 
 #[test]
