@@ -42,6 +42,8 @@ redis-server redis-server
 nginx nginx-light
 php-fpm* php-fpm
 php php-cli
+/etc/php/*/mods-available/pdo_pgsql.ini php-pgsql
+/etc/php/*/mods-available/pdo_mysql.ini php-mysql
 tshark tshark
 tcpdump tcpdump
 ip iproute2
@@ -75,7 +77,6 @@ go golang-go
 nginx nginx-light
 php-fpm* php-fpm
 /etc/php/*/mods-available/pdo_pgsql.ini php-pgsql
-/etc/php/*/mods-available/pdo_mysql.ini php-mysql
 ruby ruby
 puma puma
 /usr/share/doc/ruby-pg ruby-pg

@@ -1,18 +1,22 @@
 //! The same program without TLS and with TLS and keys: as many statements, turns and rows, and tshark's plain text to the byte.
 //!
-//! Each comparison prints a line; `bench/keys.sh` keeps them all, also those of programs that the tests do without.
+//! Each comparison prints a line; `bench/keys.sh` keeps them all, also those of Ruby and Node.js, which `cargo test` does
+//! without (feature `stacks`).
+
+#[cfg(feature = "stacks")]
+mod stacks;
 
 use super::plain_text::{followed, opened};
 use super::{Run, VERSIONS, mariadb, postgres};
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use testbed::binary::{self, done, of_type, sum};
 use testbed::capture::CaptureFile;
 use testbed::process::{self, free_port};
 use testbed::waiting::wait_until;
-use testbed::{Capture, Certificate, JavaProgram, MariaDb, Postgres, Started, java, python, require};
+use testbed::{Capture, Certificate, JavaProgram, MariaDb, Postgres, Redis, Started, java, python, require};
 
 /// What is compared: a program and its server.
 struct Pair<'a> {
@@ -255,6 +259,34 @@ fn java_does_the_same_work() {
 }
 
 #[test]
+fn redis_cli_does_the_same_work() {
+    let commands = "set a 1\nget a\nrpush b 1 2 3\nlrange b 0 -1\nget secret\n";
+    let plain = Redis::start();
+    for (version, _) in VERSIONS {
+        // The server of the run without TLS has to begin as empty.
+        done(
+            &Redis::client_at("redis-cli", plain.port())
+                .arg("flushall")
+                .output()
+                .expect("it starts"),
+        );
+        let server = Redis::start_with_tls(version);
+        let pair = Pair {
+            ports: [plain.port(), server.port()],
+            ..Pair::new("redis-cli 7.0", "Redis 7.0", version, 0)
+        };
+        pair.compare(|tls| {
+            let tls_options = if tls { "--tls --insecure" } else { "" };
+            let port = pair.ports[usize::from(tls)];
+            let mut shell = Command::new("sh");
+            let script = format!("printf '{commands}' | redis-cli -p {port} {tls_options}");
+            shell.arg("-c").arg(script).env_remove("REDISCLI_AUTH");
+            shell
+        });
+    }
+}
+
+#[test]
 fn curl_does_the_same_work() {
     for (version, _) in VERSIONS {
         let (_server, ports) = web_server(version);
@@ -327,32 +359,9 @@ fn web_server(version: &str) -> (WebServer, [u16; 2]) {
 }
 
 #[test]
-#[ignore = "needs php-pgsql and php-mysql: bench/keys.sh runs it"]
 fn php_does_the_same_work() {
     with_both("PHP 8.2: PDO", &[], &BOTH, |kind, port, authority| {
         let php = Command::new(require("php"));
         script(php, "same_work.php", (kind, port, authority.map(word)))
-    });
-}
-
-#[test]
-#[ignore = "needs ruby-pg and ruby-mysql2: bench/keys.sh runs it"]
-fn ruby_does_the_same_work() {
-    with_both("Ruby 3.1: pg, mysql2", &[], &BOTH, |kind, port, authority| {
-        let ruby = Command::new(require("ruby"));
-        script(ruby, "same_work.rb", (kind, port, authority.map(word)))
-    });
-}
-
-/// `LONGWIRE_NODE_MODULES` is the directory with `pg` and `mysql2`.
-#[test]
-#[ignore = "needs Node.js with pg and mysql2: bench/keys.sh runs it"]
-fn node_does_the_same_work() {
-    let modules = std::env::var_os("LONGWIRE_NODE_MODULES").expect("the directory of pg and mysql2");
-    let modules = PathBuf::from(modules);
-    with_both("Node.js 20: pg, mysql2", &[], &BOTH, |kind, port, authority| {
-        let mut node = Command::new(require("node"));
-        node.env("NODE_PATH", &modules);
-        script(node, "same_work.js", (kind, port, authority.map(|_| "on")))
     });
 }
