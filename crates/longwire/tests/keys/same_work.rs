@@ -259,6 +259,35 @@ fn java_does_the_same_work() {
 }
 
 #[test]
+fn mysqls_connector_j_does_the_same_work() {
+    let jars = java::jars(&[
+        "com.mysql:mysql-connector-j:9.1.0",
+        "name.neykov:extract-tls-secrets:4.0.0",
+    ]);
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/keys/SameWork.java");
+    let program = JavaProgram::compile(source.as_ref(), &jars[..1]);
+    let version = BOTH[1];
+    let server = mariadb(version);
+    server.sql(MARIADB_TABLES);
+    let mut pair = Pair::new(
+        "Java 17: MySQL Connector/J 9.1",
+        "MariaDB 10.11",
+        version,
+        server.port(),
+    );
+    pair.options = vec!["--java-agent".to_owned(), jars[1].display().to_string()];
+    pair.compare(|tls| {
+        let mut java = program.command(&jars[..1]);
+        let (port, user, password) = (server.port(), MariaDb::USER, MariaDb::PASSWORD);
+        let mode = if tls { "REQUIRED" } else { "DISABLED" };
+        java.arg(format!(
+            "jdbc:mysql://127.0.0.1:{port}/test?user={user}&password={password}&sslMode={mode}"
+        ));
+        java
+    });
+}
+
+#[test]
 fn redis_cli_does_the_same_work() {
     let commands = "set a 1\nget a\nrpush b 1 2 3\nlrange b 0 -1\nget secret\n";
     let plain = Redis::start();
