@@ -42,6 +42,8 @@ redis-server redis-server
 nginx nginx-light
 php-fpm* php-fpm
 php php-cli
+/etc/php/*/mods-available/pdo_pgsql.ini php-pgsql
+/etc/php/*/mods-available/pdo_mysql.ini php-mysql
 tshark tshark
 tcpdump tcpdump
 ip iproute2
@@ -78,6 +80,7 @@ php-fpm* php-fpm
 ruby ruby
 puma puma
 /usr/share/doc/ruby-pg ruby-pg
+/usr/share/doc/ruby-mysql2 ruby-mysql2
 /usr/share/doc/ruby-sequel ruby-sequel
 /usr/share/doc/ruby-sinatra ruby-sinatra
 END

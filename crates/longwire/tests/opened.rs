@@ -1,16 +1,20 @@
 //! TLS in captures, opened with the key log of the client: the same statements, turns and rows as without TLS.
 
-use model::{ConnectionEvent, ConnectionId, Direction, Observer};
+#[path = "opened/commands.rs"]
+mod commands;
+#[path = "opened/plain_text.rs"]
+mod plain_text;
+#[path = "opened/reasons.rs"]
+mod reasons;
+
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use tempfile::TempDir;
 use testbed::binary::{self, of_type, sum};
 use testbed::capture::{Capture, CaptureFile};
 use testbed::{MariaDb, Postgres, Started, process};
-use tls_keys::{KeyLog, OpenedRecord, RecordOpener};
 
 /// TLS as a client is to speak it: version, and cipher by OpenSSL's name.
 type Encryption<'a> = (&'a str, &'a str);
@@ -34,13 +38,24 @@ struct Run {
 
 impl Run {
     fn of(protocol: &str, port: u16, password: &str, encryption: Option<Encryption<'_>>) -> Self {
+        Self::with(protocol, port, password, encryption, &[])
+    }
+
+    fn with(
+        protocol: &str,
+        port: u16,
+        password: &str,
+        encryption: Option<Encryption<'_>>,
+        variables: &[(&str, &str)],
+    ) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let (version, cipher) = encryption.unwrap_or(("plain", ""));
         let mut command = Command::new("python3");
         command
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opened/client.py"))
             .args([protocol, &port.to_string(), version, password])
-            .env("SSLKEYLOGFILE", directory.path().join("keys"));
+            .env("SSLKEYLOGFILE", directory.path().join("keys"))
+            .envs(variables.iter().copied());
         if version == "1.2" {
             command.env("TLS_CIPHER", cipher);
         } else if version == "1.3" {
@@ -86,40 +101,12 @@ impl Run {
 
     /// The plain text of each direction, of its first connection.
     fn opened(&self) -> [Vec<u8>; 2] {
-        let mut log = KeyLog::default();
-        for line in std::fs::read(self.keys())
-            .expect("a key log")
-            .split(|byte| *byte == b'\n')
-        {
-            log.line(line).expect("a line of a key log");
-        }
-        let path = self.capture.path();
-        let mut plain = PlainText::of(RecordOpener::new(Arc::new(log)));
-        capture::read(vec![capture::Source::File(&path)], &mut plain).expect("a capture");
-        plain.text
+        plain_text::opened(&self.capture.path(), self.keys().as_ref())
     }
 
     /// The same as tshark says.
     fn followed(&self) -> [Vec<u8>; 2] {
-        let mut command = Command::new("tshark");
-        command.args(["-o", &format!("tls.keylog_file:{}", self.keys()), "-q", "-r"]);
-        command.arg(self.capture.path()).args(["-z", "follow,tls,raw,0"]);
-        let mut text: [Vec<u8>; 2] = Default::default();
-        let said = process::run(command);
-        // Lines of the side that is not the first are indented.
-        let is_server_first = said.contains(&format!("Node 0: 127.0.0.1:{}\n", self.port));
-        for line in said.lines() {
-            let is_server = line.starts_with('\t') != is_server_first;
-            let digits = line.trim();
-            if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-                let pairs = digits.as_bytes().chunks(2).map(|pair| {
-                    let pair = std::str::from_utf8(pair).expect("digits");
-                    u8::from_str_radix(pair, 16).expect("digits")
-                });
-                text[usize::from(is_server)].extend(pairs);
-            }
-        }
-        text
+        plain_text::followed(&self.capture.path(), self.keys().as_ref(), self.port)
     }
 
     fn keys(&self) -> String {
@@ -133,51 +120,6 @@ impl Run {
         let output = binary::longwire(&arguments).output().expect("it starts");
         binary::done(&output);
         binary::records(&output)
-    }
-}
-
-/// Opens the records of a connection, from the first `ClientHello` on.
-struct PlainText {
-    opener: RecordOpener,
-    waiting: [Vec<u8>; 2],
-    has_begun: bool,
-    text: [Vec<u8>; 2],
-}
-
-impl PlainText {
-    fn of(opener: RecordOpener) -> Self {
-        Self {
-            opener,
-            waiting: Default::default(),
-            has_begun: false,
-            text: Default::default(),
-        }
-    }
-}
-
-impl Observer for PlainText {
-    fn event(&mut self, _: ConnectionId, event: ConnectionEvent<'_>) {
-        let ConnectionEvent::Segment(segment) = event else {
-            return;
-        };
-        let lane = segment.direction.index();
-        let is_hello =
-            segment.direction == Direction::ClientToServer && segment.payload.starts_with(&[22, 3, 1]);
-        self.has_begun |= is_hello;
-        if !self.has_begun {
-            return;
-        }
-        self.waiting[lane].extend_from_slice(segment.payload);
-        while let Some((header, rest)) = self.waiting[lane].split_first_chunk::<5>() {
-            let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
-            let Some(body) = rest.get(..length) else { break };
-            match self.opener.open(segment.direction, header, body) {
-                OpenedRecord::Data(plain) => self.text[lane].extend_from_slice(plain),
-                OpenedRecord::Closed(closed) => panic!("{closed:?}"),
-                OpenedRecord::Clear | OpenedRecord::Handshake | OpenedRecord::Alert => {}
-            }
-            self.waiting[lane].drain(..5 + length);
-        }
     }
 }
 
@@ -274,6 +216,37 @@ fn all_that_is_plain_is_seen(protocol: &str, port: u16, password: &str) {
 fn a_postgresql_connection_is_decoded_as_without_tls() {
     let server = Postgres::options().tls().start();
     all_that_is_plain_is_seen("postgres", server.port(), Postgres::PASSWORD);
+}
+
+/// As PostgreSQL 17 and later begin TLS with sslnegotiation=direct: here a terminator does, in front of a server that cannot.
+#[test]
+fn a_postgresql_connection_with_direct_tls_is_decoded_as_without_tls() {
+    let server = Postgres::start();
+    let plain = work(&Run::of("postgres", server.port(), Postgres::PASSWORD, None).read(None));
+    for encryption in [("1.2", "ECDHE-RSA-AES128-GCM-SHA256"), ENCRYPTIONS[4]] {
+        let mut command = Command::new("python3");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opened/terminator.py");
+        command.arg(script).arg(server.port().to_string());
+        let (_terminator, address) = Started::listening(&mut command, "listening on ");
+        let direct = [("DIRECT_TLS", "1")];
+        let run = Run::with(
+            "postgres",
+            address.port(),
+            Postgres::PASSWORD,
+            Some(encryption),
+            &direct,
+        );
+        let opened = run.read(Some(&run.keys()));
+        assert_eq!(work(&opened), plain, "{encryption:?}");
+        assert_eq!(connection(&opened)["opaque"], false, "{encryption:?}");
+        assert!(
+            run.opened() == run.followed(),
+            "{encryption:?}: another text than tshark's"
+        );
+        // No request for TLS: a turn less than where it is asked for.
+        let handshake = if encryption.0 == "1.2" { 2 } else { 1 };
+        assert_eq!(turns_of(&opened, &["tls"]), handshake, "{encryption:?}");
+    }
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! The key log of a run: a file that a TLS library wrote, and may still be writing.
 
+mod counts;
+
 use anyhow::{Context, Result, bail};
-use model::{Warning, counted};
+use counts::Counts;
+use model::Warning;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use tls_keys::{KeyLog, KeyLogFault, Secrets, SessionSecrets};
+use tls_keys::{Closed, KeyLog, KeyLogFault, Secrets, SessionSecrets};
 
 /// A key log. Where a session's secrets are not in it yet, what was appended to the file since is read.
 #[derive(Debug)]
@@ -16,9 +18,7 @@ pub struct KeyFile {
     /// A pipe can be read only once.
     grows: bool,
     known: Mutex<Known>,
-    /// TLS connections whose beginning was seen, and those that were opened.
-    asked: AtomicU64,
-    found: AtomicU64,
+    counts: Counts,
 }
 
 #[derive(Debug, Default)]
@@ -49,38 +49,14 @@ impl KeyFile {
             path: path.to_owned(),
             grows: kind.is_file(),
             known: Mutex::new(known),
-            asked: AtomicU64::new(0),
-            found: AtomicU64::new(0),
+            counts: Counts::default(),
         }))
     }
 
-    /// What the log did not have for the connections of a run that has ended.
+    /// What the log did not have for the connections of a run that has ended, and what could not be opened for another reason.
     pub fn warnings(&self) -> Vec<Warning> {
-        let (asked, found) = (
-            self.asked.load(Ordering::Relaxed),
-            self.found.load(Ordering::Relaxed),
-        );
-        let sessions = self
-            .known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .log
-            .sessions() as u64;
-        let (name, sessions) = (self.path.display(), counted(sessions, "session", "sessions"));
-        let text = match (asked, found) {
-            (0, _) => format!(
-                "no TLS connection is there whose beginning was seen: the secrets of {sessions} in {name} open nothing"
-            ),
-            (_, 0) => format!(
-                "none of the secrets of {sessions} in {name} fits a TLS connection that was seen: was it written by another run?"
-            ),
-            (asked, found) if found < asked => format!(
-                "keys of {found} of {} are in {name}; the others are counted as opaque",
-                counted(asked, "TLS connection", "TLS connections")
-            ),
-            _ => return Vec::new(),
-        };
-        vec![Warning { text }]
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        self.counts.warnings(&self.path.display().to_string(), &known.log)
     }
 }
 
@@ -95,11 +71,19 @@ impl Secrets for KeyFile {
     }
 
     fn greeted(&self) {
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.counts.greeted();
     }
 
     fn opened(&self) {
-        self.found.fetch_add(1, Ordering::Relaxed);
+        self.counts.opened();
+    }
+
+    fn unopened(&self, closed: Closed) {
+        self.counts.unopened(closed);
+    }
+
+    fn damaged(&self) {
+        self.counts.damaged();
     }
 }
 
@@ -125,6 +109,16 @@ impl Known {
             if length == 0 {
                 break;
             }
+            if line.trim_ascii_start().starts_with(b"#") && !line.ends_with(b"\n") {
+                let skipped = skip_line(&mut reader);
+                let skipped = skipped
+                    .with_context(|| format!("could not read the key log {}", name.unwrap_or_default()))?;
+                // A comment that is half written is looked at again, from its beginning.
+                if let Some(rest) = skipped {
+                    self.offset += length as u64 + rest;
+                }
+                continue;
+            }
             let is_whole = line.ends_with(b"\n");
             let result = self.log.line(&line);
             // The last line may be half written.
@@ -142,11 +136,29 @@ impl Known {
     }
 }
 
+/// Goes past the rest of a long line, whose length is returned; absent where the file ends before it.
+fn skip_line(reader: &mut impl BufRead) -> io::Result<Option<u64>> {
+    let mut skipped = 0;
+    loop {
+        let available = reader.fill_buf()?;
+        if available.is_empty() {
+            return Ok(None);
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let length = end.map_or(available.len(), |end| end + 1);
+        reader.consume(length);
+        skipped += length as u64;
+        if end.is_some() {
+            return Ok(Some(skipped));
+        }
+    }
+}
+
 fn not_one(name: &str, number: u64, fault: KeyLogFault) -> anyhow::Error {
     anyhow::anyhow!("{name} is no key log (as SSLKEYLOGFILE names one): line {number}: {fault}")
 }
 
-/// A line has a label, 32 bytes and at most 64 bytes in hexadecimal digits; comments may be longer.
+/// A line has a label, 32 bytes and at most 64 bytes in hexadecimal digits; of comments, which may be longer, this much is held.
 const LONGEST_LINE: u64 = 4096;
 
 #[cfg(test)]
@@ -171,10 +183,54 @@ mod tests {
         assert!(keys.of(&[2; 32]).is_some());
         (0..3).for_each(|_| keys.greeted());
         (0..2).for_each(|_| keys.opened());
-        let warning = &keys.warnings()[0].text;
+        keys.unopened(Closed::Cipher);
+        keys.damaged();
+        let [fit, damaged] = &keys.warnings()[..] else {
+            panic!("two warnings");
+        };
         assert!(
-            warning.starts_with("keys of 2 of 3 TLS connections are in "),
-            "{warning}"
+            fit.text
+                .starts_with("2 of 3 TLS connections opened with the keys in ")
+                && fit
+                    .text
+                    .contains("; counted as opaque: 1 with a cipher that is not opened"),
+            "{}",
+            fit.text
+        );
+        assert!(
+            damaged.text.starts_with("1 TLS record is not authentic"),
+            "{}",
+            damaged.text
+        );
+    }
+
+    #[test]
+    fn a_log_without_secrets_that_open_anything_is_said_to_be_one() {
+        let of = |text: &str| {
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            std::fs::write(file.path(), text).expect("it is written");
+            let keys = KeyFile::open(file.path()).expect("it is a key log");
+            keys.greeted();
+            keys.unopened(Closed::Secret);
+            keys.warnings()[0].text.clone()
+        };
+        let by_identifier = format!(
+            "RSA Session-ID:{} Master-Key:{}\n",
+            "0a".repeat(32),
+            "0b".repeat(48)
+        );
+        assert!(
+            of(&by_identifier).contains("has 1 line that names a session"),
+            "{}",
+            of(&by_identifier)
+        );
+        assert!(of("").contains("has no secret of a session"), "{}", of(""));
+        assert!(of(&line(1)).contains("was it written by another run?"));
+        let long = format!("# {}\n{}", "comment ".repeat(4000), line(1));
+        assert!(
+            of(&long).contains("none of the secrets of 1 session"),
+            "{}",
+            of(&long)
         );
     }
 

@@ -38,6 +38,14 @@ impl Certificate {
         files
     }
 
+    /// As [`Certificate::create`], for a server of the caller's own account.
+    ///
+    /// # Panics
+    /// As [`Certificate::create`].
+    pub fn create_own(directory: &Path) -> Certificate {
+        Self::create(directory, Account::Own)
+    }
+
     /// What a server is given.
     pub(crate) fn files(&self) -> TlsFiles {
         TlsFiles {

@@ -6,6 +6,7 @@ use servers::command::CommandServer;
 use servers::{Account, Readiness, Running};
 use tempfile::TempDir;
 
+use crate::certificate::Certificate;
 use crate::process::{given, launch, private_directory, require};
 
 /// A running Redis on a private port of 127.0.0.1 that writes nothing to disk; gone when dropped.
@@ -37,12 +38,48 @@ impl Redis {
         Self::start_with(&["--requirepass", Self::PASSWORD])
     }
 
+    /// A server that speaks TLS alone, of one version (`TLSv1.2`, `TLSv1.3`), with a certificate of its own.
+    ///
+    /// # Panics
+    /// With the end of its log, when it does not get ready.
+    pub fn start_with_tls(version: &str) -> Self {
+        let account = given(Account::unprivileged("redis"));
+        let directory = private_directory(account);
+        let certificate = Certificate::create(directory.path(), account);
+        let [authority, own, key] = [
+            certificate.authority(),
+            certificate.certificate(),
+            certificate.key(),
+        ]
+        .map(|file| file.display().to_string());
+        let more = [
+            "--tls-cert-file",
+            &own,
+            "--tls-key-file",
+            &key,
+            "--tls-ca-cert-file",
+            &authority,
+            "--tls-auth-clients",
+            "no",
+            "--tls-protocols",
+            version,
+            "--port",
+            "0",
+        ];
+        Self::start_in(directory, "--tls-port", &more)
+    }
+
     fn start_with(more: &[&str]) -> Self {
+        let account = given(Account::unprivileged("redis"));
+        Self::start_in(private_directory(account), "--port", more)
+    }
+
+    /// A server of `directory`, whose port is named by the option `port_option`.
+    fn start_in(directory: TempDir, port_option: &str, more: &[&str]) -> Self {
         let program = require("redis-server").display().to_string();
-        let directory = private_directory(given(Account::unprivileged("redis")));
         let (running, port) = launch("Redis", directory.path(), |place| {
             let port = place.port.to_string();
-            let mut words = vec![program.clone(), "--port".to_owned(), port];
+            let mut words = vec![program.clone(), port_option.to_owned(), port];
             for word in ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
                 .iter()
                 .chain(more)

@@ -3,6 +3,7 @@
 //! Source: RFC 9850 (SSLKEYLOGFILE), which is NSS's format. A line is a label, the `ClientHello`'s random value and the secret, both
 //! in hexadecimal digits. Blank lines and those that begin with `#` are comments; unknown labels are ignored.
 
+use crate::closed::Closed;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -18,6 +19,12 @@ pub trait Secrets: Send + Sync {
 
     /// A record of a connection was opened. For counting: called once for each.
     fn opened(&self) {}
+
+    /// A connection has ended, and was not opened, or not to its end. For counting: called at most once for each.
+    fn unopened(&self, _: Closed) {}
+
+    /// A record of a connection that was opened is not authentic: what it held is missing. For counting: called once for each.
+    fn damaged(&self) {}
 }
 
 /// The secrets of one session, as far as the log has them. Its `Debug` shows which, never what.
@@ -64,6 +71,8 @@ impl fmt::Debug for SessionSecrets {
 #[derive(Default)]
 pub struct KeyLog {
     sessions: HashMap<[u8; 32], Arc<SessionSecrets>>,
+    /// Lines that name a session by its identifier.
+    by_identifier: u64,
 }
 
 impl fmt::Debug for KeyLog {
@@ -94,6 +103,10 @@ impl KeyLog {
     pub fn line(&mut self, line: &[u8]) -> Result<bool, KeyLogFault> {
         let line = line.trim_ascii();
         if line.is_empty() || line.starts_with(b"#") {
+            return Ok(false);
+        }
+        if line.starts_with(BY_IDENTIFIER) {
+            self.by_identifier += 1;
             return Ok(false);
         }
         let mut words = line
@@ -129,6 +142,12 @@ impl KeyLog {
     pub fn sessions(&self) -> usize {
         self.sessions.len()
     }
+
+    /// How many lines name a session of TLS 1.2 by its identifier (`RSA Session-ID:`), as an agent for Java writes them. They open nothing: the
+    /// identifier need not be on the wire.
+    pub fn by_identifier(&self) -> u64 {
+        self.by_identifier
+    }
 }
 
 impl Secrets for KeyLog {
@@ -136,6 +155,9 @@ impl Secrets for KeyLog {
         self.sessions.get(client_random).map(Arc::clone)
     }
 }
+
+/// How a line begins that names a session by its identifier.
+const BY_IDENTIFIER: &[u8] = b"RSA Session-ID:";
 
 /// What pairs of hexadecimal digits say.
 fn bytes(digits: &[u8]) -> Result<Vec<u8>, KeyLogFault> {
@@ -193,6 +215,9 @@ mod tests {
             log.line(format!("EXPORTER_SECRET {random} {secret}").as_bytes()),
             Ok(false)
         );
+        let by_identifier = format!("RSA Session-ID:{random} Master-Key:{secret}");
+        assert_eq!(log.line(by_identifier.as_bytes()), Ok(false));
+        assert_eq!((log.by_identifier(), log.sessions()), (1, 1));
         assert_eq!(log.line(b"GET / HTTP/1.1"), Err(KeyLogFault::Digits));
         assert_eq!(log.line(b"\xd4\xc3\xb2\xa1 1 2"), Err(KeyLogFault::Words));
         assert_eq!(log.line(b"CLIENT_RANDOM 0a"), Err(KeyLogFault::Words));

@@ -5,11 +5,15 @@
 
 #![forbid(unsafe_code)]
 
+mod closed;
 mod handshake;
 mod key_log;
+mod lane;
 mod opener;
 mod schedule;
+mod session;
 mod suite;
 
+pub use closed::Closed;
 pub use key_log::{KeyLog, KeyLogFault, Secrets, SessionSecrets};
-pub use opener::{Closed, OpenedRecord, RecordOpener};
+pub use opener::{OpenedRecord, RecordOpener};

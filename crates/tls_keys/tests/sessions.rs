@@ -207,3 +207,29 @@ fn early_data_are_opened() {
         (["early late".to_owned(), "answer".to_owned()], 0)
     );
 }
+
+/// The first record of a key counts as the others do: what follows has the next number.
+#[test]
+fn what_follows_a_damaged_record_is_opened() {
+    for suite in [
+        cipher_suite::TLS13_AES_128_GCM_SHA256,
+        cipher_suite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+    ] {
+        let ends = Ends::of(suite);
+        let mut talk = ends.talk();
+        talk.settle();
+        let first = talk.passed.len();
+        let words = ["1 ", "2 ", "3 "];
+        words.iter().for_each(|word| talk.say([word, word]));
+        assert_eq!(talk.passed.len(), first + 6);
+        for damaged in 0..6 {
+            let mut passed = talk.passed.clone();
+            let (direction, record) = &mut passed[first + damaged];
+            *record.last_mut().expect("a record") ^= 1;
+            let mut expected = [words.concat(), words.concat()];
+            let text = &mut expected[direction.index()];
+            *text = text.replace(words[damaged / 2], "");
+            assert_eq!(ends.opened(&passed), (expected, 1), "{suite:?}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ mod streams;
 use model::{Direction, Timestamp};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use streams::{Recording, Seen, Segment, play, play_to, recordings_in};
 use tls_keys::{KeyLog, Secrets, SessionSecrets};
 use wire::Stream;
@@ -197,3 +197,83 @@ fn what_follows_lost_packets_is_opened_again() {
         }
     }
 }
+
+/// A record that is not authentic takes what it held with it, and no turn: the other side's answer still answers something.
+#[test]
+fn a_damaged_record_takes_what_it_held_and_no_turn() {
+    for (recording, log) in recorded() {
+        let name = recording.path.display();
+        let (whole, _) = opened(recording.server_port, &recording.segments, &log);
+        let first = whole
+            .iter()
+            .find(|seen| seen.what.contains("select 0"))
+            .map_or(Timestamp::default(), |seen| seen.started);
+        let last = recording.segments.len() - 3;
+        for (index, segment) in recording.segments[..last].iter().enumerate() {
+            if segment.at < first || segment.bytes[0] != DATA {
+                continue;
+            }
+            let mut segments = recording.segments.clone();
+            *segments[index].bytes.last_mut().expect("a record") ^= 1;
+            let counting = Arc::new(CountingLog::of(&log));
+            let stream =
+                Stream::new(recording.server_port).with_secrets(Some(Arc::<CountingLog>::clone(&counting)));
+            let (seen, stream) = play_to(stream, &segments);
+            let left = if segment.direction == Direction::ClientToServer {
+                2
+            } else {
+                3
+            };
+            assert_eq!(
+                statements(&seen).len(),
+                left,
+                "{name}: segment {index}: {seen:#?}"
+            );
+            assert_eq!(turns(&seen), turns(&whole), "{name}: segment {index}: {seen:#?}");
+            // The decoder inside says so, as where bytes were not captured.
+            let reason = stream.decoding().opaque.unwrap_or_default();
+            assert!(!reason.contains("key log"), "{name}: segment {index}: {reason}");
+            assert_eq!(
+                counting.damaged.load(Ordering::Relaxed),
+                1,
+                "{name}: segment {index}"
+            );
+        }
+    }
+}
+
+/// How often the server speaks behind the client, once work has begun.
+fn turns(seen: &[Seen]) -> usize {
+    let work: Vec<&Seen> = seen.iter().filter(|seen| seen.what.starts_with("Work")).collect();
+    let pairs = work.windows(2).filter(|pair| {
+        pair[0].direction == Direction::ClientToServer && pair[1].direction == Direction::ServerToClient
+    });
+    pairs.count()
+}
+
+/// Counts records that are not authentic.
+struct CountingLog {
+    log: Arc<KeyLog>,
+    damaged: AtomicUsize,
+}
+
+impl CountingLog {
+    fn of(log: &Arc<KeyLog>) -> Self {
+        Self {
+            log: Arc::clone(log),
+            damaged: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl Secrets for CountingLog {
+    fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
+        self.log.of(client_random)
+    }
+
+    fn damaged(&self) {
+        self.damaged.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+const DATA: u8 = 23;

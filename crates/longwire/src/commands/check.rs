@@ -4,7 +4,7 @@ use crate::check::budget::{Budget, BudgetLimit};
 use crate::check::file::{self, BudgetFile};
 use crate::check::judge::{self, Figures};
 use crate::commands::grouping::Grouping;
-use crate::commands::key_log::KeyLogArgument;
+use crate::commands::keys_flag::KeyLogArgument;
 use crate::failure;
 use analysis::findings::Distances;
 use anyhow::{Context, Result, bail, ensure};

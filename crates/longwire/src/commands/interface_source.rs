@@ -1,6 +1,6 @@
 //! What passes a network interface, as a source of facts for a command: the counterpart of `relays`.
 
-use super::key_log::KeyLogArgument;
+use super::keys_flag::KeyLogArgument;
 use analysis::fact::Fact;
 use anyhow::{Context, Result};
 use model::ByteCount;

@@ -1,7 +1,7 @@
 //! `longwire predict`: the operations of a capture or recording on other links.
 
 use super::grouping::Grouping;
-use super::key_log::KeyLogArgument;
+use super::keys_flag::KeyLogArgument;
 use crate::verify::{self, BackendSearch, Claim, EmulationLevel, ReplayBackend};
 use anyhow::Result;
 use clap::Args as ClapArgs;

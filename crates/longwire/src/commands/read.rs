@@ -2,7 +2,7 @@
 
 mod script_output;
 
-use super::key_log::KeyLogArgument;
+use super::keys_flag::KeyLogArgument;
 use super::reporting::Reporting;
 use anyhow::Result;
 use clap::Args as ClapArgs;

@@ -8,7 +8,7 @@ pub mod terminal;
 
 use super::child::CommandOutput;
 use super::grouping::Grouping;
-use super::key_log::KeyLogArgument;
+use super::keys_flag::KeyLogArgument;
 use super::relaying;
 use super::relays::Relays;
 use super::targets::{PlannedRelay, RelayArgs};

@@ -1,9 +1,10 @@
 //! Drivers of Python and Java.
 
 use super::{MARK, Run, VERSIONS, mariadb, opens, postgres, told};
+use std::path::Path;
 use std::process::Command;
 use testbed::binary::{shown, stderr};
-use testbed::{Capture, JavaProgram, MariaDb, Postgres, java, python};
+use testbed::{Capture, JavaProgram, MariaDb, Postgres, java, python, require};
 
 /// Three drivers in one process: psycopg with the OpenSSL of its wheel, asyncpg and PyMySQL with Python's own.
 const PYTHON: &str = r#"
@@ -77,8 +78,14 @@ fn keys_of_javas_drivers_open_their_connections_with_an_agent() {
         ));
         let output = run.of(&java);
         if version == "TLSv1.2" {
-            // The agent names these sessions by identifiers that the servers do not give.
             assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
+            // The agent names these sessions by identifiers of Java's own: the servers give none.
+            let lines = run.lines();
+            let by_identifier = lines.iter().filter(|line| line.starts_with("RSA Session-ID:"));
+            assert_eq!((by_identifier.count(), lines.len()), (2, 2));
+            for capture in [captures.0, captures.1] {
+                assert_eq!(lengths_of_session_identifiers(&capture.stop().path()), "0\n");
+            }
             assert!(
                 stderr(&output).contains("keys.log has other lines"),
                 "{}",
@@ -90,4 +97,13 @@ fn keys_of_javas_drivers_open_their_connections_with_an_agent() {
         opens(&run, captures.0, pg.port(), "pgsql", 1);
         opens(&run, captures.1, my.port(), "mysql", 1);
     }
+}
+
+/// Of each `ServerHello` in `capture`.
+fn lengths_of_session_identifiers(capture: &Path) -> String {
+    let mut tshark = Command::new(require("tshark"));
+    tshark.arg("-r").arg(capture);
+    tshark.args(["-Y", "tls.handshake.type == 2", "-T", "fields"]);
+    tshark.args(["-e", "tls.handshake.session_id_length"]);
+    testbed::process::run(tshark)
 }

@@ -1,6 +1,9 @@
 //! `longwire keys`: real programs write the keys of their connections to real servers, and tshark opens captures with them.
 
 mod drivers;
+#[path = "../opened/plain_text.rs"]
+mod plain_text;
+mod same_work;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,6 +1,7 @@
 """A client of a database that does the same over TLS, with a key log, and without.
 
-client.py postgres|mariadb PORT plain|1.2|1.3 PASSWORD: the log is SSLKEYLOGFILE's, the cipher of TLS 1.2 is TLS_CIPHER's."""
+client.py postgres|mariadb PORT plain|1.2|1.3 PASSWORD: the log is SSLKEYLOGFILE's, the cipher of TLS 1.2 is TLS_CIPHER's. With
+DIRECT_TLS, PostgreSQL is not asked for TLS: it begins with the first byte, and names the protocol."""
 
 import hashlib
 import os
@@ -32,6 +33,8 @@ def encrypt():
     context.minimum_version = context.maximum_version = name
     if os.environ.get("TLS_CIPHER"):
         context.set_ciphers(os.environ["TLS_CIPHER"])
+    if DIRECT:
+        context.set_alpn_protocols(["postgresql"])
     connection = context.wrap_socket(connection)
     print(connection.version(), connection.cipher()[0])
 
@@ -46,8 +49,9 @@ def postgres():
                 return
 
     if version != "plain":
-        connection.sendall(struct.pack("!ii", 8, 80877103))
-        assert receive(1) == b"S"
+        if not DIRECT:
+            connection.sendall(struct.pack("!ii", 8, 80877103))
+            assert receive(1) == b"S"
         encrypt()
     parameters = b"user\0postgres\0database\0postgres\0\0"
     connection.sendall(struct.pack("!ii", 8 + len(parameters), 196608) + parameters)
@@ -93,6 +97,7 @@ def mariadb():
     send(0, b"\1")
 
 
+DIRECT = "DIRECT_TLS" in os.environ
 STATEMENTS = [f"select {number} as number" for number in range(8)]
 STATEMENTS += ["select '" + "x" * 5000 + "' as long_text", "select repeat('y', 70000) as longer"]
 {"postgres": postgres, "mariadb": mariadb}[protocol]()

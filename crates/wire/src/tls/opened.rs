@@ -28,8 +28,10 @@ struct Connection {
     meters: [Meter; 2],
     /// Something was opened.
     has_begun: bool,
-    /// Why a record was not opened.
+    /// Why a record of the handshake, or before it was over, was not opened.
     closed: Option<Closed>,
+    /// Why the last record of each direction was not opened, once something was.
+    unopened: [Option<Closed>; 2],
 }
 
 impl OpenedTlsDecoder {
@@ -49,6 +51,7 @@ impl OpenedTlsDecoder {
                 meters: Default::default(),
                 has_begun: false,
                 closed: None,
+                unopened: [None; 2],
             },
         }
     }
@@ -104,6 +107,9 @@ impl Decoder for OpenedTlsDecoder {
     }
 
     fn finish(&mut self, sink: &mut MessageSink<'_>) {
+        if let Some(closed) = self.connection.why_closed() {
+            self.connection.opener.ends(closed);
+        }
         self.connection.handshake.release(Role::Reply, sink);
         let Connection { inside, meters, .. } = &mut self.connection;
         inside.finish(&mut |message| sink(sealed(meters, message)));
@@ -129,12 +135,15 @@ impl Connection {
             return;
         };
         let kind = header[0];
-        let opened = if frame.holed {
+        if frame.holed {
+            // The capture reports bytes that are missing: this is no damage of TLS.
             self.opener.miss(direction);
-            OpenedRecord::Closed(Closed::Damaged)
-        } else {
-            self.opener.open(direction, header, frame.body)
-        };
+            return self.missing(direction, Closed::Damaged, frame, sink);
+        }
+        let opened = self.opener.open(direction, header, frame.body);
+        if !matches!(opened, OpenedRecord::Closed(_)) {
+            self.unopened[direction.index()] = None;
+        }
         match opened {
             OpenedRecord::Data(plain) => {
                 if !std::mem::replace(&mut self.has_begun, true) {
@@ -155,7 +164,7 @@ impl Connection {
         }
     }
 
-    /// A record that was not opened: what is inside goes on behind it.
+    /// A record that was not opened.
     fn closed(
         &mut self,
         direction: Direction,
@@ -163,8 +172,24 @@ impl Connection {
         frame: &Frame<'_>,
         sink: &mut MessageSink<'_>,
     ) {
+        if self.has_begun {
+            self.unopened[direction.index()] = Some(closed);
+        }
+        self.missing(direction, closed, frame, sink);
+    }
+
+    /// A record whose plain text is not known: what is inside goes on behind it.
+    fn missing(
+        &mut self,
+        direction: Direction,
+        closed: Closed,
+        frame: &Frame<'_>,
+        sink: &mut MessageSink<'_>,
+    ) {
         let kind = frame.header.first().copied().unwrap_or(0);
-        self.closed.get_or_insert(closed);
+        if !self.has_begun {
+            self.closed.get_or_insert(closed);
+        }
         let plain = frame
             .bytes
             .saturating_sub(RECORD_HEADER as u64 + self.opener.overhead());
@@ -193,9 +218,14 @@ impl Connection {
         }
     }
 
+    /// Why nothing more was opened in a direction, or nothing at all. A record that is damaged, and behind which others are opened, is none.
+    fn why_closed(&self) -> Option<Closed> {
+        let unopened = self.unopened.iter().copied().flatten().next();
+        self.opener.closed().or(self.closed).or(unopened)
+    }
+
     fn decoding(&self) -> Option<Decoding> {
-        let closed = self.closed.or(self.opener.closed());
-        let closed = closed.map(|closed| closed.reason().to_owned());
+        let closed = self.why_closed().map(|closed| closed.reason().to_owned());
         if !self.has_begun {
             return closed.map(|reason| Decoding {
                 protocol: model::Protocol::Unknown,

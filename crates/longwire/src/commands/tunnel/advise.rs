@@ -4,7 +4,7 @@ mod work;
 
 use crate::advise::outcome::{self, AdviceRequest};
 use crate::advise::source;
-use crate::commands::key_log::KeyLogArgument;
+use crate::commands::keys_flag::KeyLogArgument;
 use crate::password;
 use analysis::operations::rule::Rule;
 use anyhow::{Result, bail};

@@ -1,0 +1,117 @@
+//! How far a key log fits the connections of a run.
+
+use model::{Warning, counted};
+use std::sync::atomic::{AtomicU64, Ordering};
+use tls_keys::{Closed, KeyLog};
+
+/// What was seen of the TLS connections of a run.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    /// Connections whose beginning was seen, and those that were opened.
+    asked: AtomicU64,
+    found: AtomicU64,
+    /// Those that were not opened, or not to their end, in the order of [`Closed::ALL`].
+    unopened: [AtomicU64; Closed::ALL.len()],
+    /// Records that are not authentic.
+    damaged: AtomicU64,
+}
+
+impl Counts {
+    pub(super) fn greeted(&self) {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn opened(&self) {
+        self.found.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn unopened(&self, closed: Closed) {
+        if let Some(place) = Closed::ALL.iter().position(|reason| *reason == closed) {
+            self.unopened[place].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn damaged(&self) {
+        self.damaged.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What the log with this `name` did not have, and what could not be opened for another reason.
+    pub(super) fn warnings(&self, name: &str, log: &KeyLog) -> Vec<Warning> {
+        let damaged = self.damaged.load(Ordering::Relaxed);
+        let damaged = (damaged > 0).then(|| {
+            format!(
+                "{} not authentic: what was inside is missing from statements and rows, what follows is not",
+                counted(damaged, "TLS record is", "TLS records are")
+            )
+        });
+        let texts = [self.fit(name, log), damaged].into_iter().flatten();
+        texts.map(|text| Warning { text }).collect()
+    }
+
+    /// How far the log fits the connections; nothing where all were opened.
+    fn fit(&self, name: &str, log: &KeyLog) -> Option<String> {
+        let (asked, found) = (
+            self.asked.load(Ordering::Relaxed),
+            self.found.load(Ordering::Relaxed),
+        );
+        if log.sessions() == 0 {
+            return Some(no_secrets(name, log.by_identifier()));
+        }
+        let sessions = counted(log.sessions() as u64, "session", "sessions");
+        let reasons = self.reasons();
+        match (asked, found) {
+            (0, _) => Some(format!(
+                "no TLS connection is there whose beginning was seen: the secrets of {sessions} in {name} open nothing{reasons}"
+            )),
+            (_, 0) if self.is_only(Closed::Secret) => Some(format!(
+                "none of the secrets of {sessions} in {name} fits a TLS connection that was seen: was it written by another run?"
+            )),
+            (_, 0) => Some(format!(
+                "no TLS connection was opened with the secrets of {sessions} in {name}{reasons}"
+            )),
+            _ if found < asked || !reasons.is_empty() => Some(format!(
+                "{found} of {} opened with the keys in {name}{reasons}",
+                counted(asked, "TLS connection", "TLS connections")
+            )),
+            _ => None,
+        }
+    }
+
+    /// How many connections were not opened, or not to their end, by the reason.
+    fn reasons(&self) -> String {
+        let some = self.by_reason().filter(|(_, count)| *count > 0);
+        let each: Vec<String> = some
+            .map(|(closed, count)| format!("{count} {}", closed.in_common()))
+            .collect();
+        if each.is_empty() {
+            String::new()
+        } else {
+            format!("; counted as opaque: {}", each.join(", "))
+        }
+    }
+
+    /// No connection stayed closed for another reason.
+    fn is_only(&self, reason: Closed) -> bool {
+        self.by_reason()
+            .all(|(closed, count)| closed == reason || count == 0)
+    }
+
+    fn by_reason(&self) -> impl Iterator<Item = (Closed, u64)> {
+        let counts = self.unopened.iter().map(|count| count.load(Ordering::Relaxed));
+        Closed::ALL.into_iter().zip(counts)
+    }
+}
+
+/// Of a log that can open nothing.
+fn no_secrets(name: &str, by_identifier: u64) -> String {
+    if by_identifier == 0 {
+        return format!(
+            "{name} has no secret of a session: was the program started with SSLKEYLOGFILE, or by longwire keys?"
+        );
+    }
+    format!(
+        "{name} has {} that names a session by its identifier (RSA Session-ID, as an agent for Java writes of TLS 1.2) and no other: that opens nothing; \
+         of TLS 1.3 the agent writes lines that do",
+        counted(by_identifier, "line", "lines")
+    )
+}

@@ -1,0 +1,155 @@
+//! What both sides of a connection agreed on, and the secrets of it.
+
+use crate::closed::Closed;
+use crate::handshake::{CLIENT_HELLO, client_random, server_hello};
+use crate::key_log::{Label, Secrets, SessionSecrets};
+use crate::lane::{Lane, Stage};
+use crate::schedule::RecordKey;
+use crate::suite::Suite;
+use model::Direction;
+use std::sync::Arc;
+
+/// What was agreed on.
+#[derive(Default)]
+pub(crate) struct Session {
+    pub(crate) client_random: Option<[u8; 32]>,
+    pub(crate) secrets: Option<Arc<SessionSecrets>>,
+    pub(crate) suite: Option<Suite>,
+    pub(crate) is_13: bool,
+    pub(crate) server_random: [u8; 32],
+    /// The keys of TLS 1.2, until each side changes its cipher.
+    pub(crate) keys_12: [Option<RecordKey>; 2],
+    pub(crate) has_keys_12: bool,
+    /// How often secrets were asked for.
+    pub(crate) asked: u32,
+    pub(crate) has_opened: bool,
+    pub(crate) closed: Option<Closed>,
+}
+
+impl Session {
+    /// A handshake record in clear.
+    pub(crate) fn greeting(&mut self, direction: Direction, body: &[u8], log: &dyn Secrets) {
+        match direction {
+            Direction::ClientToServer
+                if self.client_random.is_none() && body.first() == Some(&CLIENT_HELLO) =>
+            {
+                self.client_random = client_random(body);
+                if self.client_random.is_some() {
+                    log.greeted();
+                }
+                self.look_up(log);
+            }
+            Direction::ServerToClient if self.suite.is_none() => self.choice(body),
+            Direction::ClientToServer | Direction::ServerToClient => {}
+        }
+    }
+
+    pub(crate) fn note_opened(&mut self, log: &dyn Secrets) {
+        if !std::mem::replace(&mut self.has_opened, true) {
+            log.opened();
+        }
+    }
+
+    /// What the server chose.
+    fn choice(&mut self, body: &[u8]) {
+        let Some(hello) = server_hello(body).filter(|hello| !hello.is_retry) else {
+            return;
+        };
+        if self.client_random.is_none() {
+            self.closed = Some(Closed::Joined);
+            return;
+        }
+        let Some(suite) = hello.suite else {
+            self.closed = Some(Closed::Cipher);
+            return;
+        };
+        (self.suite, self.is_13) = (Some(suite), hello.is_13);
+        self.server_random = hello.random;
+        self.derive_12();
+    }
+
+    /// Asks for the secrets that are not there yet: a client writes them while it shakes hands.
+    pub(crate) fn ask(&mut self, log: &dyn Secrets) {
+        let wanted = match (self.suite, self.is_13) {
+            (None, _) => return,
+            (Some(_), true) => Label::ClientTraffic,
+            (Some(_), false) => Label::Master,
+        };
+        let is_there = |secrets: &Arc<SessionSecrets>| secrets.get(wanted).is_some();
+        if self.closed.is_some() || self.secrets.as_ref().is_some_and(is_there) {
+            return;
+        }
+        self.look_up(log);
+        if !self.secrets.as_ref().is_some_and(is_there) && self.asked >= MOST_ASKED {
+            self.closed = Some(Closed::Secret);
+        }
+        self.derive_12();
+    }
+
+    fn look_up(&mut self, log: &dyn Secrets) {
+        if let Some(random) = &self.client_random {
+            self.asked += 1;
+            self.secrets = log.of(random).or(self.secrets.take());
+        }
+    }
+
+    /// The keys of TLS 1.2, as soon as all that they are made of is known.
+    fn derive_12(&mut self) {
+        let master = self
+            .secrets
+            .as_ref()
+            .and_then(|secrets| secrets.get(Label::Master));
+        if let (Some(suite), Some(master), Some(client_random)) = (self.suite, master, &self.client_random)
+            && !self.is_13
+            && !self.has_keys_12
+            && let Some(keys) = RecordKey::of_12(suite, master, client_random, &self.server_random)
+        {
+            self.keys_12 = keys.map(Some);
+            self.has_keys_12 = true;
+        }
+    }
+
+    /// Without either greeting, nothing can be opened.
+    pub(crate) fn miss_greeting(&mut self, direction: Direction) {
+        let is_missed = match direction {
+            Direction::ClientToServer => self.client_random.is_none(),
+            Direction::ServerToClient => self.suite.is_none(),
+        };
+        if is_missed && self.closed.is_none() {
+            self.closed = Some(Closed::Joined);
+        }
+    }
+
+    /// Why a record was not opened; one of a connection that was opened counts as damaged, unless it may be early data that the server refused.
+    pub(crate) fn refused(&self, lane: &Lane, direction: Direction, log: &dyn Secrets) -> Closed {
+        let closed = self.why_not(lane);
+        if closed == Closed::Damaged && self.has_opened && !lane.may_be_refused(direction) {
+            log.damaged();
+        }
+        closed
+    }
+
+    fn why_not(&self, lane: &Lane) -> Closed {
+        match (&self.client_random, &lane.key) {
+            (None, _) => Closed::Joined,
+            (Some(_), None) => Closed::Secret,
+            (Some(_), Some(_)) => Closed::Damaged,
+        }
+    }
+
+    /// The key of TLS 1.3 for a stage of `direction`.
+    pub(crate) fn key_13(&self, suite: Suite, stage: Stage, direction: Direction) -> Option<RecordKey> {
+        let label = match (stage, direction) {
+            (Stage::Early, Direction::ClientToServer) => Label::Early,
+            (Stage::Early, Direction::ServerToClient) => return None,
+            (Stage::Handshake, Direction::ClientToServer) => Label::ClientHandshake,
+            (Stage::Handshake, Direction::ServerToClient) => Label::ServerHandshake,
+            (Stage::Traffic, Direction::ClientToServer) => Label::ClientTraffic,
+            (Stage::Traffic, Direction::ServerToClient) => Label::ServerTraffic,
+        };
+        RecordKey::of_13(suite, self.secrets.as_ref()?.get(label)?)
+    }
+}
+
+/// Most times that the secrets of a connection are asked for.
+const MOST_ASKED: u32 = 8;
