@@ -4,7 +4,7 @@ use crate::input::Input;
 use crate::links::Link;
 use crate::secrets::{KeyLineSink, SecretsTally};
 use crate::{pcap, pcapng};
-use model::Timestamp;
+use model::{InterfaceAddresses, Timestamp};
 
 /// One capture format.
 pub(crate) struct FormatRow {
@@ -74,6 +74,8 @@ pub(crate) struct Notes<'k> {
     pub snap_length: Option<u32>,
     /// Numbers of the link layers stated, in order of appearance.
     pub links: Vec<u16>,
+    /// Interfaces of which several addresses are stated, in order of appearance.
+    pub interfaces: Vec<InterfaceAddresses>,
     /// Bytes of a last record that ends early.
     pub cut_bytes: u64,
     /// Times the reader lost its place and found it again.
@@ -92,6 +94,7 @@ impl<'k> Notes<'k> {
             secrets: SecretsTally::default(),
             snap_length: None,
             links: Vec::new(),
+            interfaces: Vec::new(),
             cut_bytes: 0,
             damaged: 0,
             damaged_bytes: 0,
@@ -109,6 +112,14 @@ impl<'k> Notes<'k> {
         }
     }
 
+    /// Adds the addresses of an interface: one alone says nothing about which addresses are one host.
+    pub fn addresses(&mut self, interface: InterfaceAddresses) {
+        let is_new = !self.interfaces.contains(&interface);
+        if interface.addresses.len() > 1 && is_new && self.interfaces.len() < MAX_INTERFACES {
+            self.interfaces.push(interface);
+        }
+    }
+
     /// Adds one place where `bytes` bytes make no sense.
     pub fn skipped(&mut self, bytes: u64) {
         self.damaged += 1;
@@ -120,6 +131,8 @@ impl<'k> Notes<'k> {
 pub(crate) const MAX_PACKET: usize = 1 << 20;
 /// Bytes searched for the next record after damage.
 pub(crate) const SEARCH: usize = 256 << 10;
+/// Interfaces whose addresses are noted.
+const MAX_INTERFACES: usize = 1000;
 /// Link layers noted; more than exist.
 const MAX_LINKS: usize = 64;
 

@@ -50,7 +50,7 @@ pub use error::Error;
 pub use live::{LiveCapture, LivePacket};
 pub use report::{FileFacts, Report};
 pub use secrets::KeyLineSink;
-pub use source::{PROBE_BYTES, Source, find_keys, is_capture};
+pub use source::{PROBE_BYTES, Source, find_keys, interfaces, is_capture};
 
 use flows::Flows;
 use formats::Record;

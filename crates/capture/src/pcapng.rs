@@ -1,9 +1,11 @@
 //! The pcapng format (draft-ietf-opsawg-pcapng): blocks of several kinds, in sections, for several interfaces.
 
+mod interface;
+
 use crate::formats::{Format, MAX_PACKET, Notes, Record, SEARCH, u16_at, u32_at};
 use crate::input::Input;
-use crate::links::{self, Link};
 use crate::secrets::{KeyLines, SECRETS_HEAD, SecretsFault, SecretsHead};
+use interface::Interface;
 use model::Timestamp;
 
 /// The type of a section header block reads the same in both byte orders.
@@ -23,25 +25,6 @@ struct Pcapng {
     /// Of the current section.
     interfaces: Vec<Interface>,
     last: Timestamp,
-}
-
-#[derive(Clone, Copy)]
-struct Interface {
-    link: Option<&'static Link>,
-    /// 0 for no limit.
-    snap_length: u32,
-    resolution: Resolution,
-    /// Seconds to add to each timestamp (if_tsoffset).
-    offset: i64,
-}
-
-/// Units of a timestamp per second (if_tsresol).
-#[derive(Clone, Copy)]
-enum Resolution {
-    /// Whole nanoseconds per unit.
-    Nanoseconds(u64),
-    /// Any other number of units per second.
-    PerSecond(u128),
 }
 
 /// What a block turned out to be.
@@ -132,9 +115,10 @@ impl Pcapng {
                 self.interfaces.clear();
                 Block::Other
             }
-            INTERFACE => match Interface::read(body, self.big) {
-                Some((interface, link)) if self.interfaces.len() < MAX_INTERFACES => {
-                    notes.interface(link, interface.snap_length);
+            INTERFACE => match Interface::read(body, self.big, self.interfaces.len()) {
+                Some((interface, described)) if self.interfaces.len() < MAX_INTERFACES => {
+                    notes.interface(described.link, interface.snap_length);
+                    notes.addresses(described.addresses);
                     self.interfaces.push(interface);
                     Block::Other
                 }
@@ -321,76 +305,6 @@ impl Pcapng {
     }
 }
 
-impl Interface {
-    /// The interface and the number of its link layer.
-    fn read(body: &[u8], big: bool) -> Option<(Self, u16)> {
-        let link = u16_at(body, 0, big)?;
-        let snap_length = u32_at(body, 4, big)?;
-        let mut interface = Self {
-            link: links::find(link),
-            snap_length,
-            resolution: Resolution::Nanoseconds(1000),
-            offset: 0,
-        };
-        let mut options = body.get(8..).unwrap_or_default();
-        while let (Some(code), Some(length)) = (u16_at(options, 0, big), u16_at(options, 2, big)) {
-            let Some(value) = options.get(4..4 + usize::from(length)) else {
-                break;
-            };
-            match (code, value) {
-                (0, _) => break,
-                (OPTION_RESOLUTION, [resolution, ..]) => interface.resolution = Resolution::read(*resolution),
-                (OPTION_OFFSET, _) => {
-                    if let Some(eight) = value.first_chunk::<8>() {
-                        interface.offset = if big {
-                            i64::from_be_bytes(*eight)
-                        } else {
-                            i64::from_le_bytes(*eight)
-                        };
-                    }
-                }
-                _ => {}
-            }
-            options = options
-                .get(4 + usize::from(length).next_multiple_of(4)..)
-                .unwrap_or_default();
-        }
-        Some((interface, link))
-    }
-
-    /// The point `units` of this interface's resolution after its offset; at either end of the timeline when it
-    /// would lie outside.
-    #[inline]
-    fn time(&self, units: u64) -> Timestamp {
-        let nanoseconds = match self.resolution {
-            Resolution::Nanoseconds(each) => u128::from(units) * u128::from(each),
-            Resolution::PerSecond(per_second) => u128::from(units) * 1_000_000_000 / per_second,
-        };
-        let shift = u128::from(self.offset.unsigned_abs()) * 1_000_000_000;
-        let moved = if self.offset < 0 {
-            nanoseconds.saturating_sub(shift)
-        } else {
-            nanoseconds + shift
-        };
-        Timestamp::from_nanos(u64::try_from(moved).unwrap_or(u64::MAX))
-    }
-}
-
-impl Resolution {
-    /// The highest bit distinguishes powers of two from powers of ten. Exponents beyond what 64-bit times can use are
-    /// taken as the largest that can.
-    fn read(value: u8) -> Self {
-        let exponent = u32::from(value & 0x7f);
-        if value & 0x80 != 0 {
-            return Self::PerSecond(1 << exponent.min(64));
-        }
-        match exponent {
-            0..=9 => Self::Nanoseconds(10u64.pow(9 - exponent)),
-            _ => Self::PerSecond(10u128.pow(exponent.min(19))),
-        }
-    }
-}
-
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const INTERFACE: u32 = 1;
@@ -399,8 +313,6 @@ const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 /// A Decryption Secrets Block.
 const SECRETS: u32 = 10;
-const OPTION_RESOLUTION: u16 = 9;
-const OPTION_OFFSET: u16 = 14;
 /// Largest block kept in the buffer: a packet with its options. Larger ones of other kinds are skipped.
 const MAX_BLOCK: usize = MAX_PACKET + (64 << 10);
 /// Bytes of a large block of secrets looked at at a time.

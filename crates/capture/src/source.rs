@@ -5,7 +5,7 @@ use crate::compression::{self, Compression};
 use crate::formats::{self, Format, FormatRow, Notes, Record};
 use crate::input::Input;
 use crate::secrets::KeyLineSink;
-use model::Timestamp;
+use model::{InterfaceAddresses, Timestamp};
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -261,6 +261,21 @@ pub fn find_keys(source: Source<'_>, key_lines: &KeyLineSink<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// The interfaces of which a source states several addresses, as far as it describes them before its first packet.
+///
+/// # Errors
+/// When the source cannot be opened or is no capture.
+pub fn interfaces(source: Source<'_>) -> Result<Vec<InterfaceAddresses>, Error> {
+    let Begun {
+        mut input,
+        mut packets,
+        ..
+    } = begin(source)?;
+    let mut notes = Notes::new(&|_| true);
+    packets.next(&mut input, &mut notes);
+    Ok(notes.interfaces)
 }
 
 type Opened<'a> = (String, Option<&'static Compression>, Input<'a>);

@@ -3,6 +3,9 @@
 //! `tests/data/keys`: recorded connections with their key logs. Redis 7 over TLS 1.3, nginx over TLS 1.2; secrets and certificates were made for the
 //! recording.
 
+mod pcapng;
+
+use pcapng::Blocks;
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -39,79 +42,27 @@ fn packets(name: &str) -> Vec<Vec<u8>> {
     packets
 }
 
-/// Writes pcapng in one byte order.
-struct Blocks {
-    big: bool,
-    bytes: Vec<u8>,
-}
-
-impl Blocks {
-    fn new(big: bool) -> Self {
-        let mut blocks = Self {
-            big,
-            bytes: Vec::new(),
-        };
-        let head = [
-            &blocks.four(0x1a2b_3c4d)[..],
-            if big { &[0, 1, 0, 0] } else { &[1, 0, 0, 0] },
-            &[0xff; 8],
-        ];
-        blocks.add(0x0a0d_0d0a, &head.concat());
-        let link = if big { [0, 1, 0, 0] } else { [1, 0, 0, 0] };
-        blocks.add(1, &[&link[..], &[0; 4]].concat());
-        blocks
-    }
-
-    fn four(&self, number: u32) -> [u8; 4] {
-        match self.big {
-            true => number.to_be_bytes(),
-            false => number.to_le_bytes(),
-        }
-    }
-
-    fn add(&mut self, kind: u32, body: &[u8]) {
-        let padded = body.len().next_multiple_of(4);
-        let length = self.four(padded as u32 + 12);
-        self.bytes.extend(self.four(kind));
-        self.bytes.extend(length);
-        self.bytes.extend(body);
-        self.bytes.resize(self.bytes.len() + padded - body.len(), 0);
-        self.bytes.extend(length);
-    }
-
-    fn packet(&mut self, packet: &[u8]) {
-        let number = |at: usize| {
-            let four = packet[at..at + 4].try_into().expect("four bytes");
-            u32::from_le_bytes(four)
-        };
-        let at = u64::from(number(0)) * 1_000_000 + u64::from(number(4));
-        let head = [0, (at >> 32) as u32, at as u32, number(8), number(12)];
-        let mut body: Vec<u8> = head.into_iter().flat_map(|number| self.four(number)).collect();
-        body.extend(&packet[16..]);
-        self.add(6, &body);
-    }
-
-    fn keys(&mut self, text: &str) {
-        let body = [
-            &self.four(0x544c_534b)[..],
-            &self.four(text.len() as u32),
-            text.as_bytes(),
-        ];
-        self.add(10, &body.concat());
-    }
+/// A block with a key log.
+fn key_log_block(blocks: &mut Blocks, text: &str) {
+    let body = [
+        &blocks.four(0x544c_534b)[..],
+        &blocks.four(text.len() as u32),
+        text.as_bytes(),
+    ];
+    blocks.add(10, &body.concat());
 }
 
 /// A section of packets, with a key log before the one of this number, or behind the last.
 fn section(packets: &[Vec<u8>], keys: &str, before: usize, big: bool) -> Vec<u8> {
-    let mut blocks = Blocks::new(big);
+    let mut blocks = Blocks::new(big, &[]);
     for (number, packet) in packets.iter().enumerate() {
         if number == before && !keys.is_empty() {
-            blocks.keys(keys);
+            key_log_block(&mut blocks, keys);
         }
         blocks.packet(packet);
     }
     if before >= packets.len() && !keys.is_empty() {
-        blocks.keys(keys);
+        key_log_block(&mut blocks, keys);
     }
     blocks.bytes
 }

@@ -21,7 +21,7 @@ use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
 use captured::CaptureDecoding;
 use merging::MergedRecordings;
-use model::{Conditions, Warning};
+use model::{Conditions, InterfaceAddresses, Warning};
 use numbering::Numbering;
 use opening::{InputFile, open};
 pub use reader::FactReader;
@@ -178,6 +178,19 @@ fn decode(
     }
     merged.finish(facts, &mut input)?;
     Ok(input)
+}
+
+/// The interfaces of which captures among `files` state several addresses, as far as they describe them before their first packet. What can be
+/// read only once is not looked at, and what cannot be read is reported by who reads it.
+pub fn interfaces(files: &[PathBuf]) -> Vec<InterfaceAddresses> {
+    let files = files
+        .iter()
+        .filter(|path| path.as_os_str() != "-" && path.is_file());
+    let described = files.filter_map(|path| match open(path, None) {
+        Ok(InputFile::Capture(source)) => capture::interfaces(source).ok(),
+        _ => None,
+    });
+    described.flatten().collect()
 }
 
 /// What was read, in a few words: the names of the files without their directories.
