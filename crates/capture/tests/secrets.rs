@@ -4,6 +4,7 @@
 mod support;
 
 use capture::{Report, Source, find_keys, read_with_keys};
+use proptest::prelude::*;
 use std::cell::RefCell;
 use support::build::{self, Frame};
 use support::{ObservedConnection, Recorder, data};
@@ -260,4 +261,30 @@ fn a_length_that_covers_the_rest_of_the_file_costs_the_block_only() {
 #[test]
 fn a_format_without_keys_is_not_searched() {
     assert_eq!(found(&data("redis-six-connections.pcap")), Vec::<String>::new());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the blocks became, reading ends, as a stream and searching it finds the same lines, and no line is longer than one of a key log.
+    #[test]
+    fn damaged_blocks_give_results(
+        big in any::<bool>(),
+        before in 0usize..11,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..40, prop::collection::vec(any::<u8>(), 0..40)), 1..6),
+    ) {
+        let text = lines(3);
+        let block = key_log(big, &text);
+        let mut damaged = section(big, &frames()[..10], before, &[&block[..], &block].concat());
+        let head = build::section(big).len();
+        for (place, removed, inserted) in edits {
+            let from = head + place.index(damaged.len() - head);
+            let to = (from + removed).min(damaged.len());
+            damaged.splice(from..to, inserted);
+        }
+        let seen = read(&damaged);
+        prop_assert_eq!(&seen.lines, &found(&damaged));
+        prop_assert!(seen.lines.iter().all(|line| line.len() <= 3 * 4096));
+        prop_assert!(seen.report.packets <= 12);
+    }
 }
