@@ -14,6 +14,11 @@ impl Stop {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// Whether no more is wanted.
+    pub(crate) fn is_requested(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// `reader`, which is at its end from then on.
     pub(crate) fn over<R: Read>(&self, reader: R) -> Stoppable<R> {
         Stoppable {
@@ -31,7 +36,7 @@ pub(crate) struct Stoppable<R> {
 
 impl<R: Read> Read for Stoppable<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.stop.0.load(Ordering::Relaxed) {
+        match self.stop.is_requested() {
             true => Ok(0),
             false => self.reader.read(buffer),
         }
