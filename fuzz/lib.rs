@@ -5,6 +5,7 @@
 //! most significant first, and the bytes. A length beyond the input's end takes what there is.
 
 pub mod opened;
+pub mod pcapng;
 pub mod tunnel;
 
 use model::{Direction, Message, Role, Timestamp};

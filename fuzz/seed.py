@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the recordings of crates/wire/tests/data as seeds into fuzz/corpus/<target>/."""
+"""Writes the recordings of crates/wire/tests/data, and captures with their keys inside, as seeds into fuzz/corpus/<target>/."""
 import pathlib
+import struct
 
 here = pathlib.Path(__file__).parent
 targets = {"postgres": "postgres", "kingbase": "postgres", "mysql": "mysql", "redis": "redis", "informix": "informix", "drda": "drda", "oracle": "oracle", "tds": "tds", "http": "http", "fastcgi": "fastcgi", "tls": "tls"}
@@ -25,3 +26,29 @@ for recording in sorted((here / "../crates/wire/tests/data").glob("*/*.stream"))
                 folder = here / "corpus" / "open_tls"
             folder.mkdir(parents=True, exist_ok=True)
             (folder / recording.stem).write_bytes(seed)
+
+
+def block(kind, body):
+    body += b"\0" * (-len(body) % 4)
+    length = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", kind) + length + body + length
+
+
+# What follows a section's header: an interface with a name and two addresses, the first packets, their keys.
+for capture in sorted((here / "../crates/longwire/tests/data/keys").glob("*.pcap")):
+    options = struct.pack("<HH4s", 2, 4, b"eth0") + b"".join(
+        struct.pack("<HH4s4s", 4, 8, bytes([10, 0, 0, last]), bytes([255, 255, 255, 0])) for last in (2, 3)
+    )
+    seed = block(1, struct.pack("<HHI", 1, 0, 0) + options)
+    packets = capture.read_bytes()[24:]
+    for _ in range(8):
+        seconds, fraction, captured, wire = struct.unpack_from("<IIII", packets)
+        at = seconds * 1_000_000 + fraction
+        head = struct.pack("<IIIII", 0, at >> 32, at & 0xFFFFFFFF, captured, wire)
+        seed += block(6, head + packets[16 : 16 + captured])
+        packets = packets[16 + captured :]
+    keys = capture.with_suffix(".keys").read_bytes()
+    seed += block(10, struct.pack("<II", 0x544C534B, len(keys)) + keys)
+    folder = here / "corpus" / "read_pcapng"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / capture.stem).write_bytes(seed)

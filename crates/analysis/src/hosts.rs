@@ -3,19 +3,21 @@
 //! A web server may serve its clients at one address and ask its database from another. Until it is known whether the client of a
 //! database is on the host of a server of requests, facts wait (at most [`MOST_WAITING`]). In this order:
 //! 1. [`model::Host`]s that were given.
-//! 2. Both are at the observation point: requests have no distance to their server, and statements none from their client, but they have to
+//! 2. The capture says that one of its interfaces has both addresses.
+//! 3. Both are at the observation point: requests have no distance to their server, and statements none from their client, but they have to
 //!    the other side.
-//! 3. Statements carry identifiers of requests that the server has under way.
-//! 4. All statements of the client lie within requests of that server, many times, of no other server is that true, and it is
+//! 4. Statements carry identifiers of requests that the server has under way.
+//! 5. All statements of the client lie within requests of that server, many times, of no other server is that true, and it is
 //!    no coincidence: between one busy time's last statement and the next one's first there always is a pause.
 //!
-//! A single statement outside of all requests refutes 4.
+//! A single statement outside of all requests refutes 5.
 
 mod evidence;
+mod interfaces;
 
 use crate::fact::Fact;
 use evidence::Evidence;
-use model::{Host, counted};
+use model::{Host, InterfaceAddresses, counted};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -24,6 +26,8 @@ use std::net::IpAddr;
 pub struct HostSettings {
     /// Those that were given.
     pub given: Vec<Host>,
+    /// Interfaces of the machines that captured. A given host takes precedence.
+    pub interfaces: Vec<InterfaceAddresses>,
     /// Whether nothing is inferred from the traffic.
     pub only_given: bool,
 }
@@ -154,6 +158,17 @@ impl Hosts {
         !self.strangers.contains(&client) && !self.evidence.servers().any(serves)
     }
 
+    /// The server that is on the host of a client because an interface has both addresses.
+    fn of_interface(&self, client: IpAddr) -> Option<Verdict> {
+        let found = self.evidence.servers().find_map(|server| {
+            let name = interfaces::with_both(&self.settings.interfaces, client, server)?;
+            Some((server, name))
+        });
+        let (server, name) = found?;
+        let reason = format!("the capture says that its interface {name} has both addresses");
+        Some(Verdict::On(server, reason))
+    }
+
     /// Whether it is known of all clients of databases which hosts they are on; at the `last` moment it is.
     fn decide(&mut self, last: bool) -> bool {
         let unknown: Vec<IpAddr> = self
@@ -162,7 +177,8 @@ impl Hosts {
             .filter(|&client| self.is_unknown(client))
             .collect();
         for client in unknown {
-            match self.evidence.of(client) {
+            let verdict = self.of_interface(client);
+            match verdict.unwrap_or_else(|| self.evidence.of(client)) {
                 Verdict::On(server, reason) => {
                     self.same.insert(client, self.host(server));
                     self.inferred.push(Inferred {

@@ -2,8 +2,9 @@
 
 use crate::input::Input;
 use crate::links::Link;
+use crate::secrets::{KeyLineSink, SecretsTally};
 use crate::{pcap, pcapng};
-use model::Timestamp;
+use model::{InterfaceAddresses, Timestamp};
 
 /// One capture format.
 pub(crate) struct FormatRow {
@@ -11,6 +12,8 @@ pub(crate) struct FormatRow {
     pub name: &'static str,
     /// Bytes the source must begin with, in each variant.
     pub magics: &'static [[u8; 4]],
+    /// Whether files of it may hold keys of sessions.
+    pub holds_keys: bool,
     /// A reader for a source that begins this way.
     pub open: fn([u8; 4]) -> Box<dyn Format>,
 }
@@ -20,11 +23,13 @@ pub(crate) static FORMATS: &[FormatRow] = &[
     FormatRow {
         name: "pcap",
         magics: pcap::MAGICS,
+        holds_keys: false,
         open: pcap::open,
     },
     FormatRow {
         name: "pcapng",
         magics: pcapng::MAGICS,
+        holds_keys: true,
         open: pcapng::open,
     },
 ];
@@ -37,7 +42,7 @@ pub(crate) fn find(magic: [u8; 4]) -> Option<&'static FormatRow> {
 /// Reads the packets of one format, one after the other, and never fails: damage is noted, skipped and survived.
 pub(crate) trait Format {
     /// The next packet; its bytes stay available in `input` until `input` is moved past them. Absent at the end.
-    fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<Record>;
+    fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<Record>;
 }
 
 /// Where the next packet lies, and what the format says about it.
@@ -60,12 +65,17 @@ pub(crate) struct Record {
 }
 
 /// What a format found while reading.
-#[derive(Debug, Default)]
-pub(crate) struct Notes {
+pub(crate) struct Notes<'k> {
+    /// Where the lines of key logs go that the source holds.
+    pub key_lines: &'k KeyLineSink<'k>,
+    /// What was found of such key logs.
+    pub secrets: SecretsTally,
     /// Largest snap length stated; absent when none is.
     pub snap_length: Option<u32>,
     /// Numbers of the link layers stated, in order of appearance.
     pub links: Vec<u16>,
+    /// Interfaces of which several addresses are stated, in order of appearance.
+    pub interfaces: Vec<InterfaceAddresses>,
     /// Bytes of a last record that ends early.
     pub cut_bytes: u64,
     /// Times the reader lost its place and found it again.
@@ -76,7 +86,22 @@ pub(crate) struct Notes {
     pub given_up: bool,
 }
 
-impl Notes {
+impl<'k> Notes<'k> {
+    /// Nothing yet; lines of key logs go to `key_lines`.
+    pub fn new(key_lines: &'k KeyLineSink<'k>) -> Self {
+        Self {
+            key_lines,
+            secrets: SecretsTally::default(),
+            snap_length: None,
+            links: Vec::new(),
+            interfaces: Vec::new(),
+            cut_bytes: 0,
+            damaged: 0,
+            damaged_bytes: 0,
+            given_up: false,
+        }
+    }
+
     /// Adds a link layer and its snap length.
     pub fn interface(&mut self, link: u16, snap_length: u32) {
         if !self.links.contains(&link) && self.links.len() < MAX_LINKS {
@@ -84,6 +109,14 @@ impl Notes {
         }
         if snap_length > 0 {
             self.snap_length = Some(self.snap_length.unwrap_or(0).max(snap_length));
+        }
+    }
+
+    /// Adds the addresses of an interface: one alone says nothing about which addresses are one host.
+    pub fn addresses(&mut self, interface: InterfaceAddresses) {
+        let is_new = !self.interfaces.contains(&interface);
+        if interface.addresses.len() > 1 && is_new && self.interfaces.len() < MAX_INTERFACES {
+            self.interfaces.push(interface);
         }
     }
 
@@ -98,6 +131,8 @@ impl Notes {
 pub(crate) const MAX_PACKET: usize = 1 << 20;
 /// Bytes searched for the next record after damage.
 pub(crate) const SEARCH: usize = 256 << 10;
+/// Interfaces whose addresses are noted.
+const MAX_INTERFACES: usize = 1000;
 /// Link layers noted; more than exist.
 const MAX_LINKS: usize = 64;
 

@@ -40,6 +40,7 @@ mod pcapng;
 mod pending;
 mod report;
 mod round_trip;
+mod secrets;
 mod settle;
 mod sides;
 mod source;
@@ -48,7 +49,8 @@ mod tcp;
 pub use error::Error;
 pub use live::{LiveCapture, LivePacket};
 pub use report::{FileFacts, Report};
-pub use source::{PROBE_BYTES, Source, is_capture};
+pub use secrets::KeyLineSink;
+pub use source::{PROBE_BYTES, Source, find_keys, interfaces, is_capture};
 
 use flows::Flows;
 use formats::Record;
@@ -64,9 +66,22 @@ use source::{Frame, Reader};
 /// # Errors
 /// When a source cannot be opened or is no capture. All sources are opened before the first event is reported.
 pub fn read(sources: Vec<Source<'_>>, observer: &mut dyn Observer) -> Result<Report, Error> {
+    read_with_keys(sources, observer, &|_| true)
+}
+
+/// As [`read`]; the lines of key logs that sources hold (pcapng's Decryption Secrets Blocks) go to `key_lines` when they are passed: before the
+/// packets that come after them. [`find_keys`] has those of the packets before them too.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with_keys<'a>(
+    sources: Vec<Source<'a>>,
+    observer: &mut dyn Observer,
+    key_lines: &'a KeyLineSink<'a>,
+) -> Result<Report, Error> {
     let mut readers = sources
         .into_iter()
-        .map(Reader::open)
+        .map(|source| Reader::open(source, key_lines))
         .collect::<Result<Vec<_>, _>>()?;
     let mut flows = Flows::new(readers.len(), observer);
     let mut fragments = Fragments::default();

@@ -46,7 +46,7 @@ struct Pcap {
 }
 
 impl Format for Pcap {
-    fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<Record> {
+    fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<Record> {
         if !self.begun {
             self.begin(input, notes)?;
         }
@@ -87,7 +87,7 @@ impl Format for Pcap {
 
 impl Pcap {
     /// Reads the file header; absent when it is cut.
-    fn begin(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<()> {
+    fn begin(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         self.begun = true;
         let header = input.peek(FILE_HEADER);
         if header.len() < FILE_HEADER {
@@ -107,7 +107,7 @@ impl Pcap {
 
     /// Moves on to the next place that looks like a record; absent when there is none within [`SEARCH`] bytes.
     #[cold]
-    fn search(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<()> {
+    fn search(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         if self.search_within(input, notes, SEARCH) {
             return Some(());
         }
@@ -118,7 +118,7 @@ impl Pcap {
     /// Moves on to the next place within `limit` bytes where two records, or one and the end, follow each other:
     /// one near the time of the last record if there is any, else any.
     #[cold]
-    fn search_within(&mut self, input: &mut Input<'_>, notes: &mut Notes, limit: usize) -> bool {
+    fn search_within(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>, limit: usize) -> bool {
         let bytes = input.peek(limit.min(SEARCH) + 2 * (self.header + MAX_PACKET));
         let places = 1..limit.min(bytes.len());
         let found = (places

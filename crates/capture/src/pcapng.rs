@@ -1,8 +1,11 @@
 //! The pcapng format (draft-ietf-opsawg-pcapng): blocks of several kinds, in sections, for several interfaces.
 
+mod interface;
+
 use crate::formats::{Format, MAX_PACKET, Notes, Record, SEARCH, u16_at, u32_at};
 use crate::input::Input;
-use crate::links::{self, Link};
+use crate::secrets::{KeyLines, SECRETS_HEAD, SecretsFault, SecretsHead};
+use interface::Interface;
 use model::Timestamp;
 
 /// The type of a section header block reads the same in both byte orders.
@@ -24,25 +27,6 @@ struct Pcapng {
     last: Timestamp,
 }
 
-#[derive(Clone, Copy)]
-struct Interface {
-    link: Option<&'static Link>,
-    /// 0 for no limit.
-    snap_length: u32,
-    resolution: Resolution,
-    /// Seconds to add to each timestamp (if_tsoffset).
-    offset: i64,
-}
-
-/// Units of a timestamp per second (if_tsresol).
-#[derive(Clone, Copy)]
-enum Resolution {
-    /// Whole nanoseconds per unit.
-    Nanoseconds(u64),
-    /// Any other number of units per second.
-    PerSecond(u128),
-}
-
 /// What a block turned out to be.
 enum Block {
     Packet(Record),
@@ -51,8 +35,9 @@ enum Block {
 }
 
 impl Format for Pcapng {
-    fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<Record> {
+    fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<Record> {
         loop {
+            let place = input.position();
             let head = input.peek(12);
             let Some((kind, length)) = self.head(head) else {
                 notes.cut_bytes += head.len() as u64;
@@ -73,6 +58,10 @@ impl Format for Pcapng {
                     continue;
                 }
                 notes.cut_bytes += there as u64;
+                if kind == SECRETS {
+                    let body = input.peek(there).get(8..).unwrap_or_default();
+                    notes.secrets.cut(place, body, self.big, notes.key_lines);
+                }
                 return None;
             }
             let trailer = u32_at(there, length - 4, self.big_for(kind, there));
@@ -80,7 +69,7 @@ impl Format for Pcapng {
                 self.search(input, notes)?;
                 continue;
             }
-            match self.block(kind, length, &there[8..length - 4], notes) {
+            match self.block(kind, place, &there[8..length - 4], notes) {
                 Block::Packet(record) => return Some(record),
                 Block::Other => input.consume(length),
                 Block::Damaged => {
@@ -109,7 +98,8 @@ impl Pcapng {
         u32_at(bytes, 8, true) == Some(BYTE_ORDER)
     }
 
-    fn block(&mut self, kind: u32, length: usize, body: &[u8], notes: &mut Notes) -> Block {
+    fn block(&mut self, kind: u32, place: u64, body: &[u8], notes: &mut Notes<'_>) -> Block {
+        let length = body.len() + 12;
         match kind {
             ENHANCED_PACKET => self
                 .enhanced_packet(length, body)
@@ -125,14 +115,19 @@ impl Pcapng {
                 self.interfaces.clear();
                 Block::Other
             }
-            INTERFACE => match Interface::read(body, self.big) {
-                Some((interface, link)) if self.interfaces.len() < MAX_INTERFACES => {
-                    notes.interface(link, interface.snap_length);
+            INTERFACE => match Interface::read(body, self.big, self.interfaces.len()) {
+                Some((interface, described)) if self.interfaces.len() < MAX_INTERFACES => {
+                    notes.interface(described.link, interface.snap_length);
+                    notes.addresses(described.addresses);
                     self.interfaces.push(interface);
                     Block::Other
                 }
                 _ => Block::Damaged,
             },
+            SECRETS => {
+                notes.secrets.block(place, body, self.big, notes.key_lines);
+                Block::Other
+            }
             _ => Block::Other,
         }
     }
@@ -211,12 +206,15 @@ impl Pcapng {
 
     /// Skips a block too large to be a packet, when its end says so too.
     #[cold]
-    fn pass(&mut self, kind: u32, length: usize, input: &mut Input<'_>, notes: &mut Notes) -> Option<()> {
+    fn pass(&mut self, kind: u32, length: usize, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         if matches!(
             kind,
             ENHANCED_PACKET | SIMPLE_PACKET | OBSOLETE_PACKET | INTERFACE | SECTION_HEADER
         ) {
             return self.search(input, notes);
+        }
+        if kind == SECRETS {
+            return self.large_secrets(length, input, notes);
         }
         let passed = input.skip(length as u64);
         if passed < length as u64 {
@@ -226,9 +224,54 @@ impl Pcapng {
         Some(())
     }
 
+    /// The key log of many sessions, read piece by piece. A block whose two lengths do not fit each other is searched for the next one.
+    #[cold]
+    fn large_secrets(&mut self, length: usize, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
+        let place = input.position();
+        let body = input.peek(8 + SECRETS_HEAD).get(8..).unwrap_or_default();
+        let behind = length - 12 - SECRETS_HEAD;
+        let head = SecretsHead::read(body, self.big).filter(|head| {
+            behind
+                .checked_sub(head.length)
+                .is_some_and(|rest| rest <= MOST_OPTIONS)
+        });
+        let Some(head) = head else {
+            notes.secrets.fault(place, SecretsFault::Length);
+            return self.search(input, notes);
+        };
+        input.consume(8 + SECRETS_HEAD);
+        let mut lines = KeyLines::default();
+        let mut left = head.length;
+        while left > 0 {
+            let piece = input.peek(left.min(PIECE));
+            let taken = piece.len();
+            if head.is_tls {
+                lines.feed(piece, notes.key_lines);
+            }
+            if taken == 0 {
+                notes.secrets.cut = Some(place);
+                notes.cut_bytes += input.position() - place;
+                return None;
+            }
+            input.consume(taken);
+            left -= taken;
+        }
+        if head.is_tls {
+            notes.secrets.ended(place, lines, notes.key_lines);
+        } else {
+            notes.secrets.foreign += 1;
+        }
+        let rest = (behind - head.length + 4) as u64;
+        if input.skip(rest) < rest {
+            notes.cut_bytes += input.position() - place;
+            return None;
+        }
+        Some(())
+    }
+
     /// Moves on to the next place that looks like a block; absent when there is none within [`SEARCH`] bytes.
     #[cold]
-    fn search(&mut self, input: &mut Input<'_>, notes: &mut Notes) -> Option<()> {
+    fn search(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         if self.search_within(input, notes, SEARCH) {
             return Some(());
         }
@@ -238,7 +281,7 @@ impl Pcapng {
 
     /// Moves on to the next place within `limit` bytes where a known block states its length at both ends.
     #[cold]
-    fn search_within(&mut self, input: &mut Input<'_>, notes: &mut Notes, limit: usize) -> bool {
+    fn search_within(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>, limit: usize) -> bool {
         let bytes = input.peek(limit.min(SEARCH) + MAX_BLOCK);
         let found = (4..limit.min(bytes.len())).find(|&offset| self.plausible(&bytes[offset..]));
         let Some(offset) = found else { return false };
@@ -253,82 +296,12 @@ impl Pcapng {
         };
         let known = matches!(
             kind,
-            ENHANCED_PACKET | SIMPLE_PACKET | OBSOLETE_PACKET | INTERFACE | SECTION_HEADER
+            ENHANCED_PACKET | SIMPLE_PACKET | OBSOLETE_PACKET | INTERFACE | SECTION_HEADER | SECRETS
         );
         known
             && (12..=MAX_BLOCK).contains(&length)
             && length % 4 == 0
             && u32_at(bytes, length - 4, self.big_for(kind, bytes)) == Some(length as u32)
-    }
-}
-
-impl Interface {
-    /// The interface and the number of its link layer.
-    fn read(body: &[u8], big: bool) -> Option<(Self, u16)> {
-        let link = u16_at(body, 0, big)?;
-        let snap_length = u32_at(body, 4, big)?;
-        let mut interface = Self {
-            link: links::find(link),
-            snap_length,
-            resolution: Resolution::Nanoseconds(1000),
-            offset: 0,
-        };
-        let mut options = body.get(8..).unwrap_or_default();
-        while let (Some(code), Some(length)) = (u16_at(options, 0, big), u16_at(options, 2, big)) {
-            let Some(value) = options.get(4..4 + usize::from(length)) else {
-                break;
-            };
-            match (code, value) {
-                (0, _) => break,
-                (OPTION_RESOLUTION, [resolution, ..]) => interface.resolution = Resolution::read(*resolution),
-                (OPTION_OFFSET, _) => {
-                    if let Some(eight) = value.first_chunk::<8>() {
-                        interface.offset = if big {
-                            i64::from_be_bytes(*eight)
-                        } else {
-                            i64::from_le_bytes(*eight)
-                        };
-                    }
-                }
-                _ => {}
-            }
-            options = options
-                .get(4 + usize::from(length).next_multiple_of(4)..)
-                .unwrap_or_default();
-        }
-        Some((interface, link))
-    }
-
-    /// The point `units` of this interface's resolution after its offset; at either end of the timeline when it
-    /// would lie outside.
-    #[inline]
-    fn time(&self, units: u64) -> Timestamp {
-        let nanoseconds = match self.resolution {
-            Resolution::Nanoseconds(each) => u128::from(units) * u128::from(each),
-            Resolution::PerSecond(per_second) => u128::from(units) * 1_000_000_000 / per_second,
-        };
-        let shift = u128::from(self.offset.unsigned_abs()) * 1_000_000_000;
-        let moved = if self.offset < 0 {
-            nanoseconds.saturating_sub(shift)
-        } else {
-            nanoseconds + shift
-        };
-        Timestamp::from_nanos(u64::try_from(moved).unwrap_or(u64::MAX))
-    }
-}
-
-impl Resolution {
-    /// The highest bit distinguishes powers of two from powers of ten. Exponents beyond what 64-bit times can use are
-    /// taken as the largest that can.
-    fn read(value: u8) -> Self {
-        let exponent = u32::from(value & 0x7f);
-        if value & 0x80 != 0 {
-            return Self::PerSecond(1 << exponent.min(64));
-        }
-        match exponent {
-            0..=9 => Self::Nanoseconds(10u64.pow(9 - exponent)),
-            _ => Self::PerSecond(10u128.pow(exponent.min(19))),
-        }
     }
 }
 
@@ -338,9 +311,13 @@ const INTERFACE: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
-const OPTION_RESOLUTION: u16 = 9;
-const OPTION_OFFSET: u16 = 14;
+/// A Decryption Secrets Block.
+const SECRETS: u32 = 10;
 /// Largest block kept in the buffer: a packet with its options. Larger ones of other kinds are skipped.
 const MAX_BLOCK: usize = MAX_PACKET + (64 << 10);
+/// Bytes of a large block of secrets looked at at a time.
+const PIECE: usize = 64 << 10;
+/// Bytes of options, and padding, behind the secrets of a large block.
+const MOST_OPTIONS: usize = 64 << 10;
 /// Interfaces of one section; `dumpcap` and its relatives have a few.
 const MAX_INTERFACES: usize = 65_536;

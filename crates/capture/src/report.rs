@@ -2,6 +2,7 @@
 
 use crate::flows::Flows;
 use crate::links;
+use crate::secrets::{SecretsFault, SecretsTally};
 use crate::source::{FrameTally, Reader};
 use model::{Timestamp, Warning, counted};
 use std::io;
@@ -62,12 +63,12 @@ pub(crate) fn conclude(readers: &mut [Reader<'_>], flows: &Flows<'_>, lost_fragm
         let mut facts = facts(reader);
         let fault = reader.take_fault();
         facts.faults = byte_warnings(reader, fault);
-        let texts =
-            facts
-                .faults
-                .iter()
-                .cloned()
-                .chain(frame_warnings(&reader.name, &reader.faults, *foreign));
+        let texts = facts
+            .faults
+            .iter()
+            .cloned()
+            .chain(secrets_warnings(&reader.name, &reader.notes.secrets))
+            .chain(frame_warnings(&reader.name, &reader.faults, *foreign));
         report.warnings.extend(texts.map(|text| Warning { text }));
         report.packets += facts.packets;
         report.wire_bytes += facts.wire_bytes;
@@ -135,6 +136,10 @@ fn byte_warnings(reader: &Reader<'_>, fault: Option<io::Error>) -> Vec<String> {
         texts.push(format!(
             "'{name}' could not be read beyond byte {position}: {cause}; what comes before it is reported"
         ));
+    } else if let Some(place) = notes.secrets.cut {
+        texts.push(format!(
+            "'{name}' ends inside a block of keys that begins at byte {place}: keys in it are missing; let the capture end before reading it"
+        ));
     } else if notes.cut_bytes > 0 {
         texts.push(format!(
             "'{name}' ends inside a packet: its last {} bytes are ignored; let the capture end before reading it",
@@ -151,6 +156,33 @@ fn byte_warnings(reader: &Reader<'_>, fault: Option<io::Error>) -> Vec<String> {
     if notes.given_up {
         texts.push(format!(
             "'{name}' is unreadable from byte {position} on: what comes before it is reported; copy the file again if you can"
+        ));
+    }
+    texts
+}
+
+/// What is missing of the keys that a source holds.
+fn secrets_warnings(name: &str, secrets: &SecretsTally) -> Vec<String> {
+    let mut texts = Vec::new();
+    if let Some((place, fault)) = secrets.first_fault {
+        let what = match fault {
+            SecretsFault::Empty => "it is empty".to_owned(),
+            SecretsFault::Length => "its lengths contradict each other".to_owned(),
+            SecretsFault::Lines(count) => counted(
+                count,
+                "of its lines is not one of a key log",
+                "of its lines are not those of a key log",
+            ),
+        };
+        texts.push(format!(
+            "'{name}' has {} of TLS keys of which something is missing, the first at byte {place}: {what}",
+            counted(secrets.faulty, "block", "blocks")
+        ));
+    }
+    if secrets.foreign > 0 {
+        texts.push(format!(
+            "'{name}' has {} of secrets that are not of TLS (WireGuard, SSH or others): what they encrypt is not opened",
+            counted(secrets.foreign, "block", "blocks")
         ));
     }
     texts

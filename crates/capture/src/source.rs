@@ -2,9 +2,10 @@
 
 use crate::Error;
 use crate::compression::{self, Compression};
-use crate::formats::{self, Format, Notes, Record};
+use crate::formats::{self, Format, FormatRow, Notes, Record};
 use crate::input::Input;
-use model::Timestamp;
+use crate::secrets::KeyLineSink;
+use model::{InterfaceAddresses, Timestamp};
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -28,7 +29,7 @@ pub(crate) struct Reader<'a> {
     pub name: String,
     pub compression: Option<&'static str>,
     pub format: &'static str,
-    pub notes: Notes,
+    pub notes: Notes<'a>,
     pub faults: FrameTally,
     pub current: Option<Record>,
     input: Input<'a>,
@@ -104,26 +105,20 @@ impl FrameTally {
 }
 
 impl<'a> Reader<'a> {
-    /// Opens a source and moves to its first packet.
-    pub fn open(source: Source<'a>) -> Result<Self, Error> {
-        let (name, compression, mut input) = match source {
-            Source::File(path) => open_file(path)?,
-            Source::Stream { name, reader } => open_stream(name.to_owned(), reader)?,
-        };
-        let magic = input.peek(4).to_vec();
-        let Some(row) = magic.first_chunk::<4>().copied().and_then(formats::find) else {
-            return Err(match (magic.is_empty(), input.take_fault()) {
-                (_, Some(cause)) => Error::Read { name, cause },
-                (true, None) => Error::Empty { name },
-                (false, None) => Error::NotCapture { name, found: magic },
-            });
-        };
-        let packets = (row.open)(magic.first_chunk::<4>().copied().unwrap_or_default());
+    /// Opens a source and moves to its first packet. Lines of key logs that it holds go to `key_lines`.
+    pub fn open(source: Source<'a>, key_lines: &'a KeyLineSink<'a>) -> Result<Self, Error> {
+        let Begun {
+            name,
+            compression,
+            input,
+            row,
+            packets,
+        } = begin(source)?;
         let mut reader = Self {
             name,
             compression: compression.map(|compression| compression.name),
             format: row.name,
-            notes: Notes::default(),
+            notes: Notes::new(key_lines),
             faults: FrameTally::default(),
             current: None,
             input,
@@ -211,6 +206,77 @@ fn distance(first: Timestamp, second: Timestamp) -> Duration {
 
 /// A time step that is looked at twice.
 const SILENCE: Duration = Duration::from_secs(10);
+
+/// A source whose format is known, and nothing of it read.
+struct Begun<'a> {
+    name: String,
+    compression: Option<&'static Compression>,
+    input: Input<'a>,
+    row: &'static FormatRow,
+    packets: Box<dyn Format>,
+}
+
+fn begin(source: Source<'_>) -> Result<Begun<'_>, Error> {
+    let (name, compression, mut input) = match source {
+        Source::File(path) => open_file(path)?,
+        Source::Stream { name, reader } => open_stream(name.to_owned(), reader)?,
+    };
+    let magic = input.peek(4).to_vec();
+    let Some((magic, row)) =
+        (magic.first_chunk::<4>().copied()).and_then(|magic| formats::find(magic).map(|row| (magic, row)))
+    else {
+        return Err(match (magic.is_empty(), input.take_fault()) {
+            (_, Some(cause)) => Error::Read { name, cause },
+            (true, None) => Error::Empty { name },
+            (false, None) => Error::NotCapture { name, found: magic },
+        });
+    };
+    Ok(Begun {
+        name,
+        compression,
+        input,
+        row,
+        packets: (row.open)(magic),
+    })
+}
+
+/// Hands the lines of all key logs that a source holds to `key_lines`, wherever in it they are: for who reads its packets later. Of a format
+/// that holds none nothing is read but its first bytes.
+///
+/// What is damaged is passed over: reading the packets reports it.
+///
+/// # Errors
+/// When the source cannot be opened or is no capture.
+pub fn find_keys(source: Source<'_>, key_lines: &KeyLineSink<'_>) -> Result<(), Error> {
+    let Begun {
+        mut input,
+        row,
+        mut packets,
+        ..
+    } = begin(source)?;
+    if row.holds_keys {
+        let mut notes = Notes::new(key_lines);
+        while let Some(record) = packets.next(&mut input, &mut notes) {
+            input.consume(record.taken);
+        }
+    }
+    Ok(())
+}
+
+/// The interfaces of which a source states several addresses, as far as it describes them before its first packet.
+///
+/// # Errors
+/// When the source cannot be opened or is no capture.
+pub fn interfaces(source: Source<'_>) -> Result<Vec<InterfaceAddresses>, Error> {
+    let Begun {
+        mut input,
+        mut packets,
+        ..
+    } = begin(source)?;
+    let mut notes = Notes::new(&|_| true);
+    packets.next(&mut input, &mut notes);
+    Ok(notes.interfaces)
+}
 
 type Opened<'a> = (String, Option<&'static Compression>, Input<'a>);
 

@@ -114,8 +114,21 @@ impl Run {
     }
 
     fn read(&self, keys: Option<&str>) -> Vec<Value> {
-        let file = self.capture.path().display().to_string();
-        let mut arguments = vec!["read", "--json", "--exchanges", &file];
+        self.read_file(&self.capture.path().display().to_string(), keys)
+    }
+
+    /// The same capture with its keys in it, as Wireshark's editcap puts them there.
+    fn read_with_keys_inside(&self) -> Vec<Value> {
+        let file = self.directory.path().join("inside.pcapng").display().to_string();
+        let mut command = Command::new("editcap");
+        command.args(["--inject-secrets", &format!("tls,{}", self.keys())]);
+        command.arg(self.capture.path()).arg(&file);
+        process::run(command);
+        self.read_file(&file, None)
+    }
+
+    fn read_file(&self, file: &str, keys: Option<&str>) -> Vec<Value> {
+        let mut arguments = vec!["read", "--json", "--exchanges", file];
         arguments.extend(keys.iter().flat_map(|keys| ["--keys", *keys]));
         let output = binary::longwire(&arguments).output().expect("it starts");
         binary::done(&output);
@@ -170,6 +183,18 @@ fn work(records: &[Value]) -> Vec<(Value, Value, Value, Value)> {
     .collect()
 }
 
+/// What two runs on the same packets have in common: all but their conditions and the digests that a run makes with a key of its own.
+fn lasting(records: &[Value]) -> Vec<Value> {
+    let mut records = records.to_vec();
+    records.retain(|record| record["type"] != "conditions");
+    for record in &mut records {
+        if let Some(asked) = record.get_mut("asked").and_then(Value::as_object_mut) {
+            asked.remove("request_digest");
+        }
+    }
+    records
+}
+
 fn connection(records: &[Value]) -> &Value {
     of_type(records, "connection")[0]
 }
@@ -194,6 +219,7 @@ fn all_that_is_plain_is_seen(protocol: &str, port: u16, password: &str) {
         let run = Run::of(protocol, port, password, Some(encryption));
         let (opened, closed) = (run.read(Some(&run.keys())), run.read(None));
         assert_eq!(work(&opened), work(&plain), "{protocol} {encryption:?}");
+        assert_eq!(lasting(&run.read_with_keys_inside()), lasting(&opened));
         let connection = connection(&opened);
         assert_eq!(connection["encrypted"], true, "{encryption:?} {connection}");
         assert_eq!(connection["opaque"], false, "{encryption:?} {connection}");

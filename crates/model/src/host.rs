@@ -20,6 +20,15 @@ impl Host {
     }
 }
 
+/// A network interface of the machine that captured, with addresses that are certainly one host's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InterfaceAddresses {
+    /// Its name, for people.
+    pub name: String,
+    /// Its addresses, as the capture states them.
+    pub addresses: Vec<IpAddr>,
+}
+
 /// A network: all addresses that begin as one does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressRange {

@@ -46,7 +46,7 @@ pub use event::{
 };
 pub use exchange::{Exchange, Fingerprint, PoolerTime, RequestTraits, Step};
 pub use finding::{Finding, FindingKind, Saving};
-pub use host::{AddressRange, Host, ParseHostError};
+pub use host::{AddressRange, Host, InterfaceAddresses, ParseHostError};
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{

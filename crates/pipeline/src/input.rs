@@ -7,21 +7,21 @@ mod captured;
 pub mod live;
 mod merging;
 mod numbering;
-mod opening;
+pub(crate) mod opening;
 mod reader;
 mod recording;
-mod stopping;
+pub(crate) mod stopping;
 
 use crate::compression::{CompressionMeter, CompressionOutcome, CompressionPlan};
 use crate::decode::ConnectionDecoders;
-use crate::keys::KeyFile;
+use crate::keys::{FilesAhead, RunKeys};
 use crate::output;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
 use captured::CaptureDecoding;
 use merging::MergedRecordings;
-use model::{Conditions, Warning};
+use model::{Conditions, InterfaceAddresses, Warning};
 use numbering::Numbering;
 use opening::{InputFile, open};
 pub use reader::FactReader;
@@ -58,15 +58,15 @@ pub struct Reading {
     pub keep_literals: bool,
     /// Whether to determine what exchanges would become in a tunnel.
     pub compressing: Option<CompressionPlan>,
-    /// What opens TLS in captures.
-    pub keys: Option<Arc<KeyFile>>,
+    /// What opens TLS in captures, in addition to the keys that they hold themselves.
+    pub keys: Arc<RunKeys>,
 }
 
 impl Reading {
     /// The decoders of captured connections.
     fn decoders(&self) -> ConnectionDecoders {
-        let secrets = self.keys.clone().map(|keys| keys as Arc<dyn Secrets>);
-        ConnectionDecoders::new(self.keep_literals).with_secrets(secrets)
+        let secrets = Arc::clone(&self.keys) as Arc<dyn Secrets>;
+        ConnectionDecoders::new(self.keep_literals).with_secrets(Some(secrets))
     }
 }
 
@@ -85,6 +85,7 @@ pub fn read(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) ->
             InputFile::Recording(recording) => recordings.push(recording),
         }
     }
+    reading.keys.search_in(FilesAhead::among(files, None));
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(WAITING_BATCHES);
         let reader = scope.spawn(move || {
@@ -160,24 +161,36 @@ fn decode(
         };
         let mut observer =
             CaptureDecoding::new(connections, meter, &mut in_order, Numbering::new(0, sources));
-        let report = capture::read(captures, &mut observer)?;
+        let keys = &reading.keys;
+        let report = capture::read_with_keys(captures, &mut observer, &|line| keys.line(line))?;
         input.compressed = observer.finish()?;
         fault.map_or(Ok(()), Err)?;
         input.warnings.extend(report.warnings);
-        input
-            .warnings
-            .extend(reading.keys.iter().flat_map(|keys| keys.warnings()));
+        input.warnings.extend(keys.warnings());
         input
             .faults
             .extend(report.files.into_iter().flat_map(|file| file.faults));
         input.packets = Some(report.packets);
     }
-    if captures_absent && reading.keys.is_some() {
+    if captures_absent && reading.keys.is_given() {
         let text = "the key log opens captures: a recording has no encrypted bytes any more".to_owned();
         input.warnings.push(Warning { text });
     }
     merged.finish(facts, &mut input)?;
     Ok(input)
+}
+
+/// The interfaces of which captures among `files` state several addresses, as far as they describe them before their first packet. What can be
+/// read only once is not looked at, and what cannot be read is reported by who reads it.
+pub fn interfaces(files: &[PathBuf]) -> Vec<InterfaceAddresses> {
+    let files = files
+        .iter()
+        .filter(|path| path.as_os_str() != "-" && path.is_file());
+    let described = files.filter_map(|path| match open(path, None) {
+        Ok(InputFile::Capture(source)) => capture::interfaces(source).ok(),
+        _ => None,
+    });
+    described.flatten().collect()
 }
 
 /// What was read, in a few words: the names of the files without their directories.

@@ -1,24 +1,30 @@
-//! The key log of a run: a file that a TLS library wrote, and may still be writing.
+//! The keys of a run: those of a key log that a TLS library wrote, and may still be writing, and those that its captures hold.
 
+mod ahead;
 mod counts;
 
+pub(crate) use ahead::FilesAhead;
 use anyhow::{Context, Result, bail};
 use counts::Counts;
-use model::Warning;
+use model::{Warning, counted};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tls_keys::{Closed, KeyLog, KeyLogFault, Secrets, SessionSecrets};
 
-/// A key log. Where a session's secrets are not in it yet, what was appended to the file since is read.
-#[derive(Debug)]
-pub struct KeyFile {
-    path: PathBuf,
+/// The keys of a run. Where a session's secrets are not in its key log yet, what was appended to the file since is read; where they are not among
+/// those of captures yet, the files of these captures are searched to their ends, once.
+#[derive(Debug, Default)]
+pub struct RunKeys {
+    /// The key log that was given.
+    path: Option<PathBuf>,
     /// A pipe can be read only once.
     grows: bool,
     known: Mutex<Known>,
     counts: Counts,
+    ahead: FilesAhead,
 }
 
 #[derive(Debug, Default)]
@@ -26,10 +32,28 @@ struct Known {
     log: KeyLog,
     /// Where in the file the first line begins that was not whole.
     offset: u64,
+    /// Whether captures hold keys.
+    in_captures: bool,
+    /// Whether captures hold more keys than there is room for.
+    is_full: bool,
+    /// TLS connections that began when no keys were known at all.
+    early: u64,
+    /// The random values that no keys were known for, at most [`MOST_MISSED`].
+    missed: Missed,
 }
 
-impl KeyFile {
-    /// Reads `path`.
+/// Random values of `ClientHello`s.
+#[derive(Default)]
+struct Missed(HashSet<[u8; 32]>);
+
+impl std::fmt::Debug for Missed {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} sessions", self.0.len())
+    }
+}
+
+impl RunKeys {
+    /// Reads the key log `path`.
     ///
     /// # Errors
     /// When it cannot be read, or is no key log: then with the number of the line, and nothing of its content.
@@ -46,28 +70,92 @@ impl KeyFile {
         let mut known = Known::default();
         known.read(file, Some(&name.to_string()))?;
         Ok(Arc::new(Self {
-            path: path.to_owned(),
+            path: Some(path.to_owned()),
             grows: kind.is_file(),
             known: Mutex::new(known),
             counts: Counts::default(),
+            ahead: FilesAhead::default(),
         }))
     }
 
-    /// What the log did not have for the connections of a run that has ended, and what could not be opened for another reason.
+    /// Whether a key log was given.
+    pub fn is_given(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// The files of captures that may hold keys, behind packets too: they are searched when TLS begins on a connection.
+    pub(crate) fn search_in(&self, files: FilesAhead) {
+        self.ahead.replace(files);
+    }
+
+    /// Takes a line of a key log that a capture holds. Whether it is one.
+    pub(crate) fn line(&self, line: &[u8]) -> bool {
+        let mut known = self.known();
+        let taken = known.log.line_within(line, MOST_SESSIONS);
+        known.in_captures |= taken == Ok(true);
+        known.is_full |= taken == Err(KeyLogFault::Room);
+        matches!(taken, Ok(_) | Err(KeyLogFault::Room))
+    }
+
+    /// What the keys did not have for the connections of a run that has ended, and what could not be opened for another reason.
     pub fn warnings(&self) -> Vec<Warning> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        self.counts.warnings(&self.path.display().to_string(), &known.log)
+        let known = self.known();
+        let of_file = self.path.as_ref().map(|path| path.display().to_string());
+        let place = match (of_file, known.in_captures) {
+            (Some(file), true) => format!("{file} and the captures"),
+            (Some(file), false) => file,
+            (None, true) => "the captures".to_owned(),
+            (None, false) => return Vec::new(),
+        };
+        let late = known.late();
+        let mut warnings = self.counts.warnings(&place, &known.log, late);
+        let late = (late > 0).then(|| {
+            format!(
+                "{} begun before the captures' keys came, which a pipe shows only then: not opened with them; name the file instead of piping \
+                 it, since the keys of a file are known from its beginning",
+                counted(late, "TLS connection had", "TLS connections had")
+            )
+        });
+        let full = known.is_full.then(|| {
+            format!(
+                "the captures hold keys of more than {MOST_SESSIONS} sessions: those of further ones are not used; read fewer files at once"
+            )
+        });
+        warnings.extend([late, full].into_iter().flatten().map(|text| Warning { text }));
+        warnings
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Secrets for KeyFile {
+impl Secrets for RunKeys {
+    fn tls_begins(&self) -> bool {
+        self.ahead.search(&|line| self.line(line));
+        let mut known = self.known();
+        let are_there = self.path.is_some() || known.log.sessions() > 0;
+        known.early += u64::from(!are_there);
+        are_there
+    }
+
     fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.grows {
+        let mut known = self.known();
+        if let (true, Some(path)) = (self.grows, &self.path) {
             // What cannot be read any more is as what was not written.
-            known.read_appended(&self.path).ok();
+            known.read_appended(path).ok();
         }
-        known.log.of(client_random)
+        let secrets = known.log.of(client_random);
+        match &secrets {
+            Some(_) => {
+                known.missed.0.remove(client_random);
+            }
+            None if known.missed.0.len() < MOST_MISSED => {
+                known.missed.0.insert(*client_random);
+            }
+            None => {}
+        }
+        secrets
     }
 
     fn greeted(&self) {
@@ -88,6 +176,17 @@ impl Secrets for KeyFile {
 }
 
 impl Known {
+    /// TLS connections whose keys may have come too late: those that began without any, where some came, and those whose own came.
+    fn late(&self) -> u64 {
+        let came = self
+            .missed
+            .0
+            .iter()
+            .filter(|random| self.log.of(random).is_some());
+        let early = if self.in_captures { self.early } else { 0 };
+        early + came.count() as u64
+    }
+
     fn read_appended(&mut self, path: &Path) -> Result<()> {
         let mut file = File::open(path)?;
         if file.metadata()?.len() > self.offset {
@@ -158,6 +257,10 @@ fn not_one(name: &str, number: u64, fault: KeyLogFault) -> anyhow::Error {
     anyhow::anyhow!("{name} is no key log (as SSLKEYLOGFILE names one): line {number}: {fault}")
 }
 
+/// Sessions whose keys are taken from captures: about 130 MB.
+const MOST_SESSIONS: usize = 1 << 18;
+/// Sessions without keys that are remembered, so that keys that come too late are noticed.
+const MOST_MISSED: usize = 1 << 16;
 /// A line has a label, 32 bytes and at most 64 bytes in hexadecimal digits; of comments, which may be longer, this much is held.
 const LONGEST_LINE: u64 = 4096;
 
@@ -176,7 +279,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         let (whole, cut) = (line(1), line(2));
         write!(file, "{whole}{}", &cut[..100]).expect("it is written");
-        let keys = KeyFile::open(file.path()).expect("it is a key log");
+        let keys = RunKeys::open(file.path()).expect("it is a key log");
         assert!(keys.of(&[1; 32]).is_some());
         assert!(keys.of(&[2; 32]).is_none());
         write!(file, "{}", &cut[100..]).expect("it is written");
@@ -209,7 +312,7 @@ mod tests {
         let of = |text: &str| {
             let file = tempfile::NamedTempFile::new().expect("a file");
             std::fs::write(file.path(), text).expect("it is written");
-            let keys = KeyFile::open(file.path()).expect("it is a key log");
+            let keys = RunKeys::open(file.path()).expect("it is a key log");
             keys.greeted();
             keys.unopened(Closed::Secret);
             keys.warnings()[0].text.clone()
@@ -238,7 +341,7 @@ mod tests {
     fn a_file_that_is_no_key_log_is_refused_with_its_line_and_without_its_content() {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         write!(file, "# comment\n{}hunter2\n{}", line(1), line(2)).expect("it is written");
-        let error = format!("{:#}", KeyFile::open(file.path()).expect_err("it is refused"));
+        let error = format!("{:#}", RunKeys::open(file.path()).expect_err("it is refused"));
         assert!(error.contains("line 3") && !error.contains("hunter2"), "{error}");
     }
 }

@@ -10,6 +10,11 @@ use std::sync::Arc;
 
 /// Where the secrets of sessions are looked up.
 pub trait Secrets: Send + Sync {
+    /// TLS begins on a connection: whether there are secrets at all. Without any it is decoded as one whose secrets nobody looks for.
+    fn tls_begins(&self) -> bool {
+        true
+    }
+
     /// The secrets of the session whose `ClientHello` had this random value, as far as they are known (yet). A connection may ask
     /// several times: a client writes them while it shakes hands.
     fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>>;
@@ -93,6 +98,9 @@ pub enum KeyLogFault {
     /// A random value is not of 32 bytes, or a secret not of 32 to 64.
     #[error("expected a random value of 32 bytes and a secret of 32 to 64")]
     Length,
+    /// It is a secret of one session more than there is room for.
+    #[error("expected secrets of fewer sessions")]
+    Room,
 }
 
 impl KeyLog {
@@ -101,6 +109,14 @@ impl KeyLog {
     /// # Errors
     /// When the line is none of a key log.
     pub fn line(&mut self, line: &[u8]) -> Result<bool, KeyLogFault> {
+        self.line_within(line, usize::MAX)
+    }
+
+    /// As [`KeyLog::line`], for at most so many sessions.
+    ///
+    /// # Errors
+    /// As [`KeyLog::line`], and when it is a secret of a further session.
+    pub fn line_within(&mut self, line: &[u8], most_sessions: usize) -> Result<bool, KeyLogFault> {
         let line = line.trim_ascii();
         if line.is_empty() || line.starts_with(b"#") {
             return Ok(false);
@@ -132,6 +148,9 @@ impl KeyLog {
         };
         if !(SHORTEST..=LONGEST).contains(&secret.len()) {
             return Err(KeyLogFault::Length);
+        }
+        if self.sessions.len() >= most_sessions && !self.sessions.contains_key(&random) {
+            return Err(KeyLogFault::Room);
         }
         let session = Arc::make_mut(self.sessions.entry(random).or_default());
         session.secrets[*label as usize] = Some(Secret(secret));

@@ -338,12 +338,10 @@ impl Stream {
                 if self.reversed {
                     openings.reverse();
                 }
-                State::Decoding(match &self.secrets {
-                    Some(secrets) if row.protocol == Protocol::Tls => Box::new(OpenedTlsDecoder::new(
-                        Arc::clone(secrets),
-                        Self::new(self.of.server_port),
-                    )),
-                    Some(_) | None => (row.decoder)(openings),
+                let secrets = (row.protocol == Protocol::Tls).then(|| self.secrets_of_tls());
+                State::Decoding(match secrets.flatten() {
+                    Some(secrets) => Box::new(OpenedTlsDecoder::new(secrets, Self::new(self.of.server_port))),
+                    None => (row.decoder)(openings),
                 })
             }
             None => State::Opaque,
@@ -434,16 +432,17 @@ impl Stream {
 
     /// What no message of the decoder covers comes from behind the switch: it belongs to the TLS decoder.
     fn go_on_with_tls(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
+        let secrets = self.secrets_of_tls();
         let State::Decoding(decoder) = &mut self.state else {
             return;
         };
-        (self.row, self.state) = match &self.secrets {
+        (self.row, self.state) = match secrets {
             Some(secrets) => {
                 let inside = match decoder.go_on_inside() {
                     Some(decoder) => Self::inside(self.protocol, decoder),
                     None => Self::new(self.of.server_port),
                 };
-                let opened = OpenedTlsDecoder::new(Arc::clone(secrets), inside);
+                let opened = OpenedTlsDecoder::new(secrets, inside);
                 (row_of(Protocol::Tls), State::Decoding(Box::new(opened)))
             }
             None => (None, State::Decoding(Box::new(TlsDecoder::new()))),
@@ -461,6 +460,11 @@ impl Stream {
             self.hand_out_opaque(either, began, last, sink);
         }
         self.take(direction, Input::seen(input.at(), tail), sink);
+    }
+
+    /// What opens TLS, which begins now; absent when there are no secrets.
+    fn secrets_of_tls(&self) -> Option<Arc<dyn Secrets>> {
+        self.secrets.clone().filter(|secrets| secrets.tls_begins())
     }
 
     fn hand_out_opaque(

@@ -725,11 +725,33 @@ fn too_few_requests_prove_nothing() {
 fn hosts_that_are_given_need_no_evidence_and_none_is_sought_where_it_is_refused() {
     let given = HostSettings {
         given: vec!["web=10.0.0.2,10.0.0.3".parse().expect("a host")],
-        only_given: false,
+        ..HostSettings::default()
     };
     let (operations, notes) = pages_of_two_addresses(given, 2, Some(18_000));
     assert!(operations.iter().all(|operation| operation.steps.len() == 4));
     assert_eq!(notes, Vec::<String>::new());
+    let stated = HostSettings {
+        interfaces: vec![model::InterfaceAddresses {
+            name: "eth0".to_owned(),
+            addresses: vec![
+                "10.0.0.2".parse().expect("one"),
+                "10.0.0.3".parse().expect("another"),
+            ],
+        }],
+        ..HostSettings::default()
+    };
+    let (operations, notes) = pages_of_two_addresses(stated.clone(), 2, Some(18_000));
+    assert!(operations.iter().all(|operation| operation.steps.len() == 4));
+    assert!(
+        notes[0].starts_with("10.0.0.3 and 10.0.0.2 are taken to be one host: the capture says that its interface eth0 has both addresses;"),
+        "{notes:?}"
+    );
+    let stated_and_refused = HostSettings {
+        only_given: true,
+        ..stated
+    };
+    let (operations, _) = pages_of_two_addresses(stated_and_refused, 2, None);
+    assert!(operations.iter().all(|operation| operation.steps.len() == 1));
     let refused = HostSettings {
         only_given: true,
         ..HostSettings::default()

@@ -8,7 +8,7 @@ use model::{ByteCount, Protocol, Timestamp, Warning, counted};
 use pipeline::compression::{CompressionMeter, CompressionOutcome, CompressionPlan, How};
 use pipeline::fact_channel::FactChannel;
 use pipeline::input::{self, Reading};
-use pipeline::keys::KeyFile;
+use pipeline::keys::RunKeys;
 use pipeline::moved::ConnectionChoice;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,7 +55,7 @@ pub fn files(
     files: &[PathBuf],
     levels: Vec<CompressionLevel>,
     moved: Vec<ConnectionChoice>,
-    keys: Option<Arc<KeyFile>>,
+    keys: Arc<RunKeys>,
 ) -> Result<Traffic> {
     let mut facts = Vec::new();
     let reading = Reading {

@@ -176,7 +176,7 @@ fn read(
 ) -> Result<ReadOutcome> {
     let wanted = Wanted {
         rule: grouping.operations,
-        hosts: grouping.hosts(),
+        hosts: grouping.hosts_in(files),
         targets: links
             .iter()
             .map(|link| PredictionTarget {

@@ -3,6 +3,7 @@
 use analysis::hosts::HostSettings;
 use analysis::operations::rule::Rule;
 use model::Host;
+use std::path::PathBuf;
 
 /// How operations are found.
 #[derive(Debug, Clone, clap::Args)]
@@ -17,6 +18,16 @@ pub struct Grouping {
 }
 
 impl Grouping {
+    /// The same for what is in `files`: captures may say which addresses their interfaces have.
+    pub fn hosts_in(&self, files: &[PathBuf]) -> HostSettings {
+        let hosts = self.hosts();
+        let interfaces = match hosts.only_given {
+            true => Vec::new(),
+            false => pipeline::input::interfaces(files),
+        };
+        HostSettings { interfaces, ..hosts }
+    }
+
     /// How it is known which addresses are one host.
     pub fn hosts(&self) -> HostSettings {
         let given = self.host.iter().filter_map(|choice| match choice {
@@ -25,6 +36,7 @@ impl Grouping {
         });
         HostSettings {
             given: given.collect(),
+            interfaces: Vec::new(),
             only_given: self.host.contains(&HostChoice::None),
         }
     }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use pipeline::input::Reading;
-use pipeline::keys::KeyFile;
+use pipeline::keys::RunKeys;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,18 +10,20 @@ use std::sync::Arc;
 #[derive(Debug, Clone, clap::Args)]
 pub struct KeyLogArgument {
     /// Key log that a client or server wrote (SSLKEYLOGFILE): TLS connections of captures are opened with it. It holds secrets; nothing
-    /// of it is printed.
+    /// of it is printed. Keys inside a pcapng file need no flag.
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
 }
 
 impl KeyLogArgument {
-    /// The keys, if any were given.
+    /// The keys that were given; none if none were.
     ///
     /// # Errors
     /// When the file cannot be read, or is no key log.
-    pub fn open(&self) -> Result<Option<Arc<KeyFile>>> {
-        self.keys.as_deref().map(KeyFile::open).transpose()
+    pub fn open(&self) -> Result<Arc<RunKeys>> {
+        self.keys
+            .as_deref()
+            .map_or_else(|| Ok(Arc::default()), RunKeys::open)
     }
 
     /// How captures are read with them, and nothing else.

@@ -176,7 +176,7 @@ pub fn run(args: &Args) -> Result<Status> {
 fn wanted(args: &Args, samples: Option<Samples>) -> Wanted {
     Wanted {
         rule: args.grouping.operations,
-        hosts: args.grouping.hosts(),
+        hosts: args.grouping.hosts_in(&args.files),
         targets: targets(&links::links(&args.rtt, &args.rate, &args.link), &args.clients),
         computing: computing(args),
         wake_up: wake_up(args),

@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
     let wanted = Wanted {
         rule: args.reporting.grouping.operations,
-        hosts: args.reporting.grouping.hosts(),
+        hosts: args.reporting.grouping.hosts_in(&args.files),
         targets: page
             .as_ref()
             .map_or_else(Vec::new, |_| super::predict::distances(&PRICES)),

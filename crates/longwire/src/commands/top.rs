@@ -148,7 +148,11 @@ fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
         keys: args.keys.open()?,
         ..Reading::default()
     };
-    let mut run = RecordedRun::open(files, reading, wanted(args, None), asked)?;
+    let wanted = Wanted {
+        hosts: args.grouping.hosts_in(&files),
+        ..wanted(args, None)
+    };
+    let mut run = RecordedRun::open(files, reading, wanted, asked)?;
     let mut screen = Screen::new(terminal::look(args.ascii));
     run.travel(screen::TimeStep::End, &mut screen)?;
     let status = show(args, &mut run, &mut screen)?;

@@ -3,6 +3,7 @@
 use super::opening::{InputFile, open};
 use super::stopping::Stop;
 use super::{BATCH, Batch, InputSummary, Reading, WAITING_BATCHES, decode};
+use crate::keys::FilesAhead;
 use analysis::fact::Fact;
 use anyhow::Result;
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ impl FactReader {
         let stop = Stop::default();
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
+            reading.keys.search_in(FilesAhead::among(&files, Some(&stopped)));
             let mut captures = Vec::new();
             let mut recordings = Vec::new();
             for path in &files {

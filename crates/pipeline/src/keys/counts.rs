@@ -35,8 +35,8 @@ impl Counts {
         self.damaged.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What the log with this `name` did not have, and what could not be opened for another reason.
-    pub(super) fn warnings(&self, name: &str, log: &KeyLog) -> Vec<Warning> {
+    /// What the keys in `name` did not have, and what could not be opened for another reason; `late` connections had begun before their keys came.
+    pub(super) fn warnings(&self, name: &str, log: &KeyLog, late: u64) -> Vec<Warning> {
         let damaged = self.damaged.load(Ordering::Relaxed);
         let damaged = (damaged > 0).then(|| {
             format!(
@@ -44,12 +44,12 @@ impl Counts {
                 counted(damaged, "TLS record is", "TLS records are")
             )
         });
-        let texts = [self.fit(name, log), damaged].into_iter().flatten();
+        let texts = [self.fit(name, log, late), damaged].into_iter().flatten();
         texts.map(|text| Warning { text }).collect()
     }
 
     /// How far the log fits the connections; nothing where all were opened.
-    fn fit(&self, name: &str, log: &KeyLog) -> Option<String> {
+    fn fit(&self, name: &str, log: &KeyLog, late: u64) -> Option<String> {
         let (asked, found) = (
             self.asked.load(Ordering::Relaxed),
             self.found.load(Ordering::Relaxed),
@@ -60,6 +60,7 @@ impl Counts {
         let sessions = counted(log.sessions() as u64, "session", "sessions");
         let reasons = self.reasons();
         match (asked, found) {
+            (asked, 0) if late > 0 && late >= asked => None,
             (0, _) => Some(format!(
                 "no TLS connection is there whose beginning was seen: the secrets of {sessions} in {name} open nothing{reasons}"
             )),

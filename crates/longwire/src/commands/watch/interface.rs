@@ -15,7 +15,7 @@ use pipeline::aggregator::Aggregator;
 use pipeline::delivery::Delivery;
 use pipeline::input::Reading;
 use pipeline::input::live::LiveSummary;
-use pipeline::keys::KeyFile;
+use pipeline::keys::RunKeys;
 use pipeline::output::{self, EndRequest, Status};
 use sys::{ClientTls, Target, resolve};
 
@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         .then(KeyCollection::temporary)
         .transpose()?;
     let keys = match &collected {
-        Some(collected) => Some(KeyFile::open(collected.path())?),
+        Some(collected) => RunKeys::open(collected.path())?,
         None => args.interface.keys.open()?,
     };
     let reading = Reading {

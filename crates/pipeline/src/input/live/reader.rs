@@ -45,7 +45,7 @@ impl Reader {
         let counts = self.ring.counts();
         let mut warnings = dropped(counts);
         warnings.extend(report.warnings);
-        warnings.extend(reading.keys.iter().flat_map(|keys| keys.warnings()));
+        warnings.extend(reading.keys.warnings());
         let written = self.kept.map_or(Ok(()), PacketFile::finish);
         Ok(LiveSummary {
             warnings,

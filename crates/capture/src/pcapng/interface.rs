@@ -1,0 +1,148 @@
+//! Interface description blocks: how the packets of an interface are to be read, and its name and addresses.
+
+use crate::formats::{u16_at, u32_at};
+use crate::links::{self, Link};
+use model::{InterfaceAddresses, Timestamp};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// What its packets need of an interface.
+#[derive(Clone, Copy)]
+pub(super) struct Interface {
+    pub link: Option<&'static Link>,
+    /// 0 for no limit.
+    pub snap_length: u32,
+    resolution: Resolution,
+    /// Seconds to add to each timestamp (if_tsoffset).
+    offset: i64,
+}
+
+/// Units of a timestamp per second (if_tsresol).
+#[derive(Clone, Copy)]
+enum Resolution {
+    /// Whole nanoseconds per unit.
+    Nanoseconds(u64),
+    /// Any other number of units per second.
+    PerSecond(u128),
+}
+
+/// What the description of an interface says in addition.
+pub(super) struct Description {
+    /// Number of its link layer.
+    pub link: u16,
+    /// Its name, or its number where it has none, and the addresses that are given.
+    pub addresses: InterfaceAddresses,
+}
+
+impl Interface {
+    /// The interface, and what its description says in addition. It is the one of this number in its section.
+    pub fn read(body: &[u8], big: bool, number: usize) -> Option<(Self, Description)> {
+        let link = u16_at(body, 0, big)?;
+        let snap_length = u32_at(body, 4, big)?;
+        let mut interface = Self {
+            link: links::find(link),
+            snap_length,
+            resolution: Resolution::Nanoseconds(1000),
+            offset: 0,
+        };
+        let mut addresses = InterfaceAddresses {
+            name: format!("number {number}"),
+            addresses: Vec::new(),
+        };
+        let mut options = body.get(8..).unwrap_or_default();
+        while let (Some(code), Some(length)) = (u16_at(options, 0, big), u16_at(options, 2, big)) {
+            let Some(value) = options.get(4..4 + usize::from(length)) else {
+                break;
+            };
+            match code {
+                0 => break,
+                OPTION_NAME => addresses.name = name(value),
+                OPTION_IPV4 | OPTION_IPV6 if addresses.addresses.len() < MAX_ADDRESSES => {
+                    addresses.addresses.extend(address(code, value));
+                }
+                _ => interface.option(code, value, big),
+            }
+            options = options
+                .get(4 + usize::from(length).next_multiple_of(4)..)
+                .unwrap_or_default();
+        }
+        Some((interface, Description { link, addresses }))
+    }
+
+    fn option(&mut self, code: u16, value: &[u8], big: bool) {
+        match (code, value) {
+            (OPTION_RESOLUTION, [resolution, ..]) => self.resolution = Resolution::read(*resolution),
+            (OPTION_OFFSET, _) => {
+                if let Some(eight) = value.first_chunk::<8>() {
+                    self.offset = if big {
+                        i64::from_be_bytes(*eight)
+                    } else {
+                        i64::from_le_bytes(*eight)
+                    };
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The point `units` of this interface's resolution after its offset; at either end of the timeline when it
+    /// would lie outside.
+    #[inline]
+    pub fn time(&self, units: u64) -> Timestamp {
+        let nanoseconds = match self.resolution {
+            Resolution::Nanoseconds(each) => u128::from(units) * u128::from(each),
+            Resolution::PerSecond(per_second) => u128::from(units) * 1_000_000_000 / per_second,
+        };
+        let shift = u128::from(self.offset.unsigned_abs()) * 1_000_000_000;
+        let moved = if self.offset < 0 {
+            nanoseconds.saturating_sub(shift)
+        } else {
+            nanoseconds + shift
+        };
+        Timestamp::from_nanos(u64::try_from(moved).unwrap_or(u64::MAX))
+    }
+}
+
+impl Resolution {
+    /// The highest bit distinguishes powers of two from powers of ten. Exponents beyond what 64-bit times can use are
+    /// taken as the largest that can.
+    fn read(value: u8) -> Self {
+        let exponent = u32::from(value & 0x7f);
+        if value & 0x80 != 0 {
+            return Self::PerSecond(1 << exponent.min(64));
+        }
+        match exponent {
+            0..=9 => Self::Nanoseconds(10u64.pow(9 - exponent)),
+            _ => Self::PerSecond(10u128.pow(exponent.min(19))),
+        }
+    }
+}
+
+/// A name as it can be printed.
+fn name(value: &[u8]) -> String {
+    let name = String::from_utf8_lossy(value);
+    let printable = name.chars().map(|letter| match letter.is_control() {
+        true => '?',
+        false => letter,
+    });
+    printable.take(LONGEST_NAME).collect()
+}
+
+/// The address of an option; a mask or the length of a prefix follows it.
+fn address(code: u16, value: &[u8]) -> Option<IpAddr> {
+    match code {
+        OPTION_IPV4 => value.first_chunk::<4>().map(|four| Ipv4Addr::from(*four).into()),
+        _ => value
+            .first_chunk::<16>()
+            .map(|bytes| Ipv6Addr::from(*bytes).into()),
+    }
+}
+
+const OPTION_NAME: u16 = 2;
+const OPTION_IPV4: u16 = 4;
+const OPTION_IPV6: u16 = 5;
+const OPTION_RESOLUTION: u16 = 9;
+const OPTION_OFFSET: u16 = 14;
+/// Letters of a name; Linux has at most 15, Windows some 50.
+const LONGEST_NAME: usize = 80;
+/// Addresses of one interface that are kept.
+const MAX_ADDRESSES: usize = 64;
