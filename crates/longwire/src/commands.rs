@@ -7,6 +7,7 @@ pub mod demo;
 pub mod driver;
 pub mod echo;
 pub mod grouping;
+pub mod interface_command;
 pub mod interface_source;
 mod key_log;
 pub mod keys;
