@@ -94,7 +94,7 @@ measure() {
             echo "$way $(cell "$way")" >>"$scratch/cells.txt"
         done
     done
-    printf '%-16s %14s %8s %8s %12s\n' way 'per cent, median' least most 'exchanges/s'
+    printf '%-16s %14s %8s %8s %12s\n' way 'per cent, median' minimum maximum 'exchanges/s'
     for way in "${ways[@]}"; do
         awk -v way="$way" '$1 == way { print $2, $3 }' "$scratch/cells.txt" | sort -g |
             awk -v way="$way" '{ all[NR] = $1; tps += $2 }
