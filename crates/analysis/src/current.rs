@@ -2,10 +2,12 @@
 
 use crate::fact::Fact;
 use model::{
-    ConnectionId, ConnectionMap, ConnectionOutcome, Endpoint, Exchange, Protocol, Timestamp, TransactionState,
+    ConnectionId, ConnectionMap, ConnectionOutcome, Endpoint, Exchange, HostProcess, Protocol, Timestamp,
+    TransactionState,
 };
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Follows the connections of a run. Memory: at most [`MAXIMUM_OPEN`] of them; further ones are counted.
@@ -42,6 +44,8 @@ pub struct OpenConnection {
     pub payload_bytes: [u64; 2],
     /// The round trip of both sides together that held for its last exchange; absent where one side's is not known.
     pub rtt: Option<Duration>,
+    /// The program at each side, client first, where an observer of this host adds them; facts of open connections have none.
+    pub processes: [Option<Arc<HostProcess>>; 2],
     /// When the transaction that is open on it began; absent when none is, or the protocol does not report it.
     pub transaction_since: Option<Timestamp>,
 }
@@ -129,6 +133,7 @@ impl Current {
                 exchanges: 0,
                 payload_bytes: [0; 2],
                 rtt: None,
+                processes: [None, None],
                 transaction_since: None,
             },
         );

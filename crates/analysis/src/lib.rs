@@ -13,6 +13,7 @@ pub mod fingerprint;
 pub mod hosts;
 pub mod operations;
 pub mod overview;
+pub mod paces;
 pub mod pairing;
 pub mod poolers;
 pub mod round_trip;

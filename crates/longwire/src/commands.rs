@@ -7,6 +7,7 @@ pub mod demo;
 pub mod driver;
 pub mod echo;
 pub mod grouping;
+pub mod interface_command;
 pub mod interface_source;
 pub mod keys;
 mod keys_flag;

@@ -55,7 +55,7 @@ impl RecentOperations {
     }
 
     /// They themselves.
-    pub fn iter(&self) -> impl Iterator<Item = &Operation> {
+    pub fn iter(&self) -> impl Iterator<Item = &Operation> + Clone {
         self.operations.iter()
     }
 

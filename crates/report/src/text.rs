@@ -49,7 +49,7 @@ pub use ping::{ping_line, ping_opening, ping_summary, ping_table};
 pub use prediction::{cores_line, prediction_view};
 pub use program::program_view;
 pub use progress::progress_line;
-pub use read::{read_view, summary_line};
+pub use read::{programs, read_view, summary_line};
 pub use rows::rows_view;
 pub use split::split_view;
 pub use tune::tune_view;

@@ -4,6 +4,7 @@ use crate::Tab;
 use crate::distance::COST_RTT;
 use crate::history::History;
 use crate::snapshot::{LinkForecast, Snapshot};
+use analysis::paces::Paces;
 use model::{Attribution, OperationGroup, Prediction, StatementOutcome};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -78,7 +79,6 @@ impl Sources<'_> {
     /// All operations.
     pub(crate) fn operations(&self) -> Vec<Figures> {
         let predictions = by_name(self.forecast.map_or(&[][..], |forecast| &forecast.operations));
-        let pace = self.pace();
         let groups = self.snapshot.outcome.operations.iter();
         groups
             .map(|group| {
@@ -92,7 +92,7 @@ impl Sources<'_> {
                         ..measured_operation(group)
                     },
                     true => Figures {
-                        calls: calls.zip(pace).map(|(calls, pace)| calls * pace),
+                        calls: self.calls_there(calls, |paces| paces.operation(&group.name)),
                         ..there(&group.name, group.count, prediction)
                     },
                 }
@@ -103,7 +103,6 @@ impl Sources<'_> {
     /// All statements.
     pub(crate) fn statements(&self) -> Vec<Figures> {
         let predictions = by_name(self.forecast.map_or(&[][..], |forecast| &forecast.statements));
-        let pace = self.pace();
         let rtt = self.snapshot.current.least_rtt;
         let statements = self.snapshot.outcome.statements.iter();
         statements
@@ -120,7 +119,7 @@ impl Sources<'_> {
                         ..measured
                     },
                     true => Figures {
-                        calls: calls.zip(pace).map(|(calls, pace)| calls * pace),
+                        calls: self.calls_there(calls, |paces| paces.statement(name)),
                         turns: measured.turns,
                         ..there(name, statement.spread.count, prediction)
                     },
@@ -154,28 +153,18 @@ impl Sources<'_> {
         (parts, mean(parts.total(), count))
     }
 
-    /// How many calls there are elsewhere for each one here, where each of the open connections has its next call as long after the last
-    /// as here. Absent where it is not known.
+    /// How many operations there are elsewhere for each one here; absent where it is not known.
     pub(crate) fn pace(&self) -> Option<f64> {
-        if !self.elsewhere {
-            return Some(1.0);
+        match self.elsewhere {
+            true => self.forecast?.paces.all(),
+            false => Some(1.0),
         }
-        let here = Self {
-            elsewhere: false,
-            ..*self
-        }
-        .all()
-        .1?
-        .as_secs_f64();
-        let there = self.all().1?.as_secs_f64();
-        let rate = self.history.rates()?.operations;
-        if rate <= 0.0 {
-            return None;
-        }
-        let between = self.history.most_open() as f64 / rate;
-        // A connection has one call at a time.
-        let between_there = (between + there - here).max(there);
-        (between_there > 0.0).then(|| between / between_there)
+    }
+
+    /// Calls a second elsewhere of what is called so often here.
+    fn calls_there(&self, here: Option<f64>, pace: impl FnOnce(&Paces) -> Option<f64>) -> Option<f64> {
+        let pace = pace(&self.forecast?.paces)?;
+        here.map(|here| here * pace)
     }
 }
 

@@ -23,8 +23,6 @@ struct Sample {
     summed_since: Option<Duration>,
     turns: u64,
     payload_bytes: [u64; 2],
-    operations: u64,
-    open: u64,
     calls: HashMap<(Tab, Arc<str>), u64>,
     /// Every row is there: one that is not had no call.
     complete: bool,
@@ -34,7 +32,6 @@ struct Sample {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Rates {
     pub(crate) turns: f64,
-    pub(crate) operations: f64,
     pub(crate) payload_bytes: [f64; 2],
 }
 
@@ -74,7 +71,6 @@ impl History {
         });
         Some(Rates {
             turns: per_second(first.turns, last.turns),
-            operations: per_second(first.operations, last.operations),
             payload_bytes: [to_server, to_client],
         })
     }
@@ -90,12 +86,6 @@ impl History {
             None => return None,
         };
         Some(now.saturating_sub(before) as f64 / seconds)
-    }
-
-    /// The most connections that were open at once, at the moments of the window; one at least.
-    pub(crate) fn most_open(&self) -> u64 {
-        let open = self.samples.iter().map(|sample| sample.open);
-        open.max().unwrap_or(0).max(1)
     }
 
     fn ends(&self) -> Option<(&Sample, &Sample, f64)> {
@@ -127,8 +117,6 @@ impl Sample {
                 .map(|since| snapshot.observed.saturating_sub(since)),
             turns: snapshot.current.turns,
             payload_bytes: snapshot.current.payload_bytes,
-            operations: outcome.summary.operations,
-            open: snapshot.current.open,
             calls,
             complete: outcome.operations.len() < snapshot.most_rows
                 && outcome.statements.len() < snapshot.most_rows,

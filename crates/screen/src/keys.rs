@@ -33,6 +33,8 @@ pub enum ScreenKey {
     End,
     /// Ctrl-C.
     Interrupt,
+    /// Ctrl-Z.
+    Suspend,
 }
 
 /// What the program is asked for.
@@ -42,6 +44,8 @@ pub enum ScreenRequest {
     Quit,
     /// To end as interrupted.
     Interrupt,
+    /// To stop until the shell lets it go on, the terminal as it was meanwhile.
+    Suspend,
     /// To write the page.
     WritePage,
     /// To sum up from now on.

@@ -23,6 +23,6 @@ pub use distance::COST_RTT;
 pub use history::WINDOW;
 pub use keys::{ScreenKey, ScreenRequest, TimeStep};
 pub use look::{Glyphs, ScreenLook};
-pub use snapshot::{LinkForecast, Position, Snapshot};
+pub use snapshot::{LinkForecast, Position, RingCounts, Snapshot};
 pub use state::{Screen, Wants};
 pub use tab::Tab;

@@ -3,8 +3,9 @@
 use crate::Tab;
 use crate::baseline::{Baseline, change, seconds};
 use crate::figures::{Figures, Parts, Sources};
-use model::{ByteCount, Finding, HeldPrediction, HeldTransactions, format_duration};
+use model::{ByteCount, Finding, HeldPrediction, HeldTransactions, HostProcess, format_duration};
 use report::text::escape::printable;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A table.
@@ -292,6 +293,7 @@ fn connections_table(sources: &Sources<'_>) -> Table {
         let transaction = open.transaction_since.map(|since| now.since(since));
         let [up, down] = open.payload_bytes;
         let name = format!("{} -> {}", open.client, open.server);
+        let detail = printable(&format!("{name}{}", programs_in_full(&open.processes))).into_owned();
         Row {
             cells: vec![
                 Cell::name(&name),
@@ -305,22 +307,44 @@ fn connections_table(sources: &Sources<'_>) -> Table {
                     up.saturating_add(down) as f64,
                 ),
                 Cell::span(transaction),
+                Cell::name(&report::text::programs(&open.processes)),
             ],
-            detail: name,
+            detail,
         }
     });
+    let mut rows: Vec<Row> = open.collect();
+    let mut headings = vec![
+        ("open connections", 'n', 0),
+        ("protocol", 'b', 3),
+        ("age", 'a', 4),
+        ("rtt", 'p', 1),
+        ("turns", 't', 1),
+        ("distance", 'd', 2),
+        ("payload", 'y', 3),
+        ("in transaction", 'x', 1),
+    ];
+    match snapshot.open.iter().any(|open| open.processes != [None, None]) {
+        true => headings.push(("programs", 'o', 2)),
+        false => rows.iter_mut().for_each(|row| row.cells.truncate(headings.len())),
+    }
     Table {
-        rows: open.collect(),
-        columns: columns(&[
-            ("open connections", 'n', 0),
-            ("protocol", 'b', 3),
-            ("age", 'a', 4),
-            ("rtt", 'p', 1),
-            ("turns", 't', 1),
-            ("distance", 'd', 2),
-            ("payload", 'y', 3),
-            ("in transaction", 'x', 1),
-        ]),
+        rows,
+        columns: columns(&headings),
+    }
+}
+
+/// The programs, with the containers that they run in; empty where none is known.
+fn programs_in_full(processes: &[Option<Arc<HostProcess>>; 2]) -> String {
+    let containers = processes
+        .iter()
+        .flatten()
+        .filter_map(|process| process.container.as_deref());
+    let containers: String = containers
+        .map(|container| format!(", container {container}"))
+        .collect();
+    match processes {
+        [None, None] => String::new(),
+        _ => format!("   {}{containers}", report::text::programs(processes)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the screen is told of the run, at one moment.
 
 use analysis::current::{CurrentTotals, OpenConnection};
+use analysis::paces::Paces;
 use link::LinkDescription;
 use model::{HeldPrediction, Prediction};
 use report::ReadOutcome;
@@ -24,12 +25,23 @@ pub struct Snapshot {
     pub most_rows: usize,
     /// What is open, and what passed since the beginning.
     pub current: CurrentTotals,
+    /// What the kernel counted where packets of an interface are observed.
+    pub ring: Option<RingCounts>,
     /// The open connections with most turns.
     pub open: Vec<OpenConnection>,
     /// How long ago the baseline was set; absent without one.
     pub since_baseline: Option<Duration>,
     /// What operations would take on another link; absent while that is not known.
     pub forecast: Option<LinkForecast>,
+}
+
+/// Packets of an interface, since the observation began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RingCounts {
+    /// That passed the filter.
+    pub passed: u64,
+    /// Those of them that the kernel dropped, as there was no room for them: what was in them is in no figure.
+    pub dropped: u64,
 }
 
 /// A moment of a recording or capture.
@@ -52,6 +64,8 @@ pub struct LinkForecast {
     pub statements: Vec<Prediction>,
     /// Of transactions held open.
     pub held: Vec<HeldPrediction>,
+    /// How often operations and statements are called there.
+    pub paces: Paces,
     /// The last operations, which it was made from.
     pub replayed: usize,
 }

@@ -142,6 +142,9 @@ impl Screen {
         if key == ScreenKey::Interrupt {
             return Some(ScreenRequest::Interrupt);
         }
+        if key == ScreenKey::Suspend {
+            return Some(ScreenRequest::Suspend);
+        }
         if let Some(input) = self.input.take() {
             self.typed(input, key);
             return None;
@@ -168,7 +171,7 @@ impl Screen {
             | ScreenKey::PageDown
             | ScreenKey::Home
             | ScreenKey::End => self.travel(key),
-            ScreenKey::Enter | ScreenKey::Backspace | ScreenKey::Interrupt => None,
+            ScreenKey::Enter | ScreenKey::Backspace | ScreenKey::Interrupt | ScreenKey::Suspend => None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::target::Secret;
 use crate::wait::{self, PollFlags};
+use rustix::process::{getpgid, getppid, getsid};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -17,6 +18,17 @@ pub fn is_there() -> bool {
 /// and fails.
 pub fn takes_a_line(out: BorrowedFd<'_>) -> bool {
     wait::until_ready(out, PollFlags::OUT, Duration::ZERO)
+}
+
+/// Whether a shell with job control started this process, so that it can go on after it was stopped: its parent is of the same session and
+/// another process group.
+pub fn has_job_control() -> bool {
+    let Some(parent) = getppid() else { return false };
+    let group = |process| getpgid(process).ok();
+    let session = |process| getsid(process).ok();
+    group(Some(parent)).is_some_and(|parents| group(None) != Some(parents))
+        && session(Some(parent)).is_some()
+        && session(Some(parent)) == session(None)
 }
 
 /// The process group of this process, when it is the one in the foreground of `terminal`; 0 when it lies outside of the pid

@@ -1,14 +1,18 @@
 //! What passes a network interface, as a source of facts for a command: the counterpart of `relays`.
 
 use super::keys_flag::KeyLogArgument;
+use super::targets::RelayArgs;
 use analysis::fact::Fact;
-use anyhow::{Context, Result};
-use model::ByteCount;
+use anyhow::{Context, Result, ensure};
+use key_log::KeyCollection;
+use model::{ByteCount, ConnectionId, HostProcess};
 use pipeline::delivery::Delivery;
 use pipeline::input::Reading;
 use pipeline::input::live::{LiveInput, LiveNews, LivePlan, LiveSummary, PacketFile, PacketFilter};
+use pipeline::keys::RunKeys;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use sys::packets::{Interfaces, PacketCounts};
 use sys::{Target, resolve};
@@ -32,6 +36,10 @@ pub struct InterfaceArgs {
     /// What opens TLS.
     #[command(flatten)]
     pub keys: KeyLogArgument,
+    /// Open the command's own TLS connections at an interface: it is started so that it writes their keys, to a file that is removed
+    /// afterwards. See docs/keys.md for the programs that do.
+    #[arg(long, help_heading = HEADING, requires = "interface", requires = "command", conflicts_with = "keys")]
+    pub keys_from_command: bool,
     /// Room for packets that longwire has not looked at yet.
     #[arg(long, help_heading = HEADING, value_name = "SIZE", value_parser = ByteCount::parse, requires = "interface", default_value = "64MiB")]
     pub ring: ByteCount,
@@ -41,6 +49,14 @@ pub struct InterfaceArgs {
     /// When that file has this size, keep it as FILE.1, in the place of the one before, and begin a new one.
     #[arg(long, help_heading = HEADING, value_name = "SIZE", value_parser = ByteCount::parse, requires = "write_pcap")]
     pub write_pcap_size: Option<ByteCount>,
+}
+
+/// What opens TLS at an interface.
+pub struct InterfaceKeys {
+    /// What the command writes its keys to, where it does: removed when this is dropped.
+    pub collected: Option<KeyCollection>,
+    /// Where the keys are read from.
+    pub file: Arc<RunKeys>,
 }
 
 /// An observation of network interfaces under way.
@@ -57,6 +73,34 @@ impl InterfaceArgs {
     /// Whether an interface is to be observed.
     pub fn is_given(&self) -> bool {
         !self.interface.is_empty()
+    }
+
+    /// Flags of a relay do not go with an interface.
+    ///
+    /// # Errors
+    /// When one was given.
+    pub fn refuse_relay_flags(&self, relays: &RelayArgs) -> Result<()> {
+        ensure!(
+            relays.listen.is_empty() && relays.link.is_empty(),
+            "--listen and --link are of a relay, and with --interface there is none: leave out either these or --interface"
+        );
+        Ok(())
+    }
+
+    /// What opens TLS.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no key log; or when there can be no file for the command's keys.
+    pub fn open_keys(&self) -> Result<InterfaceKeys> {
+        let collected = self
+            .keys_from_command
+            .then(KeyCollection::temporary)
+            .transpose()?;
+        let file = match &collected {
+            Some(collected) => RunKeys::open(collected.path())?,
+            None => self.keys.open()?,
+        };
+        Ok(InterfaceKeys { collected, file })
     }
 
     /// What was asked for, as the command line has it.
@@ -159,8 +203,19 @@ impl InterfaceSource {
         self.left == Some(0)
     }
 
+    /// The programs of this host that have an end of an open connection, client first, as far as they were found.
+    pub fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
+        self.input.processes(connection)
+    }
+
     /// Reports what happened to the observation itself since the last call: drops, interfaces that are gone, a file that cannot be written.
     pub fn report_news(&mut self, delivery: &Delivery) {
+        self.report_ends(delivery);
+        self.report_drops(delivery);
+    }
+
+    /// Reports what has ended since the last call: interfaces that are gone, a file that cannot be written.
+    pub fn report_ends(&mut self, delivery: &Delivery) {
         for news in self.input.news() {
             match news {
                 LiveNews::InterfaceGone(name) => {
@@ -172,6 +227,9 @@ impl InterfaceSource {
                 LiveNews::NotKept(reason) => delivery.gave_up(PACKETS, reason),
             }
         }
+    }
+
+    fn report_drops(&mut self, delivery: &Delivery) {
         let PacketCounts { passed, dropped } = self.counts();
         if dropped > self.told_drops {
             self.told_drops = dropped;
@@ -186,7 +244,7 @@ impl InterfaceSource {
     /// # Errors
     /// When what was to be compressed could not be.
     pub fn stop(mut self, delivery: &Delivery, facts: &mut dyn FnMut(Fact)) -> Result<LiveSummary> {
-        self.report_news(delivery);
+        self.report_ends(delivery);
         let summary = self.input.stop(facts)?;
         if let Some(reason) = &summary.not_kept {
             delivery.gave_up(PACKETS, reason);
@@ -200,3 +258,10 @@ const PACKETS: &str = "the file of packets is";
 
 /// What the times of an observation are.
 pub const CLOCK: &str = "kernel timestamps of packets";
+
+/// The hint of a run without any connection.
+pub fn nothing_seen(point: &str) -> String {
+    format!(
+        "no TCP connection was seen at {point}: `--interface any` without --port and --filter shows what there is"
+    )
+}

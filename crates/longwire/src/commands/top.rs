@@ -3,51 +3,48 @@
 mod live;
 mod page;
 mod recorded;
+mod run;
 mod source;
 pub mod terminal;
+mod traffic;
 
-use super::child::CommandOutput;
 use super::grouping::Grouping;
-use super::keys_flag::KeyLogArgument;
-use super::relaying;
-use super::relays::Relays;
-use super::targets::{PlannedRelay, RelayArgs};
-use super::unused::UnusedRelays;
-use super::watch;
+use super::interface_source::InterfaceArgs;
+use super::targets::RelayArgs;
 use analysis::findings::Distances;
-use anyhow::{Context, Result, bail, ensure};
+use analysis::paces::Paces;
+use anyhow::{Result, bail, ensure};
 use clap::Args as ClapArgs;
-use live::{LiveParts, LiveRun};
-use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::aggregator::Wanted;
 use pipeline::delivery::Delivery;
-use pipeline::fact_channel::FactChannel;
 use pipeline::input::Reading;
 use pipeline::output::{self, EndRequest, Status};
 use recorded::RecordedRun;
 use screen::{COST_RTT, LinkForecast, Screen, ScreenRequest, Wants};
 use source::{ScreenSource, snapshot};
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use terminal::{Reported, ScreenTerminal};
 
 /// Show on one screen where the time goes while an application runs, and what it would be further away.
 ///
 /// Relays as `longwire watch` does; the application connects to the address on the screen. `+` and `-` move the database away: every column is
-/// predicted there, by the same code as `longwire predict`. With FILEs, recordings or captures, the arrow keys move through their time.
+/// predicted there, by the same code as `longwire predict`. With --interface nothing is relayed: packets are captured, of the targets or of
+/// all TCP (docs/interface.md). With FILEs, recordings or captures, the arrow keys move through their time.
 /// `?` lists the keys.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire top postgres://app@db1/shop --listen 127.0.0.1:5433\n  longwire top http://127.0.0.1:8000 postgres://db1/shop redis://cache1\n  \
-                  longwire top postgres://app@db1/shop -o run.lwr -- ./report.py\n  longwire top run.lwr\n  longwire top app.pcap --operations transaction"
+                  longwire top postgres://app@db1/shop -o run.lwr -- ./report.py\n  longwire top --interface eth0 --port 5432\n  longwire top run.lwr\n  longwire top app.pcap --operations transaction"
 )]
 pub struct Args {
     /// The servers, each with a relay of its own, as `longwire watch` takes them; or recordings and captures.
-    #[arg(required = true, value_name = "TARGET|FILE")]
+    #[arg(required_unless_present = "interface", value_name = "TARGET|FILE")]
     pub sources: Vec<String>,
+    /// The network interface, where one is observed.
+    #[command(flatten)]
+    pub interface: InterfaceArgs,
     /// Where the application connects; repeated for several targets, in their order or by name (redis=127.0.0.1:6380).
     /// Without it, a free port of 127.0.0.1.
     #[arg(long, value_name = "[NAME=]ADDRESS")]
@@ -61,9 +58,6 @@ pub struct Args {
     /// How operations are found; auto is by transaction here where no HTTP request caused them.
     #[command(flatten)]
     pub grouping: Grouping,
-    /// What opens TLS in captures.
-    #[command(flatten)]
-    pub keys: KeyLogArgument,
     /// The page that the key h writes.
     #[arg(long, default_value = "longwire-top.html", value_name = "FILE")]
     pub html: PathBuf,
@@ -73,6 +67,17 @@ pub struct Args {
     /// The command to run, behind `--`; what it writes goes to a file that the screen names.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+impl Args {
+    /// The servers and their links, as `watch` has them.
+    fn relays(&self) -> RelayArgs {
+        RelayArgs {
+            targets: self.sources.clone(),
+            listen: self.listen.clone(),
+            link: self.link.clone(),
+        }
+    }
 }
 
 /// Runs it.
@@ -86,7 +91,7 @@ pub fn run(args: &Args) -> Result<Status> {
     );
     match files(args)? {
         Some(files) => run_recorded(args, files),
-        None => run_live(args),
+        None => run::live(args),
     }
 }
 
@@ -105,6 +110,7 @@ fn files(args: &Args) -> Result<Option<Vec<PathBuf>>> {
         "targets and files cannot be shown together: top shows a run that goes on, or recordings and captures"
     );
     let only_live = [
+        ("--interface", args.interface.is_given()),
         ("--listen", !args.listen.is_empty()),
         ("--link", !args.link.is_empty()),
         ("--output", args.output.is_some()),
@@ -145,7 +151,7 @@ fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
     let asked = EndRequest::on_signals()?;
     output::note(&format!("reading {}", pipeline::input::title(&files)));
     let reading = Reading {
-        keys: args.keys.open()?,
+        keys: args.interface.keys.open()?,
         ..Reading::default()
     };
     let wanted = Wanted {
@@ -157,91 +163,6 @@ fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
     run.travel(screen::TimeStep::End, &mut screen)?;
     let status = show(args, &mut run, &mut screen)?;
     Ok(status)
-}
-
-fn run_live(args: &Args) -> Result<Status> {
-    args.keys.refuse_for_server()?;
-    let delivery = Delivery::behind_a_screen();
-    let mut run = begin(args, &delivery)?;
-    let mut screen = Screen::new(terminal::look(args.ascii));
-    let shown = show(args, &mut run, &mut screen);
-    let (aggregator, ended, status) = run.end(*shown.as_ref().unwrap_or(&Status::Negative));
-    let unused = UnusedRelays::among(&ended, &args.command);
-    let mut warnings = super::relays::warnings(&ended);
-    warnings.extend(unused.warnings.iter().cloned());
-    let (outcome, _) = aggregator.finish(warnings, None)?;
-    shown?;
-    output::warn(&outcome.warnings);
-    delivery.said().iter().for_each(|text| output::note(text));
-    output::print(&report::text::summary_line(&outcome.summary))?;
-    if let Some(path) = &args.output {
-        output::note(&format!("the recording is in {}", path.display()));
-    }
-    Ok(delivery.status(unused.status(status)))
-}
-
-/// Starts relays, and the command if there is one.
-fn begin(args: &Args, delivery: &Delivery) -> Result<LiveRun> {
-    let planned = RelayArgs {
-        targets: args.sources.clone(),
-        listen: args.listen.clone(),
-        link: args.link.clone(),
-    }
-    .plan()?;
-    let with_tls = watch::with_tls(&planned, !args.command.is_empty())?;
-    let asked = EndRequest::on_signals()?;
-    let channel = Arc::new(FactChannel::new(false));
-    let relays = Relays::start(with_tls, &channel)?;
-    // On the terminal as it was: there it is again after the screen.
-    relays.announce(
-        &Delivery::default(),
-        !args.command.is_empty(),
-        "; q ends and sums up",
-    );
-    let aggregator = aggregator(args, &planned, delivery)?;
-    let (mut child, mut note) = (None, String::new());
-    if !args.command.is_empty() {
-        let (file, path) = command_output()?;
-        note = format!("the command writes to {}", path.display());
-        child = Some(relays.child(&args.command, CommandOutput::File(file))?);
-    }
-    Ok(LiveRun::begin(LiveParts {
-        place: relays.places(),
-        aggregator,
-        channel,
-        relays,
-        child,
-        asked,
-        delivery: delivery.clone(),
-        note,
-    }))
-}
-
-fn aggregator(args: &Args, planned: &[PlannedRelay], delivery: &Delivery) -> Result<Aggregator> {
-    let conditions = output::conditions(
-        format!("longwire top{}", relaying::asked(planned)),
-        "kernel receive timestamps where the socket gives them, else the monotonic clock",
-        relaying::observation_point(planned),
-    );
-    let conditions = relaying::with_links(conditions, planned);
-    let mut aggregator = Aggregator::new(&wanted(args, Some(delivery.clone())), conditions)?;
-    if let Some(path) = &args.output {
-        aggregator.record(path)?;
-    }
-    Ok(aggregator)
-}
-
-/// A new file for what the command writes.
-fn command_output() -> Result<(File, PathBuf)> {
-    let path = std::env::temp_dir().join(format!("longwire-top-{}.log", std::process::id()));
-    let file = OpenOptions::new()
-        .append(true)
-        .create_new(true)
-        .mode(OWNER_ONLY)
-        .open(&path);
-    let file =
-        file.with_context(|| format!("could not create {} for what the command writes", path.display()))?;
-    Ok((file, path))
 }
 
 /// Shows it until a key, a signal or the source ends that. The terminal is as it was afterwards.
@@ -259,13 +180,18 @@ fn show(args: &Args, source: &mut dyn ScreenSource, screen: &mut Screen) -> Resu
         while let Some(reported) = terminal.next(patience)? {
             patience = Duration::ZERO;
             changed = true;
-            if let Reported::Key(key) = reported
-                && let Some(request) = screen.key(key)
-                && let Some(status) = carry_out(request, args, source, screen)?
-            {
-                return Ok(status);
+            let Reported::Key(key) = reported else { continue };
+            match screen.key(key) {
+                Some(ScreenRequest::Suspend) => terminal.suspend()?,
+                Some(request) => {
+                    if let Some(status) = carry_out(request, args, source, screen)? {
+                        return Ok(status);
+                    }
+                }
+                None => {}
             }
         }
+        changed |= terminal.follow_signals()?;
         let is_due = looked.is_none_or(|looked| looked.elapsed() >= REFRESH);
         // A recording changes with keys alone.
         if (is_due && !waits) || (changed && waits) || looked.is_none() {
@@ -300,12 +226,14 @@ fn carry_out(
         }
         ScreenRequest::SetBaseline => source.baseline(true),
         ScreenRequest::RemoveBaseline => source.baseline(false),
+        // The terminal does that.
+        ScreenRequest::Suspend => {}
         ScreenRequest::Move(step) => source.travel(step, screen)?,
     }
     Ok(None)
 }
 
-/// Predictions for the screen: made anew when another link is chosen, and now and then, so that they cost at most one hundredth of the time.
+/// Predictions for the screen: made anew when another link is chosen, and now and then, so that they cost at most four thousandths of the time.
 struct Forecasts {
     made: Option<(Wants, Duration)>,
     kept: Option<LinkForecast>,
@@ -348,6 +276,7 @@ impl Forecasts {
         let predicted = recent.predict(&[wants.link], &moved);
         let forecast = LinkForecast {
             link: Some(wants.link),
+            paces: Paces::of(recent.iter(), &predicted.predictions),
             operations: predicted.predictions,
             held: predicted.held,
             statements: match wants.statements {
@@ -370,7 +299,5 @@ const REFRESH: Duration = Duration::from_millis(500);
 const IDLE: Duration = Duration::from_millis(100);
 
 /// Predictions rest for so many times what they took.
-const RESTS: u32 = 100;
+const RESTS: u32 = 250;
 const LEAST_REST: Duration = Duration::from_secs(2);
-
-const OWNER_ONLY: u32 = 0o600;

@@ -9,7 +9,7 @@ pub(super) use relayed::with_tls;
 use super::interface_source::InterfaceArgs;
 use super::reporting::Reporting;
 use super::targets::RelayArgs;
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Args as ClapArgs;
 use pipeline::output::Status;
 use std::ffi::OsString;
@@ -49,10 +49,6 @@ pub struct Args {
     /// The network interface, where one is observed.
     #[command(flatten)]
     pub interface: InterfaceArgs,
-    /// Open the command's own TLS connections at an interface: it is started so that it writes their keys, to a file that is removed
-    /// afterwards. See docs/keys.md for the programs that do.
-    #[arg(long, requires = "interface", requires = "command", conflicts_with = "keys")]
-    pub keys_from_command: bool,
     /// Keep the run as a recording.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -76,10 +72,7 @@ pub fn run(args: &Args) -> Result<Status> {
         args.interface.keys.refuse_for_server()?;
         return relayed::run(args);
     }
-    ensure!(
-        args.relays.listen.is_empty() && args.relays.link.is_empty(),
-        "--listen and --link are of a relay, and with --interface there is none: leave out either these or --interface"
-    );
+    args.interface.refuse_relay_flags(&args.relays)?;
     interface::run(args)
 }
 

@@ -15,7 +15,7 @@ use super::Reading;
 use crate::compression::CompressionOutcome;
 use analysis::fact::Fact;
 use anyhow::{Context, Result};
-use model::{ByteCount, Warning};
+use model::{ByteCount, ConnectionId, HostProcess, Warning};
 use programs::Programs;
 use reader::Reader;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -127,6 +127,11 @@ impl LiveInput {
         self.facts.try_iter().for_each(|batch| all.extend(batch));
         all.iter_mut().for_each(|fact| self.programs.add_to(fact));
         all
+    }
+
+    /// The programs of this host that have an end of an open connection, client first, as far as they were found.
+    pub fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
+        self.programs.of(connection)
     }
 
     /// Connections that are open; brought up to date once a second.

@@ -9,11 +9,12 @@ use super::table::Table;
 use super::{DASH, WITHHELD, counted, duration_or_dash};
 use crate::outcome::ReadOutcome;
 use model::{
-    ByteCount, Conditions, ConnectionOutcome, OperationGroup, Share, StatementOutcome, Summary, Warning,
-    format_duration,
+    ByteCount, Conditions, ConnectionOutcome, HostProcess, OperationGroup, Share, StatementOutcome, Summary,
+    Warning, format_duration,
 };
 use std::cmp::Reverse;
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What was seen, where the time went, which operations, statements and connections it went to, what it would be
@@ -255,7 +256,7 @@ fn connections_table(connections: &[ConnectionOutcome], style: &Style) -> Table 
             .iter()
             .fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
         let mut cells = vec![format!("{} -> {}", connection.client, connection.server)];
-        cells.extend(with_programs.then(|| programs(connection)));
+        cells.extend(with_programs.then(|| programs(&connection.processes)));
         cells.extend([
             protocol_cell(connection),
             connection.turns.to_string(),
@@ -274,9 +275,9 @@ fn connections_table(connections: &[ConnectionOutcome], style: &Style) -> Table 
     table
 }
 
-/// The programs of both sides, as far as they are known.
-fn programs(connection: &ConnectionOutcome) -> String {
-    let [client, server] = connection.processes.each_ref().map(|process| match process {
+/// The programs of both sides of a connection, client first, as far as they are known.
+pub fn programs(processes: &[Option<Arc<HostProcess>>; 2]) -> String {
+    let [client, server] = processes.each_ref().map(|process| match process {
         Some(process) => format!("{} {}", process.name, process.number),
         None => UNTOLD.to_owned(),
     });

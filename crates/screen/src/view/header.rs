@@ -79,7 +79,19 @@ fn open(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
         counted(current.transactions, "transaction", "transactions"),
         counted(current.closed, "connection", "connections")
     );
-    let at = pen.write(0, line, &text, Ink::Plain);
+    let mut at = pen.write(0, line, &text, Ink::Plain);
+    if let Some(ring) = screen.snapshot.ring {
+        let ink = match ring.dropped {
+            0 => Ink::Plain,
+            _ => Ink::Warning,
+        };
+        let text = format!(
+            "dropped {} of {}",
+            ring.dropped,
+            counted(ring.passed, "packet", "packets")
+        );
+        at = pen.write(at + 3, line, &text, ink);
+    }
     let warnings = &screen.snapshot.outcome.warnings;
     if let Some(first) = warnings.first() {
         let text = format!("warnings {}: {}", warnings.len(), printable(&first.text));

@@ -43,7 +43,7 @@ pub(super) fn draw(screen: &Screen, pen: &mut Pen<'_>, line: u16, end: u16) {
         ("space", "pause and go on".to_owned()),
         ("h", "write the HTML page".to_owned()),
         time,
-        ("q, Ctrl-C", "quit".to_owned()),
+        ("q, Ctrl-C", "quit; Ctrl-Z: suspend, fg goes on".to_owned()),
         ("", rates),
         // The first line may have no room for all of it.
         ("", printable(&screen.snapshot.place).into_owned()),

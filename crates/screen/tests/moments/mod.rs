@@ -1,5 +1,6 @@
 //! A real recording, summed up to moments of its own time.
 
+use analysis::paces::Paces;
 use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::input::{FactReader, Reading};
 use ratatui_core::buffer::Buffer;
@@ -86,6 +87,7 @@ impl Moments {
         let predicted = recent.predict(&[wants.link], &moved);
         LinkForecast {
             link: Some(wants.link),
+            paces: Paces::of(recent.iter(), &predicted.predictions),
             operations: predicted.predictions,
             statements: recent.predict_statements(wants.link, &moved),
             held: predicted.held,
@@ -104,6 +106,7 @@ fn snapshot(aggregator: &mut Aggregator, at: Duration, of: Duration) -> Snapshot
         outcome: so_far.outcome,
         most_rows: 300,
         current: so_far.current,
+        ring: None,
         open: so_far.open,
         since_baseline: None,
         forecast: None,

@@ -1,23 +1,23 @@
-//! A run that goes on, seen by relays.
+//! A run that goes on, seen by relays or at a network interface.
 
 use super::source::{Moment, ScreenSource};
+use super::traffic::LiveTraffic;
 use crate::commands::child::Child;
-use crate::commands::relays::{self, EndedRelay, Relays};
 use anyhow::Result;
-use model::Warning;
+use model::{ConnectionId, HostProcess, Warning};
 use pipeline::aggregator::Aggregator;
 use pipeline::delivery::Delivery;
-use pipeline::fact_channel::{FactChannel, Posted};
 use pipeline::output::{EndRequest, Status};
-use screen::{Screen, TimeStep};
+use screen::{RingCounts, Screen, TimeStep};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Relays, and the command that connects to them if there is one.
-pub struct LiveRun {
+/// What is observed, and the command whose traffic that is if there is one.
+pub struct LiveRun<T> {
     aggregator: Aggregator,
-    channel: Arc<FactChannel>,
-    relays: Relays,
+    traffic: T,
+    /// It was said on the screen that nothing can be seen any more.
+    is_over: bool,
     child: Option<Child>,
     /// How the command ended.
     ended: Option<Status>,
@@ -32,13 +32,11 @@ pub struct LiveRun {
 }
 
 /// What a live run is made of.
-pub struct LiveParts {
+pub struct LiveParts<T> {
     /// What sums it up.
     pub aggregator: Aggregator,
-    /// Where the relays' facts arrive.
-    pub channel: Arc<FactChannel>,
-    /// The relays.
-    pub relays: Relays,
+    /// What is observed.
+    pub traffic: T,
     /// The command, if there is one.
     pub child: Option<Child>,
     /// Where signals are noted.
@@ -51,14 +49,14 @@ pub struct LiveParts {
     pub note: String,
 }
 
-impl LiveRun {
+impl<T: LiveTraffic> LiveRun<T> {
     /// Begins now.
-    pub fn begin(parts: LiveParts) -> Self {
+    pub fn begin(parts: LiveParts<T>) -> Self {
         let now = Instant::now();
         Self {
             aggregator: parts.aggregator,
-            channel: parts.channel,
-            relays: parts.relays,
+            traffic: parts.traffic,
+            is_over: false,
             child: parts.child,
             ended: None,
             asked: parts.asked,
@@ -72,37 +70,19 @@ impl LiveRun {
         }
     }
 
-    /// Ends the relays and the command, and takes what still came: what sums it up, and what the relays did. The command's own status, where
-    /// it ended by itself, takes the place of `status`.
-    pub fn end(mut self, status: Status) -> (Aggregator, Vec<EndedRelay>, Status) {
+    /// Ends the command: what sums the run up, and what is observed, which is still to be ended. The command's own status, where it ended by
+    /// itself, takes the place of `status`.
+    pub fn end(mut self, status: Status) -> (Aggregator, T, Status) {
         let status = match self.ended {
             Some(ended) if status == Status::Done => ended,
             _ => status,
         };
         drop(self.child.take());
-        let ended = self.relays.stop(status);
-        for posted in self.channel.take_all() {
-            if let Posted::Fact(fact) = posted {
-                self.aggregator.fact(fact);
-            }
-        }
-        (self.aggregator, ended, status)
+        (self.aggregator, self.traffic, status)
     }
-}
 
-impl ScreenSource for LiveRun {
-    fn gather(&mut self, screen: &mut Screen) -> Result<Option<Status>> {
-        if let Some(signal) = self.asked.take() {
-            if let Some(child) = &mut self.child {
-                child.ended(Some(signal));
-            }
-            return Ok(Some(Status::Interrupted));
-        }
-        for posted in self.channel.wait(LOOK) {
-            if let Posted::Fact(fact) = posted {
-                self.aggregator.fact(fact);
-            }
-        }
+    /// Says once that the command has ended, or that nothing can be seen any more.
+    fn say_ends(&mut self, screen: &mut Screen) {
         if self.ended.is_none()
             && let Some(status) = self.child.as_mut().and_then(|child| child.ended(None))
         {
@@ -112,14 +92,41 @@ impl ScreenSource for LiveRun {
                 _ => "the command has ended; q quits".to_owned(),
             });
         }
-        if self.flushed.elapsed() >= FLUSH {
-            self.flushed = Instant::now();
-            let written = self.aggregator.checkpoint();
-            self.delivery.of("the recording is", written);
-            if self.began.elapsed() >= UNDECIDED {
-                self.aggregator.decide_poolers();
-            }
+        if !self.is_over
+            && let Some(why) = self.traffic.over()
+        {
+            self.is_over = true;
+            screen.say(why.to_owned());
         }
+    }
+
+    /// What is done once a second.
+    fn once_a_second(&mut self) {
+        self.traffic.report_news(&self.delivery);
+        let written = self.aggregator.checkpoint();
+        self.delivery.of("the recording is", written);
+        if self.began.elapsed() >= UNDECIDED {
+            self.aggregator.decide_poolers();
+        }
+    }
+}
+
+impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
+    fn gather(&mut self, screen: &mut Screen) -> Result<Option<Status>> {
+        if let Some(signal) = self.asked.take() {
+            if let Some(child) = &mut self.child {
+                child.ended(Some(signal));
+            }
+            return Ok(Some(Status::Interrupted));
+        }
+        for fact in self.traffic.wait(LOOK) {
+            self.aggregator.fact(fact);
+        }
+        if self.flushed.elapsed() >= EVERY_SECOND {
+            self.flushed = Instant::now();
+            self.once_a_second();
+        }
+        self.say_ends(screen);
         Ok(None)
     }
 
@@ -140,10 +147,24 @@ impl ScreenSource for LiveRun {
 
     fn warnings(&mut self) -> Vec<Warning> {
         let said = self.delivery.said().into_iter();
-        self.said.extend(said.map(|text| Warning { text }));
+        self.said.extend(said.map(|text| Warning {
+            text: text.strip_prefix("warning: ").unwrap_or(&text).to_owned(),
+        }));
         let mut warnings = self.said.clone();
-        warnings.extend(relays::warnings_so_far(&self.relays));
+        warnings.extend(self.traffic.warnings());
         warnings
+    }
+
+    fn ring(&self) -> Option<RingCounts> {
+        self.traffic.ring()
+    }
+
+    fn open_connections(&self) -> Option<u64> {
+        self.traffic.open_connections()
+    }
+
+    fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
+        self.traffic.processes(connection)
     }
 
     fn travel(&mut self, _step: TimeStep, _screen: &mut Screen) -> Result<()> {
@@ -162,8 +183,8 @@ impl ScreenSource for LiveRun {
 /// How long facts are waited for before keys are looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How often the recording is flushed.
-const FLUSH: Duration = Duration::from_secs(1);
+/// How often the recording is flushed, and the observation asked what has ended.
+const EVERY_SECOND: Duration = Duration::from_secs(1);
 
 /// How long it may be open which services are poolers.
 const UNDECIDED: Duration = Duration::from_secs(10);

@@ -1,10 +1,11 @@
 //! What `top` shows: a run that goes on, or a recording.
 
 use anyhow::Result;
-use model::Warning;
+use model::{ConnectionId, HostProcess, Warning};
 use pipeline::aggregator::Aggregator;
 use pipeline::output::Status;
-use screen::{Position, Screen, Snapshot, TimeStep, Wants};
+use screen::{Position, RingCounts, Screen, Snapshot, TimeStep, Wants};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where a screen's figures come from.
@@ -23,6 +24,22 @@ pub trait ScreenSource {
 
     /// What a reader of the figures must know of the source.
     fn warnings(&mut self) -> Vec<Warning>;
+
+    /// What the kernel counted at an interface; absent elsewhere.
+    fn ring(&self) -> Option<RingCounts> {
+        None
+    }
+
+    /// How many connections are open, where the observer knows it before their facts do: packets that come after the end of a connection are
+    /// waited for.
+    fn open_connections(&self) -> Option<u64> {
+        None
+    }
+
+    /// The programs of this host that have an end of an open connection, client first, as far as they are known.
+    fn processes(&self, _connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
+        [None, None]
+    }
 
     /// Goes to another moment; a run that goes on has none.
     ///
@@ -59,6 +76,15 @@ pub fn snapshot(source: &mut (impl ScreenSource + ?Sized), wants: &Wants) -> Sna
     let mut so_far = source.aggregator().so_far(ROWS, &[wants.link.rtt]);
     warnings.append(&mut so_far.outcome.warnings);
     so_far.outcome.warnings = warnings;
+    let current = &mut so_far.current;
+    if let Some(open) = source.open_connections() {
+        let open = open.min(current.open);
+        current.closed += current.open - open;
+        current.open = open;
+    }
+    for open in &mut so_far.open {
+        open.processes = source.processes(open.id);
+    }
     Snapshot {
         place: moment.place,
         note: moment.note,
@@ -68,6 +94,7 @@ pub fn snapshot(source: &mut (impl ScreenSource + ?Sized), wants: &Wants) -> Sna
         outcome: so_far.outcome,
         most_rows: ROWS,
         current: so_far.current,
+        ring: source.ring(),
         open: so_far.open,
         forecast: None,
     }

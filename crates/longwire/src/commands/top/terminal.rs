@@ -8,6 +8,7 @@ use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_ra
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
 use screen::{Glyphs, Screen, ScreenKey, ScreenLook};
+use signal_hook::consts::{SIGCONT, SIGSTOP, SIGTSTP};
 use std::io::{self, IsTerminal, Stdout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +19,10 @@ pub struct ScreenTerminal {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     /// A panic has given the terminal back.
     gone: Arc<AtomicBool>,
+    /// Another process asked it to stop (SIGTSTP).
+    stop: Arc<AtomicBool>,
+    /// It goes on after a stop (SIGCONT).
+    on_again: Arc<AtomicBool>,
 }
 
 /// What the terminal reported.
@@ -42,15 +47,57 @@ impl ScreenTerminal {
     pub fn take() -> Result<Self> {
         let gone = Arc::new(AtomicBool::new(false));
         restore_on_panic(Arc::clone(&gone));
+        let (stop, on_again) = (noted(SIGTSTP)?, noted(SIGCONT)?);
         enable_raw_mode().context("could not take the terminal")?;
         let mut taken = Self {
             terminal: Terminal::new(CrosstermBackend::new(io::stdout()))
                 .context("could not take the terminal")?,
             gone,
+            stop,
+            on_again,
         };
-        execute!(io::stdout(), EnterAlternateScreen, Hide).context(NOT_WRITTEN)?;
-        taken.terminal.clear().context(NOT_WRITTEN)?;
+        taken.open()?;
         Ok(taken)
+    }
+
+    fn open(&mut self) -> Result<()> {
+        execute!(io::stdout(), EnterAlternateScreen, Hide).context(NOT_WRITTEN)?;
+        self.terminal.clear().context(NOT_WRITTEN)
+    }
+
+    /// Stops this process, with the terminal as it was, until somebody lets it go on: the shell's `fg`. Does nothing without a shell that
+    /// could.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn suspend(&mut self) -> Result<()> {
+        if !sys::terminal::has_job_control() {
+            return Ok(());
+        }
+        restore();
+        signal_hook::low_level::raise(SIGSTOP).context("could not stop this process")?;
+        self.on_again.store(false, Ordering::Relaxed);
+        enable_raw_mode().context("could not take the terminal again")?;
+        self.open()
+    }
+
+    /// Stops where another process asked for that, and takes the terminal again where it was stopped without being asked.
+    ///
+    /// # Errors
+    /// As [`ScreenTerminal::suspend`].
+    pub fn follow_signals(&mut self) -> Result<bool> {
+        if self.stop.swap(false, Ordering::Relaxed) {
+            self.suspend()?;
+            return Ok(true);
+        }
+        if !self.on_again.swap(false, Ordering::Relaxed) {
+            return Ok(false);
+        }
+        // Whoever had the terminal meanwhile may have changed it.
+        disable_raw_mode().ok();
+        enable_raw_mode().context("could not take the terminal again")?;
+        self.open()?;
+        Ok(true)
     }
 
     /// Shows the screen; only what has changed is written.
@@ -90,6 +137,13 @@ impl Drop for ScreenTerminal {
     }
 }
 
+/// Where a signal is noted.
+fn noted(signal: i32) -> Result<Arc<AtomicBool>> {
+    let noted = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal, Arc::clone(&noted)).context("could not watch for signals")?;
+    Ok(noted)
+}
+
 /// A terminal that is gone needs nothing.
 fn restore() {
     execute!(io::stdout(), LeaveAlternateScreen, Show).ok();
@@ -114,6 +168,7 @@ fn key(event: KeyEvent) -> Option<ScreenKey> {
     let control = event.modifiers.contains(KeyModifiers::CONTROL);
     Some(match event.code {
         KeyCode::Char('c') if control => ScreenKey::Interrupt,
+        KeyCode::Char('z') if control => ScreenKey::Suspend,
         KeyCode::Char(_) if control => return None,
         KeyCode::Char(character) => ScreenKey::Char(character),
         KeyCode::Enter => ScreenKey::Enter,

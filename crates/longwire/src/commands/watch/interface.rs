@@ -3,38 +3,28 @@
 use super::run::{Ended, LOOK, Observed, Run};
 use super::{Args, shown_command};
 use crate::advise::source;
-use crate::commands::child::{Child, CommandOutput};
-use crate::commands::interface_source::{CLOCK, InterfaceSource};
+use crate::commands::child::CommandOutput;
+use crate::commands::interface_command;
+use crate::commands::interface_source::{CLOCK, InterfaceSource, nothing_seen};
 use crate::commands::relays::ENDS;
-use crate::commands::targets::PlannedRelay;
-use crate::relayed_command::{RelayedTarget, prepare};
-use anyhow::{Context, Result};
-use key_log::KeyCollection;
-use model::{Endpoint, Warning};
+use anyhow::Result;
+use model::Warning;
 use pipeline::aggregator::Aggregator;
 use pipeline::delivery::Delivery;
 use pipeline::input::Reading;
 use pipeline::input::live::LiveSummary;
-use pipeline::keys::RunKeys;
 use pipeline::output::{self, EndRequest, Status};
-use sys::{ClientTls, Target, resolve};
+use sys::Target;
 
 /// Runs it.
 pub(super) fn run(args: &Args) -> Result<Status> {
     let planned = args.relays.plan()?;
     let asked = EndRequest::on_signals()?;
-    let collected = args
-        .keys_from_command
-        .then(KeyCollection::temporary)
-        .transpose()?;
-    let keys = match &collected {
-        Some(collected) => RunKeys::open(collected.path())?,
-        None => args.interface.keys.open()?,
-    };
+    let keys = args.interface.open_keys()?;
     let reading = Reading {
         keep_literals: args.reporting.keep_literals,
         compressing: args.reporting.compressing(),
-        keys,
+        keys: keys.file.clone(),
     };
     let targets: Vec<Target> = planned.iter().map(|planned| planned.target.clone()).collect();
     let mut source = InterfaceSource::start(&args.interface, &targets, reading)?;
@@ -50,7 +40,8 @@ pub(super) fn run(args: &Args) -> Result<Status> {
             None => (!wanted).then_some(Status::Done),
         })
     } else {
-        let mut child = child(args, &planned, collected.as_ref())?;
+        let output = CommandOutput::beside_records(args.reporting.json);
+        let mut child = interface_command::start(&args.command, &planned, &keys, output)?;
         run.until(&mut source, |_, _| child.ended(asked.take()))
     };
     let aggregator = &mut run.aggregator;
@@ -77,37 +68,10 @@ impl Observed for InterfaceSource {
     }
 }
 
-/// Starts the command, which connects to the servers themselves: where there are targets it is told about them, as through a relay. With
-/// `keys`, it writes its own there.
-fn child(args: &Args, planned: &[PlannedRelay], keys: Option<&KeyCollection>) -> Result<Child> {
-    let servers = planned.iter().map(|planned| {
-        let address = resolve::addresses(&planned.target)?.into_iter().next();
-        let address = address.with_context(|| format!("no address of {}", planned.target.server()))?;
-        Ok(RelayedTarget {
-            name: &planned.name,
-            target: &planned.target,
-            relay: Endpoint {
-                address: address.ip(),
-                port: address.port(),
-            },
-            tls: ClientTls::Own,
-        })
-    });
-    let servers: Vec<RelayedTarget<'_>> = servers.collect::<Result<_>>()?;
-    let mut command = prepare(&args.command, &servers)?;
-    if let Some(keys) = keys {
-        keys.prepare(&mut command);
-    }
-    CommandOutput::beside_records(args.reporting.json).direct(&mut command)?;
-    Child::start_prepared(&mut command)
-}
-
 fn ended(summary: LiveSummary, point: &str) -> Ended {
+    let hint = (summary.connections == 0).then(|| nothing_seen(point));
     let mut warnings: Vec<Warning> = summary.warnings;
     warnings.extend(summary.compressed.iter().flat_map(source::missed));
-    let hint = (summary.connections == 0).then(|| {
-        format!("no TCP connection was seen at {point}: `--interface any` without --port and --filter shows what there is")
-    });
     Ended {
         warnings,
         packets: Some(summary.packets),

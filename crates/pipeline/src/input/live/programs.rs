@@ -43,6 +43,12 @@ impl Programs {
         Ok(Self { asked, found })
     }
 
+    /// Those of a connection that is open, as far as they were found.
+    pub fn of(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.get(&connection).cloned().unwrap_or_default()
+    }
+
     /// Asks for the programs of a connection that opens; adds them to one that ends.
     pub fn add_to(&self, fact: &mut Fact) {
         match fact {

@@ -1,5 +1,9 @@
 //! `longwire top` in a real terminal: keys, what it shows of a real server's load, and the terminal afterwards.
 
+mod interface;
+mod live;
+mod suspended;
+
 use longwire::commands::top::terminal::{ScreenTerminal, is_there};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -16,8 +20,13 @@ const CAPTURE: &str = concat!(
 
 /// Starts `top` with these arguments; notes what stty says before, and what it says and how `top` ended after.
 fn start(terminal: &Tmux, arguments: &str) {
+    start_with(terminal, "", arguments);
+}
+
+/// As [`start`], with words before the program.
+fn start_with(terminal: &Tmux, before: &str, arguments: &str) {
     let line = format!(
-        "stty -a >before; {} top {arguments}; echo \"ended $?\"; stty -a >after",
+        "stty -a >before; {before} {} top {arguments}; echo \"ended $?\"; stty -a >after",
         program().display()
     );
     terminal.line(&format!("cd {}; clear", terminal.folder().display()));
@@ -42,34 +51,43 @@ fn process(terminal: &Tmux) -> String {
     children.expect("the kernel lists children").trim().to_owned()
 }
 
-#[test]
-fn a_run_is_shown_predicted_and_left_as_the_terminal_was() {
+/// pgbench with these arguments, at an address.
+fn pgbench(address: &str, arguments: &[&str]) -> Command {
+    let (host, port) = address.split_once(':').expect("an address");
+    let mut command = Command::new(require("pgbench"));
+    command
+        .args(["-h", host, "-p", port, "-U", "postgres"])
+        .args(arguments)
+        .arg("postgres");
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// A server with pgbench's tables, and its address.
+fn server_of_pgbench() -> (Postgres, String) {
     let server = Postgres::start();
-    let pgbench = |address: &str, arguments: &[&str]| {
-        let (host, port) = address.split_once(':').expect("an address");
-        let mut command = Command::new(require("pgbench"));
-        command
-            .args(["-h", host, "-p", port, "-U", "postgres"])
-            .args(arguments)
-            .arg("postgres");
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        command
-    };
-    let own = format!("127.0.0.1:{}", server.port());
-    assert!(
-        pgbench(&own, &["-i", "-q"])
-            .status()
-            .expect("it starts")
-            .success()
-    );
-    let terminal = Tmux::start(120, 30);
-    start(&terminal, &format!("'{}' -o run.lwr", server.url()));
+    let address = format!("127.0.0.1:{}", server.port());
+    let made = pgbench(&address, &["-i", "-q"]).status();
+    assert!(made.expect("it starts").success());
+    (server, address)
+}
+
+/// Where the relay on the screen listens.
+fn relay_on(terminal: &Tmux) -> String {
     let shown = terminal.wait_for("relaying 127.0.0.1:");
     let relay = shown
         .split("relaying ")
         .nth(1)
         .and_then(|rest| rest.split(' ').next());
-    let relay = relay.expect("where it listens").to_owned();
+    relay.expect("where it listens").to_owned()
+}
+
+#[test]
+fn a_run_is_shown_predicted_and_left_as_the_terminal_was() {
+    let (server, _) = server_of_pgbench();
+    let terminal = Tmux::start(120, 30);
+    start(&terminal, &format!("'{}' -o run.lwr", server.url()));
+    let relay = relay_on(&terminal);
     let _load = Started::start(&mut pgbench(&relay, &["-c", "2", "-T", "120", "-R", "40"]));
     terminal.wait_for("UPDATE pgbench_".to_lowercase().as_str());
     terminal.text("2");

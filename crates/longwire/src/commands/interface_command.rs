@@ -1,0 +1,42 @@
+//! The command that `watch` and `top` start while they observe an interface: it connects to its servers itself.
+
+use super::child::{Child, CommandOutput};
+use super::interface_source::InterfaceKeys;
+use super::targets::PlannedRelay;
+use crate::relayed_command::{RelayedTarget, prepare};
+use anyhow::{Context, Result};
+use model::Endpoint;
+use std::ffi::OsString;
+use sys::{ClientTls, resolve};
+
+/// Starts it: where there are targets it is told about them, as through a relay. Where its keys are collected, it writes them there.
+///
+/// # Errors
+/// When a target has no address, or the command cannot be started.
+pub fn start(
+    command: &[OsString],
+    planned: &[PlannedRelay],
+    keys: &InterfaceKeys,
+    output: CommandOutput,
+) -> Result<Child> {
+    let servers = planned.iter().map(|planned| {
+        let address = resolve::addresses(&planned.target)?.into_iter().next();
+        let address = address.with_context(|| format!("no address of {}", planned.target.server()))?;
+        Ok(RelayedTarget {
+            name: &planned.name,
+            target: &planned.target,
+            relay: Endpoint {
+                address: address.ip(),
+                port: address.port(),
+            },
+            tls: ClientTls::Own,
+        })
+    });
+    let servers: Vec<RelayedTarget<'_>> = servers.collect::<Result<_>>()?;
+    let mut command = prepare(command, &servers)?;
+    if let Some(keys) = &keys.collected {
+        keys.prepare(&mut command);
+    }
+    output.direct(&mut command)?;
+    Child::start_prepared(&mut command)
+}

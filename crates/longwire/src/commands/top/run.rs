@@ -1,0 +1,202 @@
+//! Runs that go on: what observes them is started, shown on the screen, and ended.
+
+use super::live::{LiveParts, LiveRun};
+use super::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic, facts};
+use super::{Args, show, terminal, wanted};
+use crate::commands::child::{Child, CommandOutput};
+use crate::commands::interface_command;
+use crate::commands::interface_source::{CLOCK, InterfaceSource, nothing_seen};
+use crate::commands::relaying;
+use crate::commands::relays::{self, Relays};
+use crate::commands::unused::UnusedRelays;
+use crate::commands::watch;
+use anyhow::{Context, Result};
+use model::{Conditions, Warning};
+use pipeline::aggregator::Aggregator;
+use pipeline::delivery::Delivery;
+use pipeline::fact_channel::FactChannel;
+use pipeline::input::Reading;
+use pipeline::output::{self, EndRequest, Status};
+use screen::Screen;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use sys::Target;
+
+/// Shows a run while it goes on.
+///
+/// # Errors
+/// When a target, an address or an interface cannot be used.
+pub(super) fn live(args: &Args) -> Result<Status> {
+    match args.interface.is_given() {
+        true => at_interface(args),
+        false => relayed(args),
+    }
+}
+
+fn relayed(args: &Args) -> Result<Status> {
+    args.interface.keys.refuse_for_server()?;
+    let delivery = Delivery::behind_a_screen();
+    let mut run = begin_relays(args, &delivery)?;
+    let shown = shown(args, &mut run);
+    let (mut aggregator, traffic, status) = run.end(*shown.as_ref().unwrap_or(&Status::Negative));
+    let ended = traffic.relays.stop(status);
+    for fact in facts(traffic.channel.take_all()) {
+        aggregator.fact(fact);
+    }
+    let unused = UnusedRelays::among(&ended, &args.command);
+    let mut warnings = relays::warnings(&ended);
+    warnings.extend(unused.warnings.iter().cloned());
+    sum_up(args, aggregator, warnings, None, &delivery, shown)?;
+    Ok(delivery.status(unused.status(status)))
+}
+
+fn at_interface(args: &Args) -> Result<Status> {
+    args.interface.refuse_relay_flags(&args.relays())?;
+    let delivery = Delivery::behind_a_screen();
+    let mut run = begin_at_interface(args, &delivery)?;
+    let shown = shown(args, &mut run);
+    let (mut aggregator, traffic, status) = run.end(*shown.as_ref().unwrap_or(&Status::Negative));
+    let point = traffic.source.observation_point().to_owned();
+    let summary = traffic
+        .source
+        .stop(&delivery, &mut |fact| aggregator.fact(fact))?;
+    sum_up(
+        args,
+        aggregator,
+        summary.warnings,
+        Some(summary.packets),
+        &delivery,
+        shown,
+    )?;
+    let is_empty = summary.connections == 0;
+    if is_empty {
+        Delivery::default().hint(&nothing_seen(&point));
+    }
+    Ok(delivery.status(match status {
+        Status::Done | Status::Child(0) if is_empty && !args.command.is_empty() => Status::Negative,
+        status => status,
+    }))
+}
+
+fn shown<T: LiveTraffic>(args: &Args, run: &mut LiveRun<T>) -> Result<Status> {
+    show(args, run, &mut Screen::new(terminal::look(args.ascii)))
+}
+
+/// What is said on the terminal as it was, after the screen.
+fn sum_up(
+    args: &Args,
+    aggregator: Aggregator,
+    warnings: Vec<Warning>,
+    packets: Option<u64>,
+    delivery: &Delivery,
+    shown: Result<Status>,
+) -> Result<()> {
+    let (outcome, _) = aggregator.finish(warnings, packets)?;
+    shown?;
+    output::warn(&outcome.warnings);
+    delivery.said().iter().for_each(|text| output::note(text));
+    output::print(&report::text::summary_line(&outcome.summary))?;
+    if let Some(path) = &args.output {
+        output::note(&format!("the recording is in {}", path.display()));
+    }
+    Ok(())
+}
+
+/// Starts relays, and the command if there is one.
+fn begin_relays(args: &Args, delivery: &Delivery) -> Result<LiveRun<RelayedTraffic>> {
+    let planned = args.relays().plan()?;
+    let with_tls = watch::with_tls(&planned, !args.command.is_empty())?;
+    let asked = EndRequest::on_signals()?;
+    let channel = Arc::new(FactChannel::new(false));
+    let relays = Relays::start(with_tls, &channel)?;
+    // On the terminal as it was: there it is again after the screen.
+    relays.announce(
+        &Delivery::default(),
+        !args.command.is_empty(),
+        "; q ends and sums up",
+    );
+    let conditions = output::conditions(
+        format!("longwire top{}", relaying::asked(&planned)),
+        "kernel receive timestamps where the socket gives them, else the monotonic clock",
+        relaying::observation_point(&planned),
+    );
+    let aggregator = aggregator(args, relaying::with_links(conditions, &planned), delivery)?;
+    let (child, note) = child(args, |output| relays.child(&args.command, output))?;
+    Ok(LiveRun::begin(LiveParts {
+        place: relays.places(),
+        aggregator,
+        traffic: RelayedTraffic { channel, relays },
+        child,
+        asked,
+        delivery: delivery.clone(),
+        note,
+    }))
+}
+
+/// Begins to observe, and starts the command if there is one.
+fn begin_at_interface(args: &Args, delivery: &Delivery) -> Result<LiveRun<InterfaceTraffic>> {
+    let planned = match args.sources.is_empty() {
+        true => Vec::new(),
+        false => args.relays().plan()?,
+    };
+    let asked = EndRequest::on_signals()?;
+    let keys = args.interface.open_keys()?;
+    let reading = Reading {
+        keys: keys.file.clone(),
+        ..Reading::default()
+    };
+    let targets: Vec<Target> = planned.iter().map(|planned| planned.target.clone()).collect();
+    let source = InterfaceSource::start(&args.interface, &targets, reading)?;
+    let point = source.observation_point().to_owned();
+    let named: String = targets.iter().map(|target| format!(" {target}")).collect();
+    let command_line = format!("longwire top{named}{}", args.interface.asked());
+    let conditions = output::conditions(command_line, CLOCK, point.clone());
+    let aggregator = aggregator(args, conditions, delivery)?;
+    let (child, note) = child(args, |output| {
+        interface_command::start(&args.command, &planned, &keys, output)
+    })?;
+    Ok(LiveRun::begin(LiveParts {
+        place: point,
+        aggregator,
+        traffic: InterfaceTraffic { source, keys },
+        child,
+        asked,
+        delivery: delivery.clone(),
+        note,
+    }))
+}
+
+fn aggregator(args: &Args, conditions: Conditions, delivery: &Delivery) -> Result<Aggregator> {
+    let mut aggregator = Aggregator::new(&wanted(args, Some(delivery.clone())), conditions)?;
+    if let Some(path) = &args.output {
+        aggregator.record(path)?;
+    }
+    Ok(aggregator)
+}
+
+/// The command if there is one, as `start` starts it, and where it writes, in words.
+fn child(args: &Args, start: impl FnOnce(CommandOutput) -> Result<Child>) -> Result<(Option<Child>, String)> {
+    if args.command.is_empty() {
+        return Ok((None, String::new()));
+    }
+    let (file, path) = command_output()?;
+    let note = format!("the command writes to {}", path.display());
+    Ok((Some(start(CommandOutput::File(file))?), note))
+}
+
+/// A new file for what the command writes.
+fn command_output() -> Result<(File, PathBuf)> {
+    let path = std::env::temp_dir().join(format!("longwire-top-{}.log", std::process::id()));
+    let file = OpenOptions::new()
+        .append(true)
+        .create_new(true)
+        .mode(OWNER_ONLY)
+        .open(&path);
+    let file =
+        file.with_context(|| format!("could not create {} for what the command writes", path.display()))?;
+    Ok((file, path))
+}
+
+const OWNER_ONLY: u32 = 0o600;
