@@ -8,7 +8,6 @@ use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 
@@ -116,6 +115,7 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::ffi::OsStringExt;
 
     fn hidden(argument: &str) -> String {
         let mut bytes = argument.as_bytes().to_vec();
