@@ -1,4 +1,5 @@
 # make demo   builds longwire and shows its whole story; needs a C compiler and Rust
+# make dist   packages for others, in target/dist: .deb, .rpm, tarball, container file, symbols, list of parts, checksums (docs/install.md)
 # make jdbc   builds longwire-jdbc.jar, which JDBC drivers are reached through (ping, load, tune with --driver)
 # make check  while working, within a minute once all is built: formatting, lints, and the tests that need a Rust toolchain alone (no server, no
 #             browser, no Java, no root). It installs nothing
@@ -13,13 +14,17 @@
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks
+.PHONY: demo dist jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks
 
 demo:
 	scripts/setup.sh demo
 	cargo build --release --locked --package longwire
 	@echo
 	@"$${CARGO_TARGET_DIR:-target}"/release/longwire demo --html "$${CARGO_TARGET_DIR:-target}"/longwire-demo.html
+
+dist:
+	scripts/setup.sh dist
+	scripts/dist.sh
 
 jdbc:
 	scripts/setup.sh jdbc

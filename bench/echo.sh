@@ -49,7 +49,7 @@ describe() {
     echo "date      $(date -u +%FT%TZ)"
     echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r | cut -d- -f1)"
     echo "load      $(cut -d' ' -f1-3 /proc/loadavg) before the run"
-    echo "longwire  $("$longwire" --version), $(git rev-parse --short HEAD)"
+    echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD)"
     echo "peers     qperf $(qperf --version | sed -n 's/^qperf *//p'); $(sockperf --version | head -n 1 | tr -d '\033' | sed 's/\[[0-9;]*m//g')"
     echo "rounds    $rounds of $seconds s a cell, $bytes bytes each way; every round visits every way"
     echo

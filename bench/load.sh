@@ -62,7 +62,7 @@ describe() {
     echo "date      $(date -u +%FT%TZ)"
     echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r | cut -d- -f1)"
     echo "load      $(cut -d' ' -f1-3 /proc/loadavg) before the run"
-    echo "longwire  $("$longwire" --version), $(git rev-parse --short HEAD)"
+    echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD)"
     echo "peers     $(pgbench --version); ab $(ab -V | sed -n 's/.*Version \([0-9.]*\).*/\1/p'); $(wrk -v 2>&1 | head -n 1 | cut -d' ' -f1,2)"
     echo "servers   $(psql -tAc 'show server_version'); $(nginx -v 2>&1)"
     echo "rounds    $rounds of $seconds s a cell; every round visits every peer"

@@ -24,7 +24,7 @@ mkdir -p "$results"
     echo "date      $(date -u +%FT%TZ)"
     echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r | cut -d- -f1)"
     echo "load      $(cut -d' ' -f1-3 /proc/loadavg) before the run"
-    echo "longwire  $("$longwire" --version), $(git rev-parse --short HEAD)"
+    echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD)"
     echo
     python3 -B bench/predictions/run.py --longwire "$longwire" --keep "$keep" "$@"
 } | tee "$results/${BENCH_NAME:-predictions}.txt"

@@ -48,7 +48,7 @@ cut_slices() {
 describe() {
     echo "date      $(date -u +%FT%TZ)"
     echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo), Linux $(uname -r | cut -d- -f1)"
-    echo "longwire  $("$longwire" --version), $(git rev-parse --short HEAD)"
+    echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD)"
     echo "tshark    $(tshark --version 2>/dev/null | head -n 1)"
     echo "digest    $(pt-query-digest --version)"
     echo "capture   $(stat -c %s "$capture") bytes, $(capinfos -TrMc "$capture" 2>/dev/null | cut -f2) packets; PostgreSQL (pgbench simple, prepared, extended, ranges) and MariaDB (mariadb-slap) at once"

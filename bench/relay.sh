@@ -102,7 +102,7 @@ describe() {
     echo "date      $(date -u +%FT%TZ)"
     echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo), Linux $(uname -r | cut -d- -f1)"
     echo "load      $(cut -d' ' -f1-3 /proc/loadavg) before the run"
-    echo "longwire  $("$longwire" --version), $(git rev-parse --short HEAD)"
+    echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD)"
     echo "peers     $(haproxy -v | head -n 1 | cut -d' ' -f1-3); $(socat -V | sed -n 2p); toxiproxy $("$toxiproxy" -version 2>/dev/null | tail -n 1)"
     echo "server    $(psql -qAtc 'show server_version'), pgbench and psql on the same host over loopback"
     echo "rounds    $rounds of $seconds s a cell, $bulk_rounds of $bulk_megabytes MB; every round visits every way"

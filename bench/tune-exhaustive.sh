@@ -34,7 +34,7 @@ main() {
     for rtt in "${rtts[@]}"; do links+=(--at "rtt=$rtt"); done
     echo "about 25 minutes" >&2
     {
-        echo "longwire $("$longwire" --version | cut -d' ' -f2), $(nproc) processors, load $(cut -d' ' -f1-3 /proc/loadavg), $(date -u +%FT%TZ)"
+        echo "longwire $("$longwire" -V | cut -d' ' -f2), $(nproc) processors, load $(cut -d' ' -f1-3 /proc/loadavg), $(date -u +%FT%TZ)"
         printf '%-11s %5s  %-7s %-9s  %-34s %-34s %6s  %-14s %s\n' database bytes job link recommended 'best of the sweep' ratio 'runs of sweep' again
         for width in "${widths[@]}"; do
             database PostgreSQL "$width" "postgres://$PGUSER:$PGPASSWORD@127.0.0.1:$PGPORT/$PGDATABASE"

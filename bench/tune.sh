@@ -31,7 +31,7 @@ main() {
     mkdir -p "$results"
     echo "about 8 minutes, at most 40" >&2
     {
-        echo "longwire $("$longwire" --version | cut -d' ' -f2), $(nproc) processors, load $(cut -d' ' -f1-3 /proc/loadavg), $(date -u +%FT%TZ)"
+        echo "longwire $("$longwire" -V | cut -d' ' -f2), $(nproc) processors, load $(cut -d' ' -f1-3 /proc/loadavg), $(date -u +%FT%TZ)"
         database PostgreSQL "postgres://$PGUSER:$PGPASSWORD@127.0.0.1:$PGPORT/$PGDATABASE"
         database MariaDB "mysql://$MYSQL_USER:$MYSQL_PWD@127.0.0.1:$MYSQL_TCP_PORT/$MYSQL_DATABASE"
     } | tee "$results/tune.txt"

@@ -138,7 +138,7 @@ await() {
 median() { sort -n | awk '{a[NR]=$1} END{print a[int((NR+1)/2)]}'; }
 
 describe() {
-    echo "tunnel-advise.sh, $(date -u +%FT%RZ), $(nproc) processors, $(uname -sr), $("$longwire" --version), $(psql -qAtc 'show server_version')"
+    echo "tunnel-advise.sh, $(date -u +%FT%RZ), $(nproc) processors, $(uname -sr), $("$longwire" -V), $(psql -qAtc 'show server_version')"
     echo "$operations operations a visit of $rows rows each, $rounds rounds, rtt $rtt; all ends, the link and PostgreSQL on this machine"
 }
 

@@ -1,14 +1,14 @@
 //! The command line: one row for each command.
 
 use crate::commands::{
-    check, echo, keys, lab, link, load, ping, predict, read, relay, split, top, tune, tunnel, watch,
+    check, echo, generate, keys, lab, link, load, ping, predict, read, relay, split, top, tune, tunnel, watch,
 };
 use clap::{Parser, Subcommand};
 use pipeline::output::Status;
 
 /// What distance costs your database: measured, explained, predicted, proved and cut.
 #[derive(Debug, Parser)]
-#[command(name = "longwire", version, about, max_term_width = 110)]
+#[command(name = "longwire", version, long_version = LONG_VERSION, about, max_term_width = 110)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -43,7 +43,19 @@ pub enum Command {
     Load(load::Args),
     Tune(tune::Args),
     Tunnel(tunnel::Args),
+    Generate(generate::Args),
 }
+
+/// What `--version` says; `-V` says the first line's version alone.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\n",
+    env!("LONGWIRE_COMMIT_SHOWN"),
+    "\ntarget ",
+    env!("LONGWIRE_TARGET"),
+    "\nfeatures ",
+    env!("LONGWIRE_FEATURES"),
+);
 
 impl Command {
     /// Runs the command.
@@ -69,6 +81,7 @@ impl Command {
             Self::Load(args) => load::run(&args),
             Self::Tune(args) => tune::run(&args),
             Self::Tunnel(args) => tunnel::run(&args),
+            Self::Generate(args) => generate::run(&args),
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod child;
 pub mod demo;
 pub mod driver;
 pub mod echo;
+pub mod generate;
 pub mod grouping;
 pub mod interface_command;
 pub mod interface_source;

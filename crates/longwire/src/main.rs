@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = cli::Cli::parse();
+    hide_passwords();
     if arguments.allow_cleartext_password {
         sys::target::credentials::allow_cleartext_passwords();
     }
@@ -14,4 +15,20 @@ fn main() -> ExitCode {
         Ok(status) => status.into(),
         Err(error) => failure::report(&error),
     }
+}
+
+/// From the list of processes.
+fn hide_passwords() {
+    let seen = match sys::arguments::hide_passwords() {
+        Ok(0) => return,
+        Ok(_) => "could see the password in the arguments until it was overwritten".to_owned(),
+        Err(error) => format!("can see the password in the arguments: it could not be overwritten: {error}"),
+    };
+    // Of a process that this one started anew in a namespace, the user was told before.
+    if std::env::var_os(netns::sandbox::MARK).is_some() {
+        return;
+    }
+    output::note(&format!(
+        "warning: other users of this machine {seen}; PGPASSWORD, MYSQL_PWD, REDISCLI_AUTH, ~/.pgpass or ~/.my.cnf keep it out of sight"
+    ));
 }

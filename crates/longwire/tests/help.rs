@@ -102,3 +102,22 @@ fn every_command_says_what_is_kept_of_it() {
         wrong.join("\n")
     );
 }
+
+#[test]
+fn the_version_says_what_was_built() {
+    let output = longwire(&["--version"]).output().expect("the binary starts");
+    done(&output);
+    let text = stdout(&output);
+    let lines: Vec<&str> = text.lines().collect();
+    let begins = ["longwire ", "commit ", "target ", "features "];
+    assert_eq!(lines.len(), begins.len(), "{text}");
+    assert!(
+        lines
+            .iter()
+            .zip(begins)
+            .all(|(line, begin)| line.starts_with(begin)),
+        "{text}"
+    );
+    let short = longwire(&["-V"]).output().expect("the binary starts");
+    assert_eq!(stdout(&short).lines().collect::<Vec<_>>(), lines[..1]);
+}

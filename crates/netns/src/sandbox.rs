@@ -22,6 +22,7 @@ use std::time::Duration;
 use sys::LiveError;
 
 pub use attended::Attended;
+pub use process::MARK;
 pub(crate) use rights::give_up_rights;
 
 /// The namespaces of this run; see [`enter`].

@@ -87,12 +87,12 @@ pub fn write(page: &Page<'_>, out: &mut impl io::Write) -> io::Result<()> {
     header::begin(page, &mut html);
     notes::warnings(&page.outcome.warnings, &mut html);
     compared::section(page.lab, &mut html);
-    operations::section(page.outcome, &mut html);
-    held::section(page.outcome, &mut html);
+    findings::section(&page.outcome.findings, &mut html);
     predicted::section(page, view.as_ref(), &mut html);
     measured::section(&page.outcome.predictions, page.lab, &mut html);
+    operations::section(page.outcome, &mut html);
+    held::section(page.outcome, &mut html);
     waterfall::section(page, &mut html);
-    findings::section(&page.outcome.findings, &mut html);
     statements::section(&page.outcome.statements, &mut html);
     links::section(page.links, &mut html);
     notes::conditions(page.outcome, &mut html);

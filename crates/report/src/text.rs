@@ -6,6 +6,7 @@
 //! Start reading at [`read`].
 
 pub mod advise;
+pub(crate) mod answer;
 pub mod check;
 pub mod demo;
 pub mod echo;

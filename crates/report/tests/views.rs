@@ -197,7 +197,7 @@ fn nothing_from_the_wire_reaches_the_terminal_raw() {
     let mut outcome = samples::read_outcome();
     outcome.statements = vec![samples::statement(evil, 9_000, 9_000)];
     outcome.operations = vec![samples::group(evil, model::OperationKind::Http, 9, 900)];
-    outcome.predictions = vec![samples::prediction(evil, 10, 99.0, None)];
+    outcome.predictions = vec![samples::prediction(evil, 40, 99.0, None)];
     outcome.warnings = vec![model::Warning {
         text: evil.to_owned(),
     }];
@@ -212,7 +212,7 @@ fn nothing_from_the_wire_reaches_the_terminal_raw() {
         !shown.contains(['\u{1b}', '\u{7}', '\u{9b}', '\r', '\u{202e}']),
         "{shown}"
     );
-    assert_eq!(shown.matches("\\u{1b}]0;owned").count(), 8, "{shown}");
+    assert_eq!(shown.matches("\\u{1b}]0;owned").count(), 9, "{shown}");
     assert!(!shown.lines().any(|line| line.starts_with("fake")), "{shown}");
 }
 

@@ -7,6 +7,7 @@
 //! Start reading at [`target`], then [`socket`].
 
 pub mod application;
+pub mod arguments;
 pub mod clock;
 pub mod error;
 pub mod eviction;

@@ -9,7 +9,7 @@ use clap::Args as ClapArgs;
 use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::input::{self, Reading};
 use pipeline::output::{self, Status};
-use pipeline::page::{PRICES, PageFile, PageRun};
+use pipeline::page::{PageFile, PageRun};
 use std::path::PathBuf;
 
 /// Read captures or recordings: where the time goes, turn by turn.
@@ -48,9 +48,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let wanted = Wanted {
         rule: args.reporting.grouping.operations,
         hosts: args.reporting.grouping.hosts_in(&args.files),
-        targets: page
-            .as_ref()
-            .map_or_else(Vec::new, |_| super::predict::distances(&PRICES)),
+        targets: args.reporting.targets(page.is_some()),
         json: args.reporting.json,
         exchanges: args.reporting.exchanges,
         findings: Some(args.reporting.distances()),

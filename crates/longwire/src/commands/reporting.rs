@@ -4,6 +4,8 @@ use super::grouping::Grouping;
 use analysis::findings::Distances;
 use model::{BitRate, parse_duration};
 use pipeline::compression::{CompressionPlan, How};
+use pipeline::page::PRICES;
+use predict::PredictionTarget;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,8 +15,9 @@ pub struct Reporting {
     /// How operations are found.
     #[command(flatten)]
     pub grouping: Grouping,
-    /// Round trips at which findings are priced, with unit.
-    #[arg(long, default_value = "40ms", value_delimiter = ',', value_parser = parse_duration, value_name = "TIME,...")]
+    /// Round trips that operations are predicted for, and at which findings are priced, with unit. Without it: predicted for 1, 10 and
+    /// 40 ms, priced at 40 ms.
+    #[arg(long, value_delimiter = ',', value_parser = parse_duration, value_name = "TIME,...")]
     pub rtt: Vec<Duration>,
     /// Rate of the link at which findings are priced: with --levels, what compression would save there.
     #[arg(long, value_parser = BitRate::parse, value_name = "RATE")]
@@ -43,13 +46,22 @@ pub struct Reporting {
 impl Reporting {
     /// The distances at which findings are priced.
     pub fn distances(&self) -> Distances {
-        let mut rtts = self.rtt.clone();
-        rtts.sort_unstable();
-        rtts.dedup();
+        let usual = &PREDICTED[PREDICTED.len() - 1..];
         Distances {
-            rtts,
+            rtts: ascending(if self.rtt.is_empty() { usual } else { &self.rtt }, &[]),
             rate: self.rate,
         }
+    }
+
+    /// The links that operations are predicted for: those of a page too where one is written.
+    pub fn targets(&self, has_page: bool) -> Vec<PredictionTarget> {
+        let of_page = if has_page { &PRICES[..] } else { &[] };
+        let asked = match self.rtt.as_slice() {
+            [] if has_page => &[],
+            [] => &PREDICTED[..],
+            asked => asked,
+        };
+        super::predict::distances(&ascending(asked, of_page))
     }
 
     /// What is to be determined about a tunnel, if anything.
@@ -60,4 +72,18 @@ impl Reporting {
             how: How::Stream,
         })
     }
+}
+
+/// Where predictions are of use without being asked for: the next zone, the next region, the next continent.
+const PREDICTED: [Duration; 3] = [
+    Duration::from_millis(1),
+    Duration::from_millis(10),
+    Duration::from_millis(40),
+];
+
+fn ascending(some: &[Duration], others: &[Duration]) -> Vec<Duration> {
+    let mut all = [some, others].concat();
+    all.sort_unstable();
+    all.dedup();
+    all
 }

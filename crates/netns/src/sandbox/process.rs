@@ -16,7 +16,7 @@ use sys::wait::{PollFlags, until_ready};
 use sys::{LiveError, OsError};
 
 /// Set for the inner process alone, which removes it again: its children may enter sandboxes of their own.
-const MARK: &str = "LONGWIRE_INSIDE";
+pub const MARK: &str = "LONGWIRE_INSIDE";
 
 /// Whether this is the inner process.
 ///
@@ -55,7 +55,11 @@ impl Again {
         environment.extend(terminated(format!("{MARK}=1").into()));
         Self {
             program: terminated(program.into_os_string()).unwrap_or_default(),
-            arguments: std::env::args_os().filter_map(terminated).collect(),
+            arguments: sys::arguments::given()
+                .iter()
+                .cloned()
+                .filter_map(terminated)
+                .collect(),
             environment,
         }
     }

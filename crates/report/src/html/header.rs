@@ -3,6 +3,7 @@
 use super::Page;
 use super::grid::View;
 use super::markup::{Escaped, count, counted, cut, per_one, share, time, time_or_dash};
+use crate::text::answer::answer;
 use model::{ByteCount, Summary};
 use std::fmt::Write;
 
@@ -10,6 +11,9 @@ use std::fmt::Write;
 pub fn begin(page: &Page<'_>, out: &mut String) {
     let summary = &page.outcome.summary;
     head(page.title, &lead(summary), out);
+    if let Some(answer) = answer(page.outcome) {
+        let _ = writeln!(out, "<p class=\"answer\">{}</p>", Escaped(&answer));
+    }
     if summary.connections > 0 {
         figures(summary, out);
     }

@@ -26,7 +26,7 @@ pub fn findings_section(findings: &[Finding], style: &Style, out: &mut String) {
     let _ = writeln!(out, "{}", lines.next().unwrap_or_default());
     for (line, finding) in lines.zip(findings) {
         let _ = writeln!(out, "{line}");
-        paragraph(&finding.remedy, INDENT, style, out);
+        paragraph(&finding.remedy, INDENT, Ink::Faint, style, out);
     }
     let left_out = findings.len().saturating_sub(style.rows(SHOWN));
     if left_out > 0 {

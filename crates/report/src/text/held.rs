@@ -42,7 +42,7 @@ pub(super) fn held_section(
     }
     let shown = &held[..held.len() - left_out];
     if let Some(writing) = shown.iter().find(|one| one.rows_held.is_some()) {
-        paragraph(&sentence(writing, predictions), "  ", style, out);
+        paragraph(&sentence(writing, predictions), "  ", Ink::Faint, style, out);
     }
 }
 

@@ -1,8 +1,10 @@
 //! The view of `read` and `watch`.
 
+use super::answer::answer;
 use super::escape::{cut_front, printable};
 use super::findings::findings_section;
 use super::held::held_section;
+use super::paragraph::paragraph;
 use super::prediction::price_table;
 use super::style::{Ink, Style};
 use super::table::Table;
@@ -17,9 +19,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What was seen, where the time went, which operations, statements and connections it went to, what it would be
-/// elsewhere, what is wasted, what is missing; the last line sums it up. About 30 lines, at most 54 and those of five findings. Tables keep
-/// within the style's width; warnings are never cut.
+/// The answer first: what distance makes of the operation that takes most of the time. Then what was seen, what it would be elsewhere, what is wasted;
+/// where the time went, which operations, statements and connections it went to; what is missing; the last line sums it up. About 30
+/// lines, at most 56 and those of five findings. Tables keep within the style's width; warnings are never cut.
 pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     let summary = &outcome.summary;
     if summary.connections == 0 {
@@ -27,7 +29,15 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
         warnings_section(&outcome.warnings, style, &mut out);
         return out;
     }
-    let mut out = seen_lines(&outcome.conditions, summary, style);
+    let mut out = String::new();
+    if let Some(answer) = answer(outcome) {
+        paragraph(&answer, "", Ink::Heading, style, &mut out);
+        out.push('\n');
+    }
+    out.push_str(&seen_lines(&outcome.conditions, summary, style));
+    let (prices, names) = price_table(&outcome.predictions, style);
+    section(&prices, names, style, &mut out);
+    findings_section(&outcome.findings, style, &mut out);
     time_section(summary, style, &mut out);
     let operations = operations_table(&outcome.operations, style);
     let statements = statements_table(&outcome.statements, style);
@@ -43,10 +53,7 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
         style,
         &mut out,
     );
-    let (prices, names) = price_table(&outcome.predictions, style);
-    section(&prices, names, style, &mut out);
     held_section(&outcome.held, &outcome.held_predictions, style, &mut out);
-    findings_section(&outcome.findings, style, &mut out);
     warnings_section(&outcome.warnings, style, &mut out);
     let _ = write!(out, "\n{}", summary_line(summary));
     out

@@ -6,7 +6,7 @@ use model::{Conditions, LinkOutcome, Warning};
 use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::delivery::Delivery;
 use pipeline::output::{self, Status};
-use pipeline::page::{PRICES, PageFile};
+use pipeline::page::PageFile;
 use pipeline::progress::ShownProgress;
 use std::time::{Duration, Instant};
 
@@ -57,11 +57,10 @@ impl Run {
     pub fn new(args: &Args, conditions: Conditions) -> Result<Self> {
         let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
         let delivery = Delivery::default();
-        let prices = if page.is_some() { &PRICES[..] } else { &PRICE };
         let wanted = Wanted {
             rule: args.reporting.grouping.operations,
             hosts: args.reporting.grouping.hosts(),
-            targets: super::super::predict::distances(prices),
+            targets: args.reporting.targets(page.is_some()),
             json: args.reporting.json,
             exchanges: args.reporting.exchanges,
             findings: Some(args.reporting.distances()),
@@ -153,6 +152,3 @@ impl Run {
         ended.fault.map_or(Ok(()), Err)
     }
 }
-
-/// The distances for which every run reports the price.
-const PRICE: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];

@@ -1,0 +1,67 @@
+//! `longwire generate`: completions of shells and man pages, made from the same definitions as the help.
+
+use crate::cli::Cli;
+use anyhow::{Context, Result};
+use clap::{Args as ClapArgs, CommandFactory, Subcommand};
+use clap_complete::{Shell, generate};
+use pipeline::output::Status;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Write completions for a shell, or the man pages; packages install them.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire generate bash > ~/.local/share/bash-completion/completions/longwire\n  \
+                        longwire generate zsh > ~/.zfunc/_longwire        (a directory of fpath)\n  \
+                        longwire generate fish > ~/.config/fish/completions/longwire.fish\n  \
+                        longwire generate man -o ~/.local/share/man/man1"
+)]
+pub struct Args {
+    /// What to write.
+    #[command(subcommand)]
+    product: Product,
+}
+
+#[derive(Debug, Subcommand)]
+enum Product {
+    /// Completions for bash, on stdout.
+    Bash,
+    /// Completions for zsh, on stdout.
+    Zsh,
+    /// Completions for fish, on stdout.
+    Fish,
+    /// Man pages, one for each command.
+    Man {
+        /// The directory for them; it is made if it is not there.
+        #[arg(short = 'o', long = "output", value_name = "DIR")]
+        output: PathBuf,
+    },
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When they cannot be written.
+pub fn run(args: &Args) -> Result<Status> {
+    match &args.product {
+        Product::Bash => completions(Shell::Bash)?,
+        Product::Zsh => completions(Shell::Zsh)?,
+        Product::Fish => completions(Shell::Fish)?,
+        Product::Man { output } => man_pages(output)?,
+    }
+    Ok(Status::Done)
+}
+
+fn completions(shell: Shell) -> Result<()> {
+    // clap_complete panics where it cannot write: it writes to memory.
+    let mut text = Vec::new();
+    generate(shell, &mut Cli::command(), "longwire", &mut text);
+    let written = io::stdout().lock().write_all(&text);
+    written.context("could not write the completions")
+}
+
+fn man_pages(folder: &Path) -> Result<()> {
+    let into = || format!("could not write man pages into {}", folder.display());
+    std::fs::create_dir_all(folder).with_context(into)?;
+    clap_mangen::generate_to(Cli::command(), folder).with_context(into)
+}

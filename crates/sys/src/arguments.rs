@@ -1,0 +1,172 @@
+//! Arguments of this process, and how long a password among them can be seen in the list of processes.
+//!
+//! The list (`ps`, `/proc/PID/cmdline`) shows to every user of the machine what lies in the memory where the kernel put the arguments. As MySQL's
+//! clients do, longwire overwrites passwords there as its first act. They can be seen for the few milliseconds before that, and for ever where
+//! the kernel logs programs as they start (`execve` in audit logs).
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
+
+static GIVEN: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// The arguments as they were given, the program's name first: also after [`hide_passwords`].
+pub fn given() -> &'static [OsString] {
+    GIVEN.get_or_init(|| std::env::args_os().collect())
+}
+
+/// Overwrites the passwords in the arguments with asterisks, for everybody who looks at the list of processes, and says how many there were.
+/// [`given`] still has them.
+///
+/// # Errors
+/// When the system does not let this process write there: they can be seen then.
+pub fn hide_passwords() -> io::Result<usize> {
+    let passwords: Vec<_> = given()
+        .iter()
+        .map(|argument| passwords(argument.to_string_lossy().as_bytes()))
+        .collect();
+    let count = passwords.iter().map(Vec::len).sum();
+    if count > 0 {
+        overwrite()?;
+    }
+    Ok(count)
+}
+
+/// In the memory of this process, which the kernel says the place of (`arg_start` and `arg_end` of `proc_pid_stat(5)`).
+fn overwrite() -> io::Result<()> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let (_, fields) = stat.rsplit_once(") ").ok_or(io::ErrorKind::InvalidData)?;
+    let place = |number: usize| fields.split(' ').nth(number - 3)?.parse::<u64>().ok();
+    let (Some(begin), Some(end)) = (place(48), place(49)) else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
+    let length = usize::try_from(end.saturating_sub(begin)).unwrap_or(0);
+    let memory: File = OpenOptions::new().read(true).write(true).open("/proc/self/mem")?;
+    let mut text = vec![0; length.min(MOST)];
+    memory.read_exact_at(&mut text, begin)?;
+    let mut at = 0;
+    for argument in text.split_mut(|byte| *byte == 0) {
+        for password in passwords(argument) {
+            argument[password].fill(b'*');
+        }
+        if !argument.is_empty() {
+            memory.write_all_at(argument, begin + at)?;
+        }
+        at += argument.len() as u64 + 1;
+    }
+    Ok(())
+}
+
+/// The kernel lets arguments have a quarter of the stack's limit: 2 MiB where nobody has changed it.
+const MOST: usize = 64 << 20;
+
+/// Where passwords lie in an argument: that of a URL (`://user:password@`, Oracle's `:user/password@`), and of parameters that say so.
+fn passwords(argument: &[u8]) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = userinfo(argument).into_iter().collect();
+    let lower = argument.to_ascii_lowercase();
+    for name in [&b"password="[..], b"passwd=", b"pwd="] {
+        let mut from = 0;
+        while let Some(at) = find(&lower[from..], name) {
+            let begin = from + at + name.len();
+            let end = begin + value_length(&argument[begin..]);
+            if begin < end {
+                found.push(begin..end);
+            }
+            from = end.max(begin);
+        }
+    }
+    found
+}
+
+/// A URL's password. One of a database that holds `@` or `/`, which should be escaped, is covered to its last `@`.
+fn userinfo(argument: &[u8]) -> Option<Range<usize>> {
+    let (begin, separator) = match find(argument, b":thin:") {
+        Some(at) => (at + 6, b'/'),
+        None => (find(argument, b"://")? + 3, b':'),
+    };
+    let rest = &argument[begin..];
+    let authority = match argument.starts_with(b"http") {
+        true => rest.split(|byte| b"/?#".contains(byte)).next()?,
+        false => rest,
+    };
+    let end = begin + authority.iter().rposition(|byte| *byte == b'@')?;
+    let colon = begin + argument[begin..end].iter().position(|byte| *byte == separator)?;
+    (colon + 1 < end).then_some(colon + 1..end)
+}
+
+/// Until the parameter ends; a quoted one ends with its quote.
+fn value_length(value: &[u8]) -> usize {
+    let is_quoted = value.first() == Some(&b'\'');
+    let ends = |at: usize, byte: u8| match is_quoted {
+        true => at > 0 && byte == b'\'' && value[at - 1] != b'\\',
+        false => [b'&', b';', b' ', b')'].contains(&byte),
+    };
+    let end = value.iter().enumerate().position(|(at, byte)| ends(at, *byte));
+    end.unwrap_or(value.len())
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStringExt;
+
+    fn hidden(argument: &str) -> String {
+        let mut bytes = argument.as_bytes().to_vec();
+        for password in passwords(argument.as_bytes()) {
+            bytes[password].fill(b'*');
+        }
+        String::from_utf8(OsString::from_vec(bytes).into_vec()).expect("text")
+    }
+
+    #[test]
+    fn passwords_of_all_spellings_of_a_target_are_found() {
+        for (argument, shown) in [
+            ("postgres://ann:secret@db1/shop", "postgres://ann:******@db1/shop"),
+            ("postgres://ann:s/e@c@db1/shop", "postgres://ann:*****@db1/shop"),
+            (
+                "postgres://ann@db1/shop?password=secret&sslmode=require",
+                "postgres://ann@db1/shop?password=******&sslmode=require",
+            ),
+            (
+                "host=db1 password='a b\\'c' user=ann",
+                "host=db1 password=*******' user=ann",
+            ),
+            (
+                "host=db1 Password=secret user=ann",
+                "host=db1 Password=****** user=ann",
+            ),
+            (
+                "jdbc:oracle:thin:ann/secret@//db1:1521/shop",
+                "jdbc:oracle:thin:ann/******@//db1:1521/shop",
+            ),
+            (
+                "jdbc:sqlserver://db1;user=ann;password=secret;encrypt=true",
+                "jdbc:sqlserver://db1;user=ann;password=******;encrypt=true",
+            ),
+            ("redis://:secret@cache1", "redis://:******@cache1"),
+        ] {
+            assert_eq!(hidden(argument), shown);
+        }
+    }
+
+    #[test]
+    fn what_holds_no_password_is_left_as_it_is() {
+        for argument in [
+            "postgres://ann@db1/shop",
+            "http://127.0.0.1:8000/@a?b=c",
+            "rtt=40ms",
+            "password=",
+            "",
+            "select 1 where a = 'b@c'",
+        ] {
+            assert_eq!(hidden(argument), argument);
+        }
+    }
+}
