@@ -1,5 +1,6 @@
 # make demo   builds longwire and shows its whole story; needs a C compiler and Rust
 # make dist   packages for others, in target/dist: .deb, .rpm, tarball, container file, symbols, list of parts, checksums (docs/install.md)
+# make check-dist  installs them in clean roots, each way, and runs the demonstration there as a user without rights; as root
 # make jdbc   builds longwire-jdbc.jar, which JDBC drivers are reached through (ping, load, tune with --driver)
 # make check  while working, within a minute once all is built: formatting, lints, and the tests that need a Rust toolchain alone (no server, no
 #             browser, no Java, no root). It installs nothing
@@ -14,7 +15,7 @@
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo dist jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks
+.PHONY: demo dist check-dist jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks
 
 demo:
 	scripts/setup.sh demo
@@ -25,6 +26,10 @@ demo:
 dist:
 	scripts/setup.sh dist
 	scripts/dist.sh
+
+check-dist:
+	scripts/setup.sh check-dist
+	scripts/check-dist.sh
 
 jdbc:
 	scripts/setup.sh jdbc

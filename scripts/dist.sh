@@ -65,7 +65,7 @@ lay_out() {
 pack() {
     cargo deb --quiet --package longwire --target "$target" --no-build --no-strip --output "$dist/longwire_${version}_amd64.deb"
     cargo generate-rpm --package crates/longwire --target "$target" --auto-req disabled --output "$dist/longwire-$version.x86_64.rpm"
-    tar --create --file "$dist/$name.tar.gz" --gzip --sort=name --owner=0 --group=0 --numeric-owner --transform "s,^\.,$name," \
+    tar --create --file "$dist/$name.tar.gz" --gzip --sort=name --owner=0 --group=0 --numeric-owner --transform "s,^\.,$name,S" \
         --directory "$root/usr" .
     cargo cyclonedx --quiet --manifest-path crates/longwire/Cargo.toml --format json --target "$target" --override-filename "$name.cdx"
     mv "crates/longwire/$name.cdx.json" "$dist/"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh demo|dist|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression: checks that what the build, the tests or the benchmarks need is here, and installs the
+# setup.sh demo|dist|check-dist|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression: checks that what the build, the tests or the benchmarks need is here, and installs the
 # Debian packages that are missing. Starts no service, touches none that runs.
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,13 +9,14 @@ main() {
         demo) install_missing build ;;
         jdbc) install_missing java; return ;;
         dist) install_missing build java dist ;;
+        check-dist) install_missing check-dist; return ;;
         test) install_missing build servers browser java ;;
         bench) install_missing build servers peers ssh ;;
         stacks) install_missing build servers java languages ;;
         lab) install_missing build servers ;;
         lab-wordpress) install_missing build servers wordpress ;;
         lab-compression) install_missing build servers ssh ;;
-        *) echo "usage: scripts/setup.sh demo|dist|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression" >&2; exit 2 ;;
+        *) echo "usage: scripts/setup.sh demo|dist|check-dist|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression" >&2; exit 2 ;;
     esac
     require_rust "$1"
 }
@@ -56,6 +57,14 @@ unshare util-linux
 setpriv util-linux
 python3 python3
 /usr/lib/python3*/ensurepip python3-venv
+END
+        ;;
+        check-dist) cat <<'END'
+debootstrap debootstrap
+rpm rpm
+objdump binutils
+zsh zsh
+fish fish
 END
         ;;
         dist) cat <<'END'
