@@ -24,16 +24,16 @@ main() {
 # No symbol of a glibc later than 2.28.
 newest_symbol() {
     local newest
-    newest=$(objdump -T root/usr/lib/longwire/longwire | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+    newest=$(objdump -T tree/usr/lib/longwire/longwire | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
     echo "newest symbol of the C library: $newest"
     [ "$(printf '%s\nGLIBC_2.28\n' "$newest" | sort -V | tail -n 1)" = GLIBC_2.28 ]
 }
 
 # Shells that are here accept their file.
 completions() {
-    bash -n root/usr/share/bash-completion/completions/longwire
-    if command -v zsh >/dev/null; then zsh -n root/usr/share/zsh/site-functions/_longwire; fi
-    if command -v fish >/dev/null; then fish --no-execute root/usr/share/fish/vendor_completions.d/longwire.fish; fi
+    bash -n tree/usr/share/bash-completion/completions/longwire
+    if command -v zsh >/dev/null; then zsh -n tree/usr/share/zsh/site-functions/_longwire; fi
+    if command -v fish >/dev/null; then fish --no-execute tree/usr/share/fish/vendor_completions.d/longwire.fish; fi
 }
 
 # Installs in a copy of the clean root in one way, and runs the demonstration as nobody.

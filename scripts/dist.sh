@@ -10,14 +10,14 @@ target=x86_64-unknown-linux-gnu
 glibc=2.28
 dist=$PWD/target/dist
 tools=$dist/tools
-root=$dist/root
+tree=$dist/tree
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 name=longwire-$version-x86_64-linux
 export PATH=$tools/venv/bin:$tools/bin:$PATH
 
 main() {
     mkdir -p "$tools"
-    rm -rf "$root" "$dist"/longwire* "$dist"/Containerfile "$dist"/SHA256SUMS
+    rm -rf "$tree" "$dist"/longwire* "$dist"/Containerfile "$dist"/SHA256SUMS
     install_tools
     build
     lay_out
@@ -47,18 +47,18 @@ build() {
 
 # The files as they lie once they are installed.
 lay_out() {
-    local built=target/$target/release/longwire share=$root/usr/share page
-    mkdir -p "$root/usr/bin" "$root/usr/lib/longwire" "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
+    local built=target/$target/release/longwire share=$tree/usr/share page
+    mkdir -p "$tree/usr/bin" "$tree/usr/lib/longwire" "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
         "$share/fish/vendor_completions.d" "$share/doc/longwire"
     objcopy --only-keep-debug --compress-debug-sections "$built" "$dist/$name.debug"
-    objcopy --strip-all --add-gnu-debuglink="$dist/$name.debug" "$built" "$root/usr/lib/longwire/longwire"
-    cp bridges/jdbc/target/longwire-jdbc.jar "$root/usr/lib/longwire/"
-    ln -s ../lib/longwire/longwire "$root/usr/bin/longwire"
-    "$root/usr/bin/longwire" generate man -o "$share/man/man1"
+    objcopy --strip-all --add-gnu-debuglink="$dist/$name.debug" "$built" "$tree/usr/lib/longwire/longwire"
+    cp bridges/jdbc/target/longwire-jdbc.jar "$tree/usr/lib/longwire/"
+    ln -s ../lib/longwire/longwire "$tree/usr/bin/longwire"
+    "$tree/usr/bin/longwire" generate man -o "$share/man/man1"
     for page in "$share"/man/man1/*.1; do gzip -9n "$page"; done
-    "$root/usr/bin/longwire" generate bash >"$share/bash-completion/completions/longwire"
-    "$root/usr/bin/longwire" generate zsh >"$share/zsh/site-functions/_longwire"
-    "$root/usr/bin/longwire" generate fish >"$share/fish/vendor_completions.d/longwire.fish"
+    "$tree/usr/bin/longwire" generate bash >"$share/bash-completion/completions/longwire"
+    "$tree/usr/bin/longwire" generate zsh >"$share/zsh/site-functions/_longwire"
+    "$tree/usr/bin/longwire" generate fish >"$share/fish/vendor_completions.d/longwire.fish"
     cp README.md CHANGELOG.md GLOSSARY.md LICENSE-MIT LICENSE-APACHE "$share/doc/longwire/"
 }
 
@@ -66,7 +66,7 @@ pack() {
     cargo deb --quiet --package longwire --target "$target" --no-build --no-strip --output "$dist/longwire_${version}_amd64.deb"
     cargo generate-rpm --package crates/longwire --target "$target" --auto-req disabled --output "$dist/longwire-$version.x86_64.rpm"
     tar --create --file "$dist/$name.tar.gz" --gzip --sort=name --owner=0 --group=0 --numeric-owner --transform "s,^\.,$name,S" \
-        --directory "$root/usr" .
+        --directory "$tree/usr" .
     cargo cyclonedx --quiet --manifest-path crates/longwire/Cargo.toml --format json --target "$target" --override-filename "$name.cdx"
     mv "crates/longwire/$name.cdx.json" "$dist/"
     find crates -name "$name.cdx.json" -delete

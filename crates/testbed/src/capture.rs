@@ -158,7 +158,8 @@ pub fn may_capture(arguments: &[&str]) -> Command {
 }
 
 const FILE: &str = "capture.pcap";
-const KERNEL_BUFFER_KIB: &str = "65536";
+/// A packet that is to be seen at once takes as much of it as the largest one could: this is room for some 4,000.
+const KERNEL_BUFFER_KIB: &str = "262144";
 const MARK_WITHIN: Duration = Duration::from_secs(20);
 /// A pcap record's header, Ethernet, IPv4 and UDP.
 const BEFORE_MARK: usize = 16 + 14 + 20 + 8;
