@@ -8,7 +8,7 @@ use key_log::KeyCollection;
 use model::{ByteCount, ConnectionId, HostProcess};
 use pipeline::delivery::Delivery;
 use pipeline::input::Reading;
-use pipeline::input::live::{LiveInput, LiveNews, LivePlan, LiveSummary, PacketFile, PacketFilter};
+use pipeline::input::live::{LiveInput, LiveNews, LivePlan, LiveSummary, PacketFilePlan, PacketFilter};
 use pipeline::keys::RunKeys;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -140,13 +140,13 @@ impl InterfaceArgs {
         format!("{interfaces}{of}{}", filter.collect::<String>())
     }
 
-    fn kept(&self) -> Result<Option<PacketFile>> {
-        let Some(path) = &self.write_pcap else {
-            return Ok(None);
-        };
-        let file = PacketFile::create(path.clone(), self.write_pcap_size);
-        let file = file.with_context(|| format!("could not write {}", path.display()))?;
-        Ok(Some(file))
+    /// Where the packets are to be kept, if anywhere.
+    fn kept(&self) -> Option<PacketFilePlan> {
+        let path = self.write_pcap.clone()?;
+        Some(PacketFilePlan {
+            path,
+            most: self.write_pcap_size,
+        })
     }
 }
 
@@ -166,7 +166,7 @@ impl InterfaceSource {
         let plan = LivePlan {
             filter: args.wanted(targets)?,
             ring: args.ring,
-            kept: args.kept()?,
+            kept: args.kept(),
             interfaces: interfaces.clone(),
         };
         let named = interfaces.numbers().len();

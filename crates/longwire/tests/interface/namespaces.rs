@@ -97,6 +97,13 @@ fn an_interface_that_goes_away_is_reported_and_what_was_seen_is_kept() {
     );
 }
 
+#[test]
+fn an_interface_that_gets_another_name_is_still_observed() {
+    let script = "exec LONGWIRE watch --json --interface near -- sh -c 'ip link set near down; ip link set near name other; ip link set other up; sleep 3'";
+    let output = in_a_namespace(script);
+    assert!(!stderr(&output).contains("is gone"), "{}", shown(&output));
+}
+
 /// A conversation of 7 packets that leave at `far`, with the number of VLAN tags that is given.
 const TAGGED: &str = r#"
 import socket, struct, sys, time

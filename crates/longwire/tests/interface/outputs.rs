@@ -125,10 +125,10 @@ fn packets_that_cannot_be_kept_do_not_end_the_run() {
     let server = Postgres::start();
     let port = server.port().to_string();
     // Few bytes are written at the end, many at once.
-    for (repeated, options) in [("3", &[][..]), ("400000", &["--write-pcap-size", "100kB"])] {
+    for repeated in ["3", "400000"] {
         let script = format!("psql -X -q -c \"select repeat('x', {repeated})\" >/dev/null");
         let mut command = may_capture(&["watch", "--interface", "lo", "--port", &port, "--json"]);
-        command.args(["--write-pcap", "/dev/full"]).args(options);
+        command.args(["--write-pcap", "/dev/full"]);
         command.arg(server.url()).args(["--", "sh", "-c", &script]);
         let output = ends(command, 2);
         let said = stderr(&output);
@@ -166,14 +166,34 @@ fn what_cannot_be_observed_is_refused_with_what_to_do() {
         &["--listen and --link are of a relay"],
     );
     refused(&["watch", "--port", "5432"], &["--interface"]);
+    let into_nothing = [
+        "watch",
+        "--interface",
+        "lo",
+        "--write-pcap",
+        "/dev/null",
+        "--write-pcap-size",
+        "1MB",
+    ];
+    refused(&into_nothing, &["could not write /dev/null", "no regular file"]);
     refused(&["watch"], &["<TARGET>"]);
     // In a user namespace of its own, a process has no rights over the network outside.
     let mut command = Command::new("unshare");
     command
         .args(["--user", "--map-current-user"])
         .arg(program())
-        .args(["watch", "--interface", "lo"]);
-    let output = ends(command, 2);
+        .args(["watch", "--interface", "lo", "--write-pcap"]);
+    // What cannot begin leaves an earlier file as it is.
+    let earlier = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(earlier.path(), "packets").expect("it can be written");
+    let output = ends(
+        {
+            command.arg(earlier.path());
+            command
+        },
+        2,
+    );
+    assert_eq!(std::fs::read_to_string(earlier.path()).expect("text"), "packets");
     let said = stderr(&output);
     for words in [
         "operation not permitted",

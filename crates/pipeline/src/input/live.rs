@@ -9,7 +9,8 @@ mod programs;
 mod reader;
 
 pub use capture::filter::{FilterError, PacketFilter};
-pub use packet_file::PacketFile;
+use packet_file::PacketFile;
+pub use packet_file::PacketFilePlan;
 
 use super::Reading;
 use crate::compression::CompressionOutcome;
@@ -35,7 +36,7 @@ pub struct LivePlan {
     /// Room for packets that have not been looked at.
     pub ring: ByteCount,
     /// Where the packets are kept too.
-    pub kept: Option<PacketFile>,
+    pub kept: Option<PacketFilePlan>,
 }
 
 /// An observation under way.
@@ -97,12 +98,18 @@ impl LiveInput {
         let bytes = usize::try_from(plan.ring.as_bytes()).unwrap_or(usize::MAX);
         let name = plan.interfaces.to_string();
         let ring = PacketRing::open(plan.interfaces, bytes, &steps)?;
+        // Last: what cannot begin leaves an earlier file as it is.
+        let kept = plan.kept.map(|plan| {
+            let path = plan.path.display().to_string();
+            PacketFile::create(plan).with_context(|| format!("could not write {path}"))
+        });
+        let kept = kept.transpose()?;
         let shared = Arc::new(Shared::default());
         let (sender, facts) = mpsc::sync_channel(WAITING_BATCHES);
         let reader = Reader {
             ring,
             name,
-            kept: plan.kept,
+            kept,
             shared: shared.clone(),
         };
         let thread = std::thread::Builder::new()

@@ -1,7 +1,7 @@
 //! Network interfaces by name.
 
 use crate::error::{LiveError, OsError};
-use rustix::net::netdevice::name_to_index;
+use rustix::net::netdevice::{index_to_name, name_to_index};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::os::fd::BorrowedFd;
 
@@ -52,10 +52,9 @@ impl Interfaces {
         }
     }
 
-    /// The name of one that is not there any more, once: one of its name may be, with another number.
+    /// The name that one had which is not there any more, once. By its number: it may have another name by now, and its name may be another's.
     pub(super) fn take_gone(&mut self, socket: BorrowedFd<'_>) -> Option<String> {
-        let gone =
-            |(name, number): &(String, u32)| *number != GONE && name_to_index(socket, name) != Ok(*number);
+        let gone = |(_, number): &(String, u32)| *number != GONE && index_to_name(socket, *number).is_err();
         let place = self.chosen.iter().position(gone)?;
         let (name, number) = self.chosen.get_mut(place)?;
         *number = GONE;

@@ -9,9 +9,18 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use sys::packets::SeenPacket;
 
+/// Where packets are to be kept.
+#[derive(Debug, Clone)]
+pub struct PacketFilePlan {
+    /// The file.
+    pub path: PathBuf,
+    /// What it may have; absent where there is no limit.
+    pub most: Option<ByteCount>,
+}
+
 /// A file of packets. When it has its full size, it gets another name, and a new one begins: the last packets are always kept.
 #[derive(Debug)]
-pub struct PacketFile {
+pub(super) struct PacketFile {
     path: PathBuf,
     /// What a file may have; absent where there is no limit.
     most: Option<ByteCount>,
@@ -22,12 +31,19 @@ pub struct PacketFile {
 }
 
 impl PacketFile {
-    /// Makes the file, or empties the one that is there.
+    /// Makes the file, or empties the one that is there, which its owner alone may read from then on.
     ///
     /// # Errors
-    /// As the system says.
-    pub fn create(path: PathBuf, most: Option<ByteCount>) -> io::Result<Self> {
-        let out = BufWriter::new(private_file::create(&path)?);
+    /// As the system says; and where what is no file, such as a pipe, was to give way to the next one.
+    pub(super) fn create(plan: PacketFilePlan) -> io::Result<Self> {
+        let PacketFilePlan { path, most } = plan;
+        let is_other = path.metadata().is_ok_and(|there| !there.is_file());
+        if is_other && most.is_some() {
+            return Err(io::Error::other(
+                "it is no regular file, which alone can give way to the next one",
+            ));
+        }
+        let out = BufWriter::new(private_file::create_for_owner(&path)?);
         let mut file = Self {
             path,
             most,
@@ -104,7 +120,7 @@ impl PacketFile {
         let mut name = self.path.clone().into_os_string();
         name.push(".1");
         std::fs::rename(&self.path, name)?;
-        self.out = BufWriter::new(private_file::create(&self.path)?);
+        self.out = BufWriter::new(private_file::create_for_owner(&self.path)?);
         self.written = 0;
         self.interfaces.clear();
         self.write(&packet_blocks::section())
