@@ -36,7 +36,7 @@ describe() {
     echo "date      $(date -u +%FT%TZ)"
     echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r | cut -d- -f1)"
     echo "load      $(cut -d' ' -f1-3 /proc/loadavg) before the run"
-    echo "longwire  $("$longwire" --version), $(git rev-parse --short HEAD), $profile"
+    echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD), $profile"
     echo "server    $(psql -qAtc 'show server_version'), pgbench -S -c 4 -R $rate on the same host over loopback"
     echo "rounds    $rounds of $seconds s each; every round visits every way"
     echo
