@@ -10,6 +10,7 @@
 # (scripts/setup.sh bench) and an idle machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. bench/machine.sh
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 longwire=$target/release/longwire
@@ -46,9 +47,7 @@ start_listeners() {
 }
 
 describe() {
-    echo "date      $(date -u +%FT%TZ)"
-    echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r | cut -d- -f1)"
-    echo "load      $(cut -d' ' -f1-3 /proc/loadavg) before the run"
+    describe_machine
     echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD)"
     echo "peers     qperf $(qperf --version | sed -n 's/^qperf *//p'); $(sockperf --version | head -n 1 | tr -d '\033' | sed 's/\[[0-9;]*m//g')"
     echo "rounds    $rounds of $seconds s a cell, $bytes bytes each way; every round visits every way"

@@ -10,6 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . bench/free-port.sh
+. bench/machine.sh
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 rounds=${BENCH_ROUNDS:-15}
@@ -37,9 +38,7 @@ main() {
 }
 
 describe() {
-    echo "date      $(date -u +%FT%TZ)"
-    echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r | cut -d- -f1)"
-    echo "load      $(cut -d' ' -f1-3 /proc/loadavg) before the run"
+    describe_machine
     echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD), $profile"
     echo "server    $(psql -qAtc 'show server_version'), pgbench on the same host over loopback"
     echo "rounds    $rounds of $seconds s a cell; every round visits every way"

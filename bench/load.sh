@@ -14,6 +14,7 @@
 # pgbench, ab, wrk and GNU time (scripts/setup.sh bench) and an idle machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. bench/machine.sh
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 longwire=${LONGWIRE:-$target/release/longwire}
@@ -59,9 +60,7 @@ END
 }
 
 describe() {
-    echo "date      $(date -u +%FT%TZ)"
-    echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r | cut -d- -f1)"
-    echo "load      $(cut -d' ' -f1-3 /proc/loadavg) before the run"
+    describe_machine
     echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD)"
     echo "peers     $(pgbench --version); ab $(ab -V | sed -n 's/.*Version \([0-9.]*\).*/\1/p'); $(wrk -v 2>&1 | head -n 1 | cut -d' ' -f1,2)"
     echo "servers   $(psql -tAc 'show server_version'); $(nginx -v 2>&1)"

@@ -12,6 +12,7 @@
 # installs the rest. Libraries come from PyPI, npm, Maven Central and the Go module proxy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. bench/machine.sh
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 longwire=${LONGWIRE:-$target/release/longwire}
@@ -21,9 +22,7 @@ keep=${BENCH_KEEP:-$target/predictions}
 results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
 mkdir -p "$results"
 {
-    echo "date      $(date -u +%FT%TZ)"
-    echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r | cut -d- -f1)"
-    echo "load      $(cut -d' ' -f1-3 /proc/loadavg) before the run"
+    describe_machine
     echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD)"
     echo
     python3 -B bench/predictions/run.py --longwire "$longwire" --keep "$keep" "$@"

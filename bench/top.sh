@@ -9,6 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . bench/free-port.sh
+. bench/machine.sh
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 seconds=${BENCH_SECONDS:-20}
@@ -33,9 +34,7 @@ main() {
 }
 
 describe() {
-    echo "date      $(date -u +%FT%TZ)"
-    echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r | cut -d- -f1)"
-    echo "load      $(cut -d' ' -f1-3 /proc/loadavg) before the run"
+    describe_machine
     echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD), $profile"
     echo "server    $(psql -qAtc 'show server_version'), pgbench -S -c 4 -R $rate on the same host over loopback"
     echo "rounds    $rounds of $seconds s each; every round visits every way"

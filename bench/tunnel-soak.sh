@@ -10,14 +10,13 @@
 # of phases: mixed killed slow outage beside. Needs to be root, or a system that lets ordinary users make namespaces.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. bench/machine.sh
 
 results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
 mkdir -p "$results"
 cargo test --release --locked --package longwire --test tunnel_soak --no-run
 {
-    echo "date      $(date -u +%FT%TZ)"
-    echo "host      $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r | cut -d- -f1)"
-    echo "load      $(cut -d' ' -f1-3 /proc/loadavg) before the run"
+    describe_machine
     echo "longwire  $(git rev-parse --short HEAD)"
     echo
     cargo test --release --locked --quiet --package longwire --test tunnel_soak -- \

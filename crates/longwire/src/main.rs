@@ -24,7 +24,7 @@ fn hide_passwords() {
         Ok(_) => "could see the password in the arguments until it was overwritten".to_owned(),
         Err(error) => format!("can see the password in the arguments: it could not be overwritten: {error}"),
     };
-    // Of a process that this one started anew in a namespace, the user was told before.
+    // This is longwire again, started by itself inside a namespace: the user has had the warning.
     if std::env::var_os(netns::sandbox::MARK).is_some() {
         return;
     }

@@ -325,14 +325,20 @@ fn keys_that_are_missing_or_of_another_run_are_reported() {
         let output = binary::run(&["read", &file, "--keys", keys]);
         binary::shown(&output)
     };
-    let told = read(&one, &other.keys());
-    assert!(told.contains("none of the secrets of 1 session in"), "{told}");
-    assert!(told.contains("was it written by another run?"), "{told}");
+    let with_other_keys = read(&one, &other.keys());
+    assert!(
+        with_other_keys.contains("none of the secrets of 1 session in"),
+        "{with_other_keys}"
+    );
+    assert!(
+        with_other_keys.contains("was it written by another run?"),
+        "{with_other_keys}"
+    );
     let secret = std::fs::read_to_string(one.keys()).expect("a key log");
     let secret = secret.split_whitespace().last().expect("a secret").to_owned();
     let own = read(&one, &one.keys());
     assert!(
-        own.contains("select") && !own.contains(&secret) && !told.contains(&secret),
+        own.contains("select") && !own.contains(&secret) && !with_other_keys.contains(&secret),
         "{own}"
     );
 

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 
@@ -24,11 +25,10 @@ pub fn given() -> &'static [OsString] {
 /// # Errors
 /// When the system does not let this process write there: they can be seen then.
 pub fn hide_passwords() -> io::Result<usize> {
-    let passwords: Vec<_> = given()
+    let count = given()
         .iter()
-        .map(|argument| passwords(argument.to_string_lossy().as_bytes()))
-        .collect();
-    let count = passwords.iter().map(Vec::len).sum();
+        .map(|argument| passwords(argument.as_bytes()).len())
+        .sum();
     if count > 0 {
         overwrite()?;
     }
@@ -47,21 +47,18 @@ fn overwrite() -> io::Result<()> {
     let memory: File = OpenOptions::new().read(true).write(true).open("/proc/self/mem")?;
     let mut text = vec![0; length.min(MOST)];
     memory.read_exact_at(&mut text, begin)?;
-    let mut at = 0;
-    for argument in text.split_mut(|byte| *byte == 0) {
-        for password in passwords(argument) {
-            argument[password].fill(b'*');
-        }
-        if !argument.is_empty() {
-            memory.write_all_at(argument, begin + at)?;
-        }
-        at += argument.len() as u64 + 1;
-    }
-    Ok(())
+    text.split_mut(|byte| *byte == 0).for_each(mask);
+    memory.write_all_at(&text, begin)
 }
 
 /// The kernel lets arguments have a quarter of the stack's limit: 2 MiB where nobody has changed it.
 const MOST: usize = 64 << 20;
+
+fn mask(argument: &mut [u8]) {
+    for password in passwords(argument) {
+        argument[password].fill(b'*');
+    }
+}
 
 /// Where passwords lie in an argument: that of a URL (`://user:password@`, Oracle's `:user/password@`), and of parameters that say so.
 fn passwords(argument: &[u8]) -> Vec<Range<usize>> {
@@ -115,14 +112,11 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::ffi::OsStringExt;
 
     fn hidden(argument: &str) -> String {
         let mut bytes = argument.as_bytes().to_vec();
-        for password in passwords(argument.as_bytes()) {
-            bytes[password].fill(b'*');
-        }
-        String::from_utf8(OsString::from_vec(bytes).into_vec()).expect("text")
+        mask(&mut bytes);
+        String::from_utf8(bytes).expect("text")
     }
 
     #[test]

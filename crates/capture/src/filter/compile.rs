@@ -194,10 +194,14 @@ enum Reduced {
 fn reduced(node: &Node, kind: Kind, wanted: bool) -> Reduced {
     match node {
         Node::Not(inner) => reduced(inner, kind, !wanted),
-        Node::All(parts) if wanted => all(parts.iter().map(|part| reduced(part, kind, true))),
-        Node::Any(parts) if wanted => any(parts.iter().map(|part| reduced(part, kind, true))),
-        Node::All(parts) => any(parts.iter().map(|part| reduced(part, kind, false))),
-        Node::Any(parts) => all(parts.iter().map(|part| reduced(part, kind, false))),
+        Node::All(parts) | Node::Any(parts) => {
+            let parts = parts.iter().map(|part| reduced(part, kind, wanted));
+            // That not all pass is that any does not.
+            match matches!(node, Node::All(_)) == wanted {
+                true => joined(parts, false, Reduced::All),
+                false => joined(parts, true, Reduced::Any),
+            }
+        }
         Node::Test(Test::Tcp) => Reduced::Known(wanted),
         Node::Test(Test::Six) => Reduced::Known(kind.six == wanted),
         Node::Test(Test::Network(_, network)) if network.address.is_ipv6() != kind.six => {
@@ -210,35 +214,23 @@ fn reduced(node: &Node, kind: Kind, wanted: bool) -> Reduced {
     }
 }
 
-fn all(parts: impl Iterator<Item = Reduced>) -> Reduced {
-    let mut open = Vec::new();
+/// The parts that are still open, as `open` has them together. One that is known to be `decisive` decides; when none is open, its contrary is known.
+fn joined(
+    parts: impl Iterator<Item = Reduced>,
+    decisive: bool,
+    open: fn(Vec<Reduced>) -> Reduced,
+) -> Reduced {
+    let mut left = Vec::new();
     for part in parts {
         match part {
-            Reduced::Known(false) => return Reduced::Known(false),
-            Reduced::Known(true) => {}
-            part => open.push(part),
+            Reduced::Known(known) if known == decisive => return Reduced::Known(decisive),
+            Reduced::Known(_) => {}
+            part => left.push(part),
         }
     }
-    if open.is_empty() {
-        Reduced::Known(true)
-    } else {
-        Reduced::All(open)
-    }
-}
-
-fn any(parts: impl Iterator<Item = Reduced>) -> Reduced {
-    let mut open = Vec::new();
-    for part in parts {
-        match part {
-            Reduced::Known(true) => return Reduced::Known(true),
-            Reduced::Known(false) => {}
-            part => open.push(part),
-        }
-    }
-    if open.is_empty() {
-        Reduced::Known(false)
-    } else {
-        Reduced::Any(open)
+    match left.is_empty() {
+        true => Reduced::Known(!decisive),
+        false => open(left),
     }
 }
 

@@ -9,7 +9,8 @@ use model::Endpoint;
 use std::ffi::OsString;
 use sys::{ClientTls, resolve};
 
-/// Starts it: where there are targets it is told about them, as through a relay. Where its keys are collected, it writes them there.
+/// Starts it, with the servers' addresses in its arguments and environment where there are targets, as through a relay; and so that it writes its keys,
+/// where these are collected.
 ///
 /// # Errors
 /// When a target has no address, or the command cannot be started.

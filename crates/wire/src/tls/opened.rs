@@ -262,7 +262,7 @@ impl Handshake {
         }
     }
 
-    /// A record that was opened and belongs to the handshake: nothing has to be told from lengths and order.
+    /// A record that was opened and belongs to the handshake: nothing has to be inferred from lengths and order.
     fn opened(&mut self, direction: Direction, kind: u8, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         let is_new = matches!(
             self.stage,

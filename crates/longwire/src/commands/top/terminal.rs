@@ -93,7 +93,7 @@ impl ScreenTerminal {
         if !self.on_again.swap(false, Ordering::Relaxed) {
             return Ok(false);
         }
-        // Whoever had the terminal meanwhile may have changed it.
+        // Another program used the terminal in the meantime, and may have changed its mode.
         disable_raw_mode().ok();
         enable_raw_mode().context("could not take the terminal again")?;
         self.open()?;

@@ -28,7 +28,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Reads until it is told to stop, or nobody is left to tell it.
+    /// Reads until a stop is requested, or nobody is left who could request it.
     pub fn run(mut self, reading: Reading, sender: SyncSender<Vec<Fact>>) -> Result<LiveSummary> {
         let batch = RefCell::new(Batch {
             facts: Vec::with_capacity(BATCH),
