@@ -31,7 +31,7 @@ main() {
     results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
     mkdir -p "$results"
     links=()
-    for rtt in "${rtts[@]}"; do links+=(--at "rtt=$rtt"); done
+    for rtt in "${rtts[@]}"; do links+=(--link "rtt=$rtt"); done
     echo "about 25 minutes" >&2
     {
         echo "longwire $("$longwire" -V | cut -d' ' -f2), $(nproc) processors, load $(cut -d' ' -f1-3 /proc/loadavg), $(date -u +%FT%TZ)"
@@ -51,7 +51,7 @@ database() {
     rows=$((600000 / width + 1000))
     local shape=(--rows "$rows" --select-rows "$((rows * 3))" --row-bytes "$width" --patience "$patience")
     if ! timeout 480 "$longwire" tune "$url" "${shape[@]}" --jobs insert,select "${links[@]}" --json >"$scratch/search" 2>"$scratch/err" ||
-        ! timeout 480 "$longwire" tune "$url" "${shape[@]}" --jobs insert,select "${links[@]}" --json --exhaustive --runs "$runs" >"$scratch/sweep" 2>"$scratch/err"; then
+        ! timeout 480 "$longwire" tune "$url" "${shape[@]}" --jobs insert,select "${links[@]}" --json --exhaustive --rounds "$runs" >"$scratch/sweep" 2>"$scratch/err"; then
         echo "$name, $width bytes: $(tail -1 "$scratch/err")"
         return
     fi
@@ -75,9 +75,9 @@ database() {
 # Of two settings "WAY, VALUE" the time of the first over that of the second, in a sweep of their ways alone.
 again() {
     local at=()
-    [ "$link" = here ] || at=(--at "$link")
+    [ "$link" = here ] || at=(--link "$link")
     timeout 240 "$longwire" tune "$url" "${shape[@]}" --jobs "$job" --ways "${1%, [0-9]*},${2%, [0-9]*}" "${at[@]}" \
-        --json --exhaustive --runs 11 </dev/null 2>"$scratch/err" |
+        --json --exhaustive --rounds 11 </dev/null 2>"$scratch/err" |
         jq -n -r --arg one "$1" --arg other "$2" --arg link "$link" '
             def setting: if .value then "\(.way), \(.value)" else .way end;
             [inputs | select(.type == "tuned" and (.link // "here") == $link)] as $all

@@ -40,11 +40,11 @@ main() {
 database() {
     local name=$1 url=$2 way
     printf '\n## %s\n\n' "$name"
-    tune "$url" --at "$link" 2>"$scratch/err" || { cat "$scratch/err"; return; }
-    tune "$url" --at "$link" --jobs insert --json >"$scratch/searched" 2>"$scratch/err" || { cat "$scratch/err"; return; }
+    tune "$url" --link "$link" 2>"$scratch/err" || { cat "$scratch/err"; return; }
+    tune "$url" --link "$link" --jobs insert --json >"$scratch/searched" 2>"$scratch/err" || { cat "$scratch/err"; return; }
     way=$(jq -r 'select(.type=="recommendation" and .link!=null) | .way' "$scratch/searched")
     # All values of one way are not wanted here, but its best; row by row is what is to be run over the link.
-    tune "$url" --at "$link" --jobs insert --ways 'row by row' --exhaustive --runs 3 --patience 5min --json \
+    tune "$url" --link "$link" --jobs insert --ways 'row by row' --exhaustive --rounds 3 --patience 5min --json \
         >"$scratch/row" 2>"$scratch/err" || { cat "$scratch/err"; return; }
     printf '\nrow by row beside the best (%s), nothing predicted:\n' "$way"
     place "here" null

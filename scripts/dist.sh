@@ -54,7 +54,7 @@ lay_out() {
     objcopy --strip-all --add-gnu-debuglink="$dist/$name.debug" "$built" "$tree/usr/lib/longwire/longwire"
     cp bridges/jdbc/target/longwire-jdbc.jar "$tree/usr/lib/longwire/"
     ln -s ../lib/longwire/longwire "$tree/usr/bin/longwire"
-    "$tree/usr/bin/longwire" generate man -o "$share/man/man1"
+    "$tree/usr/bin/longwire" generate man --directory "$share/man/man1"
     for page in "$share"/man/man1/*.1; do gzip -9n "$page"; done
     "$tree/usr/bin/longwire" generate bash >"$share/bash-completion/completions/longwire"
     "$tree/usr/bin/longwire" generate zsh >"$share/zsh/site-functions/_longwire"

@@ -61,7 +61,7 @@ pub struct Operations {
     /// Connections whose transactions are operations although the rule is [`Rule::Auto`].
     of_pools: ConnectionMap<()>,
     /// Whether that is so of all connections.
-    while_open: bool,
+    transactions_alone: bool,
     held: usize,
 }
 
@@ -123,7 +123,7 @@ impl Operations {
             marks: HashMap::new(),
             transactions: Transactions::default(),
             of_pools: ConnectionMap::default(),
-            while_open: false,
+            transactions_alone: false,
             held: 0,
         }
     }
@@ -140,9 +140,10 @@ impl Operations {
         self
     }
 
-    /// Hands out, under [`Rule::Auto`], what no request caused by transaction and not by connection: for who looks while connections are open.
-    pub fn while_open(mut self, while_open: bool) -> Self {
-        self.while_open = while_open;
+    /// Hands out, under [`Rule::Auto`], what no request caused by transaction and not by connection: for who looks while connections are open, and for a load, whose connections
+    /// only carry one transaction after another.
+    pub fn with_transactions(mut self, by_transaction: bool) -> Self {
+        self.transactions_alone = by_transaction;
         self
     }
 
@@ -365,7 +366,9 @@ impl Operations {
                     };
                     self.add(Key::Request(request), OperationKind::Request, member, out);
                 }
-                None if self.while_open || self.of_pools.contains_key(&member.exchange.connection) => {
+                None if self.transactions_alone
+                    || self.of_pools.contains_key(&member.exchange.connection) =>
+                {
                     self.by_transaction(member, out);
                 }
                 None => self.by_connection(member, out),

@@ -1,11 +1,11 @@
 //! What a server says when it refuses a request.
 
-/// A server's error: its code, and its text without the values that it quotes.
+/// A server's error: its code, and its text, without the values that it quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorReply {
     /// An SQLSTATE; of MySQL and MariaDB their number, a slash and the SQLSTATE (`1062/23000`), or the number alone before the login.
     pub code: String,
-    /// What the server says, by [`without_values`].
+    /// What the server says: as it says it where it quotes names of tables, columns, users and the like alone, else by [`without_values`].
     pub text: String,
 }
 
@@ -14,7 +14,10 @@ impl ErrorReply {
     pub fn new(code: &[u8], text: &[u8]) -> Self {
         Self {
             code: String::from_utf8_lossy(code).into_owned(),
-            text: without_values(text),
+            text: match NAMES_ALONE.iter().any(|known| known.as_bytes() == code) {
+                true => readable(text).chars().take(LONGEST).collect(),
+                false => without_values(text),
+            },
         }
     }
 
@@ -30,15 +33,51 @@ impl std::fmt::Display for ErrorReply {
     }
 }
 
+/// Errors whose messages quote names and no value (PostgreSQL, appendix "PostgreSQL Error Codes"; MySQL, "Server Error Message Reference").
+const NAMES_ALONE: [&str; 27] = [
+    "26000",      // prepared statement
+    "28000",      // role
+    "28P01",      // role
+    "3D000",      // database
+    "3F000",      // schema
+    "42501",      // privilege
+    "42701",      // column twice
+    "42702",      // column of several tables
+    "42703",      // column
+    "42704",      // object
+    "42723",      // function twice
+    "42883",      // function
+    "42P01",      // table
+    "42P03",      // cursor twice
+    "42P04",      // database twice
+    "42P05",      // prepared statement twice
+    "42P06",      // schema twice
+    "42P07",      // table twice
+    "1044/42000", // database, user
+    "1045/28000", // user
+    "1049/42000", // database
+    "1050/42S01", // table twice
+    "1051/42S02", // table
+    "1054/42S22", // column
+    "1142/42000", // privilege
+    "1146/42S02", // table
+    "1305/42000", // procedure
+];
+
+/// Letters of a message that are kept.
+const LONGEST: usize = 200;
+
+fn readable(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    text.chars().filter(|letter| !letter.is_control()).collect()
+}
+
 /// A server's message without what it quotes: `relation "?" does not exist`. Numbers go too. At most 200 letters.
 ///
 /// A quote begins behind anything but a letter (`doesn't`) and ends with the last one of its kind that has no letter
 /// behind it, since a value may hold quotes itself: it is better to hide too much than to show a part of a value.
 pub fn without_values(text: &[u8]) -> String {
-    let text: String = String::from_utf8_lossy(text)
-        .chars()
-        .filter(|letter| !letter.is_control())
-        .collect();
+    let text = readable(text);
     let mut plain = String::new();
     let mut rest = text.as_str();
     while let Some(letter) = rest.chars().next() {
@@ -59,7 +98,7 @@ pub fn without_values(text: &[u8]) -> String {
             }
         };
     }
-    plain.chars().take(200).collect()
+    plain.chars().take(LONGEST).collect()
 }
 
 /// What follows the end of a quote; nothing where it has none.
@@ -73,7 +112,36 @@ fn behind_quote(text: &str, quote: char) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::without_values;
+    use super::{ErrorReply, without_values};
+
+    #[test]
+    fn names_are_told_and_values_are_not() {
+        for (code, said, told) in [
+            (
+                "42P01",
+                "relation \"t2\" does not exist",
+                "relation \"t2\" does not exist",
+            ),
+            (
+                "1146/42S02",
+                "Table 'shop.t2' doesn't exist",
+                "Table 'shop.t2' doesn't exist",
+            ),
+            (
+                "22P02",
+                "invalid input syntax for type integer: \"secret\"",
+                "invalid input syntax for type integer: \"?\"",
+            ),
+            (
+                "42601",
+                "syntax error at or near \"secret\"",
+                "syntax error at or near \"?\"",
+            ),
+            ("1064/42000", "near 'secret' at line 1", "near '?' at line ?"),
+        ] {
+            assert_eq!(ErrorReply::new(code.as_bytes(), said.as_bytes()).text, told);
+        }
+    }
 
     #[test]
     fn what_a_server_quotes_is_not_repeated() {

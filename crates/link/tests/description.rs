@@ -87,8 +87,8 @@ fn errors_say_what_and_what_next() {
             "the link is empty: give at least its round trip, such as rtt=40ms",
         ),
         (
-            "40ms",
-            "'40ms' is not a link setting: write key=value, such as rtt=40ms rate=10mbit",
+            "40",
+            "'40' is not a link setting: write key=value, such as rtt=40ms rate=10mbit",
         ),
         (
             "latency=40ms",

@@ -17,6 +17,9 @@ pub struct Cli {
     /// plugin, Redis' AUTH).
     #[arg(long, global = true, help_heading = "Security")]
     pub allow_cleartext_password: bool,
+    /// Results alone: no progress, no notes, no line for each sample. Warnings and errors stay.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
 }
 
 /// The commands.

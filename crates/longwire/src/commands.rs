@@ -1,9 +1,11 @@
 //! One recipe per command: arguments in, one engine called, outcome out.
 
+pub mod address;
 pub mod check;
 pub mod child;
 #[cfg(feature = "demo")]
 pub mod demo;
+pub mod distance;
 pub mod driver;
 pub mod echo;
 pub mod generate;

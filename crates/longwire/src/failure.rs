@@ -1,23 +1,29 @@
 //! How a command reports that it could not run: one line, and what to do next when that is known.
 
 use crate::advise::outcome::AdviseError;
-use report::text::escape::message;
+use crate::relayed_command::NotStarted;
+use crate::usage;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Prints `error` on stderr and gives the exit status for a command that could not run.
 ///
 /// A reader of our output that went away (`longwire read ... | head`) is no failure.
-pub fn report(error: &anyhow::Error) -> ExitCode {
+pub fn report(error: &anyhow::Error, arguments: &[OsString]) -> ExitCode {
     if is_broken_pipe(error) {
         return ExitCode::SUCCESS;
     }
     let mut stderr = io::stderr().lock();
-    let _ = writeln!(stderr, "longwire: {}", message(&format!("{error:#}")));
-    if let Some(hint) = hint(error) {
-        let _ = writeln!(stderr, "hint: {}", message(&hint));
+    let _ = writeln!(stderr, "longwire: {}", usage::printable(&format!("{error:#}")));
+    if let Some(hint) = usage::hint_for(arguments).or_else(|| hint(error)) {
+        let _ = writeln!(stderr, "hint: {}", usage::printable(&hint));
     }
-    ExitCode::from(2)
+    error
+        .downcast_ref()
+        .map_or(ExitCode::from(2), |not_started: &NotStarted| {
+            ExitCode::from(not_started.exit_status())
+        })
 }
 
 /// Whether the cause is that the reader of our output has left.

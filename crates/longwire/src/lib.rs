@@ -13,4 +13,5 @@ pub mod password;
 pub mod relayed_command;
 pub mod split;
 pub mod tune;
+pub mod usage;
 pub mod verify;

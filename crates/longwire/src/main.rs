@@ -1,19 +1,29 @@
 //! What distance costs your database: measured, explained, predicted, proved and cut.
 
 use clap::Parser;
-use longwire::{cli, failure};
+use longwire::{cli, failure, usage};
 use pipeline::output;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = cli::Cli::parse();
+    let given = sys::arguments::given();
+    let arguments = match cli::Cli::try_parse_from(given) {
+        Ok(arguments) => arguments,
+        Err(error) => return usage::report(&error, given),
+    };
+    if arguments.quiet {
+        output::be_quiet();
+    }
     hide_passwords();
+    usage::older_names(given)
+        .iter()
+        .for_each(|text| output::warning(text));
     if arguments.allow_cleartext_password {
         sys::target::credentials::allow_cleartext_passwords();
     }
     match output::survive_file_limit().and_then(|()| arguments.command.run()) {
         Ok(status) => status.into(),
-        Err(error) => failure::report(&error),
+        Err(error) => failure::report(&error, given),
     }
 }
 
@@ -28,7 +38,7 @@ fn hide_passwords() {
     if std::env::var_os(netns::sandbox::MARK).is_some() {
         return;
     }
-    output::note(&format!(
-        "warning: other users of this machine {seen}; PGPASSWORD, MYSQL_PWD, REDISCLI_AUTH, ~/.pgpass or ~/.my.cnf keep it out of sight"
+    output::warning(&format!(
+        "other users of this machine {seen}; PGPASSWORD, MYSQL_PWD, REDISCLI_AUTH, ~/.pgpass or ~/.my.cnf keep it out of sight"
     ));
 }

@@ -9,10 +9,36 @@ use link::LinkDescription;
 use model::Endpoint;
 use relay::{Relay, RelayTls};
 use std::ffi::OsString;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::Command;
 use std::time::Duration;
 use sys::{ClientTls, Target};
+
+/// A command of the user's that could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("could not start {program}: {}", if *.is_missing { "no such program" } else { .reason })]
+pub struct NotStarted {
+    program: String,
+    reason: String,
+    is_missing: bool,
+}
+
+impl NotStarted {
+    /// As the system says it.
+    pub fn new(command: &Command, error: io::Error) -> Self {
+        Self {
+            program: command.get_program().display().to_string(),
+            reason: error.to_string(),
+            is_missing: error.kind() == io::ErrorKind::NotFound,
+        }
+    }
+
+    /// As shells do: 127 when there is no such program, 126 when it cannot be run.
+    pub const fn exit_status(&self) -> u8 {
+        if self.is_missing { 127 } else { 126 }
+    }
+}
 
 /// Which side speaks TLS when a relay is between a command and the server.
 #[derive(Debug, Clone, Copy)]

@@ -44,13 +44,21 @@ fn server_capture_and_recording_agree_and_no_literal_leaves_memory() {
     let at = |name: &str| folder.path().join(name).display().to_string();
     let sql = statement();
     let capture = Capture::start(server.port());
-    let asked = ["--sql", &sql, "-n", "3", "--json", "--html", &at("page.html")];
+    let asked = [
+        "--statement",
+        &sql,
+        "-n",
+        "3",
+        "--json",
+        "--html",
+        &at("page.html"),
+    ];
     let of_server = run(&[&["tunnel", "advise", &server.url()][..], &asked[..]].concat());
     let captured = capture.stop();
     let watched = run(&[
         "watch",
         "-q",
-        "--levels",
+        "--compressed-sizes",
         "-o",
         &at("run.lwr"),
         &server.url(),
@@ -194,7 +202,7 @@ fn sources_with_nothing_to_go_by_are_refused_with_a_way_out() {
     std::fs::write(&recording, output.stdout).expect("it can be written");
     refused(
         &["tunnel", "advise", &recording],
-        &["does not say how small", "watch --levels"],
+        &["does not say how small", "watch --compressed-sizes"],
     );
     let nothing = captured("ojdbc11-23.5-connect-silent.pcap");
     refused(
@@ -202,8 +210,8 @@ fn sources_with_nothing_to_go_by_are_refused_with_a_way_out() {
         &["no exchange", "--on"],
     );
     refused(
-        &["tunnel", "advise", &recording, "--sql", "select 1"],
-        &["--sql", "files"],
+        &["tunnel", "advise", &recording, "--statement", "select 1"],
+        &["--statement", "files"],
     );
     refused(
         &["tunnel", "advise", "oracle://db1/x"],

@@ -1,4 +1,4 @@
-//! `longwire ping --rows`, `--via` and `--script`: rows that are packets, and distances that are not the client's own.
+//! `longwire ping --rows`, `--via` and `--print-script`: rows that are packets, and distances that are not the client's own.
 
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer};
@@ -144,7 +144,16 @@ fn far(port: u16) -> Relay {
 /// of a run, as it may be while tests run, is measured again.
 fn is_20_ms_away(url: &str, port: u16, link: &str, through: &str, turns: u64) {
     let asked = [
-        "ping", "--via", url, "--link", link, "-c", "7", "-i", "1ms", "--json",
+        "ping",
+        "--via",
+        url,
+        "--database-link",
+        link,
+        "-n",
+        "7",
+        "-i",
+        "1ms",
+        "--json",
     ];
     let here = || run(&asked);
     let away = || behind("rtt=30ms", port, &[], &asked);
@@ -189,7 +198,7 @@ fn one_postgres_is_as_far_from_another_as_their_link_whoever_asks() {
     is_20_ms_away(&source.url(), source.port(), "by_dblink", "dblink", 1);
     is_20_ms_away(&source.url(), source.port(), "by_wrapper", "postgres_fdw", 4);
     refuses(
-        &["ping", "--via", &source.url(), "--link", "nowhere"],
+        &["ping", "--via", &source.url(), "--database-link", "nowhere"],
         "no foreign server 'nowhere' (it has by_dblink, by_wrapper)",
     );
     relay.stop(std::time::Duration::ZERO);
@@ -212,13 +221,24 @@ fn one_mariadb_is_as_far_from_another_as_their_link_whoever_asks() {
     is_20_ms_away(&source.url(), source.port(), "branch/small", "FEDERATED", 2);
     is_20_ms_away(&source.url(), source.port(), "branch", "CONNECT", 4);
     assert_eq!(source.sql("show tables from test"), "", "nothing is left behind");
-    refuses(&["ping", "--via", &source.url(), "--link", "nowhere"], "server");
+    refuses(
+        &["ping", "--via", &source.url(), "--database-link", "nowhere"],
+        "server",
+    );
     relay.stop(std::time::Duration::ZERO);
 }
 
 #[test]
 fn a_script_is_printed_and_what_it_prints_is_read() {
-    let script = run(&["ping", "--script", "oracle", "--link", "FAR.EXAMPLE", "-c", "3"]);
+    let script = run(&[
+        "ping",
+        "--print-script",
+        "oracle",
+        "--database-link",
+        "FAR.EXAMPLE",
+        "-n",
+        "3",
+    ]);
     let script = String::from_utf8_lossy(&script.stdout).into_owned();
     assert!(
         script.contains("dual@FAR.EXAMPLE") && script.trim_end().ends_with('/'),
@@ -238,11 +258,11 @@ fn a_script_is_printed_and_what_it_prints_is_read() {
     assert_eq!(found["turns_per_call"], 2, "{found}");
     assert_eq!(found["p50_ns"], 95_000_000, "{found}");
     refuses(
-        &["ping", "--script", "oracle", "--link", "far'--"],
+        &["ping", "--print-script", "oracle", "--database-link", "far'--"],
         "letters, digits",
     );
     refuses(
-        &["ping", "--via", "oracle://db1/shop", "--link", "FAR"],
+        &["ping", "--via", "oracle://db1/shop", "--database-link", "FAR"],
         "by a script",
     );
 }

@@ -33,7 +33,7 @@ fn each_command_is_in_the_completions_of_each_shell_and_has_a_man_page() {
     let pages = folder.path().join("share/man1");
     let into = pages.display().to_string();
     done(
-        &longwire(&["generate", "man", "-o", &into])
+        &longwire(&["generate", "man", "--directory", &into])
             .output()
             .expect("it starts"),
     );
@@ -64,9 +64,9 @@ fn each_command_is_in_the_completions_of_each_shell_and_has_a_man_page() {
 #[test]
 fn what_cannot_be_written_is_named() {
     refused(&["generate"], &["generate"]);
-    refused(&["generate", "man"], &["--output"]);
+    refused(&["generate", "man"], &["--directory"]);
     refused(
-        &["generate", "man", "-o", "/dev/null/man1"],
+        &["generate", "man", "--directory", "/dev/null/man1"],
         &["could not write man pages into /dev/null/man1"],
     );
 }

@@ -67,7 +67,7 @@ fn an_error_message_of_a_server_forges_no_line_of_ours() {
     let port = refusing(HOSTILE);
     let target = format!("postgres://app@127.0.0.1:{port}/shop?sslmode=disable");
     for words in [
-        vec!["ping", &target, "-c", "1"],
+        vec!["ping", &target, "-n", "1"],
         vec!["load", &target, "-t", "1", "-b", "select-only"],
         vec!["split", &target, "-T", "1s"],
         vec!["tune", &target],

@@ -40,7 +40,7 @@ fn ping_through_a_driver_is_as_far_as_without_one() {
     let target = format!("tcp://127.0.0.1:{}", server.port());
     let mut relay = binary::longwire(&["relay", &target, "--link", "rtt=10ms"]);
     let (relay, address) = Started::listening(relay.stdout(Stdio::null()), "relaying ");
-    let ping = ["-c", "20", "-i", "20ms", "--json"];
+    let ping = ["-n", "20", "-i", "20ms", "--json"];
     let through = summary(&ends(longwire("ping", &url(address.port()), &ping), 0));
     drop(relay);
     let median = through["p50_ns"].as_u64().expect("a median");
@@ -53,7 +53,7 @@ fn ping_through_a_driver_is_as_far_as_without_one() {
 fn ping_names_the_driver_and_what_the_bridge_adds() {
     let server = Postgres::start();
     let output = said(&ends(
-        longwire("ping", &url(server.port()), &["-c", "2", "-i", "10ms"]),
+        longwire("ping", &url(server.port()), &["-n", "2", "-i", "10ms"]),
         0,
     ));
     for wanted in [
@@ -65,7 +65,7 @@ fn ping_names_the_driver_and_what_the_bridge_adds() {
         assert!(output.contains(wanted), "{output}");
     }
     assert!(!output.contains(Postgres::PASSWORD), "{output}");
-    let connect = ["--connect", "-c", "2", "-i", "10ms", "--json"];
+    let connect = ["--connect", "-n", "2", "-i", "10ms", "--json"];
     assert_eq!(
         summary(&ends(longwire("ping", &url(server.port()), &connect), 0))["answered"],
         2
@@ -78,7 +78,7 @@ fn load_runs_scripts_through_a_driver() {
     server.sql("create table t_lw (id int, v text)");
     let script = "\\set id random(1, 5)\ninsert into t_lw values (:id, 'it''s');\nselect count(*) as found from t_lw \\gset\nselect :found + :id;";
     for mode in ["simple", "extended", "prepared"] {
-        let load = ["--sql", script, "-M", mode, "-c", "2", "-t", "5", "--json"];
+        let load = ["--statement", script, "-M", mode, "-c", "2", "-t", "5", "--json"];
         let done = summary(&ends(longwire("load", &url(server.port()), &load), 0));
         assert_eq!(
             (&done["operations"], &done["errors"]),
@@ -90,10 +90,10 @@ fn load_runs_scripts_through_a_driver() {
         server.sql("select count(*) from t_lw where v = 'it''s'").trim(),
         "30"
     );
-    let anew = ["--sql", "select 1", "-C", "-t", "2"];
+    let anew = ["--statement", "select 1", "-C", "-t", "2"];
     let output = said(&ends(longwire("load", &url(server.port()), &anew), 0));
     assert!(output.contains("actually processed: 2"), "{output}");
-    let refused = ["--sql", "select * from nothere", "-t", "1"];
+    let refused = ["--statement", "select * from nothere", "-t", "1"];
     let output = said(&ends(longwire("load", &url(server.port()), &refused), 1));
     assert!(output.contains("42P01"), "{output}");
 }
@@ -106,9 +106,9 @@ fn tune_works_through_a_driver_and_leaves_nothing() {
         "200",
         "--select-rows",
         "200",
-        "--runs",
+        "--rounds",
         "2",
-        "--at",
+        "--link",
         "rtt=1ms",
     ];
     let output = said(&ends(longwire("tune", &url(server.port()), &tune), 0));
@@ -131,7 +131,7 @@ fn java_that_says(text: &str) -> tempfile::TempDir {
 #[test]
 fn what_is_missing_is_told_with_what_to_do() {
     let ping = |home: &Path, bridge: Option<&str>| {
-        let mut command = longwire("ping", &url(1), &["-c", "1"]);
+        let mut command = longwire("ping", &url(1), &["-n", "1"]);
         command.env("JAVA_HOME", home);
         if let Some(bridge) = bridge {
             command.env("LONGWIRE_JDBC_BRIDGE", bridge);

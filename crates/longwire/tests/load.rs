@@ -38,7 +38,7 @@ fn tables_are_made_and_the_builtin_scripts_run_on_them() {
     let server = Postgres::start();
     let url = server.url();
     told(
-        &load(&["-i", "-s", "2", "-I", "dtgvpf", &url]),
+        &load(&["--initialize", "-s", "2", "-I", "dtgvpf", &url]),
         0,
         "tables of scale 2 are ready",
     );
@@ -99,7 +99,7 @@ fn a_recording_is_read_and_predicted_from() {
     // The second time over tables that refer to each other.
     for _ in 0..2 {
         told(
-            &load(&["-i", "-I", "dtgvpf", &url]),
+            &load(&["--initialize", "-I", "dtgvpf", &url]),
             0,
             "tables of scale 1 are ready",
         );
@@ -136,7 +136,7 @@ fn a_recording_is_read_and_predicted_from() {
             .output()
             .expect("the binary starts")
     };
-    let read = longwire(&["read", "--json", "--operations", "transaction", &recording]);
+    let read = longwire(&["read", "--json", &recording]);
     let transactions: Vec<Value> = records(&read)
         .into_iter()
         .filter(|record| record["type"] == "operation" && record["kind"] == "transaction")
@@ -145,15 +145,17 @@ fn a_recording_is_read_and_predicted_from() {
         transactions.iter().filter(|record| record["turns"] == 7).count(),
         40
     );
-    let predicted = longwire(&[
-        "predict",
-        "--operations",
-        "transaction",
-        "--rtt",
-        "40ms",
-        &recording,
-    ]);
-    told(&predicted, 0, "40.0 ms");
+    let predicted = longwire(&["predict", "--rtt", "40ms", "--json", &recording]);
+    let names: Vec<Value> = records(&predicted)
+        .into_iter()
+        .filter(|record| record["type"] == "prediction")
+        .map(|record| record["operation"].clone())
+        .collect();
+    let is_connection = |name: &Value| {
+        name.as_str()
+            .is_some_and(|name| name.starts_with("connection to"))
+    };
+    assert!(!names.is_empty() && !names.iter().any(is_connection), "{names:?}");
 }
 
 #[test]
@@ -211,7 +213,7 @@ fn what_is_wrong_is_told_and_gives_its_status() {
         ),
         (vec!["-b", "s", &url], 2, "'s' fits more than one built-in script"),
         (vec!["-b", "list"], 0, "select-only"),
-        (vec!["-S", &url], 2, "make them with longwire load -i"),
+        (vec!["-S", &url], 2, "make them with longwire load --initialize"),
         (
             vec!["-f", "/no/such/file", &url],
             2,
@@ -222,7 +224,7 @@ fn what_is_wrong_is_told_and_gives_its_status() {
             2,
             "-D takes NAME=VALUE",
         ),
-        (vec!["-i", "-s", "0", &url], 2, "-s 0 is no size"),
+        (vec!["--initialize", "-s", "0", &url], 2, "-s 0 is no size"),
         (
             vec!["redis://127.0.0.1"],
             2,

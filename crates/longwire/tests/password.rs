@@ -8,7 +8,7 @@ use testbed::{Postgres, PostgresAuth, require};
 /// `longwire ping` of a server that wants a password, which the target does not contain.
 fn arguments(server: &Postgres) -> [String; 5] {
     let target = format!("postgres://postgres@127.0.0.1:{}/postgres", server.port());
-    ["ping", &target, "-c", "2", "-i=50ms"].map(str::to_owned)
+    ["ping", &target, "-n", "2", "-i=50ms"].map(str::to_owned)
 }
 
 fn bare(program: &std::path::Path, home: &std::path::Path) -> Command {

@@ -21,7 +21,7 @@ fn through_link(milliseconds: u64, port: u16, arguments: &[&str]) -> Vec<Value> 
     let mut command = longwire(&["link", "-q", &link, "--forward", &forward, "--"]);
     command.arg(binary::program());
     command
-        .args(["ping", "--json", "-c", "9", "-i", "20ms"])
+        .args(["ping", "--json", "-n", "9", "-i", "20ms"])
         .args(arguments);
     records(&ends(command, 0))
 }
@@ -111,7 +111,7 @@ fn redis_is_as_far_as_its_link_with_a_password_or_without() {
     let port = server.port();
     is_as_far_as(&through_link(5, port, &["--no-login", &server.url()]), 5, 1);
     let wrong = format!("redis://:wrong@127.0.0.1:{port}");
-    let unsent = shown(&ends(longwire(&["ping", "-c", "1", &wrong]), 2));
+    let unsent = shown(&ends(longwire(&["ping", "-n", "1", &wrong]), 2));
     assert!(
         unsent.contains("not encrypted") && unsent.contains("--allow-cleartext-password"),
         "{unsent}"
@@ -119,7 +119,7 @@ fn redis_is_as_far_as_its_link_with_a_password_or_without() {
     let locked = longwire(&[
         "ping",
         "--allow-cleartext-password",
-        "-c",
+        "-n",
         "1",
         "-i",
         "1ms",
@@ -140,7 +140,7 @@ fn redis_is_as_far_as_its_link_with_a_password_or_without() {
 fn a_prepared_statement_costs_two_turns_at_first() {
     let (postgres, mariadb) = (Postgres::start(), MariaDb::start());
     for url in [postgres.url(), mariadb.url()] {
-        let pinged = longwire(&["ping", "--json", "--prepared", "-c", "3", "-i", "1ms", &url]);
+        let pinged = longwire(&["ping", "--json", "--prepared", "-n", "3", "-i", "1ms", &url]);
         let records = records(&ends(pinged, 0));
         let turns: Vec<&Value> = of_type(&records, "sample")
             .iter()
@@ -158,7 +158,7 @@ fn a_statement_that_fails_is_answered_and_an_error() {
         "--json",
         "--statement",
         "select 1/0",
-        "-c",
+        "-n",
         "2",
         "-i",
         "1ms",
@@ -183,7 +183,7 @@ fn a_server_that_restarts_is_lost_and_found_again() {
     let url = server
         .url()
         .replace(&format!(":{port}"), &format!(":{}", door.port));
-    let mut child = longwire(&["ping", "--json", "-c", "30", "-i", "20ms", "-W", "2s", &url])
+    let mut child = longwire(&["ping", "--json", "-n", "30", "-i", "20ms", "-W", "2s", &url])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -295,14 +295,14 @@ fn what_cannot_be_asked_says_why_and_shows_no_secret() {
             "connection refused",
         ),
     ] {
-        let told = shown(&ends(longwire(&["ping", "-c", "1", &target]), 2));
+        let told = shown(&ends(longwire(&["ping", "-n", "1", &target]), 2));
         assert!(told.contains(says) && told.contains("hint: "), "{target}: {told}");
         assert!(!told.contains("hunter2"), "{told}");
     }
     for (arguments, says) in [
-        (["-c", "0"], "0 is not in 1.."),
-        (["-c", "-3"], "unexpected argument"),
-        (["-c", "99999999999999999999999"], "too large"),
+        (["-n", "0"], "0 is not in 1.."),
+        (["-n", "-3"], "unexpected argument"),
+        (["-n", "99999999999999999999999"], "too large"),
         (["-i", "0s"], "--flood"),
         (["-i", "1"], "unit"),
         (["-i", "4000h"], "more than a day"),
@@ -324,7 +324,7 @@ fn silence_is_lost_and_the_answer_negative() {
         listener.local_addr().expect("an address").port()
     );
     let told = shown(&ends(
-        longwire(&["ping", "-c", "2", "-i", "10ms", "-W", "50ms", &target]),
+        longwire(&["ping", "-n", "2", "-i", "10ms", "-W", "50ms", &target]),
         1,
     ));
     assert!(told.contains("2 sent, 0 answered, 100 % lost"), "{told}");
@@ -396,7 +396,7 @@ fn one_target_that_cannot_be_asked_does_not_keep_others_from_it() {
     let server = Redis::start();
     let refused = format!("tcp://127.0.0.1:{}", testbed::process::free_port());
     let ping = |targets: &[&str]| {
-        let mut command = longwire(&["ping", "-c", "1", "-i", "1ms"]);
+        let mut command = longwire(&["ping", "-n", "1", "-i", "1ms"]);
         command.args(targets);
         command
     };
@@ -416,7 +416,7 @@ fn legs_of_a_connection_sum_to_its_sample() {
         "ping",
         "--connect",
         "--json",
-        "-c",
+        "-n",
         "2",
         "-i",
         "1ms",
@@ -444,7 +444,7 @@ fn legs_of_a_connection_sum_to_its_sample() {
         assert_eq!(legs.last().expect("legs")["name"], "first query");
     }
     let shown = shown(&ends(
-        longwire(&["ping", "--connect", "-q", "-c", "1", "-i", "1ms", &server.url()]),
+        longwire(&["ping", "--connect", "-q", "-n", "1", "-i", "1ms", &server.url()]),
         0,
     ));
     assert!(

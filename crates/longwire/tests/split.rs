@@ -27,7 +27,7 @@ fn parts_sum_to_the_transaction_and_a_link_is_predicted_and_measured() {
     let server = Postgres::start();
     let target = server.url();
     let short = ["split", &target, "-c", "1,4", "-T", "100ms", "--rounds", "3"];
-    let records = records(&[&short[..], &["--at", "rtt=30ms", "--verify"]].concat());
+    let records = records(&[&short[..], &["--link", "rtt=30ms", "--verify"]].concat());
     let splits = of_type(&records, "split");
     assert_eq!(splits.len(), 2, "{records:#?}");
     for split in splits {
@@ -86,7 +86,7 @@ fn round_trips_come_from_the_echo_that_is_named() {
     let (server, (_listener, echo)) = (MariaDb::start(), listening());
     let target = server.url();
     let short = ["split", &target, "-c", "2", "-T", "60ms", "--rounds", "1"];
-    let with_echo = ["--echo", &echo, "--at-echo", &echo];
+    let with_echo = ["--echo", &echo, "--link-echo", &echo];
     let records = records(&[&short[..], &with_echo].concat());
     let split = of_type(&records, "split")[0];
     assert_eq!(
@@ -96,9 +96,15 @@ fn round_trips_come_from_the_echo_that_is_named() {
     let elsewhere = of_type(&records, "elsewhere");
     assert_eq!(elsewhere.len(), 1, "{records:#?}");
     assert_eq!(elsewhere[0]["place"], format!("echo {echo}"));
-    let view = binary::bounded(&[&short[..], &["--level", "stream", "--verify", "--at", "rtt=4ms"]].concat())
-        .assert()
-        .success();
+    let view = binary::bounded(
+        &[
+            &short[..],
+            &["--level", "stream", "--verify", "--link", "rtt=4ms"],
+        ]
+        .concat(),
+    )
+    .assert()
+    .success();
     let text = String::from_utf8_lossy(&view.get_output().stdout).into_owned();
     for words in [
         "Proved over emulated links",
@@ -118,7 +124,7 @@ fn what_cannot_be_split_is_refused_in_a_line() {
     refused(&["split", nobody, "-f", "no-such-file"], &["no-such-file"]);
     refused(&["split", nobody, "-T", "1us"], &["-T"]);
     refused(&["split", "http://127.0.0.1:1/"], &["http"]);
-    refused(&["split", nobody, "--at", "rtt=soon"], &["rtt"]);
+    refused(&["split", nobody, "--link", "rtt=soon"], &["rtt"]);
 }
 
 #[test]

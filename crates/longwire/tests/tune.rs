@@ -21,7 +21,7 @@ fn left(server: &Postgres) -> String {
     server.sql("select nspname from pg_namespace where nspname like 'longwire%'")
 }
 
-const SMALL: [&str; 6] = ["--rows", "200", "--select-rows", "300", "--runs", "3"];
+const SMALL: [&str; 6] = ["--rows", "200", "--select-rows", "300", "--rounds", "3"];
 
 #[test]
 #[ignore = "timing: make test runs it alone"]
@@ -30,7 +30,7 @@ fn a_run_recommends_a_way_for_each_job_and_distance_and_leaves_nothing() {
     let server = Postgres::start();
     let url = server.url();
     let arguments = [
-        &["tune", &url, "--jobs", "insert,select", "--at", "rtt=2ms"][..],
+        &["tune", &url, "--jobs", "insert,select", "--link", "rtt=2ms"][..],
         &SMALL,
     ]
     .concat();
@@ -82,7 +82,7 @@ fn links_can_be_predicted_alone_and_a_page_be_written() {
             "tune",
             &url,
             "--predict",
-            "--at",
+            "--link",
             "rtt=10ms rate=100mbit",
             "--html",
             path,
@@ -124,7 +124,7 @@ fn ctrl_c_removes_the_scratch_schema_and_sums_up() {
             "--ways",
             "row by row",
         ])
-        .args(["--runs", "1000", "--exhaustive"])
+        .args(["--rounds", "1000", "--exhaustive"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

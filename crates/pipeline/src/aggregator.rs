@@ -52,6 +52,8 @@ pub struct Wanted {
     /// Whether it is looked at while it goes on ([`Aggregator::so_far`]): what no request caused is then grouped by transaction under the rule
     /// `auto`, what is open is followed, and the last operations are kept.
     pub live: bool,
+    /// Whether transactions are operations where no HTTP request is, and not connections, unless the rule says otherwise.
+    pub by_transaction: bool,
     /// Names for connections to these servers, as operations.
     pub names: Vec<(Endpoint, Arc<str>)>,
     /// Whether to write records to stdout.
@@ -134,7 +136,7 @@ impl Aggregator {
             operations: Operations::new(wanted.rule)
                 .with_names(wanted.names.iter().cloned())
                 .with_hosts(wanted.hosts.clone())
-                .while_open(wanted.live),
+                .with_transactions(wanted.live || wanted.by_transaction),
             outlets: Outlets {
                 overview: Overview::default(),
                 since_baseline: None,

@@ -193,6 +193,23 @@ pub fn interfaces(files: &[PathBuf]) -> Vec<InterfaceAddresses> {
     described.flatten().collect()
 }
 
+/// Whether all `files` are recordings that `longwire load` made: what waits there are transactions. What can be read only once is not looked at.
+pub fn are_of_load(files: &[PathBuf]) -> bool {
+    let is_of_load = |path: &PathBuf| {
+        if path.as_os_str() == "-" || !path.is_file() {
+            return false;
+        }
+        let Ok(InputFile::Recording((_, bytes))) = open(path, None) else {
+            return false;
+        };
+        let begun = report::RecordReader::new(bytes)
+            .ok()
+            .and_then(|mut records| records.next());
+        matches!(begun, Some(Ok(report::Record::Conditions(run))) if run.command_line.starts_with("longwire load "))
+    };
+    !files.is_empty() && files.iter().all(is_of_load)
+}
+
 /// What was read, in a few words: the names of the files without their directories.
 pub fn title(files: &[PathBuf]) -> String {
     let names = files.iter().map(|file| match file.file_name() {

@@ -138,8 +138,33 @@ pub fn survive_file_limit() -> Result<()> {
     Ok(())
 }
 
-/// Writes a sentence about this run to stderr.
+/// Of the whole process: it is what `--quiet` says.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on, neither notes nor progress are written; warnings and errors are.
+pub fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Whether the user wants results alone.
+pub fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Writes a sentence about this run to stderr, unless the user wants results alone.
 pub fn note(text: &str) {
+    if !is_quiet() {
+        error(text);
+    }
+}
+
+/// Writes to stderr what makes a figure worth less than it seems.
+pub fn warning(text: &str) {
+    error(&format!("warning: {text}"));
+}
+
+/// Writes to stderr what went wrong while the run goes on.
+pub fn error(text: &str) {
     let text = report::text::escape::message(text);
     let _ = writeln!(io::stderr().lock(), "longwire: {text}");
 }

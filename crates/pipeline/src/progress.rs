@@ -36,7 +36,7 @@ impl ProgressSink for StderrProgress {
 
     fn status(&self, text: &str) {
         let mut stderr = io::stderr().lock();
-        if stderr.is_terminal() {
+        if stderr.is_terminal() && !output::is_quiet() {
             let text = report::text::escape::printable(text);
             // A lost line about progress does not matter.
             let _ = write!(stderr, "\r\x1b[K{text}");
@@ -63,10 +63,10 @@ enum ProgressPlace {
 
 impl ShownProgress {
     /// Nowhere beside a command at a terminal: what it shows, and what is typed for it, is not to be mixed with other lines. Nowhere either if
-    /// that is asked for.
-    pub fn new(has_command: bool, is_quiet: bool) -> Self {
+    /// [the user wants none](output::be_quiet).
+    pub fn new(has_command: bool) -> Self {
         Self {
-            place: ProgressPlace::of(io::stderr().is_terminal(), has_command, is_quiet),
+            place: ProgressPlace::of(io::stderr().is_terminal(), has_command, output::is_quiet()),
             last: Instant::now(),
         }
     }

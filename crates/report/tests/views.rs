@@ -164,10 +164,28 @@ fn one_screen_whatever_was_seen() {
     }
     let shown = read_view(&outcome, &style(80, Colour::Plain));
     assert!(
-        shown.lines().count() <= 48 + 2 + 5 * 4 + 1,
+        shown.lines().count() <= 55 + 3 * 5,
         "{} lines:\n{shown}",
         shown.lines().count()
     );
+}
+
+/// The answer, what distance costs, and what costs most of it stand in the first lines of a terminal of 24 by 80.
+#[test]
+fn what_matters_is_seen_without_scrolling() {
+    let mut outcome = samples::read_outcome();
+    outcome.findings.extend((0..9).map(|_| samples::finding()));
+    let shown = read_view(&outcome, &style(80, Colour::Plain));
+    let first: Vec<&str> = shown.lines().take(24).collect();
+    let first = first.join("\n");
+    for part in [
+        "At 40.0 ms, ",
+        "median at an rtt of",
+        "findings, by what they cost",
+        "and 7 more: --all",
+    ] {
+        assert!(first.contains(part), "'{part}' is below:\n{first}");
+    }
 }
 
 #[test]

@@ -19,6 +19,19 @@ pub fn given() -> &'static [OsString] {
     GIVEN.get_or_init(|| std::env::args_os().collect())
 }
 
+/// A message in which words of the command line may stand, with asterisks in place of their passwords.
+pub fn without_passwords(message: &str) -> String {
+    let mut message = message.to_owned();
+    for word in given().iter().filter_map(|word| word.to_str()) {
+        let mut masked = word.as_bytes().to_vec();
+        mask(&mut masked);
+        if masked != word.as_bytes() {
+            message = message.replace(word, &String::from_utf8_lossy(&masked));
+        }
+    }
+    message
+}
+
 /// Overwrites the passwords in the arguments with asterisks, for everybody who looks at the list of processes, and says how many there were.
 /// [`given`] still has them.
 ///

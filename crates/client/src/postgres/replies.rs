@@ -160,11 +160,11 @@ mod tests {
 
     #[test]
     fn an_error_is_told_without_its_values() {
-        let body = b"SERROR\0C42P01\0Mrelation \"secret\" does not exist\0\0";
+        let body = b"SERROR\0C22P02\0Minvalid input: \"secret\"\0\0";
         let mut message = vec![b'E'];
         message.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
         message.extend_from_slice(body);
-        let refused = ErrorReply::new(b"42P01", b"relation \"?\" does not exist");
+        let refused = ErrorReply::new(b"22P02", b"invalid input: \"?\"");
         assert_eq!(begun_error(&message), Some(refused.clone()));
         assert_eq!(begun_error(&message[..message.len() - 1]), None);
         assert_eq!(

@@ -33,7 +33,7 @@ fn postgres_says_why() {
     assert_eq!(code(&missing), "3D000");
     assert_eq!(
         missing.to_string(),
-        "server: login refused: 3D000 database \"?\" does not exist"
+        "server: login refused: 3D000 database \"missing\" does not exist"
     );
     assert!(missing.hint().unwrap().contains("database"));
     let plain = refused(&format!("{url}?sslmode=require"));

@@ -60,7 +60,7 @@ const KEYS: [(&str, Set); 10] = [
 ];
 
 impl LinkSettings {
-    /// Reads `key=value` words, and tc's `key value`, of which `delay` may have a second value: its jitter.
+    /// Reads a round trip alone (`40ms`), or `key=value` words, and tc's `key value`, of which `delay` may have a second value: its jitter.
     pub fn read(text: &str) -> Result<Self, LinkError> {
         let mut settings = Self::default();
         let mut words = text
@@ -69,6 +69,10 @@ impl LinkSettings {
             .peekable();
         if words.peek().is_none() {
             return Err(LinkError::Empty);
+        }
+        if parse_duration(text.trim()).is_ok() {
+            settings.set("rtt", text.trim())?;
+            return Ok(settings);
         }
         while let Some(word) = words.next() {
             if let Some((key, value)) = word.split_once('=') {

@@ -70,7 +70,7 @@ impl AdviseError {
                 "a tunnel helps where the clients leave encryption to it (sslmode=disable between client and near end): capture such \
                  a run, or give the server as TARGET"
             }
-            Self::NoLevels(_) => "make it with `watch --levels -o FILE`, or `read --levels --json --exchanges` from a capture",
+            Self::NoLevels(_) => "make it with `watch --compressed-sizes -o FILE`, or `read --compressed-sizes --json --exchanges` from a capture",
             Self::Cut { .. } => "capture whole packets: tcpdump -s 0",
         }
         .to_owned()

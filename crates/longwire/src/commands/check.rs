@@ -177,6 +177,7 @@ fn read(
     let wanted = Wanted {
         rule: grouping.operations,
         hosts: grouping.hosts_in(files),
+        by_transaction: pipeline::input::are_of_load(files),
         targets: links
             .iter()
             .map(|link| PredictionTarget {

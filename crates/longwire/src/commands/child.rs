@@ -1,6 +1,6 @@
 //! The application that `watch`, `relay` and `keys` start.
 
-use crate::relayed_command::{RelayedTarget, prepare};
+use crate::relayed_command::{NotStarted, RelayedTarget, prepare};
 use anyhow::{Context, Result};
 use pipeline::output::Status;
 use std::ffi::OsString;
@@ -70,8 +70,7 @@ impl Child {
     /// # Errors
     /// When it cannot be started.
     pub fn start_prepared(command: &mut Command) -> Result<Self> {
-        let application = Application::start(command)
-            .with_context(|| format!("could not start {}", command.get_program().display()))?;
+        let application = Application::start(command).map_err(|error| NotStarted::new(command, error))?;
         Ok(Self {
             application,
             asked: false,

@@ -27,6 +27,7 @@ use std::time::Duration;
 /// predicted further away, proved over an emulated link, then the same page with its queries joined. Needs no
 /// privileges.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  longwire demo\n  longwire demo --html demo.html")]
 pub struct Args {
     /// Write records (JSON Lines) instead of the story.
     #[arg(long)]

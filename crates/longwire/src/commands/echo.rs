@@ -2,6 +2,7 @@
 
 mod sweep;
 
+use super::address::one_to_listen;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use model::{Direction, SampleTotals, Summary, Warning, format_duration, parse_duration};
@@ -12,12 +13,10 @@ use probe::echo::{BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions
 use report::JsonWriter;
 use report::outcome::EchoReport;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sweep::ConnectionCounts;
 use sys::Target;
-use sys::target::with_port;
 
 /// TCP round trips of messages of given sizes, and rates, between two longwires: the network without a database.
 ///
@@ -33,10 +32,10 @@ use sys::target::with_port;
 )]
 pub struct Args {
     /// Where a longwire listens: HOST or HOST:PORT.
-    #[arg(value_name = "ADDR", required_unless_present = "listen")]
+    #[arg(value_name = "ADDRESS", required_unless_present = "listen")]
     pub address: Option<String>,
-    /// Answer others: at ADDR, PORT or ADDR:PORT [default: 127.0.0.1:7717].
-    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1", conflicts_with = "address")]
+    /// Answer others: at PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT [default: 127.0.0.1:7717].
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1", conflicts_with = "address")]
     pub listen: Option<String>,
     /// With --listen: end with the first client.
     #[arg(long, requires = "listen")]
@@ -84,7 +83,7 @@ fn answer(args: &Args, listen: &str, stop: &AtomicBool) -> Result<Status> {
         spin: args.spin,
         ..ListenerOptions::default()
     };
-    let listener = Listener::bind(listening_address(listen)?, options)?;
+    let listener = Listener::bind(one_to_listen(listen, Some(echo::DEFAULT_PORT))?, options)?;
     let address = listener.address();
     output::note(&format!("echo listens on {address}; Ctrl-C ends it"));
     if !address.ip().is_loopback() {
@@ -276,34 +275,6 @@ fn summary(report: &EchoReport, elapsed: Duration) -> Summary {
     }
 }
 
-/// Where to listen: a bare number is a port of loopback.
-fn listening_address(text: &str) -> Result<SocketAddr> {
-    if let Ok(port) = text.parse::<u16>() {
-        return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    }
-    let text = with_port(text, echo::DEFAULT_PORT);
-    let mut found = text
-        .to_socket_addrs()
-        .with_context(|| format!("'{text}' is not an address to listen on"))?;
-    found
-        .next()
-        .with_context(|| format!("'{text}' is not an address to listen on"))
-}
-
 const SLEEPS: &str = "the listener sleeps until messages arrive: its wake-ups are in the round trips; start it with --listen ... --spin";
 const MOST_COMBINATIONS: usize = 1000;
 const SHORTEST: Duration = Duration::from_millis(10);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_listener_is_on_loopback_unless_told_otherwise() {
-        let listens = |text| listening_address(text).expect("an address").to_string();
-        assert_eq!(listens("9000"), "127.0.0.1:9000");
-        assert_eq!(listens("127.0.0.1"), "127.0.0.1:7717");
-        assert_eq!(listens("0.0.0.0:1"), "0.0.0.0:1");
-        assert!(listening_address("no such place").is_err());
-    }
-}

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
     after_help = "Examples:\n  longwire generate bash > ~/.local/share/bash-completion/completions/longwire\n  \
                         longwire generate zsh > ~/.zfunc/_longwire        (a directory of fpath)\n  \
                         longwire generate fish > ~/.config/fish/completions/longwire.fish\n  \
-                        longwire generate man -o ~/.local/share/man/man1"
+                        longwire generate man --directory ~/.local/share/man/man1"
 )]
 pub struct Args {
     /// What to write.
@@ -25,16 +25,22 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Product {
     /// Completions for bash, on stdout.
+    #[command(
+        after_help = "Examples:\n  longwire generate bash > ~/.local/share/bash-completion/completions/longwire"
+    )]
     Bash,
     /// Completions for zsh, on stdout.
+    #[command(after_help = "Examples:\n  longwire generate zsh > ~/.zfunc/_longwire")]
     Zsh,
     /// Completions for fish, on stdout.
+    #[command(after_help = "Examples:\n  longwire generate fish > ~/.config/fish/completions/longwire.fish")]
     Fish,
     /// Man pages, one for each command.
+    #[command(after_help = "Examples:\n  longwire generate man --directory ~/.local/share/man/man1")]
     Man {
         /// The directory for them; it is made if it is not there.
-        #[arg(short = 'o', long = "output", value_name = "DIR")]
-        output: PathBuf,
+        #[arg(long, value_name = "DIRECTORY")]
+        directory: PathBuf,
     },
 }
 
@@ -47,7 +53,7 @@ pub fn run(args: &Args) -> Result<Status> {
         Product::Bash => completions(Shell::Bash)?,
         Product::Zsh => completions(Shell::Zsh)?,
         Product::Fish => completions(Shell::Fish)?,
-        Product::Man { output } => man_pages(output)?,
+        Product::Man { directory } => man_pages(directory)?,
     }
     Ok(Status::Done)
 }

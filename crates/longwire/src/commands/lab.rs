@@ -48,6 +48,7 @@ pub enum LabAction {
 
 /// Arguments of `lab check`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  longwire lab check labs/wordpress.toml")]
 pub struct CheckArgs {
     /// The lab's file (TOML).
     #[arg(value_name = "FILE")]
@@ -56,6 +57,10 @@ pub struct CheckArgs {
 
 /// Arguments of `lab run`.
 #[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire lab run labs/wordpress.toml --html wordpress.html\n  \
+                  longwire lab run labs/compression.toml --where links.network.rate=10mbit"
+)]
 pub struct RunArgs {
     /// The lab's file (TOML).
     #[arg(value_name = "FILE")]

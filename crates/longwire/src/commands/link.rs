@@ -2,17 +2,18 @@
 
 mod shell;
 
-use anyhow::{Context, Result};
+use super::child::CommandOutput;
+use crate::relayed_command::NotStarted;
+use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{LinkOutcome, Summary};
 use netns::{Entered, Forward, HostId, LinkId, Network, Sandbox};
 use pipeline::output::{self, Status};
-use pipeline::private_file;
 use report::JsonWriter;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Run a command behind an emulated link: real packets, the system's own TCP, both directions, the handshake too.
@@ -23,21 +24,21 @@ use std::process::Command;
 /// user namespaces and use /dev/net/tun; nothing of it is left when it ends.
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  longwire link rtt=40ms -- curl https://example.org\n  \
+    after_help = "Examples:\n  longwire link 40ms -- curl https://example.org\n  \
                         longwire link 'rtt=40ms rate=10mbit' --forward 5432 -- psql -h 127.0.0.1 -c 'select 1'\n  \
                         longwire link 'rtt=200ms loss=1%'      # a shell behind it\n\n\
                         A link: rtt=40ms rate=10mbit/2mbit burst=32KiB queue=64KiB loss=0.1% jitter=2ms outage=2s@10s/60s seed=7 mtu=1400"
 )]
 pub struct Args {
-    /// The link: `rtt=40ms rate=10mbit`, or as tc writes it: `delay 20ms 2ms loss 0.1%`.
-    #[arg(value_name = "SPEC")]
+    /// The link: `40ms`, `rtt=40ms rate=10mbit`, or as tc writes it: `delay 20ms 2ms loss 0.1%`.
+    #[arg(value_name = "LINK")]
     pub link: LinkDescription,
     /// 127.0.0.1:PORT inside is the system's own; HERE:INSIDE for two different ports. May be repeated.
     #[arg(long, value_name = "PORT", value_parser = parse_forward)]
     pub forward: Vec<Forward>,
-    /// Write records (JSON Lines) to FILE; `-` is stdout.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    /// Write records (JSON Lines) to stdout; the command's own output goes to stderr.
+    #[arg(long)]
+    pub json: bool,
     /// Write what passes the link to FILE (pcap), as seen on the command's side.
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
@@ -45,9 +46,6 @@ pub struct Args {
     /// than asked.
     #[arg(long)]
     pub let_sleep: bool,
-    /// No summary at the end; warnings stay.
-    #[arg(short, long)]
-    pub quiet: bool,
     /// The command to run, behind `--`.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
@@ -64,7 +62,6 @@ pub fn run(args: &Args) -> Result<Status> {
     };
     // Before any thread is started: longwire's threads leave signals to the command.
     let attended = netns::sandbox::Attended::new();
-    let records = args.json.as_deref().map(records).transpose()?;
     let site = Site::build(&sandbox, args)?;
     let mut command = match args.command.split_first() {
         Some((program, arguments)) => {
@@ -75,15 +72,14 @@ pub fn run(args: &Args) -> Result<Status> {
         None => shell::behind(&args.link)?,
     };
     site.prepare(&mut command, &args.link);
-    let status = match attended.run(&mut command) {
-        Ok(status) => status,
-        Err(error) => return Ok(could_not_start(&command, &error)),
-    };
+    CommandOutput::beside_records(args.json).direct(&mut command)?;
+    let status = attended.run(&mut command);
+    let status = status.map_err(|error| NotStarted::new(&command, error))?;
     let outcome = site.network.outcome(site.link);
     if args.capture.is_some() {
         site.network.stop_capture(site.link)?;
     }
-    tell(args, &outcome, records)?;
+    tell(args, &outcome)?;
     Ok(Status::Child(status))
 }
 
@@ -130,17 +126,6 @@ impl Site {
     }
 }
 
-/// As shells do: 127 when there is no such program, 126 when it cannot be run.
-fn could_not_start(command: &Command, error: &io::Error) -> Status {
-    let program = Path::new(command.get_program()).display();
-    let (status, reason) = match error.kind() {
-        io::ErrorKind::NotFound => (127, "no such program".to_owned()),
-        _ => (126, error.to_string()),
-    };
-    output::note(&format!("could not start {program}: {reason}"));
-    Status::Child(status)
-}
-
 fn parse_forward(text: &str) -> Result<Forward, String> {
     let port = |text: &str| match text.parse() {
         Ok(0) | Err(_) => Err(format!("'{text}' is no port: 1 to 65535, or HERE:INSIDE")),
@@ -153,28 +138,18 @@ fn parse_forward(text: &str) -> Result<Forward, String> {
     })
 }
 
-type Records = JsonWriter<Box<dyn Write>>;
-
-fn records(path: &Path) -> Result<Records> {
-    let out: Box<dyn Write> = if path == Path::new("-") {
-        Box::new(io::stdout())
-    } else {
-        Box::new(private_file::create(path).with_context(|| format!("could not write {}", path.display()))?)
-    };
-    Ok(JsonWriter::new(out))
-}
-
 /// The link, requested next to realised: one line, and the warnings; or records.
-fn tell(args: &Args, outcome: &LinkOutcome, records: Option<Records>) -> Result<()> {
+fn tell(args: &Args, outcome: &LinkOutcome) -> Result<()> {
     let warnings = report::text::link_warnings(outcome);
     output::warn(&warnings);
-    if !args.quiet {
+    if !output::is_quiet() {
         let mut stderr = io::stderr().lock();
         write!(stderr, "longwire: {}", report::text::link_line(outcome))?;
     }
-    let Some(mut records) = records else {
+    if !args.json {
         return Ok(());
-    };
+    }
+    let mut records = JsonWriter::new(io::stdout().lock());
     let mut conditions =
         output::conditions(command_line(args), "monotonic clock", "emulated link".to_owned());
     conditions.link = Some(args.link.to_string());

@@ -4,6 +4,7 @@ mod ping_output;
 mod rows;
 mod via;
 
+use crate::commands::address::of_metrics;
 use crate::commands::driver::DriverArgs;
 use crate::password;
 use anyhow::{Result, bail};
@@ -19,32 +20,32 @@ use via::ViaArgs;
 /// Ask a database for as little as possible, again and again: how far is it, and who is slow?
 ///
 /// Each line has the time until the last byte of the reply, the turns it cost, counted on the socket, and the kernel's own round
-/// trip. The first call of a connection is reported separately. Ends with -c, or on Ctrl-C, with a summary and the instrument's own floor.
+/// trip. The first call of a connection is reported separately. Ends with -n, or on Ctrl-C, with a summary and the instrument's own floor.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  longwire ping postgres://app@db1/shop\n  \
-                        longwire ping mysql://app@db1/shop -c 40 -i 50ms --icmp\n  \
+                        longwire ping mysql://app@db1/shop -n 40 -i 50ms --icmp\n  \
                         longwire ping --no-login postgres://db1 oracle://db2 redis://cache1\n  \
-                        longwire ping --connect 'postgres://app@db1/shop?sslmode=require' -c 5\n  \
+                        longwire ping --connect 'postgres://app@db1/shop?sslmode=require' -n 5\n  \
                         longwire ping postgres://app@db1/shop --prepared --statement 'select 1'\n  \
                         longwire ping postgres://db1/shop --rows 500\n  \
-                        longwire ping --via postgres://db1/shop --link branch -c 40\n  \
+                        longwire ping --via postgres://db1/shop --database-link branch -n 40\n  \
                         longwire ping jdbc:oracle:thin:@db1:1521/sales --driver ojdbc11.jar\n  \
                         longwire ping http://web1/ --prometheus 127.0.0.1:9187 --json > samples.jsonl")]
 pub struct Args {
     /// The servers: URLs, jdbc: URLs or libpq key=value strings; several are asked at once.
-    #[arg(value_name = "TARGET", required_unless_present_any = ["via", "script"])]
+    #[arg(value_name = "TARGET", required_unless_present_any = ["via", "print_script"])]
     pub targets: Vec<String>,
     /// Time from one sample to the next.
-    #[arg(short, long, default_value = "1s", value_name = "DURATION", value_parser = model::parse_duration)]
+    #[arg(short, long, default_value = "1s", value_name = "TIME", value_parser = model::parse_duration)]
     pub interval: Duration,
     /// Stop after this many samples of each target; first calls are extra.
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', short_alias = 'c', long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// Send the next sample as soon as the last one is answered.
     #[arg(long, conflicts_with = "interval")]
     pub flood: bool,
     /// Count a sample as lost when its reply is not complete after this time.
-    #[arg(short = 'W', long, default_value = "5s", value_name = "DURATION", value_parser = model::parse_duration)]
+    #[arg(short = 'W', long, default_value = "5s", value_name = "TIME", value_parser = model::parse_duration)]
     pub timeout: Duration,
     /// Do not log in: send the first message of the protocol, or open a TCP connection where there is none.
     #[arg(long, conflicts_with = "driver")]
@@ -55,8 +56,8 @@ pub struct Args {
     /// Prepare the statement once and execute it; the first call shows what preparing costs.
     #[arg(long, conflicts_with = "no_login")]
     pub prepared: bool,
-    /// One statement of N rows, each exactly one full packet: how they follow each other.
-    #[arg(long, value_name = "N", conflicts_with_all = ["no_login", "statement", "prepared", "icmp", "flood", "interval", "count", "prometheus", "via", "script", "connect", "driver"])]
+    /// One statement of so many rows, each exactly one full packet: how they follow each other.
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["no_login", "statement", "prepared", "icmp", "flood", "interval", "count", "prometheus", "via", "print_script", "connect", "driver"])]
     pub rows: Option<u64>,
     /// From database to database.
     #[command(flatten)]
@@ -71,14 +72,11 @@ pub struct Args {
     #[arg(long)]
     pub icmp: bool,
     /// Serve histograms for Prometheus at http://ADDRESS/metrics while it runs.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_parser = of_metrics, value_name = "ADDRESS")]
     pub prometheus: Option<SocketAddr>,
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]
     pub json: bool,
-    /// Only the summary.
-    #[arg(short, long)]
-    pub quiet: bool,
 }
 
 /// Runs it.

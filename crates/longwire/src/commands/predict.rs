@@ -1,12 +1,13 @@
 //! `longwire predict`: the operations of a capture or recording on other links.
 
+use super::distance::DistanceArgs;
 use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
 use crate::verify::{self, BackendSearch, Claim, EmulationLevel, ReplayBackend};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{LinkRates, Operation, OperationStep, parse_duration};
+use model::{Operation, OperationStep};
 use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::input;
 use pipeline::moved::ConnectionChoice;
@@ -21,8 +22,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-mod links;
-
 /// Predict what the operations of a capture or recording would take on another link.
 ///
 /// Each operation is replayed in virtual time: what waited for what stays, client and server times stay, and the
@@ -36,15 +35,9 @@ pub struct Args {
     /// Capture or recording files; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Round trips of the target links, with unit [default: 0ms,10ms,40ms,120ms].
-    #[arg(long, value_delimiter = ',', value_parser = parse_duration, value_name = "TIME,...")]
-    pub rtt: Vec<Duration>,
-    /// Rate of the target links, each way or to the server and from it (10mbit/2mbit); unlimited when left out.
-    #[arg(long, value_delimiter = ',', value_parser = links::parse_rates, value_name = "RATE,...")]
-    pub rate: Vec<LinkRates>,
-    /// A whole target link, like "rtt=40ms rate=10mbit queue=64KiB loss=0.1% jitter=2ms"; can be given several times.
-    #[arg(long, value_name = "LINK")]
-    pub link: Vec<LinkDescription>,
+    /// The links to predict for; round trips of 0, 10, 40 and 120 ms when none is given.
+    #[command(flatten)]
+    pub distances: DistanceArgs,
     /// Clients at once, each with one operation after another.
     #[arg(long, default_value = "1", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MOST_CLIENTS), value_name = "COUNT,...")]
     pub clients: Vec<u32>,
@@ -177,7 +170,8 @@ fn wanted(args: &Args, samples: Option<Samples>) -> Wanted {
     Wanted {
         rule: args.grouping.operations,
         hosts: args.grouping.hosts_in(&args.files),
-        targets: targets(&links::links(&args.rtt, &args.rate, &args.link), &args.clients),
+        by_transaction: input::are_of_load(&args.files),
+        targets: targets(&args.distances.links(&USUAL), &args.clients),
         computing: computing(args),
         wake_up: wake_up(args),
         workers: if args.verify {
@@ -250,6 +244,14 @@ pub fn targets(links: &[LinkDescription], clients: &[u32]) -> Vec<PredictionTarg
     });
     targets.collect()
 }
+
+/// Here, the next region, the next continent, the other side of the world.
+const USUAL: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::from_millis(10),
+    Duration::from_millis(40),
+    Duration::from_millis(120),
+];
 
 /// Links of these round trips, without limit of rate, for one client.
 pub fn distances(rtts: &[Duration]) -> Vec<PredictionTarget> {

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// Read captures or recordings: where the time goes, turn by turn.
 ///
 /// Files are pcap or pcapng (plain, gzip or zstd) or recordings of `watch`; several files are merged by their times,
-/// so that requests in one get the statements in another. What the script of `ping --script` printed is read too.
+/// so that requests in one get the statements in another. What the script of `ping --print-script` printed is read too.
 /// Statements are shown without their literals.
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -48,6 +48,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let wanted = Wanted {
         rule: args.reporting.grouping.operations,
         hosts: args.reporting.grouping.hosts_in(&args.files),
+        by_transaction: input::are_of_load(&args.files),
         targets: args.reporting.targets(page.is_some()),
         json: args.reporting.json,
         exchanges: args.reporting.exchanges,

@@ -19,7 +19,7 @@ pub struct Reporting {
     /// 40 ms, priced at 40 ms.
     #[arg(long, value_delimiter = ',', value_parser = parse_duration, value_name = "TIME,...")]
     pub rtt: Vec<Duration>,
-    /// Rate of the link at which findings are priced: with --levels, what compression would save there.
+    /// Rate of the link at which findings are priced: with --compressed-sizes, what compression would save there.
     #[arg(long, value_parser = BitRate::parse, value_name = "RATE")]
     pub rate: Option<BitRate>,
     /// All rows and columns of all tables, in lines as long as they need to be.
@@ -33,8 +33,8 @@ pub struct Reporting {
     pub exchanges: bool,
     /// Compress what passes at each level of a tunnel and keep with each exchange how small it would become, in records of
     /// exchanges and in recordings: for `tunnel advise`. Costs processor time and about 200 MB.
-    #[arg(long)]
-    pub levels: bool,
+    #[arg(long, alias = "levels")]
+    pub compressed_sizes: bool,
     /// Keep statement texts as sent; they may hold personal data and secrets.
     #[arg(long)]
     pub keep_literals: bool,
@@ -66,7 +66,7 @@ impl Reporting {
 
     /// What is to be determined about a tunnel, if anything.
     pub fn compressing(&self) -> Option<CompressionPlan> {
-        self.levels.then(|| CompressionPlan {
+        self.compressed_sizes.then(|| CompressionPlan {
             levels: tunnel::CompressionLevel::ALL.to_vec(),
             moved: Vec::new(),
             how: How::Stream,

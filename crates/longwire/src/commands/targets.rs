@@ -1,10 +1,10 @@
 //! The targets of `watch` and `relay`: their names, where their relays listen, and their links.
 
+use super::address::one_to_listen;
 use anyhow::{Context, Result, bail, ensure};
 use link::LinkDescription;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::str::FromStr;
 use sys::{Scheme, Target};
 
 /// Which servers, where their clients connect, and over which links.
@@ -14,13 +14,13 @@ pub struct RelayArgs {
     /// http://HOST:PORT is the application itself, whose requests come through the relay; it may start later.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Where the application connects; repeated for several targets, in their order or by name (redis=127.0.0.1:6380).
-    /// Without it, a free port of 127.0.0.1.
+    /// Where the application connects: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT; repeated for several targets, in their order or by name
+    /// (redis=6380). Without it, a free port of 127.0.0.1.
     #[arg(long, value_name = "[NAME=]ADDRESS")]
     pub listen: Vec<String>,
-    /// Emulate a link in front of every target but http, to each its own: 'rtt=40ms rate=10mbit', or as tc writes it:
+    /// Emulate a link in front of every target but http, to each its own: 40ms, 'rtt=40ms rate=10mbit', or as tc writes it:
     /// 'delay 20ms 2ms loss 0.1%'; in front of one: 'postgres=rtt=40ms'. See docs/links.md.
-    #[arg(long, value_name = "[NAME=]SPEC")]
+    #[arg(long, value_name = "[NAME=]LINK")]
     pub link: Vec<String>,
 }
 
@@ -52,10 +52,12 @@ impl RelayArgs {
     pub fn plan(&self) -> Result<Vec<PlannedRelay>> {
         let targets = self.parsed()?;
         let names = names(&targets);
-        let (named_links, plain_links) = assigned::<LinkDescription>("--link", &self.link, &names)?;
+        let (named_links, plain_links) = assigned("--link", &self.link, &names, |text| {
+            Ok(text.parse::<LinkDescription>()?)
+        })?;
         ensure!(
             plain_links.len() <= 1,
-            "--link is given {} times for all targets: name the one each is for, --link {}=SPEC",
+            "--link is given {} times for all targets: name the one each is for, --link {}=LINK",
             plain_links.len(),
             names.first().map_or("", String::as_str)
         );
@@ -90,7 +92,9 @@ impl RelayArgs {
 
     /// Where the relay of each listens, as far as that is said: addresses without a name are for the targets in their order.
     fn listens(&self, names: &[String]) -> Result<HashMap<String, SocketAddr>> {
-        let (mut listens, plain_listens) = assigned::<SocketAddr>("--listen", &self.listen, names)?;
+        let (mut listens, plain_listens) = assigned("--listen", &self.listen, names, |text| {
+            one_to_listen(text, Some(ANY_PORT.port()))
+        })?;
         let mut plain_listens = plain_listens.into_iter();
         for name in names {
             if !listens.contains_key(name)
@@ -127,21 +131,18 @@ fn names(targets: &[Target]) -> Vec<String> {
 
 /// The values of a flag: those for a target, by its name, and those without a name. No link and no address begins with the name of a
 /// target and `=`.
-fn assigned<T: FromStr>(
+fn assigned<T>(
     flag: &str,
     values: &[String],
     names: &[String],
-) -> Result<(HashMap<String, T>, Vec<T>)>
-where
-    T::Err: std::error::Error + Send + Sync + 'static,
-{
+    parse: fn(&str) -> Result<T>,
+) -> Result<(HashMap<String, T>, Vec<T>)> {
     let mut named = HashMap::new();
     let mut plain = Vec::new();
     for value in values {
-        let refused = |error: T::Err| anyhow::Error::new(error).context(format!("{flag} '{value}'"));
         let (name, rest) = value.split_once('=').unwrap_or_default();
         if names.iter().any(|known| known == name) {
-            let given = rest.parse().map_err(refused)?;
+            let given = parse(rest).with_context(|| format!("{flag} '{value}'"))?;
             if named.insert(name.to_owned(), given).is_some() {
                 bail!("{flag} {name}= is given twice: give it once");
             }
@@ -149,7 +150,7 @@ where
             let names = names.join(", ");
             bail!("{flag} '{value}': no target is called {name}, they are called {names}");
         } else {
-            plain.push(value.parse().map_err(refused)?);
+            plain.push(parse(value).with_context(|| format!("{flag} '{value}'"))?);
         }
     }
     Ok((named, plain))
@@ -258,7 +259,7 @@ mod tests {
         );
         let refused = refusal(&PAGE[..1], &["127.0.0.1:1", "127.0.0.1:2"], &[]);
         assert!(refused.contains("more often"), "{refused}");
-        assert!(refusal(&PAGE, &[], &["rtt=1ms", "rtt=2ms"]).contains("--link http=SPEC"));
+        assert!(refusal(&PAGE, &[], &["rtt=1ms", "rtt=2ms"]).contains("--link http=LINK"));
         assert!(refusal(&PAGE, &[], &["redis=rtt=1ms", "redis=rtt=2ms"]).contains("twice"));
         let refused = refusal(&PAGE, &[], &["redis=rtt=1"]);
         assert!(

@@ -50,7 +50,7 @@ pub struct Args {
     #[arg(long, value_name = "[NAME=]ADDRESS")]
     pub listen: Vec<String>,
     /// Emulate a link in front of every target but http: 'rtt=40ms rate=10mbit'; in front of one: 'postgres=rtt=40ms'. See docs/links.md.
-    #[arg(long, value_name = "[NAME=]SPEC")]
+    #[arg(long, value_name = "[NAME=]LINK")]
     pub link: Vec<String>,
     /// Keep the run as a recording.
     #[arg(short = 'o', long = "output", value_name = "FILE")]

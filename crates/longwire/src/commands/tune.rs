@@ -3,10 +3,10 @@
 mod jobs;
 mod program;
 
+use crate::commands::distance::DistanceArgs;
 use crate::commands::driver::DriverArgs;
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use link::LinkDescription;
 use model::{Job, parse_duration};
 use pipeline::output::Status;
 use std::ffi::OsString;
@@ -20,9 +20,9 @@ use std::time::Duration;
 /// runs a program of yours with each setting instead.
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  longwire tune postgres://app@localhost/shop --at rtt=1ms --at rtt=40ms\n  \
+    after_help = "Examples:\n  longwire tune postgres://app@localhost/shop --rtt 1ms,40ms\n  \
                         longwire tune mysql://app@db1/shop --jobs insert --rows 100000 --row-bytes 120 --yes --html tune.html\n  \
-                        longwire tune postgres://app@db1/shop --like article --jobs select --at 'rtt=20ms rate=100mbit' --yes\n  \
+                        longwire tune postgres://app@db1/shop --like article --jobs select --rtt 20ms --rate 100mbit --yes\n  \
                         longwire tune jdbc:postgresql://db1/shop --driver org.postgresql:postgresql:42.7.7 --yes\n  \
                         longwire tune postgres://db1/shop --set 'URL:defaultRowFetchSize=10,100,1000' -- ./report.sh {url}"
 )]
@@ -53,19 +53,19 @@ pub struct Args {
     /// Only these ways, by name; a name that the target does not have lists those it has.
     #[arg(long, value_delimiter = ',', value_name = "WAY,...")]
     pub ways: Vec<String>,
-    /// Tune for this link too, in front of the distance that is there: 'rtt=10ms rate=100mbit'; may be repeated.
-    #[arg(long, value_name = "LINK")]
-    pub at: Vec<LinkDescription>,
+    /// Links to tune for too, each in front of the distance that is there.
+    #[command(flatten)]
+    pub distances: DistanceArgs,
     /// Predict what the links cost from runs at the distance that is there, instead of emulating them.
     #[arg(long)]
     pub predict: bool,
-    /// Runs of each setting that is in question; their median counts.
-    #[arg(long, default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT")]
-    pub runs: u32,
+    /// Rounds: runs of each setting that is in question; their median counts.
+    #[arg(long, alias = "runs", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT")]
+    pub rounds: u32,
     /// The longest that one run may take: over a link, what would take longer is predicted; here, it is given up.
     #[arg(long, default_value = "60s", value_parser = parse_duration, value_name = "TIME")]
     pub patience: Duration,
-    /// Run every way with every setting as often as --runs says, instead of searching.
+    /// Run every way with every setting as often as --rounds says, instead of searching.
     #[arg(long)]
     pub exhaustive: bool,
     /// Write to a server that is not on this machine: a scratch schema, whose rows load its disks and replicas.

@@ -1,6 +1,5 @@
 //! `longwire tunnel`: both ends of a tunnel for database connections, its keys, and whether it pays.
 
-mod address;
 pub mod advise;
 mod far;
 mod keygen;
@@ -53,6 +52,9 @@ pub fn run(args: &Args) -> Result<Status> {
         What::Advise(args) => advise::run(args),
     }
 }
+
+/// Where a far end listens unless another port is given.
+const FAR_PORT: u16 = 7718;
 
 /// What compression may not cross.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -55,9 +55,6 @@ pub struct Args {
     /// What is reported. With --json the command's own output goes to stderr.
     #[command(flatten)]
     pub reporting: Reporting,
-    /// Print no progress lines.
-    #[arg(short, long)]
-    pub quiet: bool,
     /// The command to run, behind `--`.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,

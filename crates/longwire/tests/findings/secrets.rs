@@ -110,7 +110,7 @@ fn no_password_of_a_target_reaches_an_error() {
         for port in [closed, silent] {
             let url = format!("{scheme}://{USER}:{PASSWORD}@127.0.0.1:{port}/shop?password={PASSWORD}");
             for arguments in [
-                &["ping", "-c", "1", &url][..],
+                &["ping", "-n", "1", &url][..],
                 &["watch", &url, "--", "true"],
                 &["load", &url, "--time", "1s"],
                 &["tune", &url],

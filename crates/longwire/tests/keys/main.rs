@@ -310,10 +310,11 @@ fn what_cannot_keep_keys_is_refused() {
         &["-o", &path("no/folder.log"), "--", "true"],
         &["could not write the session keys to", "No such file"],
     );
-    refused(
-        &["-o", &path("a.log"), "--", "no-such-program"],
-        &["could not start no-such-program"],
-    );
+    let output = longwire(&["keys", "-o", &path("a.log"), "--", "no-such-program"])
+        .output()
+        .expect("longwire can be started");
+    assert_eq!(output.status.code(), Some(127));
+    assert!(shown(&output).contains("could not start no-such-program"));
     refused(
         &[
             "-o",

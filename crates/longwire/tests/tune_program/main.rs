@@ -33,9 +33,9 @@ fn fetch_turns_of_psql_fall_as_its_fetch_count_grows() {
     let output = tune(&[
         &server.url(),
         "--json",
-        "--runs",
+        "--rounds",
         "2",
-        "--at",
+        "--link",
         "rtt=2ms",
         "--set",
         "FETCH=1000,10,100",
@@ -102,7 +102,7 @@ fn fetch_turns_of_a_jdbc_driver_fall_with_a_parameter_of_its_url() {
         Postgres::PASSWORD
     );
     let command = program.command(&jars);
-    let mut arguments = vec![&*target, "--json", "--runs", "1"];
+    let mut arguments = vec![&*target, "--json", "--rounds", "1"];
     arguments.extend(["--set", "URL:defaultRowFetchSize=10,100,1000", "--"]);
     let words: Vec<String> = std::iter::once(command.get_program())
         .chain(command.get_args())
@@ -125,7 +125,7 @@ fn fetch_turns_of_a_jdbc_driver_fall_with_a_parameter_of_its_url() {
 fn a_parameter_that_the_driver_ignores_shows_itself() {
     let server = with_rows();
     let target = server.url().replacen("postgres://", "kingbase://", 1);
-    let mut arguments = vec![&*target, "--runs", "2", "--set", "URL:ziplevel=0,9", "--"];
+    let mut arguments = vec![&*target, "--rounds", "2", "--set", "URL:ziplevel=0,9", "--"];
     arguments.extend(["sh", "-c", "psql -X -q -c 'select 1' >/dev/null"]);
     let output = tune(&arguments);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -141,7 +141,7 @@ fn a_parameter_that_the_driver_ignores_shows_itself() {
 fn a_program_that_fails_is_told_and_counted() {
     let server = with_rows();
     let script = "psql -X -q -c \"select * from $TABLE\" >/dev/null";
-    let mut arguments = vec!["--runs", "2", "--set", "TABLE=t,missing", "--"];
+    let mut arguments = vec!["--rounds", "2", "--set", "TABLE=t,missing", "--"];
     let url = server.url();
     arguments.insert(0, &url);
     arguments.extend(["sh", "-c", script]);
@@ -169,7 +169,7 @@ fn no_decoder_is_needed_and_mariadb_is_counted_too() {
     let output = tune(&[
         &target,
         "--json",
-        "--runs",
+        "--rounds",
         "1",
         "--set",
         "TIMES=5,25",
@@ -190,7 +190,7 @@ fn no_decoder_is_needed_and_mariadb_is_counted_too() {
 #[test]
 fn a_program_that_goes_past_the_relay_is_no_comparison() {
     let server = with_rows();
-    let output = tune(&[&server.url(), "--runs", "1", "--set", "X=1,2", "--", "true"]);
+    let output = tune(&[&server.url(), "--rounds", "1", "--set", "X=1,2", "--", "true"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(
         stdout(&output).contains("made no connection through longwire"),
@@ -207,7 +207,7 @@ fn what_was_run_is_told_when_the_user_ends_it() {
     command
         .args([
             &server.url(),
-            "--runs",
+            "--rounds",
             "1",
             "--set",
             "LONG=0,60",
@@ -257,7 +257,7 @@ fn settings_that_cannot_be_tried_are_refused() {
     refused(
         &[
             target,
-            "--runs",
+            "--rounds",
             "1000",
             "--set",
             "A=1,2,3,4,5,6,7,8,9,10,11",

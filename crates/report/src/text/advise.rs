@@ -1,5 +1,6 @@
 //! What a tunnel would give: levels by rates on one screen.
 
+use super::paragraph::paragraph;
 use super::prediction::number;
 use super::style::{Ink, Style};
 use super::table::Table;
@@ -8,9 +9,13 @@ use model::{Advice, BitRate, BreakEven, ByteCount, LevelAdvice, format_duration}
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The view of `tunnel advise`.
+/// The view of `tunnel advise`: the verdict, then what it was found from.
 pub fn advice_view(advice: &Advice, style: &Style) -> String {
     let mut out = String::new();
+    if let Some(verdict) = verdict(advice) {
+        paragraph(&verdict, "", Ink::Heading, style, &mut out);
+        out.push('\n');
+    }
     let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading(advice)));
     map(advice, style, &mut out);
     let mut faint = |text: &str| {
@@ -28,6 +33,72 @@ pub fn advice_view(advice: &Advice, style: &Style) -> String {
     }
     out
 }
+
+/// Whether compression pays, and where. Of time alone: a price is for its reader to weigh.
+pub(crate) fn verdict(advice: &Advice) -> Option<String> {
+    let gains: Vec<Gain<'_>> = (0..advice.rates.len())
+        .filter_map(|rate| Gain::at(advice, rate))
+        .collect();
+    let most = gains
+        .iter()
+        .max_by(|one, other| one.share().total_cmp(&other.share()))?;
+    let [level, off] = [most.saved, most.off].map(format_duration);
+    if most.share() < WORTH {
+        return Some(match most.saved.is_zero() {
+            true => format!("A tunnel is not worth it: no level is faster than {off} an operation without."),
+            false => format!(
+                "A tunnel is not worth it: it saves at most {level} of {off} an operation (level {} at {}).",
+                most.level,
+                rate_text(most.rate)
+            ),
+        });
+    }
+    let rates = |pays: bool| {
+        let rates = gains.iter().filter(|gain| (gain.share() >= WORTH) == pays);
+        rates
+            .map(|gain| rate_text(gain.rate))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let other = match rates(false) {
+        none if none.is_empty() => String::new(),
+        some => format!("; at {some} it is not worth it"),
+    };
+    Some(format!(
+        "A tunnel pays at {}: at {}, level {} makes {off} an operation {}{other}.",
+        rates(true),
+        rate_text(most.rate),
+        most.level,
+        format_duration(most.off.saturating_sub(most.saved)),
+    ))
+}
+
+/// What the fastest level gives at one rate.
+struct Gain<'a> {
+    rate: BitRate,
+    level: &'a u8,
+    off: Duration,
+    saved: Duration,
+}
+
+impl<'a> Gain<'a> {
+    fn at(advice: &'a Advice, rate: usize) -> Option<Self> {
+        let best = advice.best(rate)?;
+        Some(Self {
+            rate: *advice.rates.get(rate)?,
+            level: &best.level,
+            off: *advice.off()?.durations.get(rate)?,
+            saved: Duration::from_nanos(advice.saved_ns(best, rate)?.try_into().unwrap_or(0)),
+        })
+    }
+
+    fn share(&self) -> f64 {
+        self.saved.as_secs_f64() / self.off.as_secs_f64().max(1e-9)
+    }
+}
+
+/// Less than a tenth is not worth two more processes.
+const WORTH: f64 = 0.1;
 
 fn heading(advice: &Advice) -> String {
     let operations = advice.operations.max(1);

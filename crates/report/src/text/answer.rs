@@ -57,6 +57,35 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
     Some(sentence)
 }
 
+/// What an operation takes at the longest distance with a price, as it is and without what was found, in a sentence. Absent when it was not predicted
+/// there, or the finding saves no time of the operation.
+///
+/// The time without it is the predicted median less the mean of what the finding saves.
+pub(super) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Option<String> {
+    let saving = finding.savings.last().filter(|saving| !saving.saves.is_zero())?;
+    if finding.kind == FindingKind::HeldTransaction {
+        return None;
+    }
+    let group = outcome
+        .operations
+        .iter()
+        .find(|group| group.name == finding.operation_name)?;
+    let there = outcome
+        .predictions
+        .iter()
+        .find(|there| there.operation_name == group.name && there.rtt == saving.rtt)?;
+    let saves = saving
+        .saves
+        .checked_div(u32::try_from(group.count).unwrap_or(u32::MAX))?;
+    Some(format!(
+        "{} at {}: {} -> {}.",
+        cut(&group.name, LONGEST_NAME),
+        format_duration(saving.rtt),
+        format_duration(there.duration),
+        format_duration(there.duration.saturating_sub(saves)),
+    ))
+}
+
 /// What the findings of an operation would save together.
 #[derive(Debug, Default)]
 struct Remedies {

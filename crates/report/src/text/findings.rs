@@ -1,14 +1,18 @@
 //! Findings: what is wasted, what it costs, and what to do.
 
+use super::answer::before_and_after;
 use super::counted;
 use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
+use crate::outcome::ReadOutcome;
 use model::{Finding, format_duration};
 use std::fmt::Write;
 
-/// The findings that cost most at the longest round trip asked, each with its remedy below. Nothing without findings.
-pub fn findings_section(findings: &[Finding], style: &Style, out: &mut String) {
+/// The findings that cost most at the longest round trip asked, each with its remedy below, and what it makes of an operation where that was
+/// predicted. Nothing without findings.
+pub fn findings_section(outcome: &ReadOutcome, style: &Style, out: &mut String) {
+    let findings = &outcome.findings;
     let Some(first) = findings.first() else { return };
     let mut headings = vec!["findings, by what they cost".to_owned()];
     for saving in &first.savings {
@@ -16,23 +20,27 @@ pub fn findings_section(findings: &[Finding], style: &Style, out: &mut String) {
     }
     headings.extend(["turns saved".to_owned(), "seen".to_owned()]);
     let mut table = Table::new(headings);
-    for finding in findings.iter().take(style.rows(SHOWN)) {
+    let shown = &findings[..findings.len().min(style.rows(SHOWN))];
+    for finding in shown {
         table.row(cells(finding));
     }
     let mut rendered = String::new();
-    table.render(style, &mut rendered);
+    table.render_part(findings.len() - shown.len(), style, &mut rendered);
     let mut lines = rendered.lines();
     out.push('\n');
     let _ = writeln!(out, "{}", lines.next().unwrap_or_default());
-    for (line, finding) in lines.zip(findings) {
+    // Not the other way round, which would take a line too many.
+    for (finding, line) in shown.iter().zip(lines.by_ref()) {
         let _ = writeln!(out, "{line}");
-        paragraph(&finding.remedy, INDENT, Ink::Faint, style, out);
+        let remedy = match before_and_after(outcome, finding) {
+            Some(times) => format!("{times} {}", finding.remedy),
+            None => finding.remedy.clone(),
+        };
+        paragraph(&remedy, INDENT, Ink::Faint, style, out);
     }
-    let left_out = findings.len().saturating_sub(style.rows(SHOWN));
-    if left_out > 0 {
-        let more = format!("and {left_out} more: --all lists all");
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &more));
-    }
+    lines.for_each(|line| {
+        let _ = writeln!(out, "{line}");
+    });
 }
 
 fn cells(finding: &Finding) -> Vec<String> {
@@ -59,5 +67,5 @@ fn cells(finding: &Finding) -> Vec<String> {
 
 const INDENT: &str = "      ";
 
-/// Findings shown: each takes a row and a remedy of a few lines.
-const SHOWN: usize = 5;
+/// Findings shown: each takes a row and a remedy of a few lines, and with three the first view has about 24 lines.
+const SHOWN: usize = 3;

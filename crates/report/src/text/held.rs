@@ -34,12 +34,8 @@ pub(super) fn held_section(
         table.row(cells(one, predictions, &links));
     }
     out.push('\n');
-    table.render(style, out);
     let left_out = held.len().saturating_sub(style.rows(SHOWN));
-    if left_out > 0 {
-        let more = format!("and {left_out} more: --all lists all");
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &more));
-    }
+    table.render_part(left_out, style, out);
     let shown = &held[..held.len() - left_out];
     if let Some(writing) = shown.iter().find(|one| one.rows_held.is_some()) {
         paragraph(&sentence(writing, predictions), "  ", Ink::Faint, style, out);

@@ -142,7 +142,7 @@ fn stake(best: &ProgramBest) -> String {
     match best.told_apart {
         true => took,
         false => format!(
-            "{took}; but single runs of both took equally long: the difference may be chance, use --runs to find out"
+            "{took}; but single runs of both took equally long: the difference may be chance, use --rounds to find out"
         ),
     }
 }

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// The answer first: what distance makes of the operation that takes most of the time. Then what was seen, what it would be elsewhere, what is wasted;
 /// where the time went, which operations, statements and connections it went to; what is missing; the last line sums it up. About 30
-/// lines, at most 56 and those of five findings. Tables keep within the style's width; warnings are never cut.
+/// lines, at most 55 and those of three findings. Tables keep within the style's width; warnings are never cut.
 pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     let summary = &outcome.summary;
     if summary.connections == 0 {
@@ -37,7 +37,7 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     out.push_str(&seen_lines(&outcome.conditions, summary, style));
     let (prices, names) = price_table(&outcome.predictions, style);
     section(&prices, names, style, &mut out);
-    findings_section(&outcome.findings, style, &mut out);
+    findings_section(outcome, style, &mut out);
     time_section(summary, style, &mut out);
     let operations = operations_table(&outcome.operations, style);
     let statements = statements_table(&outcome.statements, style);
@@ -308,12 +308,7 @@ fn section(table: &Table, all: usize, style: &Style, out: &mut String) {
         return;
     }
     out.push('\n');
-    table.render(style, out);
-    let left_out = all.saturating_sub(table.len());
-    if left_out > 0 {
-        let more = format!("and {left_out} more: --all lists all");
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &more));
-    }
+    table.render_part(all.saturating_sub(table.len()), style, out);
 }
 
 fn warnings_section(warnings: &[Warning], style: &Style, out: &mut String) {

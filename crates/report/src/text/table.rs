@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 /// A table whose first column is text, cut to the width, and whose others are short and aligned right. When the
-/// width does not suffice, columns are left out from the right: the most important come first.
+/// width does not suffice, columns are left out from the right, and named below: the most important come first.
 pub(super) struct Table {
     headings: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -40,6 +40,11 @@ impl Table {
 
     /// Writes heading and rows, each line indented by two columns.
     pub(super) fn render(&self, style: &Style, out: &mut String) {
+        self.render_part(0, style, out);
+    }
+
+    /// Writes those of a longer table, and below them what is left out.
+    pub(super) fn render_part(&self, left_out: usize, style: &Style, out: &mut String) {
         let widths = self.widths(style.table_columns() - INDENT.len());
         let heading = line(&self.headings, &widths);
         out.push_str(&style.paint(Ink::Heading, &heading));
@@ -48,6 +53,21 @@ impl Table {
             out.push_str(&line(row, &widths));
             out.push('\n');
         }
+        let hidden = self.headings.get(widths.len()..).unwrap_or_default();
+        let left_out = match (left_out, hidden) {
+            _ if self.rows.is_empty() => return,
+            (0, []) => return,
+            (0, hidden) => format!("no room for {}", hidden.join(", ")),
+            (more, []) => format!("and {more} more: --all lists all"),
+            (more, hidden) => format!(
+                "and {more} more: --all lists all; no room for {}",
+                hidden.join(", ")
+            ),
+        };
+        let left_out = cut(&left_out, style.table_columns() - INDENT.len());
+        out.push_str(INDENT);
+        out.push_str(&style.paint(Ink::Faint, &left_out));
+        out.push('\n');
     }
 
     /// Widths of the columns that fit into `room`.
@@ -134,6 +154,23 @@ mod tests {
             "  statement                        turns  rows\n  \
              select * from a_table_with_a...     12  3456\n  \
              commit                               1     -\n"
+        );
+    }
+
+    #[test]
+    fn what_is_left_out_is_named() {
+        let mut table = Table::new(["statement", "calls in all", "time in all", "rows in all"]);
+        table.row(["commit", "1", "2", "3"]);
+        let style = Style {
+            width: 46,
+            colour: Colour::Plain,
+            extent: Extent::First,
+        };
+        let mut out = String::new();
+        table.render_part(7, &style, &mut out);
+        assert!(
+            out.ends_with("\n  and 7 more: --all lists all; no room for ...\n"),
+            "{out}"
         );
     }
 

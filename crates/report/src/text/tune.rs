@@ -78,9 +78,15 @@ impl TuneReport {
     }
 }
 
-/// The view of `tune`.
+/// The view of `tune`: what is recommended, then what it was found from.
 pub fn tune_view(report: &TuneReport, detail: TuneDetail, style: &Style) -> String {
     let mut out = String::new();
+    Job::ALL
+        .into_iter()
+        .for_each(|job| recommended(report, job, style, &mut out));
+    if !out.is_empty() {
+        out.push('\n');
+    }
     let product = report
         .product
         .as_deref()
@@ -124,7 +130,6 @@ fn job_view(report: &TuneReport, job: Job, detail: TuneDetail, style: &Style, ou
     table.render(style, out);
     legend(report, job, style, out);
     charts(report, job, style, out);
-    recommended(report, job, style, out);
 }
 
 fn cells(report: &TuneReport, tuned: &Tuned) -> [String; 10] {

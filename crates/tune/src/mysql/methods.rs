@@ -12,7 +12,7 @@ pub const LOAD_DATA: &str = "load data";
 
 pub const METHODS: &[MethodRow<MysqlReplies>] = &[
     MethodRow::plain(Job::Insert, "row by row", insert::row_by_row),
-    MethodRow::plain(Job::Insert, "prepared, row by row", insert::prepared_row_by_row),
+    MethodRow::plain(Job::Insert, "prepared row by row", insert::prepared_row_by_row),
     MethodRow::set(
         Job::Insert,
         "multi-row statement",
@@ -68,10 +68,10 @@ pub const METHODS: &[MethodRow<MysqlReplies>] = &[
         },
         select::cursor,
     ),
-    MethodRow::plain(Job::Update, "read, then by key", update::by_key),
+    MethodRow::plain(Job::Update, "read then by key", update::by_key),
     MethodRow::set(
         Job::Update,
-        "cursor, then by key",
+        "cursor then by key",
         ParameterRow {
             name: "fetch size",
             series: Series::FetchForUpdate,
@@ -81,7 +81,7 @@ pub const METHODS: &[MethodRow<MysqlReplies>] = &[
     ),
     MethodRow::set(
         Job::Update,
-        "read, then a pipeline",
+        "read then a pipeline",
         ParameterRow {
             name: "depth",
             series: Series::Depth,
@@ -91,7 +91,7 @@ pub const METHODS: &[MethodRow<MysqlReplies>] = &[
     ),
     MethodRow::set(
         Job::Update,
-        "read, then by list",
+        "read then by list",
         ParameterRow {
             name: "rows a statement",
             series: Series::Rows,

@@ -7,7 +7,7 @@ use model::Job;
 
 pub const METHODS: &[MethodRow<PostgresReplies>] = &[
     MethodRow::plain(Job::Insert, "row by row", insert::row_by_row),
-    MethodRow::plain(Job::Insert, "prepared, row by row", insert::prepared_row_by_row),
+    MethodRow::plain(Job::Insert, "prepared row by row", insert::prepared_row_by_row),
     MethodRow::set(
         Job::Insert,
         "multi-row statement",
@@ -72,10 +72,10 @@ pub const METHODS: &[MethodRow<PostgresReplies>] = &[
         select::cursor,
     ),
     MethodRow::plain(Job::Select, "copy", select::copy),
-    MethodRow::plain(Job::Update, "cursor, row by row", update::row_by_row),
+    MethodRow::plain(Job::Update, "cursor row by row", update::row_by_row),
     MethodRow::set(
         Job::Update,
-        "cursor, then by key",
+        "cursor then by key",
         ParameterRow {
             name: "fetch size",
             series: Series::FetchForUpdate,
@@ -85,7 +85,7 @@ pub const METHODS: &[MethodRow<PostgresReplies>] = &[
     ),
     MethodRow::set(
         Job::Update,
-        "cursor, then a batch",
+        "cursor then a batch",
         ParameterRow {
             name: "rows a batch",
             series: Series::FetchForUpdate,

@@ -79,7 +79,7 @@ fn postgresql_takes_and_brings_all_rows_in_every_method() {
     };
     // Begin and commit are a turn each; so is preparing, and declaring a cursor.
     assert_eq!(turns(Job::Insert, "row by row", None), 2 + 301);
-    assert_eq!(turns(Job::Insert, "prepared, row by row", None), 3 + 301);
+    assert_eq!(turns(Job::Insert, "prepared row by row", None), 3 + 301);
     assert_eq!(turns(Job::Insert, "multi-row statement", Some(64)), 2 + 5);
     assert_eq!(turns(Job::Insert, "prepared batch", Some(64)), 3 + 5);
     assert_eq!(turns(Job::Insert, "pipeline", Some(64)), 3 + 5);
@@ -89,9 +89,9 @@ fn postgresql_takes_and_brings_all_rows_in_every_method() {
     assert_eq!(turns(Job::Select, "portal", Some(100)), 2 + 5);
     assert_eq!(turns(Job::Select, "cursor", Some(100)), 3 + 5);
     assert_eq!(turns(Job::Select, "copy", None), 2 + 1);
-    assert_eq!(turns(Job::Update, "cursor, row by row", None), 3 + 2 * 301 + 1);
-    assert_eq!(turns(Job::Update, "cursor, then by key", Some(100)), 4 + 4 + 301);
-    assert_eq!(turns(Job::Update, "cursor, then a batch", Some(100)), 4 + 4 + 4);
+    assert_eq!(turns(Job::Update, "cursor row by row", None), 3 + 2 * 301 + 1);
+    assert_eq!(turns(Job::Update, "cursor then by key", Some(100)), 4 + 4 + 301);
+    assert_eq!(turns(Job::Update, "cursor then a batch", Some(100)), 4 + 4 + 4);
     assert_eq!(turns(Job::Update, "one statement", None), 2 + 1);
 
     assert_eq!(scratches(&url), "1");
@@ -119,7 +119,7 @@ fn mariadb_takes_and_brings_all_rows_in_every_method() {
         outcome.turns.unwrap()
     };
     assert_eq!(turns(Job::Insert, "row by row", None), 2 + 301);
-    assert_eq!(turns(Job::Insert, "prepared, row by row", None), 3 + 301);
+    assert_eq!(turns(Job::Insert, "prepared row by row", None), 3 + 301);
     assert_eq!(turns(Job::Insert, "multi-row statement", Some(64)), 2 + 5);
     assert_eq!(turns(Job::Insert, "pipeline", Some(64)), 3 + 5);
     assert_eq!(turns(Job::Insert, "bulk execute", Some(64)), 3 + 5);
@@ -127,12 +127,12 @@ fn mariadb_takes_and_brings_all_rows_in_every_method() {
     assert_eq!(turns(Job::Select, "whole result", None), 2 + 1);
     // Preparing, opening, and a fetch more than rows need: only that one says that there are no more.
     assert_eq!(turns(Job::Select, "cursor", Some(100)), 2 + 2 + 5);
-    assert_eq!(turns(Job::Update, "read, then by key", None), 2 + 2 + 301);
+    assert_eq!(turns(Job::Update, "read then by key", None), 2 + 2 + 301);
     assert_eq!(
-        turns(Job::Update, "cursor, then by key", Some(100)),
+        turns(Job::Update, "cursor then by key", Some(100)),
         2 + 3 + 4 + 301
     );
-    assert_eq!(turns(Job::Update, "read, then by list", Some(64)), 2 + 1 + 5);
+    assert_eq!(turns(Job::Update, "read then by list", Some(64)), 2 + 1 + 5);
     assert_eq!(turns(Job::Update, "one statement", None), 2 + 1);
 
     assert_eq!(scratches(&url), "1");

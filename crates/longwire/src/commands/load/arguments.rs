@@ -13,15 +13,15 @@ use std::time::Duration;
 /// Put load on a server with any number of clients: scripts in pgbench's language, or HTTP requests.
 ///
 /// A transaction is one run of a script, chosen by weight. Without a script it is pgbench's tpcb-like one, whose tables
-/// -i makes. Every figure is of operations that succeeded; those that failed are counted with their reason. Ends after
+/// --initialize makes. Every figure is of operations that succeeded; those that failed are counted with their reason. Ends after
 /// -T or -t, or on Ctrl-C, and prints a summary in the words of pgbench, ab or JMeter.
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  longwire load -i -s 10 postgres://app@db1/bench\n  \
+    after_help = "Examples:\n  longwire load --initialize -s 10 postgres://app@db1/bench\n  \
                         longwire load -c 8 -T 30 -M prepared -b select-only postgres://app@db1/bench\n  \
                         longwire load -c 4 -t 1000 -f read.sql@9 -f write.sql mysql://app@db1/shop\n  \
-                        longwire load --rate 200 --ramp 5s -T 60 -f page.sql -o run.lwr postgres://app@db1/shop\n  \
-                        longwire load jdbc:derby://db1/shop --driver derbyclient.jar:derbyshared.jar --sql 'values 1' -c 4 -T 10\n  \
+                        longwire load --arrival-rate 200 --ramp 5s -T 60 -f page.sql -o run.lwr postgres://app@db1/shop\n  \
+                        longwire load jdbc:derby://db1/shop --driver derbyclient.jar:derbyshared.jar --statement 'values 1' -c 4 -T 10\n  \
                         longwire load http://web1/ -n 1000 -c 10 --summary jmeter"
 )]
 pub struct Args {
@@ -29,9 +29,9 @@ pub struct Args {
     #[arg(value_name = "TARGET")]
     target: Option<String>,
     /// Create the tables of the built-in scripts instead of running: drops tables with these names.
-    #[arg(short, long = "initialize")]
+    #[arg(long = "initialize", short_alias = 'i')]
     pub initialise: bool,
-    /// Steps of -i: d drop, t tables, g rows, v vacuum, p primary keys, f foreign keys.
+    /// Steps of --initialize: d drop, t tables, g rows, v vacuum, p primary keys, f foreign keys.
     #[arg(
         short = 'I',
         long = "init-steps",
@@ -60,7 +60,7 @@ pub struct Args {
     )]
     pub scripts: Vec<String>,
     /// A script that is this one statement; may be repeated.
-    #[arg(long = "sql", value_name = "SQL")]
+    #[arg(long = "statement", alias = "sql", value_name = "SQL")]
     pub statements: Vec<String>,
     /// Give a variable its value from the start.
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE")]
@@ -69,19 +69,19 @@ pub struct Args {
     #[command(flatten)]
     pub driver: DriverArgs,
     /// Clients at once.
-    #[arg(short, long = "client", default_value_t = 1, value_name = "CLIENTS", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
+    #[arg(short, long, alias = "client", default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
     pub clients: u32,
     /// Threads that drive them; as many as there are processors, when not given.
-    #[arg(short, long = "jobs", value_name = "THREADS", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub jobs: Option<u32>,
+    #[arg(short = 'j', long, alias = "jobs", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
     /// How long to run: seconds, or with a unit: 500ms, 2m. 10 seconds when neither this nor a number is given.
     #[arg(short = 'T', long = "time", value_name = "TIME", value_parser = seconds::time)]
     pub time: Option<Duration>,
     /// Transactions of each client.
-    #[arg(short, long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "time")]
+    #[arg(short, long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "time")]
     pub transactions: Option<u64>,
-    /// Requests of all clients together. Without a number, as pgbench has it: no vacuum with -i.
-    #[arg(short = 'n', long = "requests", visible_alias = "no-vacuum", value_name = "NUMBER", num_args = 0..=1, default_missing_value = "")]
+    /// Requests of all clients together. Without a number, as pgbench has it: no vacuum with --initialize.
+    #[arg(short = 'n', long = "requests", visible_alias = "no-vacuum", value_name = "COUNT", num_args = 0..=1, default_missing_value = "")]
     requests: Option<String>,
     /// How statements are sent.
     #[arg(short = 'M', long = "protocol", value_enum, default_value_t = Mode::Simple, value_name = "MODE")]
@@ -93,7 +93,7 @@ pub struct Args {
     #[arg(long)]
     pub no_keep_alive: bool,
     /// Open loop: start this many operations per second, at random times, whether or not earlier ones have ended.
-    #[arg(short = 'R', long, value_name = "PER-SECOND")]
+    #[arg(short = 'R', long = "arrival-rate", alias = "rate", value_name = "PER-SECOND")]
     pub rate: Option<Rate>,
     /// Clients join evenly over this time.
     #[arg(long, default_value = "0s", value_name = "TIME", value_parser = seconds::with_unit)]
@@ -185,7 +185,7 @@ impl Args {
         let endless = self.time.is_none() && self.transactions.is_none() && operations.is_none();
         Ok(LoadPlan {
             clients: self.clients,
-            threads: self.jobs,
+            threads: self.threads,
             operations,
             operations_per_client: self.transactions,
             duration: self.time.or(endless.then_some(USUAL_TIME)),
@@ -217,7 +217,7 @@ impl Args {
         let mut add = |flag: &str, value: Option<String>| {
             words.extend(value.map(|value| format!("{flag} {value}")));
         };
-        add("-j", self.jobs.map(|jobs| jobs.to_string()));
+        add("-j", self.threads.map(|threads| threads.to_string()));
         add("-T", self.time.map(|time| format!("{}s", time.as_secs_f64())));
         add("-t", self.transactions.map(|count| count.to_string()));
         add(
@@ -240,7 +240,7 @@ impl Args {
             add("-f", Some(script.clone()));
         }
         for _ in &self.statements {
-            add("--sql", Some("?".to_owned()));
+            add("--statement", Some("?".to_owned()));
         }
         for flag in [
             (self.select_only, "-S"),

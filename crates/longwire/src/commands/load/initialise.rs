@@ -1,4 +1,4 @@
-//! `longwire load -i`: the tables of the built-in scripts.
+//! `longwire load --initialize`: the tables of the built-in scripts.
 
 use super::Args;
 use anyhow::{Context, Result, bail};

@@ -34,7 +34,7 @@ pub struct ClientWork {
 pub fn http(args: &Args, url: &str, target: &Target, stop: &AtomicBool) -> Result<ClientWork> {
     for (given, flag) in [
         (!args.scripts.is_empty(), "-f"),
-        (!args.statements.is_empty(), "--sql"),
+        (!args.statements.is_empty(), "--statement"),
         (!args.builtins.is_empty(), "-b"),
         (args.select_only, "-S"),
         (args.skip_some_updates, "-N"),
@@ -106,7 +106,7 @@ pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<ClientWork
 /// When a script cannot be read or is wrong, or an option is for longwire's own clients.
 pub fn driver(args: &Args, url: &str, stop: &AtomicBool) -> Result<(ClientWork, Shown)> {
     for (given, flag) in [
-        (args.initialise, "-i"),
+        (args.initialise, "--initialize"),
         (args.no_keep_alive, "--no-keep-alive"),
         (args.per_statement, "-r"),
         (args.output.is_some(), "-o"),
@@ -207,7 +207,7 @@ fn sources(args: &Args) -> Result<Vec<Source>> {
     }
     for text in &args.statements {
         sources.push(Source {
-            name: "--sql".to_owned(),
+            name: "--statement".to_owned(),
             text: text.clone(),
             weight: 1,
             builtin: false,
@@ -235,6 +235,6 @@ fn scale(args: &Args, sources: &[Source], session: &mut Session<'_>) -> Result<u
         return Ok(u64::from(args.scale.unwrap_or(1)));
     }
     tables::scale(session)?.context(
-        "the tables of the built-in scripts are not there: make them with longwire load -i TARGET, or give a script with -f",
+        "the tables of the built-in scripts are not there: make them with longwire load --initialize TARGET, or give a script with -f",
     )
 }

@@ -41,7 +41,7 @@ struct TargetState {
 impl PingOutput {
     pub fn new(args: &Args, names: &[String], metrics: Option<Prometheus>) -> Result<Self> {
         let style = output::style();
-        let is_table = names.len() > 1 && !args.json && !args.quiet && io::stdout().is_terminal();
+        let is_table = names.len() > 1 && !args.json && !output::is_quiet() && io::stdout().is_terminal();
         let mut ping_output = Self {
             targets: names
                 .iter()
@@ -55,7 +55,7 @@ impl PingOutput {
             metrics,
             table: is_table.then(LiveTable::default),
             style,
-            quiet: args.quiet,
+            quiet: output::is_quiet(),
         };
         if let Some(metrics) = &ping_output.metrics {
             output::note(&format!("histograms at http://{}/metrics", metrics.address()));
@@ -83,7 +83,7 @@ impl PingOutput {
                 target.openings += 1;
                 if target.openings == 1 {
                     self.opened(number, opening)?;
-                } else if !self.quiet {
+                } else {
                     output::note(&format!("connected to {} again", target.name));
                 }
             }
@@ -118,7 +118,7 @@ impl PingOutput {
             PingEvent::Failed(error) => {
                 if several {
                     let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
-                    output::note(&format!("{}: {error}{hint}", target.name));
+                    output::error(&format!("{}: {error}{hint}", target.name));
                 }
                 target.failed = Some(error);
             }
@@ -259,7 +259,7 @@ fn outcomes(targets: &mut [TargetState], elapsed: Duration) -> Vec<PingOutcome> 
 impl TargetState {
     /// Reports a caution immediately; it is repeated among the records' warnings.
     fn caution(&mut self, caution: &'static str) {
-        output::note(&format!("warning: {}: {caution}", self.name));
+        output::warning(&format!("{}: {caution}", self.name));
         self.cautions.push(caution);
     }
 

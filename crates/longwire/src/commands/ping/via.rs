@@ -1,4 +1,4 @@
-//! `ping --via` and `ping --script`: from one database to another, through the first one's link.
+//! `ping --via` and `ping --print-script`: from one database to another, through the first one's link.
 
 use super::Args;
 use crate::password;
@@ -17,15 +17,21 @@ use sys::{Clock, Target};
 /// What makes a ping one from database to database.
 #[derive(Debug, ClapArgs)]
 pub struct ViaArgs {
-    /// Measure from this database to another one, through its own link (--link): no TARGET then.
-    #[arg(long, value_name = "SOURCE", requires = "link", conflicts_with_all = ["targets", "script", "no_login", "statement", "prepared", "icmp", "prometheus"])]
+    /// Measure from this database to another one, through its own link (--database-link): no TARGET then.
+    #[arg(long, value_name = "SOURCE", requires = "database_link", conflicts_with_all = ["targets", "print_script", "no_login", "statement", "prepared", "icmp", "prometheus"])]
     pub via: Option<String>,
     /// The link's name in the source: a foreign server; MariaDB: SERVER/TABLE, or SERVER; Oracle: a database link.
-    #[arg(long, value_name = "NAME")]
-    pub link: Option<String>,
+    #[arg(long, alias = "link", value_name = "NAME")]
+    pub database_link: Option<String>,
     /// Print a script that does it where longwire cannot connect; `longwire read` reads what it prints.
-    #[arg(long, value_name = "KIND", requires = "link", conflicts_with = "targets")]
-    pub script: Option<ScriptedDatabase>,
+    #[arg(
+        long,
+        alias = "script",
+        value_name = "KIND",
+        requires = "database_link",
+        conflicts_with = "targets"
+    )]
+    pub print_script: Option<ScriptedDatabase>,
 }
 
 /// Kinds of databases there is a script for.
@@ -38,12 +44,12 @@ pub enum ScriptedDatabase {
 impl ViaArgs {
     /// Runs what was requested; absent when it was neither.
     pub fn run(&self, args: &Args) -> Option<Result<Status>> {
-        let link = self.link.as_deref()?;
-        match (&self.via, self.script) {
+        let link = self.database_link.as_deref()?;
+        match (&self.via, self.print_script) {
             (Some(source), _) => Some(measure(args, source, link)),
             (None, Some(ScriptedDatabase::Oracle)) => Some(print_script(args, link)),
             (None, None) => Some(Err(anyhow::anyhow!(
-                "--link names a link of a source: say which with --via SOURCE, or ask for a --script"
+                "--database-link names a link of a source: say which with --via SOURCE, or ask for a script with --print-script"
             ))),
         }
     }
@@ -77,9 +83,7 @@ fn measure(args: &Args, source: &str, link: &str) -> Result<Status> {
     })?;
     told?;
     if let Some(table) = &ended.left_behind {
-        output::note(&format!(
-            "warning: the table {table} is left in the source: drop it"
-        ));
+        output::warning(&format!("the table {table} is left in the source: drop it"));
     }
     let interrupted = stop.load(Ordering::Relaxed);
     output.finish(&outcome, ended.by.map(|error| error.to_string()), interrupted)
@@ -98,14 +102,14 @@ impl LinkPingOutput {
     fn new(args: &Args, target: &str, link: &str) -> Self {
         Self {
             conditions: Some(output::conditions(
-                format!("longwire ping --via {target} --link {link}"),
+                format!("longwire ping --via {target} --database-link {link}"),
                 "the source database's clock",
                 "the source database".to_owned(),
             )),
             records: args.json.then(|| JsonWriter::new(io::stdout())),
             sums: SampleTally::default(),
             began: Instant::now(),
-            quiet: args.quiet,
+            quiet: output::is_quiet(),
         }
     }
 
@@ -136,7 +140,7 @@ impl LinkPingOutput {
         interrupted: bool,
     ) -> Result<Status> {
         if let Some(why) = &ended {
-            output::note(&format!("ended early: {why}"));
+            output::warning(&format!("ended early: {why}"));
         }
         self.begin()?;
         let elapsed = self.began.elapsed();

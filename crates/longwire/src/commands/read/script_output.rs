@@ -1,4 +1,4 @@
-//! Output of `ping --script`: printed by a database's own client when it ran the script.
+//! Output of `ping --print-script`: printed by a database's own client when it ran the script.
 
 use anyhow::{Context, Result};
 use model::{DatabaseLinkOutcome, Summary};

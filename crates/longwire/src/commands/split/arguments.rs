@@ -1,5 +1,6 @@
 //! The arguments of `split`.
 
+use crate::commands::distance::DistanceArgs;
 use crate::commands::scripts::{Mode, builtin, weighted};
 use crate::commands::seconds;
 use crate::password;
@@ -27,8 +28,8 @@ use sys::Target;
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire split postgres://app@db1/shop --echo db1 -c 1,64\n  \
-                        longwire split postgres://localhost/shop -b select-only -M prepared --at rtt=5ms --at 'rtt=20ms rate=100mbit'\n  \
-                        longwire split postgres://localhost/shop -c 1,64 --at rtt=1ms --at rtt=20ms --verify"
+                        longwire split postgres://localhost/shop -b select-only -M prepared --link 5ms --link 'rtt=20ms rate=100mbit'\n  \
+                        longwire split postgres://localhost/shop -c 1,64 --link 1ms --link 20ms --verify"
 )]
 pub struct Args {
     /// The database: a URL, a jdbc: URL or a libpq key=value string.
@@ -45,7 +46,7 @@ pub struct Args {
         value_name = "FILE[@WEIGHT]"
     )]
     pub scripts: Vec<String>,
-    /// One of pgbench's own: select-only, simple-update, tpcb-like, with @WEIGHT; needs the tables of `longwire load -i`.
+    /// One of pgbench's own: select-only, simple-update, tpcb-like, with @WEIGHT; needs the tables of `longwire load --initialize`.
     #[arg(short, long, value_name = "NAME[@WEIGHT]")]
     pub builtin: Vec<String>,
     /// How large these tables are.
@@ -63,12 +64,12 @@ pub struct Args {
     /// Where a longwire listens on the server's host (`longwire echo --listen`): HOST or HOST:PORT.
     #[arg(long, value_name = "ADDR")]
     pub echo: Option<String>,
-    /// Predict the throughput over this link; may be repeated [default: rtt=1ms, rtt=5ms, rtt=20ms].
-    #[arg(long, value_name = "LINK")]
-    pub at: Vec<LinkDescription>,
+    /// Which links the throughput is predicted for; round trips of 1, 5 and 20 ms when none is given.
+    #[command(flatten)]
+    pub distances: DistanceArgs,
     /// Predict the throughput where round trips are those to this `longwire echo --listen`; may be repeated.
-    #[arg(long, value_name = "ADDR")]
-    pub at_echo: Vec<String>,
+    #[arg(long, alias = "at-echo", value_name = "ADDR")]
+    pub link_echo: Vec<String>,
     /// Measure the workload over the links, emulated, and show how far off the predictions are.
     #[arg(long)]
     pub verify: bool,
@@ -83,11 +84,11 @@ pub struct Args {
 impl Args {
     /// The links to predict for.
     pub fn links(&self) -> Vec<LinkDescription> {
-        if self.at.is_empty() && self.at_echo.is_empty() {
-            let usual = [1, 5, 20].map(Duration::from_millis);
-            return usual.map(LinkDescription::with_rtt).to_vec();
-        }
-        self.at.clone()
+        let usual = match self.link_echo.as_slice() {
+            [] => &USUAL[..],
+            _ => &[],
+        };
+        self.distances.links(usual)
     }
 
     /// What a transaction is, for the report.
@@ -175,6 +176,12 @@ pub fn echo_target(address: &str) -> Result<Target> {
     Ok(Target::tcp_at(address, echo::DEFAULT_PORT)?)
 }
 
+/// The next room, the next town, the next region.
+const USUAL: [Duration; 3] = [
+    Duration::from_millis(1),
+    Duration::from_millis(5),
+    Duration::from_millis(20),
+];
 /// The published experiment's.
 const DEFAULT: &str = "select 1";
 const SHORTEST: Duration = Duration::from_millis(20);

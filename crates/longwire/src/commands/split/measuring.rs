@@ -167,7 +167,7 @@ impl SplitMeasurement {
             }
         }
         let by_echo = self.workloads_by_echo();
-        for address in &args.at_echo {
+        for address in &args.link_echo {
             let echo = Echo::connect(&super::arguments::echo_target(address)?)?;
             let place: Arc<str> = format!("echo {address}").into();
             for &clients in &self.clients {

@@ -8,6 +8,7 @@ use crate::tune::scratch;
 use crate::tune::search::Thoroughness;
 use anyhow::Result;
 use client::bridge::Login;
+use link::LinkDescription;
 use model::{ByteCount, Conditions, Summary, format_duration};
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
@@ -44,7 +45,8 @@ pub fn run(args: &Args) -> Result<Status> {
         halt: &halt,
         patience: args.patience,
     };
-    let outcome = plan(args, &target, limits).run(workbench, &StderrProgress)?;
+    let links = args.distances.links(&[]);
+    let outcome = plan(args, &target, &links, limits).run(workbench, &StderrProgress)?;
     let report = &outcome.report;
     let conditions = conditions(args, &target);
     tell(args, &conditions, report, began)?;
@@ -73,7 +75,12 @@ fn workbench<'a>(
     })
 }
 
-fn plan<'a>(args: &'a Args, target: &'a Target, limits: Limits<'a>) -> JobsPlan<'a> {
+fn plan<'a>(
+    args: &'a Args,
+    target: &'a Target,
+    links: &'a [LinkDescription],
+    limits: Limits<'a>,
+) -> JobsPlan<'a> {
     JobsPlan {
         target,
         shape: Shape {
@@ -84,9 +91,9 @@ fn plan<'a>(args: &'a Args, target: &'a Target, limits: Limits<'a>) -> JobsPlan<
         },
         jobs: &args.jobs,
         ways: &args.ways,
-        links: &args.at,
+        links,
         predict: args.predict,
-        runs: args.runs,
+        runs: args.rounds,
         thoroughness: match args.exhaustive {
             true => Thoroughness::FullSweep,
             false => Thoroughness::Search,
@@ -112,14 +119,15 @@ fn agree(args: &Args, target: &Target) -> Result<()> {
 /// The options besides the target, for the conditions.
 fn words(args: &Args) -> String {
     let mut words = format!(
-        " --rows {} --select-rows {} --row-bytes {} --runs {} --patience {}",
+        " --rows {} --select-rows {} --row-bytes {} --rounds {} --patience {}",
         args.rows,
         args.select_rows,
         args.row_bytes,
-        args.runs,
+        args.rounds,
         format_duration(args.patience)
     );
-    let links = args.at.iter().map(|link| format!(" --at '{link}'"));
+    let links = args.distances.links(&[]);
+    let links = links.iter().map(|link| format!(" --link '{link}'"));
     let like = args.like.iter().map(|table| format!(" --like {table}"));
     let flags = [(args.predict, " --predict"), (args.exhaustive, " --exhaustive")];
     let flags = flags.into_iter().filter(|(given, _)| *given);

@@ -22,16 +22,17 @@ pub fn run(args: &Args) -> Result<Status> {
         "--html draws the ways of a job; there is no page of a program's settings: leave it out, or keep --json"
     );
     let target = Target::parse(&args.target)?;
-    for link in &args.at {
+    let links = args.distances.links(&[]);
+    for link in &links {
         relaying::check(&target, Some(link))?;
     }
     let settings = grid(&args.set)?;
     for setting in &settings {
         setting.target(&target)?;
     }
-    announce(args, settings.len())?;
+    announce(args, settings.len(), links.len() + 1)?;
     relay::probe(&target, REACH)?;
-    let tls = relaying::tls_to_be_seen(&target, !args.at.is_empty(), REACH)?;
+    let tls = relaying::tls_to_be_seen(&target, !links.is_empty(), REACH)?;
     let stop = output::stop_on_signals()?;
     let began = Instant::now();
     let progress = LabProgress::new();
@@ -40,8 +41,8 @@ pub fn run(args: &Args) -> Result<Status> {
         tls,
         settings: &settings,
         command: &args.command,
-        at: &args.at,
-        runs: args.runs,
+        at: &links,
+        runs: args.rounds,
         stop: &stop,
     };
     let ran = plan.run(&progress);
@@ -56,12 +57,12 @@ pub fn run(args: &Args) -> Result<Status> {
 }
 
 /// Reports how many runs there will be.
-fn announce(args: &Args, settings: usize) -> Result<()> {
-    let (distances, runs) = (args.at.len() + 1, args.runs);
+fn announce(args: &Args, settings: usize, distances: usize) -> Result<()> {
+    let runs = args.rounds;
     let all = settings as u64 * distances as u64 * u64::from(runs);
     ensure!(
         all <= MOST_RUNS,
-        "{settings} settings at {distances} distances, {runs} runs of each: {all} runs, {MOST_RUNS} at most; give fewer values or --runs"
+        "{settings} settings at {distances} distances, {runs} runs of each: {all} runs, {MOST_RUNS} at most; give fewer values or --rounds"
     );
     if settings < 2 {
         output::note("one setting alone: there is nothing to compare it with");
@@ -86,9 +87,9 @@ fn tell(args: &Args, target: &Target, outcome: &ProgramOutcome, began: Instant) 
     let settings: Vec<String> = args.set.iter().map(|text| format!("--set '{text}'")).collect();
     let conditions = output::conditions(
         format!(
-            "longwire tune {target} {} --runs {} -- {} ...",
+            "longwire tune {target} {} --rounds {} -- {} ...",
             settings.join(" "),
-            args.runs,
+            args.rounds,
             report.program
         ),
         "the monotonic clock; kernel receive timestamps where the socket gives them",

@@ -25,13 +25,13 @@ use tunnel::CompressionLevel;
 /// over links of several rates.
 ///
 /// Of a server longwire asks itself what the scripts say, as `longwire load` does. Recordings hold no payload: make them with
-/// `watch --levels`. What is compressed stays in memory; no text of a statement or value of a result is written anywhere.
+/// `watch --compressed-sizes`. What is compressed stays in memory; no text of a statement or value of a result is written anywhere.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire tunnel advise shop.pcap --rate 450KB/s,10mbit,100mbit --rtt 20ms\n  \
                         longwire tunnel advise shop.pcap --price-per-gb 0.09 --html advice.html\n  \
                         longwire tunnel advise postgres://app@db1/shop -f page.sql -T 5s\n  \
-                        longwire tunnel advise mysql://app@db1/shop --sql 'select * from article'"
+                        longwire tunnel advise mysql://app@db1/shop --statement 'select * from article'"
 )]
 pub struct Args {
     /// Capture or recording files (`-` reads stdin), or one server: postgres://, mysql://, mariadb:// or http://.

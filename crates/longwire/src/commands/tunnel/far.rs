@@ -1,9 +1,10 @@
 //! `longwire tunnel far`: the end next to the database.
 
+use super::FAR_PORT;
 use super::Isolate;
-use super::address::{self, FAR_PORT};
 use super::running::{Running, Told};
 use super::security::{self, SecurityArgs};
+use crate::commands::address;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use model::TunnelTotals;
@@ -21,11 +22,11 @@ use tunnel_io::{FarEnd, FarOptions};
     longwire tunnel far --listen 0.0.0.0 --to 127.0.0.1:5432 --key far.key --peer near.key.pub\n  \
     longwire tunnel far --listen 10.0.0.2:7718 --to mysql://db1 --psk-file tunnel.psk --level 6")]
 pub(super) struct Args {
-    /// Where near ends connect: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT [default port: 7718]; may be given more than once.
-    #[arg(long, value_name = "ADDR", required = true)]
+    /// Where near ends connect: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT [default port: 7718]; may be repeated.
+    #[arg(long, value_name = "ADDRESS", required = true)]
     listen: Vec<String>,
     /// The database: HOST:PORT, or a URL (its host and port are used, nothing else).
-    #[arg(long, value_name = "DATABASE")]
+    #[arg(long, value_name = "ADDRESS")]
     to: String,
     #[command(flatten)]
     security: SecurityArgs,
@@ -36,7 +37,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, value_name = "WHAT")]
     isolate: Option<Isolate>,
     /// Serve figures for Prometheus at http://ADDRESS/metrics.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_parser = address::of_metrics, value_name = "ADDRESS")]
     prometheus: Option<SocketAddr>,
     /// Write records (JSON Lines) instead of the summary.
     #[arg(long)]

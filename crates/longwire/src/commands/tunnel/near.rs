@@ -1,9 +1,10 @@
 //! `longwire tunnel near`: the end next to the clients.
 
+use super::FAR_PORT;
 use super::Isolate;
-use super::address::{self, FAR_PORT};
 use super::running::{Running, Told};
 use super::security::{self, SecurityArgs};
+use crate::commands::address;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use model::{TunnelTotals, format_duration, parse_duration};
@@ -26,11 +27,11 @@ use tunnel_io::{NearEnd, NearOptions};
     Levels: 0 sends as it is, 1 is the fastest (lz4), 2 to 9 are zstd's from fast to small; auto\n\
     finds out by the lane's rate, the data and the processor, for each direction: docs/tunnel.md")]
 pub(super) struct Args {
-    /// Where clients connect: PORT of 127.0.0.1, or ADDRESS:PORT; may be given more than once.
-    #[arg(long, value_name = "ADDR", required = true)]
+    /// Where clients connect: PORT of 127.0.0.1, or ADDRESS:PORT; may be repeated.
+    #[arg(long, value_name = "ADDRESS", required = true)]
     listen: Vec<String>,
     /// The far end: HOST or HOST:PORT [default port: 7718].
-    #[arg(long, value_name = "FAR")]
+    #[arg(long, value_name = "ADDRESS")]
     to: String,
     #[command(flatten)]
     security: SecurityArgs,
@@ -46,13 +47,13 @@ pub(super) struct Args {
     compress_login: bool,
     /// Lanes: two, so that a packet lost on one holds up only half of the clients and two threads share the work; more of them
     /// learn the same rows once each.
-    #[arg(long, default_value = "2", value_name = "N")]
+    #[arg(long, default_value = "2", value_name = "COUNT")]
     lanes: NonZeroUsize,
     /// How long a client waits for a lane, and a lane for the far end.
     #[arg(long, default_value = "5s", value_parser = parse_duration, value_name = "TIME")]
     connect_timeout: Duration,
     /// Serve figures for Prometheus at http://ADDRESS/metrics.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_parser = address::of_metrics, value_name = "ADDRESS")]
     prometheus: Option<SocketAddr>,
     /// Write records (JSON Lines) instead of the summary.
     #[arg(long)]

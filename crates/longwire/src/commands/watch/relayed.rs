@@ -25,7 +25,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let with_tls = with_tls(&planned, !args.command.is_empty())?;
     let asked = EndRequest::on_signals()?;
     let mut channel = FactChannel::new(args.reporting.keep_literals);
-    if args.reporting.levels {
+    if args.reporting.compressed_sizes {
         channel = channel.with_payload();
     }
     let channel = Arc::new(channel);

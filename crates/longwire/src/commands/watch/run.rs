@@ -75,7 +75,7 @@ impl Run {
         Ok(Self {
             aggregator,
             began: Instant::now(),
-            progress: ShownProgress::new(!args.command.is_empty(), args.quiet),
+            progress: ShownProgress::new(!args.command.is_empty()),
             asked: wanted.targets,
             page,
             delivery,

@@ -2,9 +2,9 @@
 
 use super::ProgramPlan;
 use super::setting::ProgramSetting;
-use crate::relayed_command::{RelayedTarget, connect_to, last_bytes, prepare};
+use crate::relayed_command::{NotStarted, RelayedTarget, connect_to, last_bytes, prepare};
 use analysis::fact::Fact;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use link::LinkDescription;
 use model::{ProgramRun, Timestamp};
 use pipeline::fact_channel::FactChannel;
@@ -57,8 +57,7 @@ impl ProgramPlan<'_> {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let mut program = Program::start(&mut command)
-            .with_context(|| format!("could not start {}", command.get_program().display()))?;
+        let mut program = Program::start(&mut command).map_err(|error| NotStarted::new(&command, error))?;
         let said = program.stderr().map(Said::of);
         let mut seen = Seen::default();
         let ended = loop {

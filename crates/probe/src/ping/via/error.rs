@@ -103,7 +103,7 @@ impl ViaError {
             Self::Session(error) => return error.hint(),
             Self::Scheme { .. } => "links of PostgreSQL, MariaDB and Oracle can be measured",
             Self::Oracle => {
-                "longwire ping --script oracle --link NAME prints it; longwire read FILE reads what it printed"
+                "longwire ping --print-script oracle --database-link NAME prints it; longwire read FILE reads what it printed"
             }
             Self::NoSuchLink { .. } => {
                 "CREATE SERVER and CREATE USER MAPPING make one; \\des in psql lists those that are there"

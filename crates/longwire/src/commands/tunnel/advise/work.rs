@@ -28,12 +28,12 @@ pub struct Asking {
         value_name = "FILE[@WEIGHT]"
     )]
     pub scripts: Vec<String>,
-    /// A server: one of pgbench's own scripts: select-only, simple-update, tpcb-like; needs the tables of `longwire load -i`.
+    /// A server: one of pgbench's own scripts: select-only, simple-update, tpcb-like; needs the tables of `longwire load --initialize`.
     #[arg(short, long = "builtin", value_name = "NAME[@WEIGHT]")]
     pub builtins: Vec<String>,
     /// A server: this statement. May be repeated; they are one operation.
-    #[arg(long, value_name = "STATEMENT", conflicts_with_all = ["scripts", "builtins"])]
-    pub sql: Vec<String>,
+    #[arg(long, alias = "sql", value_name = "SQL", conflicts_with_all = ["scripts", "builtins"])]
+    pub statement: Vec<String>,
     /// A server: how statements are sent.
     #[arg(short = 'M', long = "protocol", value_name = "MODE")]
     pub mode: Option<Mode>,
@@ -41,7 +41,7 @@ pub struct Asking {
     #[arg(short = 'T', long = "time", value_parser = seconds::time, value_name = "TIME")]
     pub time: Option<Duration>,
     /// A server: ends after so many operations, or after the time.
-    #[arg(short = 'n', long = "number", value_parser = clap::value_parser!(u64).range(1..), value_name = "COUNT")]
+    #[arg(short = 'n', long = "requests", alias = "number", value_parser = clap::value_parser!(u64).range(1..), value_name = "COUNT")]
     pub number: Option<u64>,
 }
 
@@ -54,7 +54,7 @@ impl Asking {
         for (given, flag) in [
             (!self.scripts.is_empty(), "-f"),
             (!self.builtins.is_empty(), "-b"),
-            (!self.sql.is_empty(), "--sql"),
+            (!self.statement.is_empty(), "--statement"),
             (self.mode.is_some(), "-M"),
             (self.time.is_some(), "-T"),
             (self.number.is_some(), "-n"),
@@ -74,7 +74,7 @@ impl Asking {
             .chain(&self.scripts)
             .map(String::as_str)
             .collect();
-        match (target.scheme, self.sql.as_slice(), named.as_slice()) {
+        match (target.scheme, self.statement.as_slice(), named.as_slice()) {
             (Scheme::Http, ..) => "requests".to_owned(),
             (_, [], []) => "tpcb-like".to_owned(),
             (_, [], named) => named.join(", "),
@@ -117,12 +117,12 @@ impl Asking {
     fn statements(&self, target: &Target, stop: &AtomicBool) -> Result<Box<dyn Workload>> {
         let mut scripts = Scripts::new(load::sql::quoting(target.scheme));
         let mut scaled = false;
-        if !self.sql.is_empty() {
+        if !self.statement.is_empty() {
             let ended = self
-                .sql
+                .statement
                 .iter()
                 .map(|statement| format!("{};\n", statement.trim_end_matches([';', ' ', '\n'])));
-            scripts.add("--sql", &ended.collect::<String>(), 1)?;
+            scripts.add("--statement", &ended.collect::<String>(), 1)?;
         }
         for word in &self.builtins {
             let (name, weight) = weighted(word)?;
@@ -160,7 +160,7 @@ fn http(url: &str, target: &Target, stop: &AtomicBool) -> Result<Box<dyn Workloa
 
 fn scale(session: &mut Session<'_>) -> Result<u64> {
     tables::scale(session)?.context(
-        "the tables of the built-in scripts are not there: make them with longwire load -i TARGET, or say what to ask with -f or --sql",
+        "the tables of the built-in scripts are not there: make them with longwire load --initialize TARGET, or say what to ask with -f or --statement",
     )
 }
 

@@ -1,14 +1,14 @@
-//! Addresses of a tunnel's ends, as they are written on the command line.
+//! Addresses as they are written on the command line: PORT of this machine alone, ADDRESS, ADDRESS:PORT.
 
 use anyhow::{Context, Result, bail};
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use sys::{Target, target};
 
-/// Where a far end listens unless another port is given.
-pub(super) const FAR_PORT: u16 = 7718;
-
 /// Where to listen: `PORT` of loopback, `HOST:PORT`, or `HOST` where there is a `usual` port. A name may have several addresses.
-pub(super) fn to_listen(text: &str, usual: Option<u16>) -> Result<Vec<SocketAddr>> {
+///
+/// # Errors
+/// When it is none of them, or nothing has that name.
+pub fn to_listen(text: &str, usual: Option<u16>) -> Result<Vec<SocketAddr>> {
     if let Ok(port) = text.parse::<u16>() {
         return Ok(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))]);
     }
@@ -22,8 +22,31 @@ pub(super) fn to_listen(text: &str, usual: Option<u16>) -> Result<Vec<SocketAddr
     Ok(found)
 }
 
-/// The database behind a far end: `HOST:PORT`, or a URL whose scheme has a usual port.
-pub(super) fn of_database(text: &str) -> Result<String> {
+/// The first of [`to_listen`].
+///
+/// # Errors
+/// As there.
+pub fn one_to_listen(text: &str, usual: Option<u16>) -> Result<SocketAddr> {
+    let found = to_listen(text, usual)?;
+    found
+        .first()
+        .copied()
+        .with_context(|| format!("'{text}' is not an address to listen on"))
+}
+
+/// Where metrics are served: a port is needed.
+///
+/// # Errors
+/// As [`to_listen`].
+pub fn of_metrics(text: &str) -> Result<SocketAddr> {
+    one_to_listen(text, None)
+}
+
+/// A database: `HOST:PORT`, or a URL whose scheme has a usual port.
+///
+/// # Errors
+/// When it has no port.
+pub fn of_database(text: &str) -> Result<String> {
     if text.contains("://") || text.starts_with("jdbc:") {
         return Ok(Target::parse(text)?.server());
     }
@@ -31,7 +54,10 @@ pub(super) fn of_database(text: &str) -> Result<String> {
 }
 
 /// `HOST:PORT` of `HOST:PORT` or, with a usual port, of `HOST`; IPv6 addresses with brackets or without.
-pub(super) fn with_port(text: &str, usual: Option<u16>) -> Result<String> {
+///
+/// # Errors
+/// When there is no port.
+pub fn with_port(text: &str, usual: Option<u16>) -> Result<String> {
     let example = target::with_port(text, 5432);
     match usual {
         Some(port) => Ok(target::with_port(text, port)),
@@ -46,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_port_is_needed_where_there_is_no_usual_one() {
-        assert_eq!(with_port("::1", Some(FAR_PORT)).unwrap(), "[::1]:7718");
+        assert_eq!(with_port("::1", Some(7718)).unwrap(), "[::1]:7718");
         assert_eq!(with_port("[::1]:99", None).unwrap(), "[::1]:99");
         assert!(with_port("db1", None).is_err());
     }
@@ -70,8 +96,8 @@ mod tests {
             [SocketAddr::from(([127, 0, 0, 1], 0))]
         );
         assert_eq!(
-            to_listen("0.0.0.0", Some(FAR_PORT)).unwrap(),
-            [SocketAddr::from(([0, 0, 0, 0], FAR_PORT))]
+            to_listen("0.0.0.0", Some(7718)).unwrap(),
+            [SocketAddr::from(([0, 0, 0, 0], 7718))]
         );
         assert!(to_listen("no such place", Some(1)).is_err());
     }
