@@ -22,7 +22,8 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 def prepare(folder):
     source = folder / "src"
     source.mkdir(parents=True)
-    shutil.copy(ROOT / "docs/book.toml", folder)
+    for name in ("book.toml", "site.css"):
+        shutil.copy(ROOT / "docs" / name, folder)
     summary = (ROOT / "docs/SUMMARY.md").read_text()
     pages = [os.path.normpath("docs/" + target) for _, _, target in LINK.findall(summary)]
     for page in pages:

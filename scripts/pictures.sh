@@ -2,6 +2,8 @@
 # pictures.sh: makes the pictures of README.md in docs/pictures from real runs: report.png, the page that `longwire demo --html` writes, as
 # Chromium shows it; top.svg, the screen of `longwire top` over a PostgreSQL server of its own, with the database moved away on the screen.
 #
+# README.md names figures of top.svg: change them there when the picture is made again.
+#
 # Needs tmux, Chromium, PostgreSQL's programs. PICTURES_LONGWIRE is another longwire than that of target/release.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,7 +27,7 @@ main() {
     ls -l docs/pictures
 }
 
-# Up to the chart: 1452 pixels of the page at a width of 1100.
+# Up to the chart, in the layout of wide windows.
 report() {
     "$longwire" demo --html "$scratch/demo.html" >"$scratch/demo.txt"
     chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,1452 \
