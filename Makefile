@@ -27,9 +27,11 @@ demo:
 	@"$${CARGO_TARGET_DIR:-target}"/release/longwire demo --html "$${CARGO_TARGET_DIR:-target}"/longwire-demo.html
 
 docs:
+	scripts/setup.sh docs
 	scripts/docs.sh
 
 pictures:
+	scripts/setup.sh pictures
 	scripts/pictures.sh
 
 dist:

@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
+PICTURE = re.compile(r'<img src="([^"]+)"')
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
@@ -45,12 +46,18 @@ def with_links(page, text, pages, source):
             return found[0]
         if (ROOT / place).is_dir() or place.endswith(".md"):
             return f"{label} (`{place}` in the sources)" if place not in label else label
-        (source / place).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / place, source / place)
+        bring(place, source)
         return found[0]
 
+    for picture in PICTURE.findall(text):
+        bring(os.path.normpath(os.path.join(os.path.dirname(page), picture)), source)
     parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
     return "".join(part if part.startswith("```") else LINK.sub(change, part) for part in parts)
+
+
+def bring(place, source):
+    (source / place).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / place, source / place)
 
 
 def write(path, text):
