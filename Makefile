@@ -8,6 +8,9 @@
 #             against bounds come last and one at a time: see `timing` below
 # make timing those tests alone
 #
+# make docs   makes the site of README.md and docs/ in target/book, and checks its links; needs a Rust toolchain (for mdBook) and python3
+# make pictures  makes the pictures of README.md again, from runs of its own
+#
 # make lab-wordpress, lab-bulk, lab-pgbench, lab-compression   the labs of labs/, measured beside predicted; as root, or (but for
 #                       lab-compression) where the system allows unprivileged user namespaces
 #
@@ -15,13 +18,21 @@
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo dist check-dist jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks
+.PHONY: demo docs pictures dist check-dist jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks
 
 demo:
 	scripts/setup.sh demo
 	cargo build --release --locked --package longwire
 	@echo
 	@"$${CARGO_TARGET_DIR:-target}"/release/longwire demo --html "$${CARGO_TARGET_DIR:-target}"/longwire-demo.html
+
+docs:
+	scripts/setup.sh docs
+	scripts/docs.sh
+
+pictures:
+	scripts/setup.sh pictures
+	scripts/pictures.sh
 
 dist:
 	scripts/setup.sh dist
@@ -54,7 +65,7 @@ check:
 	cargo test --locked --package capture --lib $(addprefix --test ,$(CHECK_CAPTURE))
 	cargo test --locked --package report --lib $(addprefix --test ,$(CHECK_REPORT))
 	cargo test --locked --package longwire --package pipeline --package lab --package script --lib $(addprefix --test ,$(CHECK_LONGWIRE))
-	cargo test --locked --package testbed --test architecture --test types
+	cargo test --locked --package testbed --test architecture --test doc_links --test types
 
 test:
 	scripts/setup.sh test

@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh demo|dist|check-dist|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression: checks that what the build, the tests or the benchmarks need is here, and installs the
+# setup.sh demo|docs|pictures|dist|check-dist|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression: checks that what the build, the tests or the benchmarks need is here, and installs the
 # Debian packages that are missing. Starts no service, touches none that runs.
 set -eu
 cd "$(dirname "$0")/.."
@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 main() {
     case "$1" in
         demo) install_missing build ;;
+        docs) install_missing build python ;;
+        pictures) install_missing build servers browser ;;
         jdbc) install_missing java; return ;;
         dist) install_missing build java dist ;;
         check-dist) install_missing check-dist; return ;;
@@ -16,7 +18,7 @@ main() {
         lab) install_missing build servers ;;
         lab-wordpress) install_missing build servers wordpress ;;
         lab-compression) install_missing build servers ssh ;;
-        *) echo "usage: scripts/setup.sh demo|dist|check-dist|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression" >&2; exit 2 ;;
+        *) echo "usage: scripts/setup.sh demo|docs|pictures|dist|check-dist|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression" >&2; exit 2 ;;
     esac
     require_rust "$1"
 }
@@ -57,6 +59,10 @@ unshare util-linux
 setpriv util-linux
 python3 python3
 /usr/lib/python3*/ensurepip python3-venv
+END
+        ;;
+        python) cat <<'END'
+python3 python3
 END
         ;;
         check-dist) cat <<'END'

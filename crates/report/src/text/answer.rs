@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// The sentence. Absent when nothing was predicted.
 ///
-/// The duration with the remedies is the predicted one less the savings of the findings, which claim round trips alone: with less for the server to
-/// do, it may be shorter. The operation's own median, or its mean where the median is withheld, is compared with the predicted median.
+/// The duration with the remedies is the predicted one, shortened by the share that the savings of the findings have of the predicted mean. They
+/// claim round trips alone: with less for the server to do, it may be shorter. The operation's own median, or its mean where the median is withheld, is compared with the predicted median.
 pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
     // A connection as a whole is waited for by nobody; it is all there is where nothing else was recognised.
     let group = outcome.operations.iter().max_by_key(|group| {
@@ -51,7 +51,7 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
         (_, removed) => format!(
             "; {changes} remove{verb} {} of its {turns} turns, and it takes {}.",
             number(removed as f64 / group.count.max(1) as f64),
-            format_duration(there.duration.saturating_sub(given_back)),
+            format_duration(without(there, given_back)),
         ),
     });
     Some(sentence)
@@ -60,7 +60,6 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
 /// What an operation takes at the longest distance with a price, as it is and without what was found, in a sentence. Absent when it was not predicted
 /// there, or the finding saves no time of the operation.
 ///
-/// The time without it is the predicted median less the mean of what the finding saves.
 pub(super) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Option<String> {
     let saving = finding.savings.last().filter(|saving| !saving.saves.is_zero())?;
     if finding.kind == FindingKind::HeldTransaction {
@@ -82,8 +81,18 @@ pub(super) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Opti
         cut(&group.name, LONGEST_NAME),
         format_duration(saving.rtt),
         format_duration(there.duration),
-        format_duration(there.duration.saturating_sub(saves)),
+        format_duration(without(there, saves)),
     ))
+}
+
+/// The predicted median without what is saved on average: shortened as the mean would be, since operations of one name may be long and short.
+fn without(there: &Prediction, saves: Duration) -> Duration {
+    let mean = there.spread.mean.unwrap_or(there.duration).as_secs_f64();
+    let stays = match mean > 0.0 {
+        true => (1.0 - saves.as_secs_f64() / mean).clamp(0.0, 1.0),
+        false => 1.0,
+    };
+    there.duration.mul_f64(stays)
 }
 
 /// What the findings of an operation would save together.
