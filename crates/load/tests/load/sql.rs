@@ -111,7 +111,7 @@ fn mariadb_runs_a_transaction_once_for_each_operation() {
     .unwrap();
     assert_eq!(
         failed.errors[0].text,
-        "server: statement 2 failed: 1146/42S02 Table '?' doesn't exist"
+        "server: statement 2 failed: 1146/42S02 Table 'test.missing' doesn't exist"
     );
     let file = load(
         &server.url(),
