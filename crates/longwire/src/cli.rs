@@ -1,10 +1,13 @@
 //! The command line: one row for each command.
 
+mod headings;
+
 use crate::commands::{
     check, echo, generate, keys, lab, link, load, ping, predict, read, relay, split, top, tune, tunnel, watch,
 };
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use pipeline::output::Status;
+use std::ffi::OsString;
 
 /// What distance costs your database: measured, explained, predicted, proved and cut.
 #[derive(Debug, Parser)]
@@ -15,11 +18,27 @@ pub struct Cli {
     pub command: Command,
     /// Allow sending a password in clear text over an unencrypted connection (PostgreSQL's `password`, MySQL's clear
     /// plugin, Redis' AUTH).
-    #[arg(long, global = true, help_heading = "Security")]
+    #[arg(long, global = true)]
     pub allow_cleartext_password: bool,
     /// Results alone: no progress, no notes, no line for each sample. Warnings and errors stay.
     #[arg(short, long, global = true)]
     pub quiet: bool,
+}
+
+/// All commands with their flags, as the help shows them.
+pub fn command() -> clap::Command {
+    headings::under_headings(Cli::command())
+}
+
+impl Cli {
+    /// What is asked for on a command line, the program's name first.
+    ///
+    /// # Errors
+    /// When it is not understood, and when it asks for help or the version.
+    pub fn of(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        let matches = command().try_get_matches_from(arguments)?;
+        Self::from_arg_matches(&matches)
+    }
 }
 
 /// The commands.

@@ -1,13 +1,12 @@
 //! What distance costs your database: measured, explained, predicted, proved and cut.
 
-use clap::Parser;
 use longwire::{cli, failure, usage};
 use pipeline::output;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let given = sys::arguments::given();
-    let arguments = match cli::Cli::try_parse_from(given) {
+    let arguments = match cli::Cli::of(given) {
         Ok(arguments) => arguments,
         Err(error) => return usage::report(&error, given),
     };

@@ -102,7 +102,7 @@ impl Typed {
             .skip(1)
             .map(|word| word.to_string_lossy().into_owned());
         let words: Vec<String> = words.take_while(|word| word != "--").collect();
-        let known = <crate::cli::Cli as clap::CommandFactory>::command();
+        let known = crate::cli::command();
         let found = words.iter().find_map(|word| known.find_subcommand(word));
         let mut command = found.map_or_else(String::new, |found| found.get_name().to_owned());
         let below = found.and_then(|found| words.iter().find_map(|word| found.find_subcommand(word)));

@@ -1,7 +1,6 @@
 //! One grammar of flags over all commands: docs/flags.md says it to users, this holds the commands to it.
 
-use clap::{Arg, Command, CommandFactory};
-use longwire::cli::Cli;
+use clap::{Arg, Command};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -20,7 +19,7 @@ fn commands() -> Vec<(String, Command)> {
         }
     }
     let mut found = Vec::new();
-    let mut all = Cli::command();
+    let mut all = longwire::cli::command();
     all.build();
     below("", &all, &mut found);
     assert!(
@@ -131,6 +130,31 @@ fn records_and_quiet_are_everywhere() {
             "--json of {name}"
         );
     }
+}
+
+/// A flag stands under the same heading wherever it is, and what has none is of its command alone, or has one meaning that needs no group.
+#[test]
+fn a_flag_is_under_the_same_heading_in_all_commands() {
+    let mut headings: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
+    for (_, command) in commands() {
+        for flag in flags(&command) {
+            let heading = flag.get_help_heading().map(str::to_owned);
+            headings
+                .entry(flag.get_id().to_string())
+                .or_default()
+                .insert(heading);
+        }
+    }
+    let several: Vec<_> = headings
+        .iter()
+        .filter(|(_, headings)| headings.len() > 1)
+        .collect();
+    assert!(several.is_empty(), "{several:?}");
+    let under = |id: &str| headings[id].iter().flatten().next().map(String::as_str);
+    assert_eq!(under("json"), Some("Output"));
+    assert_eq!(under("rtt"), Some("Distance"));
+    assert_eq!(under("bridge"), Some("Through a JDBC driver (docs/jdbc.md)"));
+    assert_eq!(under("connect"), None);
 }
 
 #[test]

@@ -11,7 +11,6 @@ use sys::{Secret, Target};
 
 /// Which driver, and with what.
 #[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "Through a JDBC driver (docs/jdbc.md)")]
 pub struct DriverArgs {
     /// Go through this JDBC driver: FILE.jar, several with colons between them, or group:artifact:version of the local Maven
     /// repository; may be repeated.

@@ -1,8 +1,8 @@
 //! `longwire generate`: completions of shells and man pages, made from the same definitions as the help.
 
-use crate::cli::Cli;
+use crate::cli;
 use anyhow::{Context, Result};
-use clap::{Args as ClapArgs, CommandFactory, Subcommand};
+use clap::{Args as ClapArgs, Subcommand};
 use clap_complete::{Shell, generate};
 use pipeline::output::Status;
 use std::io::{self, Write};
@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<Status> {
 fn completions(shell: Shell) -> Result<()> {
     // clap_complete panics where it cannot write: it writes to memory.
     let mut text = Vec::new();
-    generate(shell, &mut Cli::command(), "longwire", &mut text);
+    generate(shell, &mut cli::command(), "longwire", &mut text);
     let written = io::stdout().lock().write_all(&text);
     written.context("could not write the completions")
 }
@@ -69,5 +69,5 @@ fn completions(shell: Shell) -> Result<()> {
 fn man_pages(folder: &Path) -> Result<()> {
     let into = || format!("could not write man pages into {}", folder.display());
     std::fs::create_dir_all(folder).with_context(into)?;
-    clap_mangen::generate_to(Cli::command(), folder).with_context(into)
+    clap_mangen::generate_to(cli::command(), folder).with_context(into)
 }

@@ -17,37 +17,34 @@ use std::time::Duration;
 use sys::packets::{Interfaces, PacketCounts};
 use sys::{Target, resolve};
 
-/// What these flags stand under in a command's help.
-const HEADING: &str = "Network interface";
-
 /// Which packets of which interfaces.
 #[derive(Debug, Clone, clap::Args)]
 pub struct InterfaceArgs {
     /// Observe what passes this network interface instead of relaying; repeat it for several, or `any` for all. Needs the right to
     /// capture (CAP_NET_RAW). TARGETs say which servers' packets. See docs/interface.md.
-    #[arg(long, help_heading = HEADING, value_name = "NAME|any")]
+    #[arg(long, value_name = "NAME|any")]
     pub interface: Vec<String>,
     /// Only packets from or to this TCP port; repeat it for several.
-    #[arg(long, help_heading = HEADING, value_name = "PORT", requires = "interface")]
+    #[arg(long, value_name = "PORT", requires = "interface")]
     pub port: Vec<u16>,
     /// Only packets that this expression passes, in the language of tcpdump: host, net, port, portrange, src, dst, ip, ip6, and, or, not, ().
-    #[arg(long, help_heading = HEADING, value_name = "EXPRESSION", requires = "interface")]
+    #[arg(long, value_name = "EXPRESSION", requires = "interface")]
     pub filter: Option<String>,
     /// What opens TLS.
     #[command(flatten)]
     pub keys: KeyLogArgument,
     /// Open the command's own TLS connections at an interface: it is started so that it writes their keys, to a file that is removed
     /// afterwards. See docs/keys.md for the programs that do.
-    #[arg(long, help_heading = HEADING, requires = "interface", requires = "command", conflicts_with = "keys")]
+    #[arg(long, requires = "interface", requires = "command", conflicts_with = "keys")]
     pub keys_from_command: bool,
     /// Room for packets that longwire has not looked at yet.
-    #[arg(long, help_heading = HEADING, value_name = "SIZE", value_parser = ByteCount::parse, requires = "interface", default_value = "64MiB")]
+    #[arg(long, value_name = "SIZE", value_parser = ByteCount::parse, requires = "interface", default_value = "64MiB")]
     pub ring: ByteCount,
     /// Also keep the packets: a pcapng file that only its owner may read. It holds all that passed, secrets too.
-    #[arg(long, help_heading = HEADING, value_name = "FILE", requires = "interface")]
+    #[arg(long, value_name = "FILE", requires = "interface")]
     pub write_pcap: Option<PathBuf>,
     /// When that file has this size, keep it as FILE.1, in the place of the one before, and begin a new one.
-    #[arg(long, help_heading = HEADING, value_name = "SIZE", value_parser = ByteCount::parse, requires = "write_pcap")]
+    #[arg(long, value_name = "SIZE", value_parser = ByteCount::parse, requires = "write_pcap")]
     pub write_pcap_size: Option<ByteCount>,
 }
 

@@ -1,0 +1,81 @@
+//! Under which headings the help shows flags: the same in every command, so that what belongs together stands together.
+
+use clap::{Arg, Command};
+
+/// A heading, and the flags below it by their long names. A flag that is in no row is under "Options".
+type Heading = (&'static str, &'static [&'static str]);
+
+const HEADINGS: [Heading; 6] = [
+    (
+        "Distance",
+        &["rtt", "rate", "link", "link-echo", "verify", "level"],
+    ),
+    (
+        "Operations",
+        &[
+            "operations",
+            "host",
+            "on",
+            "workers",
+            "clients",
+            "server-cores",
+            "client-cores",
+            "wake-up",
+        ],
+    ),
+    (
+        "Network interface",
+        &[
+            "interface",
+            "port",
+            "filter",
+            "ring",
+            "write-pcap",
+            "write-pcap-size",
+        ],
+    ),
+    (
+        "Through a JDBC driver (docs/jdbc.md)",
+        &["driver", "driver-class", "property", "bridge"],
+    ),
+    (
+        "Output",
+        &[
+            "output",
+            "html",
+            "json",
+            "exchanges",
+            "compressed-sizes",
+            "keep-literals",
+            "all",
+            "explain",
+            "summary",
+            "progress",
+            "report-per-command",
+            "prometheus",
+            "junit",
+            "github",
+            "quiet",
+        ],
+    ),
+    (
+        "Security",
+        &["keys", "keys-from-command", "allow-cleartext-password"],
+    ),
+];
+
+/// The command and all below it, with their flags under these headings.
+pub fn under_headings(command: Command) -> Command {
+    command.mut_args(under_heading).mut_subcommands(under_headings)
+}
+
+fn under_heading(argument: Arg) -> Arg {
+    let long = argument.get_long().map(str::to_owned);
+    let found = HEADINGS
+        .iter()
+        .find(|(_, flags)| long.as_deref().is_some_and(|long| flags.contains(&long)));
+    match found {
+        Some((heading, _)) => argument.help_heading(*heading),
+        None => argument,
+    }
+}
