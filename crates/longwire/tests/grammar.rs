@@ -140,7 +140,7 @@ fn a_flag_is_under_the_same_heading_in_all_commands() {
         for flag in flags(&command) {
             let heading = flag.get_help_heading().map(str::to_owned);
             headings
-                .entry(flag.get_id().to_string())
+                .entry(flag.get_long().unwrap_or_default().to_owned())
                 .or_default()
                 .insert(heading);
         }
@@ -150,7 +150,7 @@ fn a_flag_is_under_the_same_heading_in_all_commands() {
         .filter(|(_, headings)| headings.len() > 1)
         .collect();
     assert!(several.is_empty(), "{several:?}");
-    let under = |id: &str| headings[id].iter().flatten().next().map(String::as_str);
+    let under = |long: &str| headings[long].iter().flatten().next().map(String::as_str);
     assert_eq!(under("json"), Some("Output"));
     assert_eq!(under("rtt"), Some("Distance"));
     assert_eq!(under("bridge"), Some("Through a JDBC driver (docs/jdbc.md)"));
