@@ -11,7 +11,19 @@ use std::ffi::OsString;
 
 /// What distance costs your database: measured, explained, predicted, proved and cut.
 #[derive(Debug, Parser)]
-#[command(name = "longwire", version, long_version = LONG_VERSION, about, max_term_width = 110)]
+#[command(
+    name = "longwire",
+    version,
+    long_version = LONG_VERSION,
+    about,
+    max_term_width = 110,
+    after_help = "Start here:\n  longwire demo                                             the whole story, with nothing installed\n  \
+                  longwire ping postgres://user@host/database               how far is my database?\n  \
+                  longwire watch postgres://user@host/database -- COMMAND   where does my application's time go?\n  \
+                  longwire read app.pcap                                    the same of a capture\n  \
+                  longwire predict app.pcap --rtt 10ms,40ms                 and further away?\n  \
+                  longwire relay postgres://host --link 40ms                try it at that distance"
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
