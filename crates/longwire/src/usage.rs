@@ -17,11 +17,9 @@ pub fn report(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let written = error.print();
-            return match written.is_ok() && error.exit_code() == 0 {
-                true => ExitCode::SUCCESS,
-                false => ExitCode::from(2),
-            };
+            // A reader that has seen enough (`longwire --help | head`) is no failure.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).map_or(ExitCode::from(2), ExitCode::from);
         }
         _ => {}
     }
@@ -66,7 +64,9 @@ pub fn hint_for(arguments: &[OsString]) -> Option<String> {
         ));
     }
     let relays = matches!(typed.command.as_str(), "watch" | "relay" | "top");
-    let is_target = |word: &&str| word.contains("://") || word.contains('=') || word.starts_with("jdbc:");
+    let is_target = |word: &&str| {
+        word.contains("://") || word.contains('=') || word.starts_with("jdbc:") || is_capture(word)
+    };
     let program = typed.values().skip(1).find(|word| !is_target(word));
     if let (true, Some(program)) = (
         relays && !typed.flags().any(|flag| flag == "--interface"),
