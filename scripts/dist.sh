@@ -59,7 +59,7 @@ lay_out() {
     "$tree/usr/bin/longwire" generate bash >"$share/bash-completion/completions/longwire"
     "$tree/usr/bin/longwire" generate zsh >"$share/zsh/site-functions/_longwire"
     "$tree/usr/bin/longwire" generate fish >"$share/fish/vendor_completions.d/longwire.fish"
-    cp README.md CHANGELOG.md GLOSSARY.md LICENSE-MIT LICENSE-APACHE "$share/doc/longwire/"
+    cp -R README.md CHANGELOG.md GLOSSARY.md ARCHITECTURE.md LICENSE-MIT LICENSE-APACHE docs labs "$share/doc/longwire/"
 }
 
 pack() {

@@ -83,19 +83,21 @@ pub struct Grid {
 /// When `out` does not take it.
 pub fn write(page: &Page<'_>, out: &mut impl io::Write) -> io::Result<()> {
     let view = View::new(page);
-    let mut html = String::with_capacity(1 << 17);
-    header::begin(page, &mut html);
-    notes::warnings(&page.outcome.warnings, &mut html);
-    compared::section(page.lab, &mut html);
-    findings::section(&page.outcome.findings, &mut html);
-    predicted::section(page, view.as_ref(), &mut html);
-    measured::section(&page.outcome.predictions, page.lab, &mut html);
-    operations::section(page.outcome, &mut html);
-    held::section(page.outcome, &mut html);
-    waterfall::section(page, &mut html);
-    statements::section(&page.outcome.statements, &mut html);
-    links::section(page.links, &mut html);
-    notes::conditions(page.outcome, &mut html);
+    let mut sections = String::with_capacity(1 << 17);
+    notes::warnings(&page.outcome.warnings, &mut sections);
+    compared::section(page.lab, &mut sections);
+    findings::section(page.outcome, &mut sections);
+    predicted::section(page, view.as_ref(), &mut sections);
+    measured::section(&page.outcome.predictions, page.lab, &mut sections);
+    operations::section(page.outcome, &mut sections);
+    held::section(page.outcome, &mut sections);
+    waterfall::section(page, &mut sections);
+    statements::section(&page.outcome.statements, &mut sections);
+    links::section(page.links, &mut sections);
+    notes::conditions(page.outcome, &mut sections);
+    let mut html = String::with_capacity(sections.len() + (1 << 15));
+    header::begin(page, &sections, &mut html);
+    html.push_str(&sections);
     header::end(view.as_ref(), &mut html);
     out.write_all(html.as_bytes())?;
     out.flush()

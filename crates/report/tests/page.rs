@@ -50,7 +50,9 @@ fn nothing_is_fetched_from_anywhere() {
         .match_indices("href=")
         .map(|(at, _)| &text[at..at + 14])
         .collect();
-    assert_eq!(links, ["href=\"data:,\">"]);
+    let inside = |link: &&str| link.starts_with("href=\"#h-");
+    let others: Vec<&str> = links.iter().copied().filter(|link| !inside(link)).collect();
+    assert_eq!(others, ["href=\"data:,\">"]);
     assert!(
         text.contains("default-src 'none'"),
         "the policy forbids everything else"

@@ -1,9 +1,9 @@
-//! The curve: predicted time over the round trip, with its bounds and what was measured. `page.js` draws the same
+//! The curve: predicted time over the round trip, both logarithmic, as it is and without what was found, with its bounds and what was measured. `page.js` draws the same
 //! again when a slider moves.
 
 use super::grid::{GridRow, View};
 use super::markup::time;
-use super::scale::{Scale, nanos, tick_text, ticks};
+use super::scale::{LogScale, log_ticks, nanos, tick_text};
 use model::Prediction;
 use std::fmt::Write;
 use std::time::Duration;
@@ -21,29 +21,28 @@ struct Size {
     class: &'static str,
     width: f64,
     height: f64,
-    ticks: f64,
+    ticks: usize,
 }
 
 fn svg(view: &View, row: &GridRow, size: Size, out: &mut String) {
-    let curve: Vec<&Prediction> = (0..view.rtts.len())
+    let cells: Vec<&Prediction> = (0..view.rtts.len())
         .map(|rtt| view.cell(row, rtt, view.start.rate, view.start.clients))
         .collect();
     let points: Vec<&Prediction> = row
         .points
         .iter()
-        .filter(|point| point.rate == curve[0].rate && point.clients == curve[0].clients)
+        .filter(|point| point.rate == cells[0].rate && point.clients == cells[0].clients)
         .collect();
-    let x = Scale {
-        most: nanos(view.rtts[view.rtts.len() - 1]),
+    let (first, last) = (cells[0], cells[cells.len() - 1]);
+    let x = LogScale {
+        unit: RTT_UNIT,
+        least: 0.0,
+        most: nanos(last.rtt),
         from: LEFT,
         to: size.width - RIGHT,
     };
-    let y = Scale {
-        most: most(&curve, &points) * 1.06,
-        from: size.height - BOTTOM,
-        to: TOP,
-    };
-    let last = curve[curve.len() - 1];
+    let curve: Vec<Place> = x.along(PLACES).map(|rtt| Place::at(rtt, row, &cells)).collect();
+    let y = upwards(&curve, &points, row.here, size);
     let _ = writeln!(
         out,
         "<svg class=\"curve {}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Predicted median over the round trip of the link: {} at {}, \
@@ -51,16 +50,16 @@ fn svg(view: &View, row: &GridRow, size: Size, out: &mut String) {
         size.class,
         size.width,
         size.height,
-        time(curve[0].duration),
-        time(curve[0].rtt),
+        time(first.duration),
+        time(first.rtt),
         time(last.duration),
         time(last.rtt),
     );
     axes(x, y, size, out);
-    band_and_line(&curve, x, y, out);
-    end_labels(last, x, y, out);
+    band_and_lines(&curve, row.removed > 0.0, x, y, out);
+    end_labels(&curve, row.removed > 0.0, x, y, out);
     dots(view, row, &points, x, y, out);
-    let here = curve[view.start.rtt];
+    let here = cells[view.start.rtt];
     let (at, up) = (x.place(nanos(here.rtt)), y.place(nanos(here.duration)));
     let _ = writeln!(
         out,
@@ -70,16 +69,68 @@ fn svg(view: &View, row: &GridRow, size: Size, out: &mut String) {
     );
 }
 
-fn most(curve: &[&Prediction], points: &[&Prediction]) -> f64 {
-    let predicted = curve.iter().map(|cell| nanos(cell.high.max(cell.duration)));
+/// What is drawn at one round trip, in nanoseconds: between two that were predicted in proportion, since an operation takes its turns times as long.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    rtt: f64,
+    median: f64,
+    low: f64,
+    high: f64,
+    /// The median without what was found.
+    without: f64,
+}
+
+impl Place {
+    fn at(rtt: f64, row: &GridRow, cells: &[&Prediction]) -> Self {
+        let of = |cell: &Prediction| Self {
+            rtt: nanos(cell.rtt),
+            median: nanos(cell.duration),
+            low: nanos(cell.low),
+            high: nanos(cell.high),
+            without: nanos(row.without(cell, cell.duration)),
+        };
+        let next = cells
+            .partition_point(|cell| nanos(cell.rtt) <= rtt)
+            .clamp(1, cells.len() - 1);
+        let (from, to) = (of(cells[next - 1]), of(cells[next]));
+        let along = ((rtt - from.rtt) / (to.rtt - from.rtt)).clamp(0.0, 1.0);
+        let mix = |from: f64, to: f64| from + (to - from) * along;
+        Self {
+            rtt,
+            median: mix(from.median, to.median),
+            low: mix(from.low, to.low),
+            high: mix(from.high, to.high),
+            without: mix(from.without, to.without),
+        }
+    }
+}
+
+/// From a little below the shortest to a little above the longest time.
+fn upwards(curve: &[Place], points: &[&Prediction], here: Option<Duration>, size: Size) -> LogScale {
     let measured = points
         .iter()
         .filter_map(|point| Some(nanos(point.measured.as_ref()?.duration)));
-    predicted.chain(measured).fold(0.0, f64::max)
+    let drawn = curve
+        .iter()
+        .flat_map(|place| [place.median, place.high, place.low, place.without]);
+    let all: Vec<f64> = drawn
+        .chain(measured)
+        .chain(here.map(nanos))
+        .filter(|time| *time > 0.0)
+        .collect();
+    let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = all.iter().copied().fold(LEAST_TIME, f64::max);
+    LogScale {
+        unit: 1.0,
+        least: (least.min(most) / ROOM).max(LEAST_TIME),
+        most: most * ROOM,
+        from: size.height - BOTTOM,
+        to: TOP,
+    }
 }
 
-fn axes(x: Scale, y: Scale, size: Size, out: &mut String) {
-    for tick in ticks(y.most, 4.0) {
+fn axes(x: LogScale, y: LogScale, size: Size, out: &mut String) {
+    for tick in log_ticks(y.least, y.most, TICKS_UP) {
         let up = y.place(tick);
         let _ = writeln!(
             out,
@@ -92,7 +143,8 @@ fn axes(x: Scale, y: Scale, size: Size, out: &mut String) {
             tick_text(tick)
         );
     }
-    for tick in ticks(x.most, size.ticks) {
+    let along = log_ticks(RTT_UNIT, x.most, size.ticks);
+    for tick in std::iter::once(0.0).chain(along) {
         let _ = writeln!(
             out,
             "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
@@ -111,32 +163,44 @@ fn axes(x: Scale, y: Scale, size: Size, out: &mut String) {
     );
 }
 
-fn band_and_line(curve: &[&Prediction], x: Scale, y: Scale, out: &mut String) {
-    let place = |cell: &Prediction, of: Duration| {
-        format!("{:.1} {:.1}", x.place(nanos(cell.rtt)), y.place(nanos(of)))
+fn band_and_lines(curve: &[Place], has_remedy: bool, x: LogScale, y: LogScale, out: &mut String) {
+    let line = |of: fn(&Place) -> f64| {
+        let places = curve
+            .iter()
+            .map(|place| format!("{:.1} {:.1}", x.place(place.rtt), y.place(of(place))));
+        places.collect::<Vec<String>>()
     };
-    let high: Vec<String> = curve.iter().map(|cell| place(cell, cell.high)).collect();
-    let low: Vec<String> = curve.iter().rev().map(|cell| place(cell, cell.low)).collect();
-    let middle: Vec<String> = curve.iter().map(|cell| place(cell, cell.duration)).collect();
+    let mut low = line(|place| place.low);
+    low.reverse();
     let _ = writeln!(
         out,
         "<path class=\"band\" d=\"M{}L{}Z\"/><path class=\"line\" d=\"M{}\"/>",
-        high.join("L"),
+        line(|place| place.high).join("L"),
         low.join("L"),
-        middle.join("L")
+        line(|place| place.median).join("L")
     );
+    if has_remedy {
+        let _ = writeln!(
+            out,
+            "<path class=\"line without\" d=\"M{}\"/>",
+            line(|place| place.without).join("L")
+        );
+    }
 }
 
-/// Names of the three lines at their ends, moved apart where they would overlap.
-fn end_labels(last: &Prediction, x: Scale, y: Scale, out: &mut String) {
-    let middle = y.place(nanos(last.duration));
-    let high = y.place(nanos(last.high)).min(middle - LINE_HEIGHT);
-    let low = y.place(nanos(last.low)).max(middle + LINE_HEIGHT);
-    for (class, name, up) in [
-        ("faint", "high", high),
-        ("strong", "median", middle),
-        ("faint", "low", low),
-    ] {
+/// Names of the lines at their ends, moved apart where they would overlap.
+fn end_labels(curve: &[Place], has_remedy: bool, x: LogScale, y: LogScale, out: &mut String) {
+    let Some(last) = curve.last() else { return };
+    let median = y.place(last.median);
+    let mut labels = vec![("strong", "as it is", median)];
+    if has_remedy {
+        labels.push((
+            "without",
+            "changed",
+            y.place(last.without).max(median + LINE_HEIGHT),
+        ));
+    }
+    for (class, name, up) in labels {
         let _ = write!(
             out,
             "<text class=\"end {class}\" x=\"{:.1}\" y=\"{:.1}\">{name}</text>",
@@ -148,7 +212,7 @@ fn end_labels(last: &Prediction, x: Scale, y: Scale, out: &mut String) {
 }
 
 /// What was measured on such links, and where the operations come from.
-fn dots(view: &View, row: &GridRow, points: &[&Prediction], x: Scale, y: Scale, out: &mut String) {
+fn dots(view: &View, row: &GridRow, points: &[&Prediction], x: LogScale, y: LogScale, out: &mut String) {
     if let (Some(rtt), Some(here)) = (view.measured_rtt, row.here)
         && nanos(rtt) <= x.most
         && nanos(here) <= y.most
@@ -180,16 +244,24 @@ const WIDE: Size = Size {
     class: "wide",
     width: 660.0,
     height: 360.0,
-    ticks: 5.0,
+    ticks: 8,
 };
 const NARROW: Size = Size {
     class: "narrow",
     width: 328.0,
     height: 270.0,
-    ticks: 4.0,
+    ticks: 5,
 };
 const LEFT: f64 = 58.0;
-const RIGHT: f64 = 56.0;
+const RIGHT: f64 = 64.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 48.0;
 const LINE_HEIGHT: f64 = 14.0;
+/// Round trips below half a millisecond are drawn in proportion, so that 0 has a place.
+const RTT_UNIT: f64 = 500_000.0;
+/// Places that the lines are drawn through: between two of them they are straight.
+const PLACES: u32 = 48;
+const TICKS_UP: usize = 6;
+/// A factor of room above the longest and below the shortest time.
+const ROOM: f64 = 1.25;
+const LEAST_TIME: f64 = 100.0;

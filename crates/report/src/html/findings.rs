@@ -1,11 +1,14 @@
 //! Findings by what they cost.
 
 use super::markup::{DASH, Escaped, count, counted, small_print, statement, time};
+use crate::outcome::ReadOutcome;
+use crate::text::answer::before_and_after;
 use model::Finding;
 use std::fmt::Write;
 
-/// Each finding with what its remedy saves, and the remedy. Nothing without findings.
-pub fn section(findings: &[Finding], out: &mut String) {
+/// Each finding with what its remedy saves, what it makes of an operation, and the remedy. Nothing without findings.
+pub fn section(outcome: &ReadOutcome, out: &mut String) {
+    let findings = &outcome.findings;
     let Some(first) = findings.first() else { return };
     out.push_str(
         "<section aria-labelledby=\"h-findings\">\n<h2 id=\"h-findings\">Findings, by what they cost</h2>\n\
@@ -23,7 +26,7 @@ pub fn section(findings: &[Finding], out: &mut String) {
          <th scope=\"col\" class=\"n\">seen</th><th scope=\"col\" class=\"n\">operations</th></tr></thead>\n<tbody>\n",
     );
     for finding in findings.iter().take(SHOWN) {
-        row(finding, out);
+        row(outcome, finding, out);
     }
     out.push_str("</tbody></table>\n");
     let left_out = findings.len().saturating_sub(SHOWN) as u64;
@@ -41,7 +44,7 @@ pub fn section(findings: &[Finding], out: &mut String) {
     out.push_str("</section>\n");
 }
 
-fn row(finding: &Finding, out: &mut String) {
+fn row(outcome: &ReadOutcome, finding: &Finding, out: &mut String) {
     out.push_str("<tr><th scope=\"row\">");
     let _ = write!(out, "<span class=\"kind\">{}</span> ", finding.kind);
     match &finding.fingerprint {
@@ -50,13 +53,21 @@ fn row(finding: &Finding, out: &mut String) {
             let _ = write!(out, "{}", Escaped(&finding.operation_name));
         }
     }
-    let _ = write!(out, "<div><small>{}</small></div></th>", Escaped(&finding.remedy));
+    out.push_str("<div><small>");
+    if let Some(times) = before_and_after(outcome, finding) {
+        let _ = write!(out, "<b>{}</b> ", Escaped(&times));
+    }
+    let _ = write!(out, "{}</small></div></th>", Escaped(&finding.remedy));
     for saving in &finding.savings {
         let saves = match saving.saves.is_zero() {
             true => DASH.to_owned(),
             false => time(saving.saves),
         };
-        let _ = write!(out, "<td class=\"n\" data-label=\"saves\"><b>{saves}</b></td>");
+        let _ = write!(
+            out,
+            "<td class=\"n\" data-label=\"saves at {}\"><b>{saves}</b></td>",
+            time(saving.rtt)
+        );
     }
     let _ = writeln!(
         out,

@@ -2,8 +2,9 @@
 
 use super::Page;
 use super::markup::cut;
+use crate::outcome::ReadOutcome;
 use crate::text::escape::printable;
-use model::{BitRate, LinkRates, Prediction};
+use model::{BitRate, Finding, FindingKind, LinkRates, OperationGroup, Prediction};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,6 +38,35 @@ pub struct GridRow {
     pub here: Option<Duration>,
     /// Predictions for which something was also measured.
     pub points: Vec<Prediction>,
+    /// Turns of an operation that its findings would remove, on average.
+    pub removed: f64,
+}
+
+impl GridRow {
+    /// How long an operation takes where a prediction says `duration`, without what was found: shortened by the share that the turns removed
+    /// have of the mean, as in the answer.
+    pub fn without(&self, cell: &Prediction, duration: Duration) -> Duration {
+        let mean = cell.spread.mean.unwrap_or(cell.duration).as_secs_f64();
+        if mean <= 0.0 {
+            return duration;
+        }
+        let saved = self.removed * cell.rtt.as_secs_f64() / mean;
+        duration.mul_f64((1.0 - saved).clamp(0.0, 1.0))
+    }
+}
+
+/// Turns that the findings of operations of this name would remove, of one operation.
+fn removed(outcome: &ReadOutcome, group: &OperationGroup) -> f64 {
+    let of_group = |finding: &&Finding| {
+        finding.operation_name == group.name && finding.kind != FindingKind::HeldTransaction
+    };
+    let turns: u64 = outcome
+        .findings
+        .iter()
+        .filter(of_group)
+        .map(|finding| finding.saves_turns)
+        .sum();
+    turns as f64 / group.count.max(1) as f64
 }
 
 /// Places in the grid's lists.
@@ -123,6 +153,7 @@ impl View {
                 cells: cells?,
                 here: here.and_then(|group| group.spread.p50),
                 points: measured(&page.outcome.predictions, name),
+                removed: here.map_or(0.0, |group| removed(page.outcome, group)),
             })
         });
         complete.collect()
@@ -166,6 +197,7 @@ impl GridRow {
             "name": printable(&cut(&self.name, LONGEST_NAME)),
             "turns": self.cells.first().map(|cell| cell.turns),
             "here": self.here.map(nanos),
+            "removed": self.removed,
             "cells": cells,
             "points": points,
         })
@@ -183,7 +215,7 @@ fn measured(predictions: &[Prediction], name: &Arc<str>) -> Vec<Prediction> {
         .collect()
 }
 
-/// Median, low, high (ns), per second, what it is bound by, and the attribution in thousandths.
+/// Median, low, high (ns), per second, what it is bound by, the attribution in thousandths, and the mean (ns).
 fn cell_json(cell: &Prediction) -> Value {
     let whole = cell.attribution.total().as_secs_f64();
     let parts = super::attribution::parts(&cell.attribution).map(|(_, _, part)| {
@@ -200,6 +232,7 @@ fn cell_json(cell: &Prediction) -> Value {
         digits(cell.per_second),
         super::predicted::bound_words(cell.bound_by),
         parts,
+        digits(nanos(cell.spread.mean.unwrap_or(cell.duration)) as f64),
     ])
 }
 

@@ -7,18 +7,42 @@ use crate::text::answer::answer;
 use model::{ByteCount, Summary};
 use std::fmt::Write;
 
-/// Everything up to the first section.
-pub fn begin(page: &Page<'_>, out: &mut String) {
+/// Everything up to the first section: title, answer, links to the `sections` that follow, key figures.
+pub fn begin(page: &Page<'_>, sections: &str, out: &mut String) {
     let summary = &page.outcome.summary;
     head(page.title, &lead(summary), out);
     if let Some(answer) = answer(page.outcome) {
         let _ = writeln!(out, "<p class=\"answer\">{}</p>", Escaped(&answer));
     }
+    contents(sections, out);
     if summary.connections > 0 {
         figures(summary, out);
     }
     out.push_str("</header>\n");
 }
+
+/// A link to each section, by its heading; nothing where there are so few that they are seen at once.
+fn contents(sections: &str, out: &mut String) {
+    let headings: Vec<(&str, &str)> = sections
+        .split("<h2 id=\"")
+        .skip(1)
+        .filter_map(|rest| {
+            let (id, rest) = rest.split_once("\">")?;
+            Some((id, rest.split_once("</h2>")?.0))
+        })
+        .collect();
+    if headings.len() < LEAST_CONTENTS {
+        return;
+    }
+    out.push_str("<nav class=\"contents\" aria-label=\"sections of this page\">");
+    for (id, heading) in headings {
+        let _ = write!(out, "<a href=\"#{id}\">{heading}</a> ");
+    }
+    out.push_str("</nav>\n");
+}
+
+/// Fewer sections need no list.
+const LEAST_CONTENTS: usize = 3;
 
 /// Policy, style, title and the sentence below it; the header goes on.
 pub fn head(title: &str, lead: &str, out: &mut String) {

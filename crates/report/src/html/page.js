@@ -106,16 +106,36 @@
   };
 
   // As in scale.rs.
-  const ticks = (most, wanted) => {
-    if (!(most > 0)) return [0];
-    const rough = most / wanted;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough * 0.999);
-    return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
+  const logScale = (unit, least, most, from, to) => {
+    const log = (amount) => Math.log1p(Math.max(amount, least) / unit);
+    const whole = log(most) - log(least) || 1;
+    return {
+      place: (amount) => from + ((to - from) * (log(amount) - log(least))) / whole,
+      along: (count) => Array.from({ length: count + 1 }, (_, i) => Math.expm1(log(least) + (whole * i) / count) * unit),
+    };
+  };
+  const logTicks = (least, most, wanted) => {
+    const between = (steps) => {
+      const all = Array.from({ length: 18 }, (_, power) => steps.map((step) => step * 10 ** power)).flat();
+      return all.filter((tick) => tick >= least * 0.999 && tick <= most * 1.001);
+    };
+    return [[1, 2, 5], [1, 3]].map(between).find((ticks) => ticks.length <= wanted) ?? between([1]);
   };
 
   // As in curve.rs.
-  const [left, right, top, bottom, lineHeight] = [58, 56, 30, 48, 14];
+  const [left, right, top, bottom, lineHeight] = [58, 64, 30, 48, 14];
+  const [rttUnit, places, room, leastTime] = [500000, 48, 1.25, 100];
+  // How long an operation takes without what was found: as in grid.rs.
+  const without = (c, rtt) => c[0] * Math.min(1, Math.max(0, 1 - (grid.operations[state.row].removed * rtt) / (c[6] || 1)));
+  const drawn = (rtt) => {
+    let place = 0;
+    while (place + 2 < grid.rtts.length && grid.rtts[place + 1] <= rtt) place++;
+    const [from, to] = [atPlace(place), atPlace(place + 1)];
+    const along = Math.min(1, Math.max(0, (rtt - grid.rtts[place]) / (grid.rtts[place + 1] - grid.rtts[place])));
+    const between = (a, b) => a + (b - a) * along;
+    return { rtt, median: between(from[0], to[0]), low: between(from[1], to[1]), high: between(from[2], to[2]),
+      without: between(without(from, grid.rtts[place]), without(to, grid.rtts[place + 1])) };
+  };
   const draw = (svg) => {
     const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
     const operation = grid.operations[state.row];
@@ -125,28 +145,34 @@
     const points = operation.points.filter((p) =>
       near(p.rate[0], pair[0]) && near(p.rate[1], pair[1]) && p.clients === grid.clients[state.clients]);
     const mostX = grid.rtts[grid.rtts.length - 1];
-    const mostY = 1.06 * Math.max(...cells.map((c) => Math.max(c[0], c[2])), ...points.map((p) => p.duration));
-    const x = (rtt) => left + ((width - right - left) * rtt) / mostX;
-    const y = (ns) => height - bottom - ((height - bottom - top) * ns) / (mostY || 1);
-    const at = (i) => (c, place) => `${x(grid.rtts[place]).toFixed(1)} ${y(c[i]).toFixed(1)}`;
+    const alongX = logScale(rttUnit, 0, mostX, left, width - right);
+    const curve = alongX.along(places).map(drawn);
+    const times = curve.flatMap((c) => [c.median, c.high, c.low, c.without]).concat(points.map((p) => p.duration), operation.here ?? [])
+      .filter((ns) => ns > 0);
+    const mostY = Math.max(leastTime, ...times) * room;
+    const leastY = Math.max(leastTime, Math.min(mostY, ...times) / room);
+    const x = alongX.place;
+    const y = logScale(1, leastY, mostY, height - bottom, top).place;
+    const line = (of) => curve.map((c) => `${x(c.rtt).toFixed(1)} ${y(c[of]).toFixed(1)}`);
     const text = (kind, px, py, anchor, words) =>
       `<text class="${kind}" x="${px.toFixed(1)}" y="${py.toFixed(1)}" text-anchor="${anchor}">${words}</text>`;
     const base = height - bottom;
     let out = "";
-    for (const tick of ticks(mostY, 4)) {
+    for (const tick of logTicks(leastY, mostY, 6)) {
       out += `<line class="rule" x1="${left}" x2="${width - right}" y1="${y(tick).toFixed(1)}" y2="${y(tick).toFixed(1)}"/>`;
       out += text("tick", left - 8, y(tick) + 4, "end", tickText(tick));
     }
-    for (const tick of ticks(mostX, svg.classList.contains("wide") ? 5 : 4)) out += text("tick", x(tick), base + 18, "middle", tickText(tick));
+    for (const tick of [0, ...logTicks(rttUnit, mostX, svg.classList.contains("wide") ? 8 : 5)]) out += text("tick", x(tick), base + 18, "middle", tickText(tick));
     out += text("axis", (left + width - right) / 2, base + 38, "middle", "round trip (rtt) of the link");
     out += text("axis", 8, 14, "start", "duration of one operation");
-    out += `<path class="band" d="M${cells.map(at(2)).join("L")}L${cells.map(at(1)).reverse().join("L")}Z"/>`;
-    out += `<path class="line" d="M${cells.map(at(0)).join("L")}"/>`;
-    const last = cells[cells.length - 1];
-    const middle = y(last[0]);
-    out += text("end faint", width - right + 6, Math.min(y(last[2]), middle - lineHeight) + 4, "start", "high");
-    out += text("end strong", width - right + 6, middle + 4, "start", "median");
-    out += text("end faint", width - right + 6, Math.max(y(last[1]), middle + lineHeight) + 4, "start", "low");
+    out += `<path class="band" d="M${line("high").join("L")}L${line("low").reverse().join("L")}Z"/>`;
+    out += `<path class="line" d="M${line("median").join("L")}"/>`;
+    const [last, end] = [cells[cells.length - 1], curve[curve.length - 1]];
+    out += text("end strong", width - right + 6, y(end.median) + 4, "start", "as it is");
+    if (operation.removed > 0) {
+      out += `<path class="line without" d="M${line("without").join("L")}"/>`;
+      out += text("end without", width - right + 6, Math.max(y(end.without), y(end.median) + lineHeight) + 4, "start", "changed");
+    }
     if (grid.here !== null && operation.here && grid.here <= mostX && operation.here <= mostY) {
       out += `<circle class="here" cx="${x(grid.here).toFixed(1)}" cy="${y(operation.here).toFixed(1)}" r="4">` +
         `<title>as measured: ${time(operation.here)} at ${time(grid.here)}</title></circle>`;
@@ -162,6 +188,10 @@
       `${time(last[0])} at ${time(mostX)}`);
   };
 
+  // The slider moves along the axis of the curve.
+  const steps = 200;
+  const rttScale = logScale(rttUnit, 0, grid.rtts[grid.rtts.length - 1], 0, steps);
+
   const set = (id, value, words) => {
     const input = byId(`s-${id}`);
     if (!input) return;
@@ -170,7 +200,7 @@
     byId(`v-${id}`).textContent = words;
   };
   const update = () => {
-    set("rtt", state.rtt / 1e6, time(state.rtt));
+    set("rtt", Math.round(rttScale.place(state.rtt)), time(state.rtt));
     set("rate", state.stop, rateText(stops[state.stop].pair));
     set("clients", state.clients, String(grid.clients[state.clients]));
     figures();
@@ -187,7 +217,9 @@
     });
   };
   const mostRtt = grid.rtts[grid.rtts.length - 1] / 1e6;
-  listen("rtt", mostRtt, mostRtt >= 20 ? 0.5 : mostRtt / 100, (ms) => { state.rtt = Math.round(ms * 1e6); });
+  // Two digits of milliseconds: what a user would type.
+  const rounded = (ns) => (ns < 5000 ? 0 : Number(ns.toPrecision(2)));
+  listen("rtt", steps, 1, (step) => { state.rtt = Math.min(rounded(rttScale.along(steps)[step]), grid.rtts[grid.rtts.length - 1]); });
   listen("rate", stops.length - 1, 1, (stop) => { state.stop = stop; });
   listen("clients", grid.clients.length - 1, 1, (place) => { state.clients = place; });
   const choice = byId("s-operation");

@@ -196,7 +196,12 @@ fn factor(value: f64) -> String {
 }
 
 fn caption(view: &View) -> String {
-    let mut text = "Line: predicted median. Band: between its bounds low and high.".to_owned();
+    let mut text =
+        "Line: predicted median; both axes are logarithmic. Band: between its bounds low and high."
+            .to_owned();
+    if view.rows.iter().any(|row| row.removed > 0.0) {
+        text.push_str(" Dashed: without the turns that the findings would remove.");
+    }
     if view.measured_rtt.is_some() {
         text.push_str(" Hollow dot: as measured, where the operations come from.");
     }

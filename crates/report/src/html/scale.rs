@@ -2,27 +2,60 @@
 
 use std::time::Duration;
 
-/// Amounts from 0 to `most` on a line from `from` to `to`.
+/// Amounts on a line from `from` to `to` so that equal factors are equally long, but for those below `unit`, which approach 0.
 #[derive(Debug, Clone, Copy)]
-pub struct Scale {
+pub struct LogScale {
+    /// Amounts well above it are logarithmic, those well below it linear.
+    pub unit: f64,
+    /// The amount at `from`.
+    pub least: f64,
     /// The largest amount.
     pub most: f64,
-    /// Place of 0.
+    /// Place of the least.
     pub from: f64,
-    /// Place of the largest amount.
+    /// Place of the largest.
     pub to: f64,
 }
 
-impl Scale {
-    /// The place of an amount.
+impl LogScale {
+    /// The place of an amount; one below the least is at its place.
     pub fn place(&self, amount: f64) -> f64 {
-        if self.most > 0.0 {
-            self.from + (self.to - self.from) * amount / self.most
+        let log = |amount: f64| (amount.max(self.least) / self.unit).ln_1p();
+        let whole = log(self.most) - log(self.least);
+        if whole > 0.0 {
+            self.from + (self.to - self.from) * (log(amount) - log(self.least)) / whole
         } else {
             self.from
         }
     }
+
+    /// Places at equal distances along the line, as amounts: what a straight line in amounts is drawn through.
+    pub fn along(&self, count: u32) -> impl Iterator<Item = f64> {
+        let log = |amount: f64| (amount / self.unit).ln_1p();
+        let (least, whole, unit) = (log(self.least), log(self.most) - log(self.least), self.unit);
+        (0..=count).map(move |step| (least + whole * f64::from(step) / f64::from(count)).exp_m1() * unit)
+    }
 }
+
+/// Round amounts between `least` and `most`: powers of ten, and 2 and 5 times these where that makes no more than `wanted`.
+pub fn log_ticks(least: f64, most: f64, wanted: usize) -> Vec<f64> {
+    let between = |steps: &[f64]| -> Vec<f64> {
+        let powers = LEAST_POWER..MOST_POWER;
+        let all = powers.flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
+        all.filter(|tick| (least * 0.999..=most * 1.001).contains(tick))
+            .collect()
+    };
+    let fine = between(&[1.0, 2.0, 5.0]);
+    let half = between(&[1.0, 3.0]);
+    [fine, half]
+        .into_iter()
+        .find(|ticks| ticks.len() <= wanted)
+        .unwrap_or_else(|| between(&[1.0]))
+}
+
+/// A nanosecond and its thousand, and more than a year: all that times are.
+const LEAST_POWER: i32 = 0;
+const MOST_POWER: i32 = 18;
 
 /// Round amounts from 0 up to `most`, about `wanted` of them: steps of 1, 2 or 5 times a power of ten.
 pub fn ticks(most: f64, wanted: f64) -> Vec<f64> {
@@ -74,6 +107,31 @@ mod tests {
         assert_eq!(ticks(3.3, 4.0), [0.0, 1.0, 2.0, 3.0]);
         assert_eq!(ticks(0.0, 4.0), [0.0]);
         assert_eq!(ticks(f64::NAN, 4.0), [0.0]);
+    }
+
+    #[test]
+    fn equal_factors_are_equally_long_above_the_unit() {
+        let scale = LogScale {
+            unit: 1e-6,
+            least: 1.0,
+            most: 100.0,
+            from: 0.0,
+            to: 10.0,
+        };
+        assert!((scale.place(10.0) - 5.0).abs() < 1e-3);
+        assert!((scale.place(0.0)).abs() < 1e-9);
+        let along: Vec<f64> = scale.along(2).collect();
+        assert!(
+            (along[1] - 10.0).abs() < 1e-3 && (along[2] - 100.0).abs() < 1e-3,
+            "{along:?}"
+        );
+    }
+
+    #[test]
+    fn ticks_of_factors_are_few() {
+        assert_eq!(log_ticks(1.0, 10.0, 6), [1.0, 2.0, 5.0, 10.0]);
+        assert_eq!(log_ticks(1.0, 100.0, 6), [1.0, 3.0, 10.0, 30.0, 100.0]);
+        assert_eq!(log_ticks(1.0, 1000.0, 6), [1.0, 10.0, 100.0, 1000.0]);
     }
 
     #[test]

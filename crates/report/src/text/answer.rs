@@ -60,7 +60,7 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
 /// What an operation takes at the longest distance with a price, as it is and without what was found, in a sentence. Absent when it was not predicted
 /// there, or the finding saves no time of the operation.
 ///
-pub(super) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Option<String> {
+pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Option<String> {
     let saving = finding.savings.last().filter(|saving| !saving.saves.is_zero())?;
     if finding.kind == FindingKind::HeldTransaction {
         return None;
