@@ -1,0 +1,112 @@
+//! `longwire relay --api`: toxiproxy to its clients.
+
+use super::{Args, until};
+use crate::commands::relaying;
+use crate::commands::relays;
+use crate::commands::targets::PlannedRelay;
+use anyhow::{Context, Result, bail};
+use model::Summary;
+use pipeline::delivery::Delivery;
+use pipeline::output::{self, EndRequest, Status};
+use report::JsonWriter;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sys::TlsSettings;
+use toxiproxy::{API_VERSION, ProxyCollection, ProxyCounters};
+
+/// Runs it until Ctrl-C.
+///
+/// # Errors
+/// When a target or an address cannot be used.
+pub(super) fn run(args: &Args, address: SocketAddr) -> Result<Status> {
+    let planned = args.relays.plan()?;
+    let asked = EndRequest::on_signals()?;
+    let delivery = Delivery::default();
+    let began = Instant::now();
+    let proxies = Arc::new(ProxyCollection::new(args.seed));
+    for planned in &planned {
+        let listens = create(&proxies, planned)?;
+        delivery.say(&format!(
+            "relaying {listens} to {}: proxy {}",
+            upstream(planned),
+            planned.name
+        ));
+    }
+    let served = toxiproxy::serve(address, proxies.clone())?;
+    delivery.say(&format!(
+        "toxiproxy's API {API_VERSION} at http://{served}{}",
+        relays::ENDS
+    ));
+    if !served.ip().is_loopback() {
+        output::note(
+            "the API has no authentication: who reaches it can open ports on this machine and connect from it",
+        );
+    }
+    let status = until(|| asked.take().map(|_| Status::Interrupted));
+    proxies.clear();
+    let counters = proxies.counters();
+    delivery.say(&summary(counters));
+    if args.json {
+        let written = write_records(args, &planned, counters, began.elapsed());
+        delivery.of("the records on stdout are", written);
+    }
+    Ok(delivery.status(status))
+}
+
+/// A proxy for a target of the command line. Returns where it listens.
+fn create(proxies: &ProxyCollection, planned: &PlannedRelay) -> Result<String> {
+    if TlsSettings::of(&planned.target)?.mode.insists() {
+        bail!(
+            "{}: proxies behind --api pass TLS through and speak none themselves: leave it out of the target",
+            planned.name
+        );
+    }
+    let listen = planned.listen.to_string();
+    let created = proxies.create(&planned.name, &listen, &upstream(planned));
+    created.with_context(|| format!("could not start the proxy {}", planned.name))
+}
+
+fn upstream(planned: &PlannedRelay) -> String {
+    planned.target.server()
+}
+
+fn summary(counters: &ProxyCounters) -> String {
+    let [up, down] = counters.payload_bytes();
+    let failed = match counters.failed() {
+        0 => String::new(),
+        failed => format!("; {failed} did not reach their upstream"),
+    };
+    let connections = model::counted(counters.connections(), "connection", "connections");
+    format!("Relayed {connections}: {up} bytes up, {down} down{failed}")
+}
+
+fn write_records(
+    args: &Args,
+    planned: &[PlannedRelay],
+    counters: &ProxyCounters,
+    duration: Duration,
+) -> io::Result<()> {
+    let api = args
+        .api
+        .map_or_else(String::new, |address| format!(" --api {address}"));
+    let conditions = output::conditions(
+        format!(
+            "longwire relay{}{api} --seed {}",
+            relaying::asked(planned),
+            args.seed
+        ),
+        "the monotonic clock",
+        "proxies of toxiproxy's API".to_owned(),
+    );
+    let mut records = JsonWriter::new(io::stdout().lock());
+    records.conditions(&conditions)?;
+    records.summary(&Summary {
+        connections: counters.connections(),
+        payload_bytes: counters.payload_bytes(),
+        duration,
+        ..Summary::default()
+    })?;
+    records.flush()
+}
