@@ -12,12 +12,12 @@ pub enum Passing {
     /// Bytes of the stream, to be sent as one piece.
     Bytes(Vec<u8>),
     /// The last of this direction.
-    End(Ending),
+    End(StreamEnd),
 }
 
 /// How a direction ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum StreamEnd {
     /// Its sender has said all; the other direction goes on.
     Finished,
     /// The connection is closed in both directions, once what came before has been sent.

@@ -9,5 +9,5 @@ pub mod chain;
 mod stage;
 pub mod toxic;
 
-pub use chain::{Chain, Ending, Passing};
+pub use chain::{Chain, Passing, StreamEnd};
 pub use toxic::{Toxic, ToxicKind};

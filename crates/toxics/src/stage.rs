@@ -1,6 +1,6 @@
 //! One toxic on one direction of one connection.
 
-use crate::chain::{Ending, Passing};
+use crate::chain::{Passing, StreamEnd};
 use crate::toxic::{Toxic, ToxicKind};
 use link::Jitter;
 use link::JitterDistribution;
@@ -22,7 +22,7 @@ pub(crate) struct Stage {
     /// When the last that waits is due: nothing overtakes.
     last_due: Timestamp,
     /// An end that comes of itself.
-    alarm: Option<(Timestamp, Ending)>,
+    alarm: Option<(Timestamp, StreamEnd)>,
     /// Payload bytes that a limit has let pass since the toxic came to this connection; changes of the toxic do not reset it.
     passed_bytes: u64,
 }
@@ -152,7 +152,7 @@ impl Stage {
         };
         let [timeout, ..] = toxic.values;
         if matches!(self.effect, Effect::Drop) && timeout > 0 {
-            self.alarm = Some((at.after(Duration::from_millis(timeout)), Ending::Closed));
+            self.alarm = Some((at.after(Duration::from_millis(timeout)), StreamEnd::Closed));
         }
     }
 
@@ -166,7 +166,7 @@ impl Stage {
             after,
             since: Some(since),
         };
-        self.alarm = Some((since.after(after), Ending::Reset));
+        self.alarm = Some((since.after(after), StreamEnd::Reset));
     }
 
     /// Takes what comes at `at`.
@@ -212,7 +212,7 @@ impl Stage {
                     self.hold(at, at, Passing::Bytes(bytes));
                 }
                 if reached {
-                    self.hold(at, at, Passing::End(Ending::Closed));
+                    self.hold(at, at, Passing::End(StreamEnd::Closed));
                 }
             }
         }
@@ -233,11 +233,11 @@ impl Stage {
         }
     }
 
-    fn accept_end(&mut self, at: Timestamp, ending: Ending) {
+    fn accept_end(&mut self, at: Timestamp, ending: StreamEnd) {
         let due = match &mut self.effect {
             Effect::Pass | Effect::Rate(_) | Effect::Drop | Effect::Slice { .. } | Effect::Limit(_) => at,
             Effect::Delay(delay) => delay.pass(at, 0).unwrap_or(at),
-            Effect::DelayEnd(after) if ending == Ending::Finished => at.after(*after),
+            Effect::DelayEnd(after) if ending == StreamEnd::Finished => at.after(*after),
             Effect::DelayEnd(_) => at,
             Effect::Reset { since, .. } => {
                 let since = *since.get_or_insert(at);
@@ -294,8 +294,8 @@ impl Stage {
     /// What goes on when the toxic is removed.
     pub(crate) fn into_held(self) -> Vec<Passing> {
         match self.effect {
-            Effect::Drop => vec![Passing::End(Ending::Closed)],
-            Effect::Reset { since: Some(_), .. } => vec![Passing::End(Ending::Reset)],
+            Effect::Drop => vec![Passing::End(StreamEnd::Closed)],
+            Effect::Reset { since: Some(_), .. } => vec![Passing::End(StreamEnd::Reset)],
             _ => self.waiting.into_iter().map(|waiting| waiting.passing).collect(),
         }
     }

@@ -1,7 +1,7 @@
 //! Toxics in virtual time: what passes, when, in which pieces, and how it ends.
 
 use model::{Direction, Timestamp};
-use toxics::{Chain, Ending, Passing, Toxic, ToxicKind};
+use toxics::{Chain, Passing, StreamEnd, Toxic, ToxicKind};
 
 fn toxic(kind: ToxicKind, values: [u64; 3]) -> Toxic {
     Toxic {
@@ -65,10 +65,10 @@ fn without_toxics_everything_passes_at_once() {
     let mut chain = chain(&[]);
     chain.accept(at(0), bytes(5));
     assert!(!chain.room(), "it waits for the receiver");
-    chain.accept(at(0), Passing::End(Ending::Finished));
+    chain.accept(at(0), Passing::End(StreamEnd::Finished));
     assert_eq!(
         played(&mut chain, at(0)),
-        [(0, bytes(5)), (0, Passing::End(Ending::Finished))]
+        [(0, bytes(5)), (0, Passing::End(StreamEnd::Finished))]
     );
     assert_eq!((chain.release(at(9)), chain.held_bytes()), (None, 0));
 }
@@ -83,7 +83,7 @@ fn latencies_add_up_to_the_nanosecond_and_the_end_travels_too() {
     let mut chain = chain(&two);
     chain.accept(at(0), bytes(5));
     chain.accept(at(7), bytes(3));
-    chain.accept(at(8), Passing::End(Ending::Finished));
+    chain.accept(at(8), Passing::End(StreamEnd::Finished));
     let out = played(&mut chain, at(8));
     let times: Vec<u64> = out.iter().map(|(time, _)| *time).collect();
     assert_eq!(times, [120_000, 127_000, 128_000]);
@@ -143,7 +143,7 @@ fn a_rate_takes_its_time_and_holds_back_what_exceeds_its_queue() {
 fn a_rate_of_nothing_lets_nothing_pass_until_it_is_removed() {
     let mut chain = chain(&[toxic(ToxicKind::Bandwidth, [0, 0, 0])]);
     chain.accept(at(0), bytes(10));
-    chain.accept(at(1), Passing::End(Ending::Finished));
+    chain.accept(at(1), Passing::End(StreamEnd::Finished));
     assert_eq!((chain.release(at(1_000_000)), chain.next_wake()), (None, None));
     chain.remove(at(1_000_000), "bandwidth");
     let out = played(&mut chain, at(1_000_000));
@@ -175,9 +175,12 @@ fn what_is_behind_a_full_toxic_waits_and_nothing_is_lost() {
 fn only_the_end_is_slow() {
     let mut chain = chain(&[toxic(ToxicKind::SlowClose, [500, 0, 0])]);
     chain.accept(at(0), bytes(10));
-    chain.accept(at(1), Passing::End(Ending::Finished));
+    chain.accept(at(1), Passing::End(StreamEnd::Finished));
     let out = played(&mut chain, at(0));
-    assert_eq!(out, [(0, bytes(10)), (501_000, Passing::End(Ending::Finished))]);
+    assert_eq!(
+        out,
+        [(0, bytes(10)), (501_000, Passing::End(StreamEnd::Finished))]
+    );
 }
 
 #[test]
@@ -186,7 +189,7 @@ fn a_timeout_drops_and_closes_in_its_time_or_when_it_is_removed() {
     limited.accept(at(50), bytes(10));
     assert_eq!(
         played(&mut limited, at(50)),
-        [(100_000, Passing::End(Ending::Closed))]
+        [(100_000, Passing::End(StreamEnd::Closed))]
     );
     let mut endless = chain(&[toxic(ToxicKind::Timeout, [0, 0, 0])]);
     endless.accept(at(50), bytes(10));
@@ -195,7 +198,10 @@ fn a_timeout_drops_and_closes_in_its_time_or_when_it_is_removed() {
         (None, None)
     );
     endless.remove(at(1_000_000), "timeout");
-    assert_eq!(endless.release(at(1_000_000)), Some(Passing::End(Ending::Closed)));
+    assert_eq!(
+        endless.release(at(1_000_000)),
+        Some(Passing::End(StreamEnd::Closed))
+    );
 }
 
 #[test]
@@ -206,7 +212,7 @@ fn a_reset_comes_after_its_time_from_the_first_byte_on() {
     chain.accept(at(60), bytes(10));
     assert_eq!(
         played(&mut chain, at(60)),
-        [(80_000, Passing::End(Ending::Reset))]
+        [(80_000, Passing::End(StreamEnd::Reset))]
     );
 }
 
@@ -215,7 +221,7 @@ fn a_reset_that_has_begun_comes_about_when_its_toxic_is_removed() {
     let mut chain = chain(&[toxic(ToxicKind::ResetPeer, [30_000, 0, 0])]);
     chain.accept(at(50), bytes(10));
     chain.remove(at(60), "reset_peer");
-    assert_eq!(chain.release(at(60)), Some(Passing::End(Ending::Reset)));
+    assert_eq!(chain.release(at(60)), Some(Passing::End(StreamEnd::Reset)));
 }
 
 #[test]
@@ -258,7 +264,10 @@ fn a_limit_counts_over_pieces_and_changes_then_closes() {
     chain.change(at(1), &toxic(ToxicKind::LimitData, [110, 0, 0]));
     chain.accept(at(2), bytes(90));
     let out = played(&mut chain, at(2));
-    assert_eq!(out, [(2_000, bytes(20)), (2_000, Passing::End(Ending::Closed))]);
+    assert_eq!(
+        out,
+        [(2_000, bytes(20)), (2_000, Passing::End(StreamEnd::Closed))]
+    );
     assert_eq!(chain.release(at(3)), None);
 }
 
@@ -267,7 +276,10 @@ fn a_limit_of_nothing_closes_at_the_first_byte() {
     let mut chain = chain(&[toxic(ToxicKind::LimitData, [0, 0, 0])]);
     assert_eq!(chain.next_wake(), None);
     chain.accept(at(5), bytes(1));
-    assert_eq!(played(&mut chain, at(5)), [(5_000, Passing::End(Ending::Closed))]);
+    assert_eq!(
+        played(&mut chain, at(5)),
+        [(5_000, Passing::End(StreamEnd::Closed))]
+    );
 }
 
 #[test]
@@ -306,7 +318,10 @@ fn a_toxic_is_added_behind_the_others_and_meets_what_they_hold() {
     chain.accept(at(0), bytes(5));
     chain.add(at(5), &toxic(ToxicKind::LimitData, [3, 0, 0]));
     let out = played(&mut chain, at(5));
-    assert_eq!(out, [(10_000, bytes(3)), (10_000, Passing::End(Ending::Closed))]);
+    assert_eq!(
+        out,
+        [(10_000, bytes(3)), (10_000, Passing::End(StreamEnd::Closed))]
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use model::{Direction, Timestamp};
 use sys::socket::{Received, Sent, Socket};
-use toxics::{Chain, Ending, Passing, Toxic};
+use toxics::{Chain, Passing, StreamEnd, Toxic};
 
 /// One connection through a proxy.
 pub(crate) struct Connection {
@@ -75,8 +75,8 @@ impl Lane {
                     self.readable = false;
                     return;
                 }
-                Received::End => Passing::End(Ending::Finished),
-                Received::Broken(_) => Passing::End(Ending::Reset),
+                Received::End => Passing::End(StreamEnd::Finished),
+                Received::Broken(_) => Passing::End(StreamEnd::Reset),
             };
             self.source_ended = matches!(passing, Passing::End(_));
             self.chain.accept(at, passing);
@@ -87,7 +87,7 @@ impl Lane {
     }
 
     /// Passes on what is through. Returns the end that came, if one did.
-    fn write(&mut self, sink: &Socket, at: Timestamp, passed_on: &mut u64) -> Option<Ending> {
+    fn write(&mut self, sink: &Socket, at: Timestamp, passed_on: &mut u64) -> Option<StreamEnd> {
         loop {
             while self.sent < self.sending.len() {
                 if self.sink_full {
@@ -162,9 +162,9 @@ impl Connection {
             for round in 0..=ROUNDS {
                 lane.read(source, at, buffer);
                 match lane.write(sink, at, counted) {
-                    Some(Ending::Closed) => return Fate::Close,
-                    Some(Ending::Reset) => return Fate::Reset,
-                    Some(Ending::Finished) => {
+                    Some(StreamEnd::Closed) => return Fate::Close,
+                    Some(StreamEnd::Reset) => return Fate::Reset,
+                    Some(StreamEnd::Finished) => {
                         sink.finish();
                         lane.finished = true;
                     }
