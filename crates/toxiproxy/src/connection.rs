@@ -1,6 +1,8 @@
 //! A client and a server with the toxics of both directions between them.
 
 use model::{Direction, Timestamp};
+use sys::Clock;
+use sys::clock::WallOffset;
 use sys::socket::{Received, Sent, Socket};
 use toxics::{Chain, Passing, StreamEnd, Toxic};
 
@@ -20,6 +22,8 @@ struct Lane {
     /// What the sink has not yet taken of a piece, from `sent` on.
     sending: Vec<u8>,
     sent: usize,
+    /// When the last bytes entered the toxics.
+    entered_at: Timestamp,
     /// Whether the source may have something to read.
     readable: bool,
     /// Whether the source has said all.
@@ -30,6 +34,13 @@ struct Lane {
     sink_gone: bool,
     /// Whether the sink has had the end.
     finished: bool,
+}
+
+/// The present, and what places the kernel's time stamps on the timeline of the toxics.
+pub(crate) struct Moment {
+    pub(crate) at: Timestamp,
+    pub(crate) clock: Clock,
+    pub(crate) offset: WallOffset,
 }
 
 /// What is to become of a connection.
@@ -47,11 +58,12 @@ pub(crate) enum Fate {
 pub(crate) type PassedOn = [u64; 2];
 
 impl Lane {
-    fn new(chain: Chain) -> Self {
+    fn new(chain: Chain, at: Timestamp) -> Self {
         Self {
             chain,
             sending: Vec::new(),
             sent: 0,
+            entered_at: at,
             readable: true,
             source_ended: false,
             sink_full: false,
@@ -64,11 +76,15 @@ impl Lane {
         self.readable && !self.source_ended && self.chain.room()
     }
 
-    /// Reads what there is room for.
-    fn read(&mut self, source: &Socket, at: Timestamp, buffer: &mut [u8]) {
+    /// Reads what there is room for. Bytes enter the toxics when the kernel had received them.
+    fn read(&mut self, source: &Socket, now: &Moment, buffer: &mut [u8]) {
         while self.reads() {
-            let passing = match source.read(buffer) {
-                Received::Bytes { count, .. } => {
+            let mut at = now.at;
+            let passing = match source.receive(buffer) {
+                Received::Bytes { count, stamp, .. } => {
+                    let stamped = stamp.map(|stamp| now.clock.place(stamp, now.offset));
+                    at = stamped.unwrap_or(at).clamp(self.entered_at, at);
+                    self.entered_at = at;
                     Passing::Bytes(buffer.get(..count).unwrap_or_default().to_vec())
                 }
                 Received::Nothing => {
@@ -80,7 +96,7 @@ impl Lane {
             };
             self.source_ended = matches!(passing, Passing::End(_));
             self.chain.accept(at, passing);
-            if self.chain.next_wake().is_some_and(|wake| wake <= at) {
+            if self.chain.next_wake().is_some_and(|wake| wake <= now.at) {
                 return;
             }
         }
@@ -119,11 +135,8 @@ impl Connection {
     pub(crate) fn new(sockets: [Socket; 2], toxics: &[Toxic], seed: u64, at: Timestamp) -> Self {
         let lane = |direction: Direction| {
             let of = toxics.iter().filter(|toxic| toxic.direction == direction);
-            Lane::new(Chain::new(
-                of,
-                seed.wrapping_mul(2) ^ direction.index() as u64,
-                at,
-            ))
+            let seed = seed.wrapping_mul(2) ^ direction.index() as u64;
+            Lane::new(Chain::new(of, seed, at), at)
         };
         Self {
             sockets,
@@ -149,8 +162,8 @@ impl Connection {
         }
     }
 
-    /// Moves everything that can move at `at`.
-    pub(crate) fn pump(&mut self, at: Timestamp, buffer: &mut [u8], passed_on: &mut PassedOn) -> Fate {
+    /// Moves everything that can move now.
+    pub(crate) fn pump(&mut self, now: &Moment, buffer: &mut [u8], passed_on: &mut PassedOn) -> Fate {
         let [up, down] = &mut self.lanes;
         let [client, server] = &self.sockets;
         self.busy = false;
@@ -160,8 +173,8 @@ impl Connection {
             (down, server, client, counted_down),
         ] {
             for round in 0..=ROUNDS {
-                lane.read(source, at, buffer);
-                match lane.write(sink, at, counted) {
+                lane.read(source, now, buffer);
+                match lane.write(sink, now.at, counted) {
                     Some(StreamEnd::Closed) => return Fate::Close,
                     Some(StreamEnd::Reset) => return Fate::Reset,
                     Some(StreamEnd::Finished) => {

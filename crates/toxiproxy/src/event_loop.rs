@@ -4,7 +4,7 @@
 //! is concerned.
 
 use crate::connecting::Connecting;
-use crate::connection::{Connection, Fate, PassedOn};
+use crate::connection::{Connection, Fate, Moment, PassedOn};
 use crate::proxy::{Command, Mailbox, ProxyPlan};
 use model::Timestamp;
 use std::net::TcpListener;
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use sys::Clock;
+use sys::clock::WallOffset;
 use sys::error::LiveError;
 use sys::poller::{Poller, ReadyEvent, ReadyList};
 use sys::socket::Socket;
@@ -35,6 +36,8 @@ pub(crate) struct EventLoop {
     /// Connections so far: what each draws depends on its number.
     number: u64,
     buffer: Vec<u8>,
+    /// What is due at this time is waited for awake in the end: the thread has slept before.
+    rested_for: Option<Timestamp>,
     /// Whether clients could not be accepted for want of a descriptor.
     short_of_descriptors: bool,
     stopped: bool,
@@ -73,6 +76,7 @@ impl EventLoop {
             freed: Vec::new(),
             number: 0,
             buffer: vec![0; READ_LIMIT],
+            rested_for: None,
             short_of_descriptors: false,
             stopped: false,
         })
@@ -102,17 +106,24 @@ impl EventLoop {
         }
     }
 
+    /// Waits for a socket, a command, or what is due next: by the timer until shortly before, and then awake.
     fn wait(&mut self, ready: &mut ReadyList) {
-        let due = self.slots.iter().filter_map(|slot| slot.wake).min();
-        let left = due.map(|due| due.since(self.clock.now()));
         let patience = self.short_of_descriptors.then_some(DESCRIPTOR_PAUSE);
-        match left {
-            Some(Duration::ZERO) => self.poller.wait(ready, Some(Duration::ZERO)),
-            left => {
-                self.timer.set(left);
-                self.poller.wait(ready, patience);
-            }
+        let Some(due) = self.slots.iter().filter_map(|slot| slot.wake).min() else {
+            self.timer.set(None);
+            return self.poller.wait(ready, patience);
+        };
+        let left = due.since(self.clock.now());
+        if left.is_zero() || (self.rested_for == Some(due) && left <= AWAKE) {
+            return self.poller.wait(ready, Some(Duration::ZERO));
         }
+        let rests = left >= REST || self.rested_for == Some(due);
+        self.rested_for = rests.then_some(due);
+        self.timer.set(Some(match rests {
+            true => left - AWAKE,
+            false => left,
+        }));
+        self.poller.wait(ready, patience);
     }
 
     fn note(&mut self, event: ReadyEvent) {
@@ -228,14 +239,20 @@ impl EventLoop {
         let held = &self.plan.common.held_bytes;
         let mut passed_on = PassedOn::default();
         let mut over = Vec::new();
+        let mut now = Moment {
+            at: self.clock.now(),
+            clock: self.clock,
+            offset: WallOffset::now(),
+        };
         for (place, slot) in self.slots.iter_mut().enumerate() {
-            let now = self.clock.now();
-            let concerned = std::mem::take(&mut slot.concerned) || slot.wake.is_some_and(|wake| wake <= now);
+            now.at = self.clock.now();
+            let concerned =
+                std::mem::take(&mut slot.concerned) || slot.wake.is_some_and(|wake| wake <= now.at);
             let Some(connection) = slot.connection.as_mut().filter(|_| concerned) else {
                 continue;
             };
             connection.set_generous(held.load(Ordering::Relaxed) < MOST_HELD);
-            let fate = connection.pump(now, &mut self.buffer, &mut passed_on);
+            let fate = connection.pump(&now, &mut self.buffer, &mut passed_on);
             slot.wake = connection.next_wake();
             let holds = connection.held_bytes();
             held.fetch_add(holds, Ordering::Relaxed);
@@ -289,6 +306,12 @@ const COMMANDS: u64 = 0;
 const ALARM: u64 = 1;
 const CLIENTS: u64 = 2;
 const FIRST_CONNECTION: u64 = 4;
+
+/// Waking up may take as long: after a rest the thread is awake this long before something is due.
+const AWAKE: Duration = Duration::from_micros(150);
+
+/// What is due sooner is only slept for: a busy proxy must not keep a processor busy with waiting.
+const REST: Duration = Duration::from_micros(600);
 
 /// The most bytes that one read takes.
 const READ_LIMIT: usize = 64 * 1024;
