@@ -16,7 +16,11 @@ pub(crate) struct Api {
 
 impl Api {
     pub(crate) fn start(more: &[&str]) -> Self {
-        let arguments = [&["relay", "--api", "127.0.0.1:0"], more].concat();
+        Self::start_at("127.0.0.1:0", more)
+    }
+
+    pub(crate) fn start_at(address: &str, more: &[&str]) -> Self {
+        let arguments = [&["relay", "--api", address], more].concat();
         let command = &mut longwire(&arguments);
         let (program, address) = Started::listening(command.stdout(Stdio::piped()), " at http://");
         Self { program, address }
