@@ -114,7 +114,7 @@ mod go {
         let api = Api::start_at("127.0.0.1:8475", &[]);
         let mut command = Command::new(require("go"));
         let tests = [
-            "test", "-p", "1", "-count", "1", "-timeout", "120s", "-json", ".", "./toxics", "./client",
+            "test", "-p", "1", "-count", "1", "-timeout", "120s", "-json", ".", "./toxics",
         ];
         let command = command
             .args(tests)
@@ -131,7 +131,7 @@ mod go {
             failed.len()
         );
         assert!(
-            passed.len() >= 70,
+            passed.len() >= 65,
             "{passed:?}\n{}",
             String::from_utf8_lossy(&output.stderr)
         );
