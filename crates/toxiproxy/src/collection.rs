@@ -9,6 +9,7 @@ use crate::representation as json_of;
 use crate::representation::{bad, fields, flag, text};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::listening::raise_file_limit;
 use toxics::Toxic;
@@ -27,6 +28,8 @@ struct Proxy {
     /// As given while it is off and was never on; the actual address from then on.
     listen: String,
     upstream: String,
+    /// Where connections to the upstream are made instead, as long as it is this upstream.
+    through: Option<SocketAddr>,
     toxics: Vec<Toxic>,
     running: Option<RunningProxy>,
 }
@@ -38,6 +41,7 @@ struct Wanted {
     listen: String,
     upstream: String,
     enabled: bool,
+    through: Option<SocketAddr>,
 }
 
 impl ProxyCollection {
@@ -57,16 +61,24 @@ impl ProxyCollection {
         }
     }
 
-    /// Creates a proxy that is switched on. Returns where it listens.
+    /// Creates a proxy that is switched on. Returns where it listens. What leads to the upstream, an emulated link, may be at the address
+    /// `through`: it is connected to instead, until a client of the API names another upstream.
     ///
     /// # Errors
     /// When the name is taken or the address cannot be listened on.
-    pub fn create(&self, name: &str, listen: &str, upstream: &str) -> Result<String, ApiError> {
+    pub fn create(
+        &self,
+        name: &str,
+        listen: &str,
+        upstream: &str,
+        through: Option<SocketAddr>,
+    ) -> Result<String, ApiError> {
         let wanted = Wanted {
             name: name.to_owned(),
             listen: listen.to_owned(),
             upstream: upstream.to_owned(),
             enabled: true,
+            through,
         };
         let mut proxies = self.lock();
         let proxy = self.added(&mut proxies, wanted)?;
@@ -169,6 +181,7 @@ impl ProxyCollection {
             let enabled = flag(given, "enabled")?.unwrap_or(proxy.running.is_some());
             if proxy.differs(&listen, &upstream)? {
                 proxy.running = None;
+                proxy.through = proxy.through.filter(|_| proxy.upstream == upstream);
                 (proxy.listen, proxy.upstream) = (listen, upstream);
             }
             match (enabled, proxy.running.is_some()) {
@@ -273,6 +286,7 @@ impl Wanted {
             upstream: needed("upstream")?,
             listen: text(given, "listen")?.unwrap_or_default(),
             enabled: flag(given, "enabled")?.unwrap_or(true),
+            through: None,
         })
     }
 }
@@ -292,14 +306,16 @@ impl Proxy {
             name: wanted.name,
             listen: wanted.listen,
             upstream: wanted.upstream,
+            through: wanted.through,
             toxics: Vec::new(),
             running: None,
         }
     }
 
     fn start(&mut self, common: &Common) -> Result<(), ApiError> {
+        let through = self.through.map(|address| address.to_string());
         let plan = ProxyPlan {
-            upstream: self.upstream.clone(),
+            upstream: through.unwrap_or_else(|| self.upstream.clone()),
             toxics: self.toxics.clone(),
             common: common.clone(),
         };

@@ -46,8 +46,8 @@ pub struct Args {
     #[command(flatten)]
     pub relays: RelayArgs,
     /// Serve toxiproxy's HTTP API (version 2.x) at this address, without authentication: name an address of this host alone. Each target
-    /// given is a proxy from the start, without toxics; clients create more. See docs/relay-api.md.
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["link", "command"])]
+    /// given is a proxy from the start, over its link, without toxics; clients create more. See docs/relay-api.md.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "command")]
     pub api: Option<SocketAddr>,
     /// What toxicity, jitter and sizes of slices are drawn from.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "api")]

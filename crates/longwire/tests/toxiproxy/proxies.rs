@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
+use std::time::{Duration, Instant};
 use testbed::binary::{records, refused, stderr};
 use testbed::waiting::wait_until;
 use testbed::{Postgres, Redis, require};
@@ -233,10 +234,34 @@ fn targets_of_the_command_line_are_proxies_and_the_run_is_summed_up() {
 }
 
 #[test]
+fn the_proxy_of_a_target_is_over_its_link_and_toxics_come_on_top() {
+    let redis = Redis::start();
+    let api = Api::start(&["--json", &redis.url(), "--link", "rtt=60ms"]);
+    let proxy = api.get("/proxies/redis");
+    assert_eq!(proxy["upstream"], format!("127.0.0.1:{}", redis.port()));
+    let mut connection = connected(listens(&proxy));
+    let mut took = || {
+        let began = Instant::now();
+        assert_eq!(asked(&mut connection, "PING"), "+PONG\r\n");
+        began.elapsed()
+    };
+    took();
+    assert!(took() >= Duration::from_millis(60));
+    let toxic = json!({ "type": "latency", "attributes": { "latency": 40 } });
+    api.post("/proxies/redis/toxics", &toxic);
+    assert!(took() >= Duration::from_millis(100));
+    let output = api.program.interrupt();
+    let link = records(&output)
+        .into_iter()
+        .find(|record| record["type"] == "link");
+    assert!(link.is_some(), "{}", stderr(&output));
+}
+
+#[test]
 fn what_does_not_go_together_is_refused() {
     refused(
-        &["relay", "--api", "127.0.0.1:0", "redis://h", "--link", "rtt=1ms"],
-        &["--link"],
+        &["relay", "--api", "127.0.0.1:0", "--link", "rtt=1ms"],
+        &["--link is for a target"],
     );
     refused(
         &["relay", "--api", "127.0.0.1:0", "redis://h", "--", "true"],
