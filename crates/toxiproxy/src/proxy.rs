@@ -2,7 +2,7 @@
 
 use crate::error::ApiError;
 use crate::event_loop::EventLoop;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
@@ -139,7 +139,7 @@ pub(crate) struct RunningProxy {
 impl RunningProxy {
     /// Listens when this returns.
     pub(crate) fn start(address: SocketAddr, plan: ProxyPlan) -> Result<Self, ApiError> {
-        let (listener, local_address) = listen(address)?;
+        let (listener, local_address) = listen_anywhere(address)?;
         let mailbox = Arc::new(Mailbox::new()?);
         let event_loop = EventLoop::new(listener, plan, mailbox.clone())?;
         let thread = spawn("proxy".to_owned(), move || event_loop.run())?;
@@ -171,6 +171,19 @@ impl Drop for RunningProxy {
             // It ends by panic only through a defect; its sockets are closed then.
             thread.join().ok();
         }
+    }
+}
+
+/// Listens; where every address of this machine is asked for and it has no IPv6, on those of IPv4.
+fn listen_anywhere(address: SocketAddr) -> Result<(TcpListener, SocketAddr), LiveError> {
+    let all_of_ipv4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
+    match listen(address) {
+        Err(LiveError::ListenFailed { .. } | LiveError::AddressNotHere { .. })
+            if address.ip() == Ipv6Addr::UNSPECIFIED =>
+        {
+            listen(all_of_ipv4)
+        }
+        outcome => outcome,
     }
 }
 

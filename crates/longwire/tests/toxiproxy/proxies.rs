@@ -258,6 +258,27 @@ fn the_proxy_of_a_target_is_over_its_link_and_toxics_come_on_top() {
 }
 
 #[test]
+fn nothing_is_left_of_connections_and_proxies_that_are_over() {
+    let behind = Behind::start();
+    let process = format!("/proc/{}", behind.api.program.id());
+    let count = |what: &str| std::fs::read_dir(format!("{process}/{what}")).map_or(0, Iterator::count);
+    let before = ["fd", "task"].map(count);
+    behind.api.toxic("latency", "upstream", json!({ "latency": 1 }));
+    for number in 0..10 {
+        let name = format!("more{number}");
+        let proxy = behind.api.proxy(&name, behind.redis.port());
+        for _ in 0..10 {
+            assert_eq!(asked(&mut connected(proxy), "PING"), "+PONG\r\n");
+            assert_eq!(asked(&mut connected(behind.proxy), "PING"), "+PONG\r\n");
+        }
+        behind.api.delete(&format!("/proxies/{name}"));
+    }
+    wait_until("descriptors and threads to be given back", || {
+        ["fd", "task"].map(count) == before
+    });
+}
+
+#[test]
 fn what_does_not_go_together_is_refused() {
     refused(
         &["relay", "--api", "127.0.0.1:0", "--link", "rtt=1ms"],

@@ -3,6 +3,7 @@
 use crate::api::{Behind, asked, connected, line};
 use serde_json::json;
 use std::io::{ErrorKind, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
@@ -259,4 +260,51 @@ fn a_half_closed_connection_still_carries_the_other_half() {
         .read_to_string(&mut received)
         .expect("an orderly end");
     assert_eq!(received, "+PONG\r\n$4\r\nlast\r\n");
+}
+
+#[test]
+fn many_connections_lose_nothing_while_toxics_come_and_go() {
+    let behind = Behind::start();
+    let values: Vec<String> = (0..40).map(|number| format!("{number}-").repeat(5000)).collect();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let talking: Vec<_> = values
+            .iter()
+            .map(|value| scope.spawn(|| echoes(&mut connected(behind.proxy), value)))
+            .collect();
+        let changing = scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                behind
+                    .api
+                    .toxic("latency", "upstream", json!({ "latency": 3, "jitter": 2 }));
+                behind.api.toxic(
+                    "slicer",
+                    "downstream",
+                    json!({ "average_size": 700, "size_variation": 300, "delay": 20 }),
+                );
+                behind
+                    .api
+                    .toxic("bandwidth", "downstream", json!({ "rate": 5000 }));
+                let path = "/proxies/redis/toxics/latency_upstream";
+                behind
+                    .api
+                    .post(path, &json!({ "attributes": { "latency": 1 }, "toxicity": 0.5 }));
+                assert_eq!(behind.api.call("POST", "/reset", "").0, 204);
+            }
+        });
+        let ended = talking.into_iter().map(std::thread::ScopedJoinHandle::join);
+        let failed = ended.filter(Result::is_err).count();
+        done.store(true, Ordering::Relaxed);
+        changing.join().expect("every change is taken");
+        assert_eq!(failed, 0, "connections that lost something");
+    });
+}
+
+/// Has Redis repeat a text ten times.
+fn echoes(connection: &mut std::net::TcpStream, text: &str) {
+    let command = format!("*2\r\n$4\r\nECHO\r\n${}\r\n{text}", text.len());
+    for _ in 0..10 {
+        assert_eq!(asked(connection, &command), format!("${}\r\n", text.len()));
+        assert!(line(connection).trim_end() == text, "an echo is another text");
+    }
 }
