@@ -262,6 +262,7 @@ fn nothing_is_left_of_connections_and_proxies_that_are_over() {
     let behind = Behind::start();
     let process = format!("/proc/{}", behind.api.program.id());
     let count = |what: &str| std::fs::read_dir(format!("{process}/{what}")).map_or(0, Iterator::count);
+    // The requests until now may still have theirs.
     let before = ["fd", "task"].map(count);
     behind.api.toxic("latency", "upstream", json!({ "latency": 1 }));
     for number in 0..10 {
@@ -274,7 +275,8 @@ fn nothing_is_left_of_connections_and_proxies_that_are_over() {
         behind.api.delete(&format!("/proxies/{name}"));
     }
     wait_until("descriptors and threads to be given back", || {
-        ["fd", "task"].map(count) == before
+        let now = ["fd", "task"].map(count);
+        now[0] <= before[0] && now[1] <= before[1]
     });
 }
 
