@@ -3,7 +3,6 @@
 use crate::error::ApiError;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
-use sys::error::OsError;
 use sys::socket::Socket;
 
 /// The address to listen on; of several, the first of IPv4. Blocks for as long as the system's resolver does.
@@ -37,7 +36,7 @@ pub(crate) fn connect(upstream: &str) -> Option<Socket> {
     let addresses = upstream.to_socket_addrs().ok()?;
     let streams = addresses.map(|address| std::net::TcpStream::connect_timeout(&address, PATIENCE));
     let stream = streams.flatten().next()?;
-    Socket::adopt(stream).inspect_err(|_: &OsError| ()).ok()
+    Socket::adopt(stream).ok()
 }
 
 /// How long one address of an upstream may take to answer.

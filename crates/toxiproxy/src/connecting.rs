@@ -12,7 +12,8 @@ use sys::threads::spawn;
 pub(crate) struct Connecting(Arc<AtomicUsize>);
 
 impl Connecting {
-    /// Connects to `upstream` for `client`; the pair goes into the mailbox. A client for which that fails, or which is one too many, is closed.
+    /// Connects to `upstream` for `client`; the pair goes into the mailbox. A client for which that fails is
+    /// closed, and so is one that is one too many: then this returns false.
     pub(crate) fn begin(&self, client: Socket, upstream: String, mailbox: &Arc<Mailbox>) -> bool {
         if self.0.fetch_add(1, Ordering::Relaxed) >= MOST {
             self.0.fetch_sub(1, Ordering::Relaxed);
