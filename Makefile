@@ -14,11 +14,13 @@
 # make lab-wordpress, lab-bulk, lab-pgbench, lab-compression   the labs of labs/, measured beside predicted; as root, or (but for
 #                       lab-compression) where the system allows unprivileged user namespaces
 #
+# make toxiproxy-clients   toxiproxy's own tests, its command line and its clients for Go, Python and Java, against `relay --api`; needs Go
+#
 # All install what is missing (Debian, Ubuntu) and may be run again and again.
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo docs pictures dist check-dist jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks
+.PHONY: demo docs pictures dist check-dist jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks toxiproxy-clients
 
 demo:
 	scripts/setup.sh demo
@@ -133,3 +135,6 @@ bench-predictions:
 bench-frameworks:
 	scripts/setup.sh stacks
 	bench/frameworks.sh
+
+toxiproxy-clients:
+	scripts/toxiproxy-clients.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh demo|docs|pictures|dist|check-dist|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression: checks that what the build, the tests or the benchmarks need is here, and installs the
+# setup.sh demo|docs|pictures|dist|check-dist|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression|toxiproxy-clients: checks that what the build, the tests or the benchmarks need is here, and installs the
 # Debian packages that are missing. Starts no service, touches none that runs.
 set -eu
 cd "$(dirname "$0")/.."
@@ -18,7 +18,8 @@ main() {
         lab) install_missing build servers ;;
         lab-wordpress) install_missing build servers wordpress ;;
         lab-compression) install_missing build servers ssh ;;
-        *) echo "usage: scripts/setup.sh demo|docs|pictures|dist|check-dist|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression" >&2; exit 2 ;;
+        toxiproxy-clients) install_missing build servers java go ;;
+        *) echo "usage: scripts/setup.sh demo|docs|pictures|dist|check-dist|jdbc|test|bench|stacks|lab|lab-wordpress|lab-compression|toxiproxy-clients" >&2; exit 2 ;;
     esac
     require_rust "$1"
 }
@@ -104,6 +105,10 @@ puma puma
 /usr/share/doc/ruby-mysql2 ruby-mysql2
 /usr/share/doc/ruby-sequel ruby-sequel
 /usr/share/doc/ruby-sinatra ruby-sinatra
+END
+        ;;
+        go) cat <<'END'
+go golang-go
 END
         ;;
         wordpress) cat <<'END'

@@ -34,11 +34,11 @@ pub fn one_to_listen(text: &str, usual: Option<u16>) -> Result<SocketAddr> {
         .with_context(|| format!("'{text}' is not an address to listen on"))
 }
 
-/// Where metrics are served: a port is needed.
+/// Where metrics or an API are served: a port is needed.
 ///
 /// # Errors
 /// As [`to_listen`].
-pub fn of_metrics(text: &str) -> Result<SocketAddr> {
+pub fn to_serve(text: &str) -> Result<SocketAddr> {
     one_to_listen(text, None)
 }
 

@@ -4,7 +4,7 @@ mod ping_output;
 mod rows;
 mod via;
 
-use crate::commands::address::of_metrics;
+use crate::commands::address::to_serve;
 use crate::commands::driver::DriverArgs;
 use crate::password;
 use anyhow::{Result, bail};
@@ -72,7 +72,7 @@ pub struct Args {
     #[arg(long)]
     pub icmp: bool,
     /// Serve histograms for Prometheus at http://ADDRESS/metrics while it runs.
-    #[arg(long, value_parser = of_metrics, value_name = "ADDRESS")]
+    #[arg(long, value_parser = to_serve, value_name = "ADDRESS")]
     pub prometheus: Option<SocketAddr>,
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]

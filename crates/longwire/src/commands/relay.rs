@@ -1,5 +1,8 @@
 //! `longwire relay`: connections to a server over an emulated link, without any privilege.
 
+mod api;
+
+use super::address::to_serve;
 use super::child::CommandOutput;
 use super::relaying;
 use super::relays::{self, EndedRelay, Relays};
@@ -15,6 +18,7 @@ use relay::Counters;
 use report::JsonWriter;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,18 +28,31 @@ use std::time::{Duration, Instant};
 /// that it needs no privilege. Point the application at the address that is printed, or let longwire start it as `watch`
 /// does. Ends with the command, whose exit status passes through, or on Ctrl-C. To measure what passes, use
 /// `watch --link`.
+///
+/// With --api it is toxiproxy to its clients instead: they create proxies and toxics over HTTP while it runs.
 #[derive(Debug, ClapArgs)]
 #[command(
+    mut_arg("targets", |targets| targets.required(false).required_unless_present("api")),
+    // An argument that is changed becomes the last one, which has to be this.
+    mut_arg("command", |command| command),
     after_help = "Examples:\n  longwire relay postgres://db1 --link rtt=40ms --listen 127.0.0.1:5433\n  \
                         longwire relay tcp://10.0.0.2:3306 --link 'rtt=40ms rate=10mbit/2mbit queue=64KiB loss=0.1%'\n  \
                         longwire relay postgres://db1 --link 'rtt=200ms jitter=5ms' -- psql -h {host} -p {port}\n  \
-                        longwire relay postgres://db1 redis://cache1 --link postgres=rtt=40ms -- ./app\n\n\
+                        longwire relay postgres://db1 redis://cache1 --link postgres=rtt=40ms -- ./app\n  \
+                        longwire relay --api 127.0.0.1:8474\n\n\
                         A link: rtt=40ms rate=10mbit/2mbit burst=32KiB queue=64KiB loss=0.1% jitter=2ms outage=2s@10s/60s seed=7 mtu=1400"
 )]
 pub struct Args {
     /// The servers and their links.
     #[command(flatten)]
     pub relays: RelayArgs,
+    /// Serve toxiproxy's HTTP API (version 2.x) at this address, without authentication: name an address of this host alone. Each target
+    /// given is a proxy from the start, over its link, without toxics; clients create more. See docs/relay-api.md.
+    #[arg(long, value_parser = to_serve, value_name = "ADDRESS", conflicts_with = "command")]
+    pub api: Option<SocketAddr>,
+    /// What toxicity, jitter and sizes of slices are drawn from.
+    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "api")]
+    pub seed: u64,
     /// Write records (JSON Lines) to stdout; the command's own output goes to stderr.
     #[arg(long)]
     pub json: bool,
@@ -49,6 +66,9 @@ pub struct Args {
 /// # Errors
 /// When the target, the link or the listening address cannot be used, or the command cannot be started.
 pub fn run(args: &Args) -> Result<Status> {
+    if let Some(address) = args.api {
+        return api::run(args, address);
+    }
     let planned = args.relays.plan()?;
     let mut with_tls = Vec::new();
     for planned in &planned {

@@ -102,12 +102,7 @@ pub struct Args {
     #[arg(long, default_value = "60s", value_name = "TIME", value_parser = seconds::with_unit)]
     pub timeout: Duration,
     /// What random values are drawn from: the same values as pgbench's with the same seed.
-    #[arg(
-        long,
-        visible_alias = "random-seed",
-        default_value_t = 1,
-        value_name = "NUMBER"
-    )]
+    #[arg(long, visible_alias = "random-seed", default_value_t = 1, value_name = "SEED")]
     pub seed: u64,
     /// Seconds between lines of progress; 0 for none.
     #[arg(short = 'P', long, default_value_t = 1, value_name = "SECONDS")]

@@ -37,7 +37,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, value_name = "WHAT")]
     isolate: Option<Isolate>,
     /// Serve figures for Prometheus at http://ADDRESS/metrics.
-    #[arg(long, value_parser = address::of_metrics, value_name = "ADDRESS")]
+    #[arg(long, value_parser = address::to_serve, value_name = "ADDRESS")]
     prometheus: Option<SocketAddr>,
     /// Write records (JSON Lines) instead of the summary.
     #[arg(long)]

@@ -53,7 +53,7 @@ pub(super) struct Args {
     #[arg(long, default_value = "5s", value_parser = parse_duration, value_name = "TIME")]
     connect_timeout: Duration,
     /// Serve figures for Prometheus at http://ADDRESS/metrics.
-    #[arg(long, value_parser = address::of_metrics, value_name = "ADDRESS")]
+    #[arg(long, value_parser = address::to_serve, value_name = "ADDRESS")]
     prometheus: Option<SocketAddr>,
     /// Write records (JSON Lines) instead of the summary.
     #[arg(long)]

@@ -1,0 +1,138 @@
+//! `longwire relay --api`: toxiproxy to its clients.
+
+use super::{Args, Nobody, until};
+use crate::commands::relaying;
+use crate::commands::relays;
+use crate::commands::targets::PlannedRelay;
+use anyhow::{Context, Result, bail, ensure};
+use link::LinkDescription;
+use model::{LinkOutcome, Summary};
+use pipeline::delivery::Delivery;
+use pipeline::output::{self, EndRequest, Status};
+use relay::{Relay, RelayOptions};
+use report::JsonWriter;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sys::{Clock, TlsSettings};
+use toxiproxy::{API_VERSION, ProxyCollection, ProxyCounters};
+
+/// Runs it until Ctrl-C.
+///
+/// # Errors
+/// When a target or an address cannot be used.
+pub(super) fn run(args: &Args, address: SocketAddr) -> Result<Status> {
+    let planned = args.relays.plan()?;
+    ensure!(
+        args.relays.link.is_empty() || !planned.is_empty(),
+        "--link is for a target, and none is given: proxies that clients create have toxics"
+    );
+    let asked = EndRequest::on_signals()?;
+    let delivery = Delivery::default();
+    let began = Instant::now();
+    let proxies = Arc::new(ProxyCollection::new(args.seed));
+    let mut links = Vec::new();
+    for planned in &planned {
+        let link = planned.link.map(|link| start_link(planned, link)).transpose()?;
+        let listens = create(&proxies, planned, link.as_ref())?;
+        let over = planned
+            .link
+            .map_or_else(String::new, |link| format!(" over {link}"));
+        delivery.say(&format!(
+            "relaying {listens} to {}{over}: proxy {}",
+            planned.target.server(),
+            planned.name
+        ));
+        links.extend(link);
+    }
+    let served = toxiproxy::serve(address, proxies.clone())?;
+    delivery.say(&format!(
+        "toxiproxy's API {API_VERSION} at http://{served}{}",
+        relays::ENDS
+    ));
+    if !served.ip().is_loopback() {
+        output::note(
+            "the API has no authentication: who reaches it can open ports on this machine and connect from it",
+        );
+    }
+    let status = until(|| asked.take().map(|_| Status::Interrupted));
+    proxies.clear();
+    let counters = proxies.counters();
+    let stopped = links
+        .into_iter()
+        .filter_map(|link| link.stop(Duration::ZERO).link);
+    let links: Vec<LinkOutcome> = stopped.collect();
+    delivery.say(&summary(counters));
+    for link in &links {
+        delivery.of("what passed is", relaying::tell_link(link));
+    }
+    if args.json {
+        let written = write_records(args, &planned, (counters, &links), began.elapsed());
+        delivery.of("the records on stdout are", written);
+    }
+    Ok(delivery.status(status))
+}
+
+/// A proxy for a target of the command line. Returns where it listens.
+fn create(proxies: &ProxyCollection, planned: &PlannedRelay, link: Option<&Relay>) -> Result<String> {
+    if TlsSettings::of(&planned.target)?.mode.insists() {
+        bail!(
+            "{}: proxies behind --api pass TLS through and speak none themselves: leave it out of the target",
+            planned.name
+        );
+    }
+    let listen = planned.listen.to_string();
+    let (upstream, through) = (planned.target.server(), link.map(Relay::local_addr));
+    let created = proxies.create(&planned.name, &listen, &upstream, through);
+    created.with_context(|| format!("could not start the proxy {}", planned.name))
+}
+
+/// The link between a proxy and its target: a relay of its own.
+fn start_link(planned: &PlannedRelay, link: LinkDescription) -> Result<Relay> {
+    let options = RelayOptions {
+        link: Some(link),
+        ..RelayOptions::new(planned.target.clone())
+    };
+    Ok(relay::start(options, Clock::anchored_now(), Arc::new(Nobody))?)
+}
+
+fn summary(counters: &ProxyCounters) -> String {
+    let [up, down] = counters.payload_bytes();
+    let failed = match counters.failed() {
+        0 => String::new(),
+        failed => format!("; {failed} did not reach their upstream"),
+    };
+    let connections = model::counted(counters.connections(), "connection", "connections");
+    format!("Relayed {connections}: {up} bytes up, {down} down{failed}")
+}
+
+fn write_records(
+    args: &Args,
+    planned: &[PlannedRelay],
+    (counters, links): (&ProxyCounters, &[LinkOutcome]),
+    duration: Duration,
+) -> io::Result<()> {
+    let api = args
+        .api
+        .map_or_else(String::new, |address| format!(" --api {address}"));
+    let conditions = output::conditions(
+        format!(
+            "longwire relay{}{api} --seed {}",
+            relaying::asked(planned),
+            args.seed
+        ),
+        "the monotonic clock",
+        "proxies of toxiproxy's API".to_owned(),
+    );
+    let mut records = JsonWriter::new(io::stdout().lock());
+    records.conditions(&relaying::with_links(conditions, planned))?;
+    links.iter().try_for_each(|link| records.link(link))?;
+    records.summary(&Summary {
+        connections: counters.connections(),
+        payload_bytes: counters.payload_bytes(),
+        duration,
+        ..Summary::default()
+    })?;
+    records.flush()
+}

@@ -1,0 +1,369 @@
+//! The proxies, and what can be done with them.
+//!
+//! What is done to toxics is in effect on every open connection when the call returns.
+
+use crate::addresses;
+use crate::error::ApiError;
+use crate::proxy::{Command, Common, ProxyCounters, ProxyPlan, RunningProxy};
+use crate::representation as json_of;
+use crate::representation::{bad, fields, flag, text};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use sys::listening::raise_file_limit;
+use toxics::Toxic;
+
+/// The proxies of one API, by name.
+#[derive(Debug)]
+pub struct ProxyCollection {
+    proxies: Mutex<BTreeMap<String, Proxy>>,
+    common: Common,
+}
+
+/// One proxy.
+#[derive(Debug)]
+struct Proxy {
+    name: String,
+    /// As given while it is off and was never on; the actual address from then on.
+    listen: String,
+    upstream: String,
+    /// Where connections to the upstream are made instead, as long as it is this upstream.
+    through: Option<SocketAddr>,
+    toxics: Vec<Toxic>,
+    running: Option<RunningProxy>,
+}
+
+/// What is to be known of a proxy that is to be created.
+#[derive(Debug)]
+struct Wanted {
+    name: String,
+    listen: String,
+    upstream: String,
+    enabled: bool,
+    through: Option<SocketAddr>,
+}
+
+impl ProxyCollection {
+    /// Without proxies. Toxicity, jitter and slices are drawn from `seed`: the same seed and the same order of connections, the same draws.
+    ///
+    /// Raises the process's limit of open files to what it may have: a connection takes two.
+    pub fn new(seed: u64) -> Self {
+        raise_file_limit();
+        let common = Common {
+            seed,
+            held_bytes: Arc::default(),
+            counters: Arc::default(),
+        };
+        Self {
+            proxies: Mutex::default(),
+            common,
+        }
+    }
+
+    /// Creates a proxy that is switched on. Returns where it listens. What leads to the upstream, an emulated link, may be at the address
+    /// `through`: it is connected to instead, until a client of the API names another upstream.
+    ///
+    /// # Errors
+    /// When the name is taken or the address cannot be listened on.
+    pub fn create(
+        &self,
+        name: &str,
+        listen: &str,
+        upstream: &str,
+        through: Option<SocketAddr>,
+    ) -> Result<String, ApiError> {
+        let wanted = Wanted {
+            name: name.to_owned(),
+            listen: listen.to_owned(),
+            upstream: upstream.to_owned(),
+            enabled: true,
+            through,
+        };
+        let mut proxies = self.lock();
+        let proxy = self.added(&mut proxies, wanted)?;
+        Ok(proxy.listen.clone())
+    }
+
+    /// What has passed all proxies so far.
+    pub fn counters(&self) -> &ProxyCounters {
+        &self.common.counters
+    }
+
+    /// Switches every proxy off and forgets it.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
+    pub(crate) fn index(&self) -> Value {
+        let proxies = self.lock();
+        let each = proxies
+            .values()
+            .map(|proxy| (proxy.name.clone(), proxy.to_json()));
+        Value::Object(each.collect())
+    }
+
+    pub(crate) fn create_from(&self, body: &[u8]) -> Result<Value, ApiError> {
+        let value = json_of::parse(body)?;
+        let wanted = Wanted::read(&value, "")?;
+        let mut proxies = self.lock();
+        Ok(self.added(&mut proxies, wanted)?.to_json())
+    }
+
+    fn added<'a>(
+        &self,
+        proxies: &'a mut BTreeMap<String, Proxy>,
+        wanted: Wanted,
+    ) -> Result<&'a Proxy, ApiError> {
+        if proxies.contains_key(&wanted.name) {
+            return Err(ApiError::ProxyExists);
+        }
+        if proxies.len() >= MOST_PROXIES {
+            return Err(ApiError::TooMany {
+                what: "proxies",
+                most: MOST_PROXIES,
+            });
+        }
+        let enabled = wanted.enabled;
+        let mut proxy = Proxy::of(wanted);
+        if enabled {
+            proxy.start(&self.common)?;
+        }
+        Ok(proxies.entry(proxy.name.clone()).or_insert(proxy))
+    }
+
+    /// Creates several: one that is there with the same addresses stays as it is, another is replaced. Returns those that were done, also with
+    /// an error.
+    pub(crate) fn populate(&self, body: &[u8]) -> (Vec<Value>, Option<ApiError>) {
+        let wanted = match read_list(body) {
+            Ok(wanted) => wanted,
+            Err(error) => return (Vec::new(), Some(error)),
+        };
+        let mut proxies = self.lock();
+        let mut done = Vec::new();
+        for wanted in wanted {
+            match self.populated(&mut proxies, wanted) {
+                Ok(proxy) => done.push(proxy.to_json()),
+                Err(error) => return (done, Some(error)),
+            }
+        }
+        (done, None)
+    }
+
+    fn populated<'a>(
+        &self,
+        proxies: &'a mut BTreeMap<String, Proxy>,
+        wanted: Wanted,
+    ) -> Result<&'a Proxy, ApiError> {
+        let name = wanted.name.clone();
+        let same = match proxies.get(&name) {
+            Some(proxy) => !proxy.differs(&wanted.listen, &wanted.upstream)?,
+            None => false,
+        };
+        if !same {
+            // Its listening socket has to be gone first: the new one may have the same address.
+            proxies.remove(&name);
+            return self.added(proxies, wanted);
+        }
+        proxies.get(&name).ok_or(ApiError::ProxyNotFound)
+    }
+
+    pub(crate) fn show(&self, name: &str) -> Result<Value, ApiError> {
+        self.with(name, |proxy| Ok(proxy.to_json()))
+    }
+
+    pub(crate) fn update(&self, name: &str, body: &[u8]) -> Result<Value, ApiError> {
+        self.with(name, |proxy| {
+            let value = json_of::parse(body)?;
+            let given = fields(&value, "a proxy")?;
+            let listen = text(given, "listen")?.unwrap_or_else(|| proxy.listen.clone());
+            let upstream = text(given, "upstream")?.unwrap_or_else(|| proxy.upstream.clone());
+            let enabled = flag(given, "enabled")?.unwrap_or(proxy.running.is_some());
+            if proxy.differs(&listen, &upstream)? {
+                proxy.running = None;
+                proxy.through = proxy.through.filter(|_| proxy.upstream == upstream);
+                (proxy.listen, proxy.upstream) = (listen, upstream);
+            }
+            match (enabled, proxy.running.is_some()) {
+                (true, false) => proxy.start(&self.common)?,
+                (false, true) => proxy.running = None,
+                (true, true) | (false, false) => {}
+            }
+            Ok(proxy.to_json())
+        })
+    }
+
+    pub(crate) fn delete(&self, name: &str) -> Result<(), ApiError> {
+        let removed = self.lock().remove(name);
+        removed.map(drop).ok_or(ApiError::ProxyNotFound)
+    }
+
+    /// Switches every proxy on and removes its toxics.
+    pub(crate) fn reset(&self) -> Result<(), ApiError> {
+        for proxy in self.lock().values_mut() {
+            if proxy.running.is_none() {
+                proxy.start(&self.common)?;
+            }
+            for toxic in std::mem::take(&mut proxy.toxics) {
+                proxy.carry_out(Command::Remove(toxic.name));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn toxics(&self, name: &str) -> Result<Value, ApiError> {
+        self.with(name, |proxy| Ok(proxy.toxics_to_json()))
+    }
+
+    pub(crate) fn add_toxic(&self, name: &str, body: &[u8]) -> Result<Value, ApiError> {
+        self.with(name, |proxy| {
+            let toxic = json_of::new_toxic(body)?;
+            if proxy.toxic(&toxic.name).is_ok() {
+                return Err(ApiError::ToxicExists);
+            }
+            if proxy.toxics.len() >= MOST_TOXICS {
+                return Err(ApiError::TooMany {
+                    what: "toxics",
+                    most: MOST_TOXICS,
+                });
+            }
+            proxy.toxics.push(toxic.clone());
+            proxy.carry_out(Command::Add(toxic.clone()));
+            Ok(json_of::toxic(&toxic))
+        })
+    }
+
+    pub(crate) fn show_toxic(&self, name: &str, toxic: &str) -> Result<Value, ApiError> {
+        self.with(name, |proxy| {
+            proxy.toxic(toxic).map(|toxic| json_of::toxic(toxic))
+        })
+    }
+
+    pub(crate) fn update_toxic(&self, name: &str, toxic: &str, body: &[u8]) -> Result<Value, ApiError> {
+        self.with(name, |proxy| {
+            let toxic = proxy.toxic(toxic)?;
+            *toxic = json_of::changed_toxic(toxic, body)?;
+            let toxic = toxic.clone();
+            proxy.carry_out(Command::Change(toxic.clone()));
+            Ok(json_of::toxic(&toxic))
+        })
+    }
+
+    pub(crate) fn delete_toxic(&self, name: &str, toxic: &str) -> Result<(), ApiError> {
+        self.with(name, |proxy| {
+            proxy.toxic(toxic)?;
+            proxy.toxics.retain(|one| one.name != toxic);
+            proxy.carry_out(Command::Remove(toxic.to_owned()));
+            Ok(())
+        })
+    }
+
+    fn with<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&mut Proxy) -> Result<T, ApiError>,
+    ) -> Result<T, ApiError> {
+        work(self.lock().get_mut(name).ok_or(ApiError::ProxyNotFound)?)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Proxy>> {
+        self.proxies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Wanted {
+    /// Reads a proxy; `place` says which of several it is.
+    fn read(value: &Value, place: &str) -> Result<Self, ApiError> {
+        let given = fields(value, "a proxy")?;
+        let needed = |key: &str| {
+            let found = text(given, key)?.filter(|text| !text.is_empty());
+            found.ok_or_else(|| ApiError::MissingField {
+                field: format!("{key}{place}"),
+            })
+        };
+        Ok(Self {
+            name: needed("name")?,
+            upstream: needed("upstream")?,
+            listen: text(given, "listen")?.unwrap_or_default(),
+            enabled: flag(given, "enabled")?.unwrap_or(true),
+            through: None,
+        })
+    }
+}
+
+fn read_list(body: &[u8]) -> Result<Vec<Wanted>, ApiError> {
+    let Value::Array(values) = json_of::parse(body)? else {
+        return Err(bad("a list of proxies is expected"));
+    };
+    let each = (1..).zip(&values);
+    each.map(|(place, value)| Wanted::read(value, &format!(" at proxy {place}")))
+        .collect()
+}
+
+impl Proxy {
+    fn of(wanted: Wanted) -> Self {
+        Self {
+            name: wanted.name,
+            listen: wanted.listen,
+            upstream: wanted.upstream,
+            through: wanted.through,
+            toxics: Vec::new(),
+            running: None,
+        }
+    }
+
+    fn start(&mut self, common: &Common) -> Result<(), ApiError> {
+        let through = self.through.map(|address| address.to_string());
+        let plan = ProxyPlan {
+            upstream: through.unwrap_or_else(|| self.upstream.clone()),
+            toxics: self.toxics.clone(),
+            common: common.clone(),
+        };
+        let running = RunningProxy::start(addresses::to_listen(&self.listen)?, plan)?;
+        self.listen = running.local_address().to_string();
+        self.running = Some(running);
+        Ok(())
+    }
+
+    /// Whether these addresses are others than its own. One to listen on that is the same once resolved is no other.
+    fn differs(&self, listen: &str, upstream: &str) -> Result<bool, ApiError> {
+        if self.upstream != upstream {
+            return Ok(true);
+        }
+        Ok(self.listen != listen && self.listen != addresses::to_listen(listen)?.to_string())
+    }
+
+    fn carry_out(&self, command: Command) {
+        if let Some(running) = &self.running {
+            running.carry_out(command);
+        }
+    }
+
+    fn toxic(&mut self, name: &str) -> Result<&mut Toxic, ApiError> {
+        let found = self.toxics.iter_mut().find(|toxic| toxic.name == name);
+        found.ok_or(ApiError::ToxicNotFound)
+    }
+
+    fn to_json(&self) -> Value {
+        let mut fields = Map::new();
+        fields.insert("name".to_owned(), json!(self.name));
+        fields.insert("listen".to_owned(), json!(self.listen));
+        fields.insert("upstream".to_owned(), json!(self.upstream));
+        fields.insert("enabled".to_owned(), json!(self.running.is_some()));
+        fields.insert("toxics".to_owned(), self.toxics_to_json());
+        Value::Object(fields)
+    }
+
+    /// Those to the server come first, as in toxiproxy.
+    fn toxics_to_json(&self) -> Value {
+        let mut toxics: Vec<&Toxic> = self.toxics.iter().collect();
+        toxics.sort_by_key(|toxic| toxic.direction.index());
+        toxics.into_iter().map(json_of::toxic).collect()
+    }
+}
+
+/// A proxy has a thread.
+const MOST_PROXIES: usize = 1000;
+
+/// Toxics of one proxy.
+const MOST_TOXICS: usize = 100;

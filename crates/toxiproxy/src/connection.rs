@@ -1,0 +1,248 @@
+//! A client and a server with the toxics of both directions between them.
+
+use model::{Direction, Timestamp};
+use sys::Clock;
+use sys::clock::WallOffset;
+use sys::socket::{Received, Sent, Socket};
+use toxics::{Chain, Passing, StreamEnd, Toxic};
+
+/// One connection through a proxy.
+pub(crate) struct Connection {
+    /// The client's socket and the server's.
+    sockets: [Socket; 2],
+    /// To the server and to the client.
+    lanes: [Lane; 2],
+    /// Whether it had more to move than its turn allowed.
+    busy: bool,
+}
+
+/// One direction.
+struct Lane {
+    chain: Chain,
+    /// What the sink has not yet taken of a piece, from `sent` on.
+    sending: Vec<u8>,
+    sent: usize,
+    /// When the last bytes entered the toxics.
+    entered_at: Timestamp,
+    /// Whether the source may have something to read.
+    readable: bool,
+    /// Whether the source has said all.
+    source_ended: bool,
+    /// Whether the sink takes nothing until it is reported writable.
+    sink_full: bool,
+    /// Whether the sink takes nothing any more: what comes for it is dropped.
+    sink_gone: bool,
+    /// Whether the sink has had the end.
+    finished: bool,
+}
+
+/// The present, and what places the kernel's time stamps on the timeline of the toxics.
+pub(crate) struct Moment {
+    pub(crate) at: Timestamp,
+    pub(crate) clock: Clock,
+    pub(crate) offset: WallOffset,
+}
+
+/// What is to become of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It goes on.
+    Open,
+    /// Both sides are closed.
+    Close,
+    /// Both sides are reset.
+    Reset,
+}
+
+/// Payload bytes that were passed on, to the server and to the client.
+pub(crate) type PassedOn = [u64; 2];
+
+impl Lane {
+    fn new(chain: Chain, at: Timestamp) -> Self {
+        Self {
+            chain,
+            sending: Vec::new(),
+            sent: 0,
+            entered_at: at,
+            readable: true,
+            source_ended: false,
+            sink_full: false,
+            sink_gone: false,
+            finished: false,
+        }
+    }
+
+    fn reads(&self) -> bool {
+        self.readable && !self.source_ended && self.chain.room()
+    }
+
+    /// Reads what there is room for. Bytes enter the toxics when the kernel had received them.
+    fn read(&mut self, source: &Socket, now: &Moment, buffer: &mut [u8]) {
+        while self.reads() {
+            let mut at = now.at;
+            let passing = match source.receive(buffer) {
+                Received::Bytes { count, stamp, .. } => {
+                    let stamped = stamp.map(|stamp| now.clock.place(stamp, now.offset));
+                    at = stamped.unwrap_or(at).clamp(self.entered_at, at);
+                    self.entered_at = at;
+                    Passing::Bytes(buffer.get(..count).unwrap_or_default().to_vec())
+                }
+                Received::Nothing => {
+                    self.readable = false;
+                    return;
+                }
+                Received::End => Passing::End(StreamEnd::Finished),
+                Received::Broken(_) => Passing::End(StreamEnd::Reset),
+            };
+            self.source_ended = matches!(passing, Passing::End(_));
+            self.chain.accept(at, passing);
+            if self.chain.next_wake().is_some_and(|wake| wake <= now.at) {
+                return;
+            }
+        }
+    }
+
+    /// Passes on what is through. Returns the end that came, if one did.
+    fn write(&mut self, sink: &Socket, at: Timestamp, passed_on: &mut u64) -> Option<StreamEnd> {
+        loop {
+            while self.sent < self.sending.len() {
+                if self.sink_full {
+                    return None;
+                }
+                match sink.send(self.sending.get(self.sent..).unwrap_or_default()) {
+                    Sent::Bytes(0) => self.sink_full = true,
+                    Sent::Bytes(count) => {
+                        self.sent += count;
+                        *passed_on += count as u64;
+                    }
+                    Sent::Broken(_) => {
+                        self.sink_gone = true;
+                        self.sent = self.sending.len();
+                    }
+                }
+            }
+            match self.chain.release(at)? {
+                Passing::Bytes(_) if self.sink_gone => {}
+                Passing::Bytes(bytes) => (self.sending, self.sent) = (bytes, 0),
+                Passing::End(ending) => return Some(ending),
+            }
+        }
+    }
+}
+
+impl Connection {
+    /// A connection that begins at `at`. What its toxics draw is a function of `seed`.
+    pub(crate) fn new(sockets: [Socket; 2], toxics: &[Toxic], seed: u64, at: Timestamp) -> Self {
+        let lane = |direction: Direction| {
+            let of = toxics.iter().filter(|toxic| toxic.direction == direction);
+            let seed = seed.wrapping_mul(2) ^ direction.index() as u64;
+            Lane::new(Chain::new(of, seed, at), at)
+        };
+        Self {
+            sockets,
+            lanes: [lane(Direction::ClientToServer), lane(Direction::ServerToClient)],
+            busy: false,
+        }
+    }
+
+    pub(crate) fn sockets(&self) -> &[Socket; 2] {
+        &self.sockets
+    }
+
+    /// The toxics of this direction.
+    pub(crate) fn chain(&mut self, direction: Direction) -> &mut Chain {
+        &mut self.lanes[direction.index()].chain
+    }
+
+    /// A socket is ready: the client's is number 0.
+    pub(crate) fn ready(&mut self, socket: usize, readable: bool, writable: bool) {
+        self.lanes[socket].readable |= readable;
+        if writable {
+            self.lanes[1 - socket].sink_full = false;
+        }
+    }
+
+    /// Moves everything that can move now.
+    pub(crate) fn pump(&mut self, now: &Moment, buffer: &mut [u8], passed_on: &mut PassedOn) -> Fate {
+        let [up, down] = &mut self.lanes;
+        let [client, server] = &self.sockets;
+        self.busy = false;
+        let [counted_up, counted_down] = passed_on;
+        for (lane, source, sink, counted) in [
+            (up, client, server, counted_up),
+            (down, server, client, counted_down),
+        ] {
+            for round in 0..=ROUNDS {
+                lane.read(source, now, buffer);
+                match lane.write(sink, now.at, counted) {
+                    Some(StreamEnd::Closed) => return Fate::Close,
+                    Some(StreamEnd::Reset) => return Fate::Reset,
+                    Some(StreamEnd::Finished) => {
+                        sink.finish();
+                        lane.finished = true;
+                    }
+                    None => {}
+                }
+                if lane.finished || lane.sink_full || !lane.reads() {
+                    break;
+                }
+                self.busy |= round == ROUNDS;
+            }
+        }
+        match self.lanes.iter().all(|lane| lane.finished) {
+            true => Fate::Close,
+            false => Fate::Open,
+        }
+    }
+
+    /// When something happens of itself; absent when nothing does.
+    pub(crate) fn next_wake(&self) -> Option<Timestamp> {
+        if self.busy {
+            return Some(Timestamp::default());
+        }
+        let lanes = self.lanes.iter().filter(|lane| !lane.sink_full && !lane.finished);
+        lanes.filter_map(|lane| lane.chain.next_wake()).min()
+    }
+
+    /// Bytes that are held for this connection.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let held = self
+            .lanes
+            .iter()
+            .map(|lane| lane.chain.held_bytes() + lane.sending.len() - lane.sent);
+        held.sum()
+    }
+
+    /// Whether delays may hold much.
+    pub(crate) fn set_generous(&mut self, generous: bool) {
+        self.lanes
+            .iter_mut()
+            .for_each(|lane| lane.chain.set_generous(generous));
+    }
+
+    /// Closes both sides. What they have sent and nobody read is read first: closing would reset the connection otherwise, and the other side might
+    /// lose what it has not read yet.
+    pub(crate) fn close(self, buffer: &mut [u8]) {
+        for socket in &self.sockets {
+            socket.finish();
+            let mut left = MOST_DISCARDED;
+            while let Received::Bytes { count, .. } = socket.read(buffer) {
+                left = left.saturating_sub(count);
+                if left == 0 {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Resets both sides.
+    pub(crate) fn reset(self) {
+        self.sockets.into_iter().for_each(Socket::reset);
+    }
+}
+
+/// Reads of one direction in a row, before other connections have their turn.
+const ROUNDS: usize = 16;
+
+/// Bytes that are read before a close, of one side.
+const MOST_DISCARDED: usize = 4 * 1024 * 1024;

@@ -1,0 +1,323 @@
+//! The thread of a proxy: its listening socket, its connections and what they are asked for.
+//!
+//! A round: wait for a socket, a command or what is due next; note what is ready; carry out commands; move the bytes of every connection that
+//! is concerned.
+
+use crate::connecting::Connecting;
+use crate::connection::{Connection, Fate, Moment, PassedOn};
+use crate::proxy::{Command, Mailbox, ProxyPlan};
+use model::Timestamp;
+use std::net::TcpListener;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use sys::Clock;
+use sys::clock::WallOffset;
+use sys::error::LiveError;
+use sys::poller::{Poller, ReadyEvent, ReadyList};
+use sys::socket::Socket;
+use sys::timer::Timer;
+use toxics::Toxic;
+
+/// The state of a proxy's thread.
+pub(crate) struct EventLoop {
+    listener: TcpListener,
+    plan: ProxyPlan,
+    mailbox: Arc<Mailbox>,
+    poller: Poller,
+    timer: Timer,
+    clock: Clock,
+    connecting: Connecting,
+    /// A connection keeps its place; places of the freed are used again from the next round on.
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    freed: Vec<usize>,
+    /// Connections so far: what each draws depends on its number.
+    number: u64,
+    buffer: Vec<u8>,
+    /// What is due at this time is waited for awake in the end: the thread has slept before.
+    rested_for: Option<Timestamp>,
+    /// Whether clients could not be accepted for want of a descriptor.
+    short_of_descriptors: bool,
+    stopped: bool,
+}
+
+/// The place of a connection.
+#[derive(Default)]
+struct Slot {
+    connection: Option<Connection>,
+    /// Whether it is to be looked at in this round.
+    concerned: bool,
+    wake: Option<Timestamp>,
+    held_bytes: usize,
+}
+
+impl EventLoop {
+    pub(crate) fn new(
+        listener: TcpListener,
+        plan: ProxyPlan,
+        mailbox: Arc<Mailbox>,
+    ) -> Result<Self, LiveError> {
+        let (poller, timer) = (Poller::new()?, Timer::new()?);
+        poller.watch_bell(mailbox.waker(), COMMANDS)?;
+        poller.watch(timer.as_fd(), ALARM)?;
+        poller.watch(listener.as_fd(), CLIENTS)?;
+        Ok(Self {
+            listener,
+            plan,
+            mailbox,
+            poller,
+            timer,
+            clock: Clock::anchored_now(),
+            connecting: Connecting::default(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            freed: Vec::new(),
+            number: 0,
+            buffer: vec![0; READ_LIMIT],
+            rested_for: None,
+            short_of_descriptors: false,
+            stopped: false,
+        })
+    }
+
+    pub(crate) fn run(mut self) {
+        let mut ready = ReadyList::default();
+        while !self.stopped {
+            self.wait(&mut ready);
+            let mut has_clients = std::mem::take(&mut self.short_of_descriptors);
+            for event in ready.iter() {
+                match event.token {
+                    COMMANDS | ALARM => {}
+                    CLIENTS => has_clients = true,
+                    _ => self.note(event),
+                }
+            }
+            self.obey();
+            if has_clients {
+                self.accept();
+            }
+            self.pump();
+            self.free.append(&mut self.freed);
+        }
+        for slot in 0..self.slots.len() {
+            self.end(slot, Fate::Close);
+        }
+    }
+
+    /// Waits for a socket, a command, or what is due next: by the timer until shortly before, and then awake.
+    fn wait(&mut self, ready: &mut ReadyList) {
+        let patience = self.short_of_descriptors.then_some(DESCRIPTOR_PAUSE);
+        let Some(due) = self.slots.iter().filter_map(|slot| slot.wake).min() else {
+            self.timer.set(None);
+            return self.poller.wait(ready, patience);
+        };
+        let left = due.since(self.clock.now());
+        if left.is_zero() || (self.rested_for == Some(due) && left <= AWAKE) {
+            return self.poller.wait(ready, Some(Duration::ZERO));
+        }
+        let rests = left >= REST || self.rested_for == Some(due);
+        self.rested_for = rests.then_some(due);
+        self.timer.set(Some(match rests {
+            true => left - AWAKE,
+            false => left,
+        }));
+        self.poller.wait(ready, patience);
+    }
+
+    fn note(&mut self, event: ReadyEvent) {
+        let (place, socket) = place_of(event.token);
+        let Some(slot) = self.slots.get_mut(place) else {
+            return;
+        };
+        if let Some(connection) = &mut slot.connection {
+            connection.ready(socket, event.readable(), event.writable());
+            slot.concerned = true;
+        }
+    }
+
+    fn obey(&mut self) {
+        for command in self.mailbox.take() {
+            match command {
+                Command::Open(sockets) => self.open(sockets),
+                Command::Unreachable => self.plan.common.counters.unreachable(),
+                Command::Add(toxic) => {
+                    self.concern(&toxic, |connection, now, toxic| {
+                        connection.chain(toxic.direction).add(now, toxic);
+                    });
+                    self.plan.toxics.push(toxic);
+                }
+                Command::Change(toxic) => {
+                    self.concern(&toxic, |connection, now, toxic| {
+                        connection.chain(toxic.direction).change(now, toxic);
+                    });
+                    let old = self.plan.toxics.iter_mut().find(|old| old.name == toxic.name);
+                    if let Some(old) = old {
+                        *old = toxic;
+                    }
+                }
+                Command::Remove(name) => self.remove(&name),
+                Command::Confirm(sender) => {
+                    self.pump();
+                    // Nobody waits any more when it took too long.
+                    sender.send(()).ok();
+                }
+                Command::Stop => self.stopped = true,
+            }
+        }
+    }
+
+    fn remove(&mut self, name: &str) {
+        if let Some(index) = self.plan.toxics.iter().position(|toxic| toxic.name == name) {
+            let toxic = self.plan.toxics.remove(index);
+            self.concern(&toxic, |connection, now, toxic| {
+                connection.chain(toxic.direction).remove(now, &toxic.name);
+            });
+        }
+    }
+
+    /// Does something to every connection.
+    fn concern(&mut self, toxic: &Toxic, change: impl Fn(&mut Connection, Timestamp, &Toxic)) {
+        let now = self.clock.now();
+        for slot in &mut self.slots {
+            if let Some(connection) = &mut slot.connection {
+                change(connection, now, toxic);
+                slot.concerned = true;
+            }
+        }
+    }
+
+    fn accept(&mut self) {
+        loop {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    let upstream = self.plan.upstream.clone();
+                    let begun = Socket::adopt(stream)
+                        .is_ok_and(|client| self.connecting.begin(client, upstream, &self.mailbox));
+                    if !begun {
+                        self.plan.common.counters.unreachable();
+                    }
+                }
+                Err(error) => match error.kind() {
+                    std::io::ErrorKind::WouldBlock => return,
+                    std::io::ErrorKind::ConnectionAborted | std::io::ErrorKind::Interrupted => {}
+                    _ => {
+                        self.short_of_descriptors = true;
+                        return;
+                    }
+                },
+            }
+        }
+    }
+
+    fn open(&mut self, sockets: [Socket; 2]) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            self.slots.len() - 1
+        });
+        let watched = (0..).zip(&sockets).all(|(socket, fd)| {
+            let watched = self.poller.watch(fd.as_fd(), token_of(place, socket));
+            watched.is_ok()
+        });
+        if !watched {
+            self.plan.common.counters.unreachable();
+            return self.freed.push(place);
+        }
+        self.number += 1;
+        let seed = self.plan.common.seed.wrapping_add(self.number);
+        let connection = Connection::new(sockets, &self.plan.toxics, seed, self.clock.now());
+        self.plan.common.counters.opened();
+        if let Some(slot) = self.slots.get_mut(place) {
+            slot.connection = Some(connection);
+            slot.concerned = true;
+        }
+    }
+
+    /// Moves the bytes of every connection that is concerned, or whose time has come.
+    fn pump(&mut self) {
+        let held = &self.plan.common.held_bytes;
+        let mut passed_on = PassedOn::default();
+        let mut over = Vec::new();
+        let mut now = Moment {
+            at: self.clock.now(),
+            clock: self.clock,
+            offset: WallOffset::now(),
+        };
+        for (place, slot) in self.slots.iter_mut().enumerate() {
+            now.at = self.clock.now();
+            let concerned =
+                std::mem::take(&mut slot.concerned) || slot.wake.is_some_and(|wake| wake <= now.at);
+            let Some(connection) = slot.connection.as_mut().filter(|_| concerned) else {
+                continue;
+            };
+            connection.set_generous(held.load(Ordering::Relaxed) < MOST_HELD);
+            let fate = connection.pump(&now, &mut self.buffer, &mut passed_on);
+            slot.wake = connection.next_wake();
+            let holds = connection.held_bytes();
+            held.fetch_add(holds, Ordering::Relaxed);
+            held.fetch_sub(slot.held_bytes, Ordering::Relaxed);
+            slot.held_bytes = holds;
+            if fate != Fate::Open {
+                over.push((place, fate));
+            }
+        }
+        self.plan.common.counters.passed_on(passed_on);
+        for (place, fate) in over {
+            self.end(place, fate);
+        }
+    }
+
+    fn end(&mut self, place: usize, fate: Fate) {
+        let Some(slot) = self.slots.get_mut(place) else {
+            return;
+        };
+        let ended = std::mem::take(slot);
+        let Some(connection) = ended.connection else {
+            return;
+        };
+        self.plan
+            .common
+            .held_bytes
+            .fetch_sub(ended.held_bytes, Ordering::Relaxed);
+        for socket in connection.sockets() {
+            self.poller.forget(socket.as_fd());
+        }
+        match fate {
+            Fate::Reset => connection.reset(),
+            Fate::Open | Fate::Close => connection.close(&mut self.buffer),
+        }
+        self.freed.push(place);
+    }
+}
+
+/// The poller's token of one of the two sockets of a connection.
+fn token_of(place: usize, socket: u64) -> u64 {
+    FIRST_CONNECTION + 2 * place as u64 + socket
+}
+
+fn place_of(token: u64) -> (usize, usize) {
+    let number = token.saturating_sub(FIRST_CONNECTION);
+    let place = usize::try_from(number / 2).unwrap_or(usize::MAX);
+    (place, usize::from(!number.is_multiple_of(2)))
+}
+
+const COMMANDS: u64 = 0;
+const ALARM: u64 = 1;
+const CLIENTS: u64 = 2;
+const FIRST_CONNECTION: u64 = 4;
+
+/// Waking up may take as long: after a rest the thread is awake this long before something is due.
+const AWAKE: Duration = Duration::from_micros(150);
+
+/// What is due sooner is only slept for: a busy proxy must not keep a processor busy with waiting.
+const REST: Duration = Duration::from_micros(600);
+
+/// The most bytes that one read takes.
+const READ_LIMIT: usize = 64 * 1024;
+
+/// Bytes that the connections of all proxies hold together before each may hold only little.
+const MOST_HELD: usize = 256 * 1024 * 1024;
+
+/// How long clients wait that could not be accepted for want of a descriptor.
+const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(100);

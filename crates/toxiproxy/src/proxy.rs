@@ -1,0 +1,190 @@
+//! A proxy that is switched on: the handle of its thread.
+
+use crate::error::ApiError;
+use crate::event_loop::EventLoop;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use sys::error::LiveError;
+use sys::listening::listen;
+use sys::poller::Waker;
+use sys::socket::Socket;
+use sys::threads::spawn;
+use toxics::Toxic;
+
+/// What a proxy's thread is asked for.
+pub(crate) enum Command {
+    /// A client and its server.
+    Open([Socket; 2]),
+    /// A client's server could not be reached; the client is closed by now.
+    Unreachable,
+    /// A toxic begins.
+    Add(Toxic),
+    /// A toxic is another.
+    Change(Toxic),
+    /// A toxic ends.
+    Remove(String),
+    /// Answer, when everything before has been done.
+    Confirm(mpsc::Sender<()>),
+    /// Close everything.
+    Stop,
+}
+
+/// Where a proxy's thread gets its commands from.
+#[derive(Debug)]
+pub(crate) struct Mailbox {
+    waker: Waker,
+    commands: Mutex<Vec<Command>>,
+}
+
+impl std::fmt::Debug for Command {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Command")
+    }
+}
+
+impl Mailbox {
+    fn new() -> Result<Self, LiveError> {
+        Ok(Self {
+            waker: Waker::new()?,
+            commands: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn send(&self, command: Command) {
+        let mut commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        commands.push(command);
+        self.waker.wake();
+    }
+
+    pub(crate) fn take(&self) -> Vec<Command> {
+        self.waker.reset();
+        std::mem::take(&mut *self.commands.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn waker(&self) -> &Waker {
+        &self.waker
+    }
+}
+
+/// What has passed all proxies, also those that are no longer there.
+#[derive(Debug, Default)]
+pub struct ProxyCounters {
+    connections: AtomicU64,
+    failed: AtomicU64,
+    payload_bytes: [AtomicU64; 2],
+}
+
+impl ProxyCounters {
+    /// Connections whose upstream was reached.
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Ordering::Relaxed)
+    }
+
+    /// Clients that were closed because their upstream was not reached.
+    pub fn failed(&self) -> u64 {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Payload bytes that were passed on, to the server and to the client. What a toxic dropped is not among them.
+    pub fn payload_bytes(&self) -> [u64; 2] {
+        self.payload_bytes
+            .each_ref()
+            .map(|bytes| bytes.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn opened(&self) {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn unreachable(&self) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn passed_on(&self, bytes: [u64; 2]) {
+        for (counter, bytes) in self.payload_bytes.iter().zip(bytes) {
+            counter.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What the threads of all proxies share.
+#[derive(Debug, Clone)]
+pub(crate) struct Common {
+    /// What is drawn, is drawn from this.
+    pub(crate) seed: u64,
+    /// Bytes that all connections hold.
+    pub(crate) held_bytes: Arc<AtomicUsize>,
+    pub(crate) counters: Arc<ProxyCounters>,
+}
+
+/// What one proxy's thread is to do.
+#[derive(Debug, Clone)]
+pub(crate) struct ProxyPlan {
+    pub(crate) upstream: String,
+    pub(crate) toxics: Vec<Toxic>,
+    pub(crate) common: Common,
+}
+
+/// A proxy that is switched on. Dropping it closes its listening socket and its connections.
+#[derive(Debug)]
+pub(crate) struct RunningProxy {
+    local_address: SocketAddr,
+    mailbox: Arc<Mailbox>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl RunningProxy {
+    /// Listens when this returns.
+    pub(crate) fn start(address: SocketAddr, plan: ProxyPlan) -> Result<Self, ApiError> {
+        let (listener, local_address) = listen_anywhere(address)?;
+        let mailbox = Arc::new(Mailbox::new()?);
+        let event_loop = EventLoop::new(listener, plan, mailbox.clone())?;
+        let thread = spawn("proxy".to_owned(), move || event_loop.run())?;
+        Ok(Self {
+            local_address,
+            mailbox,
+            thread: Some(thread),
+        })
+    }
+
+    pub(crate) fn local_address(&self) -> SocketAddr {
+        self.local_address
+    }
+
+    /// Has something done to the toxics, and returns when every open connection obeys.
+    pub(crate) fn carry_out(&self, command: Command) {
+        let (sender, done) = mpsc::channel();
+        self.mailbox.send(command);
+        self.mailbox.send(Command::Confirm(sender));
+        // The thread never blocks. Had it ended, there would be no connection left to obey.
+        done.recv_timeout(LONGEST_ANSWER).ok();
+    }
+}
+
+impl Drop for RunningProxy {
+    fn drop(&mut self) {
+        self.mailbox.send(Command::Stop);
+        if let Some(thread) = self.thread.take() {
+            // It ends by panic only through a defect; its sockets are closed then.
+            thread.join().ok();
+        }
+    }
+}
+
+/// Listens; where every address of this machine is asked for and it has no IPv6, on those of IPv4.
+fn listen_anywhere(address: SocketAddr) -> Result<(TcpListener, SocketAddr), LiveError> {
+    let all_of_ipv4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
+    match listen(address) {
+        Err(LiveError::ListenFailed { .. } | LiveError::AddressNotHere { .. })
+            if address.ip() == Ipv6Addr::UNSPECIFIED =>
+        {
+            listen(all_of_ipv4)
+        }
+        outcome => outcome,
+    }
+}
+
+const LONGEST_ANSWER: Duration = Duration::from_secs(10);

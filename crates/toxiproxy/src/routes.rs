@@ -1,0 +1,107 @@
+//! Which request does what.
+
+use crate::API_VERSION;
+use crate::collection::ProxyCollection;
+use crate::error::ApiError;
+use crate::http::{Request, Response};
+use serde_json::{Value, json};
+
+/// Carries out a request.
+pub(crate) fn answer(proxies: &ProxyCollection, request: &Request) -> Response {
+    if request.user_agent.starts_with("Mozilla/") {
+        // A page in a browser on this machine could reach the API otherwise.
+        return Response::text(403, "User agent not allowed\n");
+    }
+    let parts: Vec<String> = request.path.split('/').skip(1).map(decoded).collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let body = &request.body;
+    match (parts.as_slice(), request.method.as_str()) {
+        (["version"], "GET") => version(),
+        (["reset"], "POST") => without_content(proxies.reset()),
+        (["populate"], "POST") => populated(proxies.populate(body)),
+        (["proxies"], "GET") => Response::json(200, &proxies.index()),
+        (["proxies"], "POST") => with_content(201, proxies.create_from(body)),
+        (["proxies", name], "GET") => with_content(200, proxies.show(name)),
+        (["proxies", name], "POST" | "PATCH") => with_content(200, proxies.update(name, body)),
+        (["proxies", name], "DELETE") => without_content(proxies.delete(name)),
+        (["proxies", name, "toxics"], "GET") => with_content(200, proxies.toxics(name)),
+        (["proxies", name, "toxics"], "POST") => with_content(200, proxies.add_toxic(name, body)),
+        (["proxies", name, "toxics", toxic], "GET") => with_content(200, proxies.show_toxic(name, toxic)),
+        (["proxies", name, "toxics", toxic], "POST" | "PATCH") => {
+            with_content(200, proxies.update_toxic(name, toxic, body))
+        }
+        (["proxies", name, "toxics", toxic], "DELETE") => without_content(proxies.delete_toxic(name, toxic)),
+        (["version" | "reset" | "populate" | "proxies"] | ["proxies", _], _)
+        | (["proxies", _, "toxics"] | ["proxies", _, "toxics", _], _) => Response::text(405, ""),
+        _ => Response::text(404, "404 page not found\n"),
+    }
+}
+
+/// With toxiproxy's own spaces: some read it as a text.
+fn version() -> Response {
+    Response::json_text(200, format!("{{\"version\": \"{API_VERSION}\"}}\n"))
+}
+
+fn with_content(status: u16, outcome: Result<Value, ApiError>) -> Response {
+    match outcome {
+        Ok(value) => Response::json(status, &value),
+        Err(error) => Response::json(error.status(), &of_error(&error)),
+    }
+}
+
+fn without_content(outcome: Result<(), ApiError>) -> Response {
+    match outcome {
+        Ok(()) => Response::text(204, ""),
+        Err(error) => Response::json(error.status(), &of_error(&error)),
+    }
+}
+
+/// The answer to several proxies at once says what was done also when one could not be.
+fn populated((done, error): (Vec<Value>, Option<ApiError>)) -> Response {
+    match error {
+        None => Response::json(201, &json!({ "proxies": done })),
+        Some(error) => {
+            let mut fields = of_error(&error);
+            fields["proxies"] = Value::Array(done);
+            Response::json(error.status(), &fields)
+        }
+    }
+}
+
+fn of_error(error: &ApiError) -> Value {
+    json!({ "error": error.to_string(), "status": error.status() })
+}
+
+/// A part of a path with its `%` codes decoded; what is no such code stays.
+fn decoded(part: &str) -> String {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let code = behind.get(..2).filter(|_| *first == b'%');
+        let code = code.and_then(|code| std::str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = behind.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_codes_are_decoded_and_what_is_none_stays() {
+        assert_eq!(decoded("a%20b%2Fc"), "a b/c");
+        assert_eq!(decoded("100%"), "100%");
+        assert_eq!(decoded("%zz%4"), "%zz%4");
+        assert_eq!(decoded("%ff"), "\u{fffd}");
+    }
+}
