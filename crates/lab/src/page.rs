@@ -46,6 +46,7 @@ pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<
         title: &format!("lab {}", outcome.name),
         outcome: &read,
         example: example.as_ref(),
+        moves: &[],
         grid: Some(&grid),
         links: &read.links,
         lab: Some(outcome),

@@ -93,10 +93,13 @@ impl PageFile {
             false => None,
         };
         let example = self.samples.example(groups);
+        let steps = example.iter().flat_map(|operation| &operation.steps);
+        let moves: Vec<bool> = steps.map(|step| run.moved.moves(step)).collect();
         self.store_page(&Page {
             title: run.title,
             outcome: run.outcome,
             example: example.as_ref(),
+            moves: &moves,
             grid: grid.as_ref(),
             links: run.links,
             lab: None,

@@ -48,6 +48,8 @@ pub struct Page<'a> {
     pub outcome: &'a ReadOutcome,
     /// The operation that is shown step by step.
     pub example: Option<&'a Operation>,
+    /// For each of its steps, whether its connection moves to the other link; empty where that is not known.
+    pub moves: &'a [bool],
     /// What the sliders move over. Without it they move over the outcome's predictions, where these are enough.
     pub grid: Option<&'a Grid>,
     /// Emulated links of the run: what was asked for and what was realised.

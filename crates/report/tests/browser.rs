@@ -6,6 +6,7 @@ mod samples;
 
 use sample_page::{Sample, duration, full, html};
 use serde_json::{Value, json};
+use std::time::Duration;
 use testbed::Browser;
 use testbed::browser::{END, HOME, LEFT, RIGHT};
 
@@ -127,6 +128,41 @@ fn script_and_page_draw_the_same_curve() {
     assert_eq!(browser.run(dots), json!(2), "what was measured stays");
     browser.press("#s-rate", LEFT);
     assert_eq!(browser.run(dots), json!(0), "it was measured on another link");
+    quiet(&browser);
+}
+
+/// Each of its statements takes 40 ms longer than where it was measured, one after another.
+#[test]
+fn steps_are_drawn_at_the_round_trip_of_the_slider() {
+    let browser = Browser::start(1280, 900);
+    let sample = full();
+    let _page = open(&browser, &sample);
+    let drawing = || browser.run("return document.querySelector('#plot').innerHTML");
+    let measured = drawing();
+    assert_eq!(browser.text("#v-steps"), "as measured");
+    browser.run("document.querySelector('#s-steps').click()");
+    assert_eq!(browser.text("#v-steps"), "40.0 ms");
+    let last = "return document.querySelector('#ticks span:last-child').textContent";
+    let end = browser.run(last);
+    let turns: u32 = sample
+        .example
+        .steps
+        .iter()
+        .zip(&sample.moves)
+        .filter(|(_, moves)| **moves)
+        .map(|(step, _)| u32::from(step.exchange.turns))
+        .sum();
+    let expected = sample.example.duration + (Duration::from_millis(40) - Duration::from_micros(40)) * turns;
+    assert_eq!(
+        end,
+        json!(model::format_duration(expected)),
+        "{turns} turns, one after another"
+    );
+    browser.run("document.querySelector('#presets button:nth-child(2)').click()");
+    assert_eq!(browser.text("#v-steps"), "10.0 ms");
+    assert_ne!(browser.run(last), end);
+    browser.run("document.querySelector('#s-steps').click()");
+    assert_eq!(drawing(), measured, "as it was");
     quiet(&browser);
 }
 

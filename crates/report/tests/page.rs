@@ -66,8 +66,8 @@ fn hostile_names_stay_text() {
     assert!(!text.contains("<img"), "no element comes out of a name");
     assert_eq!(
         text.matches("</script>").count(),
-        2,
-        "only the page's own two scripts end"
+        3,
+        "only the page's own script and its two sets of figures end"
     );
     assert!(!text.contains('\u{202e}'), "nothing turns the writing around");
     assert!(text.contains("&lt;/script&gt;&lt;img"), "they are shown");
@@ -108,6 +108,9 @@ fn the_size_is_bounded_whatever_was_seen() {
 fn a_long_operation_is_cut_and_says_so() {
     let mut sample = full();
     sample.example = web_page_of(300);
+    for (place, step) in sample.example.steps.iter_mut().enumerate() {
+        step.exchange.fingerprint = Some(format!("select {place}").into());
+    }
     let text = html(&sample.page());
     well_formed(&text);
     assert!(text.contains("The first 100 of 301 steps are listed"));
@@ -125,6 +128,20 @@ fn the_same_statement_in_a_row_is_one_line() {
         text.contains("1–50</span>") && text.contains("50 ×"),
         "it shows its turns and how many"
     );
+}
+
+#[test]
+fn a_loop_of_two_statements_is_one_line() {
+    let mut sample = full();
+    sample.example = web_page_of(300);
+    let text = html(&sample.page());
+    well_formed(&text);
+    assert_eq!(
+        text.matches("class=\"turn\"").count(),
+        2,
+        "the request, and its loop"
+    );
+    assert!(text.contains("150 ×"), "{text}");
 }
 
 #[test]
@@ -162,6 +179,7 @@ fn nothing_seen_and_nothing_predicted_is_a_page_too() {
         title: "",
         outcome: &outcome,
         example: None,
+        moves: &[],
         grid: None,
         links: &[],
         lab: None,

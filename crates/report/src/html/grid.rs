@@ -258,7 +258,7 @@ fn digits(value: f64) -> f64 {
 }
 
 /// No character by which a text could leave its script element, or end a line of script.
-fn script_safe(json: &str) -> String {
+pub fn script_safe(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for character in json.chars() {
         match character {

@@ -189,8 +189,59 @@
   };
 
   // The slider moves along the axis of the curve.
-  const steps = 200;
-  const rttScale = logScale(rttUnit, 0, grid.rtts[grid.rtts.length - 1], 0, steps);
+  const notches = 200;
+  const rttScale = logScale(rttUnit, 0, grid.rtts[grid.rtts.length - 1], 0, notches);
+
+  // The steps of one operation, as measured or at the slider's round trip. As in waterfall/moved.rs.
+  const steps = byId("steps") && JSON.parse(byId("steps").textContent);
+  const plot = byId("plot");
+  const [asMeasured, ticksAsMeasured] = steps ? [plot.innerHTML, byId("ticks").innerHTML] : ["", ""];
+  const movedSteps = () => {
+    const longer = Math.max(0, state.rtt - steps.rtt);
+    const moved = [];
+    for (const [from, to, turns, after, replyAfter, stretches] of steps.rows) {
+      const shift = (row) => (row >= 0 && row < moved.length ? moved[row].to - steps.rows[row][1] : 0);
+      const begin = from + shift(after);
+      moved.push({ from: begin, to: begin + (to - from) + turns * longer, trip: turns * longer, stretches, replyAfter });
+    }
+    // Whose reply waited for calls of its own ends as much later as they do.
+    moved.forEach((row, place) => {
+      if (row.replyAfter < 0 || row.replyAfter >= moved.length) return;
+      const later = moved[row.replyAfter].to - steps.rows[row.replyAfter][1];
+      row.stretches = row.stretches.map(([kind, long]) => [kind, long]);
+      const waits = row.stretches.findIndex(([kind]) => kind === "waiting");
+      if (waits >= 0) row.stretches[waits][1] += later;
+      row.to += later;
+    });
+    return moved;
+  };
+  const drawSteps = () => {
+    const moved = movedSteps();
+    const end = Math.max(1, steps.end - Math.max(...steps.rows.map((row) => row[1])) + Math.max(...moved.map((row) => row.to)));
+    const x = (ns) => (ns / end) * 1000;
+    let out = "";
+    moved.forEach((row, place) => {
+      const parts = [["trip", row.trip / 2], ...row.stretches, ["trip", row.trip / 2]];
+      let from = row.from;
+      out += `<g><title>${time(row.from)} to ${time(row.to)}</title><rect class="row" y="${place * 24}" width="1000" height="24"/>`;
+      for (const [kind, long] of parts) {
+        if (long > 0) out += `<rect class="p-${kind}" x="${x(from).toFixed(1)}" y="${place * 24 + 7}" width="${Math.max(1, x(long)).toFixed(1)}" height="10"/>`;
+        from += long;
+      }
+      out += "</g>";
+    });
+    plot.innerHTML = out;
+    byId("ticks").innerHTML = [0, 0.25, 0.5, 0.75, 1].map((part) =>
+      `<span style="left:${(part * 100).toFixed(0)}%">${part === 0 ? "0" : time(end * part)}</span>`).join("");
+  };
+  const showSteps = () => {
+    if (!steps) return;
+    const wanted = byId("s-steps").checked;
+    byId("v-steps").textContent = wanted ? time(state.rtt) : "as measured";
+    if (wanted) drawSteps();
+    else [plot.innerHTML, byId("ticks").innerHTML] = [asMeasured, ticksAsMeasured];
+  };
+  if (steps) byId("s-steps").addEventListener("change", showSteps);
 
   const set = (id, value, words) => {
     const input = byId(`s-${id}`);
@@ -205,6 +256,7 @@
     set("clients", state.clients, String(grid.clients[state.clients]));
     figures();
     document.querySelectorAll(".curve").forEach(draw);
+    if (steps && byId("s-steps").checked) showSteps();
   };
 
   const listen = (id, most, step, take) => {
@@ -219,7 +271,7 @@
   const mostRtt = grid.rtts[grid.rtts.length - 1] / 1e6;
   // Two digits of milliseconds: what a user would type.
   const rounded = (ns) => (ns < 5000 ? 0 : Number(ns.toPrecision(2)));
-  listen("rtt", steps, 1, (step) => { state.rtt = Math.min(rounded(rttScale.along(steps)[step]), grid.rtts[grid.rtts.length - 1]); });
+  listen("rtt", notches, 1, (notch) => { state.rtt = Math.min(rounded(rttScale.along(notches)[notch]), grid.rtts[grid.rtts.length - 1]); });
   listen("rate", stops.length - 1, 1, (stop) => { state.stop = stop; });
   listen("clients", grid.clients.length - 1, 1, (place) => { state.clients = place; });
   const choice = byId("s-operation");

@@ -1,5 +1,6 @@
 //! One operation, step by step: who waited for whom.
 
+mod moved;
 mod rows;
 
 use super::lanes::{Lanes, Strip, nanos};
@@ -28,7 +29,9 @@ pub fn section(page: &Page<'_>, out: &mut String) {
     if lanes.count() > 1 || shown < operation.steps.len() {
         lanes.draw(operation, out);
     }
+    moved::choice(page, operation, out);
     waterfall(operation, &rows, &lanes, out);
+    moved::data(page, operation, &rows, out);
     notes(operation, shown, out);
     out.push_str("</section>\n");
 }
@@ -69,7 +72,7 @@ fn waterfall(operation: &Operation, rows: &[WaterfallRow<'_>], lanes: &Lanes, ou
     };
     let drawing = Drawing { end: end.max(1) };
     let height = rows.len() * ROW;
-    out.push_str("<div class=\"waterfall\">\n<div class=\"ticks\" aria-hidden=\"true\">");
+    out.push_str("<div class=\"waterfall\">\n<div class=\"ticks\" id=\"ticks\" aria-hidden=\"true\">");
     let ticks = ticks(drawing.end as f64, 4.0);
     for tick in &ticks {
         let left = tick / drawing.end as f64 * 100.0;
@@ -89,7 +92,7 @@ fn waterfall(operation: &Operation, rows: &[WaterfallRow<'_>], lanes: &Lanes, ou
     }
     let _ = writeln!(
         out,
-        "</ol>\n<svg class=\"plot\" viewBox=\"0 0 {WIDTH} {height}\" preserveAspectRatio=\"none\" role=\"img\" \
+        "</ol>\n<svg class=\"plot\" id=\"plot\" viewBox=\"0 0 {WIDTH} {height}\" preserveAspectRatio=\"none\" role=\"img\" \
          aria-label=\"Waterfall of {}: when each was on its way, at the server, or waited for\">",
         counted(shown as u64, "step")
     );
@@ -124,12 +127,17 @@ fn label(row: &WaterfallRow<'_>, lanes: &Lanes, out: &mut String) {
     };
     let times = match row.steps.len() {
         1 => String::new(),
-        steps => format!("<b class=\"times\">{steps} ×</b>"),
+        steps => format!("<b class=\"times\">{} ×</b>", steps / row.period),
     };
+    let error = match &row.steps[0].exchange.error {
+        Some(error) => format!("<b class=\"bad\">error {}</b> ", Escaped(error)),
+        None => String::new(),
+    };
+    let statements: Vec<String> = row.steps[..row.period].iter().map(what).collect();
     let _ = writeln!(
         out,
-        "<li><span class=\"turn\">{numbers}</span>{tag}{times}<code>{}</code><span class=\"took\">{}</span></li>",
-        Escaped(&what(&row.steps[0])),
+        "<li><span class=\"turn\">{numbers}</span>{tag}{times}{error}<code>{}</code><span class=\"took\">{}</span></li>",
+        Escaped(&cut(&statements.join("; "), LONGEST_LABEL)),
         time(Duration::from_nanos(row.to - row.from))
     );
 }
@@ -277,7 +285,7 @@ fn notes(operation: &Operation, shown: usize, out: &mut String) {
         text.push_str("This operation was too long to hold: what is shown is its first part. ");
     }
     text.push_str(
-        "Numbers are turns; a dot is a step that cost none of its own. The same statement many times in a row, one after another, is one line. A thin line leads from what a step waited for down to the step. \
+        "Numbers are turns; a dot is a step that cost none of its own. A loop of up to four statements, one after another, is one line. A thin line leads from what a step waited for down to the step. \
          What waited for what is told by time: two steps that followed each other without need look dependent. Ends are as the client \
          saw them: half a round trip is added to the times of the observation point. Very short stretches are drawn wider than they were.",
     );

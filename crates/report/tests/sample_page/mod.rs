@@ -16,6 +16,7 @@ use std::time::Duration;
 pub struct Sample {
     pub outcome: ReadOutcome,
     pub example: Operation,
+    pub moves: Vec<bool>,
     pub grid: Grid,
     pub links: Vec<LinkOutcome>,
 }
@@ -26,6 +27,7 @@ impl Sample {
             title: "shop.pcap",
             outcome: &self.outcome,
             example: Some(&self.example),
+            moves: &self.moves,
             grid: Some(&self.grid),
             links: &self.links,
             lab: None,
@@ -66,6 +68,11 @@ pub fn full() -> Sample {
     outcome.predictions = proven.to_vec();
     Sample {
         outcome,
+        moves: web_page()
+            .steps
+            .iter()
+            .map(|step| step.protocol.is_database())
+            .collect(),
         example: web_page(),
         grid: Grid {
             predictions,

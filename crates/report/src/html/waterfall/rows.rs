@@ -1,4 +1,4 @@
-//! The rows of a waterfall: a step each, or many of the same statement one after another.
+//! The rows of a waterfall: a step each, or a loop of the same statements one after another.
 
 use super::super::lanes::{Piece, Timed, timed};
 use model::{Operation, OperationStep};
@@ -8,8 +8,10 @@ use model::{Operation, OperationStep};
 pub struct WaterfallRow<'a> {
     /// Place of the first step in the operation.
     pub first: usize,
-    /// Its steps: one, or a run of the same statement.
+    /// Its steps: one, or those of a loop.
     pub steps: &'a [OperationStep],
+    /// How many statements the loop has: its steps begin again after so many.
+    pub period: usize,
     /// Number of its first turn, counted from 1.
     pub first_turn: u64,
     /// Its turns.
@@ -43,7 +45,8 @@ pub fn of(operation: &Operation, most: usize) -> Vec<WaterfallRow<'_>> {
     let mut turns = 0;
     while times.len() < operation.steps.len() && rows.len() < most {
         let first = times.len();
-        let steps = &operation.steps[first..first + run(&operation.steps, first)];
+        let (covered, period) = run(&operation.steps, first);
+        let steps = &operation.steps[first..first + covered];
         times.extend(steps.iter().map(|step| timed(operation, step)));
         row_of_step.extend(std::iter::repeat_n(rows.len(), steps.len()));
         let own = &times[first..];
@@ -51,6 +54,7 @@ pub fn of(operation: &Operation, most: usize) -> Vec<WaterfallRow<'_>> {
         rows.push(WaterfallRow {
             first,
             steps,
+            period,
             first_turn: turns + 1,
             turns: row_turns,
             from: own[0].from,
@@ -74,28 +78,36 @@ pub fn of(operation: &Operation, most: usize) -> Vec<WaterfallRow<'_>> {
     rows
 }
 
-/// How many steps from `first` on go into one row: a run of the same statement on one connection, each after the one
-/// before, when it is long enough to be worth it.
-fn run(steps: &[OperationStep], first: usize) -> usize {
-    let begin = &steps[first];
-    let plain = |step: &OperationStep| step.reply_after.is_none() && step.exchange.error.is_none();
-    if begin.exchange.fingerprint.is_none() || !plain(begin) {
-        return 1;
-    }
-    let follows = |(place, step): &(usize, &OperationStep)| {
-        plain(step)
-            && !step.after_start
-            && step.after.is_some_and(|after| after as usize + 1 == *place)
-            && step.exchange.connection == begin.exchange.connection
-            && step.exchange.fingerprint == begin.exchange.fingerprint
+/// How many steps from `first` on go into one row, and how many statements come in turn in it: a loop of up to [`LONGEST_LOOP`] statements, each
+/// step after the one before, when it is long enough to be worth it. The loop that covers most, of the fewest statements.
+fn run(steps: &[OperationStep], first: usize) -> (usize, usize) {
+    let longest = (1..=LONGEST_LOOP)
+        .map(|period| (covered(steps, first, period), period))
+        .filter(|(covered, period)| *covered >= SHORTEST_RUN && *covered >= LEAST_TIMES * period)
+        .max_by_key(|(covered, period)| (*covered, LONGEST_LOOP - period));
+    longest.unwrap_or((1, 1))
+}
+
+/// How many steps from `first` on are whole turns of a loop of `period` statements.
+fn covered(steps: &[OperationStep], first: usize, period: usize) -> usize {
+    let plain = |step: &OperationStep| {
+        step.reply_after.is_none() && step.exchange.error.is_none() && step.exchange.fingerprint.is_some()
     };
-    let more = steps
+    let follows = |place: usize, step: &OperationStep| {
+        let same = |before: &OperationStep| {
+            step.exchange.connection == before.exchange.connection
+                && step.exchange.fingerprint == before.exchange.fingerprint
+        };
+        let is_next = !step.after_start && step.after.is_some_and(|after| after as usize + 1 == place);
+        plain(step) && (place == first || is_next) && (place < first + period || same(&steps[place - period]))
+    };
+    let all = steps
         .iter()
         .enumerate()
-        .skip(first + 1)
-        .take_while(follows)
-        .count();
-    if more + 1 >= SHORTEST_RUN { more + 1 } else { 1 }
+        .skip(first)
+        .take_while(|(place, step)| follows(*place, step));
+    let count = all.count();
+    count - count % period
 }
 
 fn waited(index: usize, steps: &[OperationStep], times: &[Timed], row_of_step: &[usize]) -> Option<Waited> {
@@ -118,3 +130,6 @@ fn waited(index: usize, steps: &[OperationStep], times: &[Timed], row_of_step: &
 }
 
 const SHORTEST_RUN: usize = 6;
+const LONGEST_LOOP: usize = 4;
+/// How often a loop has to come round.
+const LEAST_TIMES: usize = 3;

@@ -1,0 +1,79 @@
+//! The waterfall at the distance that the slider stands at: what `page.js` draws it from.
+
+use super::super::Page;
+use super::super::grid::script_safe;
+use super::super::lanes::{Kind, nanos};
+use super::rows::{Waited, WaterfallRow};
+use model::Operation;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// The control; nothing where nothing can move.
+pub fn choice(page: &Page<'_>, operation: &Operation, out: &mut String) {
+    if measured_rtt(page, operation).is_some() {
+        out.push_str(
+            "<p class=\"js\"><label><input type=\"checkbox\" id=\"s-steps\" autocomplete=\"off\"> at the slider's round trip: \
+             <output id=\"v-steps\" for=\"s-steps s-rtt\">as measured</output></label> <span class=\"faint\">(each turn on a connection that moves \
+             takes the difference longer, and what waited for it begins later; the curve above comes from a replay that knows more)</span></p>\n",
+        );
+    }
+}
+
+/// Rows, in nanoseconds: begin, end, turns that move, the row that it waited for, the row that its reply waited for (-1: none), and its stretches as
+/// kind and length in order.
+pub fn data(page: &Page<'_>, operation: &Operation, rows: &[WaterfallRow<'_>], out: &mut String) {
+    let Some(measured) = measured_rtt(page, operation) else {
+        return;
+    };
+    let place = |waited: Option<Waited>| waited.map_or(-1, |waited| i64::try_from(waited.row).unwrap_or(-1));
+    let rows: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            let turns: u64 = (row.first..row.first + row.steps.len())
+                .zip(row.steps)
+                .filter(|(step, _)| page.moves.get(*step).copied().unwrap_or_default())
+                .map(|(_, step)| u64::from(step.exchange.turns))
+                .sum();
+            json!([
+                row.from,
+                row.to,
+                turns,
+                place(row.after),
+                place(row.reply_after),
+                stretches(row)
+            ])
+        })
+        .collect();
+    let value = json!({ "rtt": measured, "end": nanos(operation.duration), "rows": rows });
+    let _ = writeln!(
+        out,
+        "<script type=\"application/json\" id=\"steps\">{}</script>",
+        script_safe(&value.to_string())
+    );
+}
+
+/// The round trip that the steps were measured at, where there are sliders and something moves.
+fn measured_rtt(page: &Page<'_>, operation: &Operation) -> Option<u64> {
+    let rtt = page.grid?.measured_rtt?;
+    let moves = operation.steps.iter().zip(page.moves).any(|(_, moves)| *moves);
+    moves.then(|| nanos(rtt))
+}
+
+/// Class and length of each stretch of a step; of a loop the sums of each kind, since its steps would be too many.
+fn stretches(row: &WaterfallRow<'_>) -> Vec<(&'static str, u64)> {
+    if row.steps.len() == 1 {
+        return row
+            .pieces
+            .iter()
+            .map(|piece| (piece.kind.class(), piece.to.saturating_sub(piece.from)))
+            .collect();
+    }
+    let kinds = [Kind::Network, Kind::Server, Kind::Waiting, Kind::Unknown];
+    let sum = |kind: Kind| {
+        let pieces = row.pieces.iter().filter(move |piece| piece.kind == kind);
+        pieces
+            .map(|piece| piece.to.saturating_sub(piece.from))
+            .sum::<u64>()
+    };
+    kinds.map(|kind| (kind.class(), sum(kind))).to_vec()
+}
