@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// A logarithmic axis.
 #[derive(Debug, Clone, Copy)]
-struct Axis {
+pub struct Axis {
     /// Logarithms of its ends.
     range: [f64; 2],
     /// Their places.
@@ -16,7 +16,8 @@ struct Axis {
 }
 
 impl Axis {
-    fn over(amounts: impl Iterator<Item = f64>, places: [f64; 2]) -> Self {
+    /// An axis over these amounts, with some room around, between two places.
+    pub fn over(amounts: impl Iterator<Item = f64>, places: [f64; 2]) -> Self {
         let logs = amounts.map(|amount| amount.max(1.0).log10());
         let (least, most) = logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), log| {
             (least.min(log), most.max(log))
@@ -33,14 +34,15 @@ impl Axis {
         }
     }
 
-    fn place(&self, amount: f64) -> f64 {
+    /// Where an amount is.
+    pub fn place(&self, amount: f64) -> f64 {
         let [least, most] = self.range;
         let [from, to] = self.places;
         from + (to - from) * (amount.max(1.0).log10() - least) / (most - least)
     }
 
     /// 1, 2 and 5 times the powers of ten on it, or the powers alone where that is enough.
-    fn ticks(&self, wanted: usize) -> Vec<f64> {
+    pub fn ticks(&self, wanted: usize) -> Vec<f64> {
         let [least, most] = self.range;
         let steps: &[f64] = match most - least {
             span if span * 3.0 <= wanted as f64 => &[1.0, 2.0, 5.0],
