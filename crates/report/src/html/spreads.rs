@@ -2,7 +2,7 @@
 
 use super::markup::{Escaped, cut, small_print, time_or_dash};
 use super::scale::{nanos, tick_text};
-use super::tune::Axis;
+use super::tune::LogAxis;
 use model::Distribution;
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ pub fn draw(label: &str, rows: &[Row<'_>], out: &mut String) {
         .iter()
         .flat_map(|(_, spread)| [spread.min.map_or(end(spread), nanos), end(spread)]);
     let amounts = amounts.flat_map(around);
-    let axis = Axis::over(amounts, [LEFT, WIDTH - RIGHT]);
+    let axis = LogAxis::over(amounts, [LEFT, WIDTH - RIGHT]);
     let height = TOP + shown.len() as f64 * ROW + BOTTOM;
     let _ = writeln!(
         out,
@@ -66,7 +66,7 @@ fn end(spread: &Distribution) -> f64 {
     spread.p99.or(spread.max).map_or(0.0, nanos)
 }
 
-fn row(name: &str, spread: &Distribution, top: f64, axis: &Axis, out: &mut String) {
+fn row(name: &str, spread: &Distribution, top: f64, axis: &LogAxis, out: &mut String) {
     let short = cut(name, LONGEST_NAME);
     let _ = write!(
         out,

@@ -2,7 +2,7 @@
 
 mod chart;
 
-pub use chart::Axis;
+pub use chart::LogAxis;
 
 use super::header;
 use super::markup::{DASH, Escaped, count, counted, small_print, time};

@@ -8,14 +8,14 @@ use std::fmt::Write;
 
 /// A logarithmic axis.
 #[derive(Debug, Clone, Copy)]
-pub struct Axis {
+pub struct LogAxis {
     /// Logarithms of its ends.
     range: [f64; 2],
     /// Their places.
     places: [f64; 2],
 }
 
-impl Axis {
+impl LogAxis {
     /// An axis over these amounts, with some room around, between two places.
     pub fn over(amounts: impl Iterator<Item = f64>, places: [f64; 2]) -> Self {
         let logs = amounts.map(|amount| amount.max(1.0).log10());
@@ -66,8 +66,8 @@ pub fn draw(report: &TuneReport, job: Job, link: Option<&str>, out: &mut String)
         .collect();
     let all = || ways.iter().flat_map(|(_, tuned)| tuned.iter());
     let values = all().filter_map(|tuned| tuned.value).map(|value| value as f64);
-    let x = Axis::over(values, [LEFT, WIDTH - RIGHT]);
-    let y = Axis::over(all().map(|tuned| nanos(tuned.median())), [HEIGHT - BOTTOM, TOP]);
+    let x = LogAxis::over(values, [LEFT, WIDTH - RIGHT]);
+    let y = LogAxis::over(all().map(|tuned| nanos(tuned.median())), [HEIGHT - BOTTOM, TOP]);
     let place = place_words(link);
     let _ = write!(
         out,
@@ -86,7 +86,7 @@ pub fn draw(report: &TuneReport, job: Job, link: Option<&str>, out: &mut String)
     out.push_str("</svg></figure>\n");
 }
 
-fn axes(x: &Axis, y: &Axis, out: &mut String) {
+fn axes(x: &LogAxis, y: &LogAxis, out: &mut String) {
     let [left, right] = x.places;
     for tick in y.ticks(9) {
         let up = y.place(tick);
@@ -114,7 +114,7 @@ fn line(
     report: &TuneReport,
     way: &Method,
     tuned: &[&Tuned],
-    [x, y]: [&Axis; 2],
+    [x, y]: [&LogAxis; 2],
     ink: usize,
     out: &mut String,
 ) -> Option<Label> {
@@ -191,7 +191,7 @@ fn names(mut labels: Vec<Label>, out: &mut String) {
 }
 
 /// What is recommended.
-fn ring(report: &TuneReport, job: Job, link: Option<&str>, [x, y]: [&Axis; 2], out: &mut String) {
+fn ring(report: &TuneReport, job: Job, link: Option<&str>, [x, y]: [&LogAxis; 2], out: &mut String) {
     let Some(one) = report.recommended(job, link) else {
         return;
     };
