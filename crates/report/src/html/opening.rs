@@ -68,7 +68,7 @@ pub fn table(headings: &[&str], rows: &[Vec<String>], out: &mut String) {
         let name = cells.next().map_or("", String::as_str);
         let _ = write!(out, "<tr><th scope=\"row\">{name}</th>");
         for (heading, cell) in figures.iter().zip(cells) {
-            let _ = write!(out, "<td class=\"n wrap\" data-label=\"{heading}\">{cell}</td>");
+            let _ = write!(out, "<td class=\"n\" data-label=\"{heading}\">{cell}</td>");
         }
         out.push_str("</tr>\n");
     }

@@ -160,7 +160,10 @@ fn legs(page: &PingPage<'_>, out: &mut String) {
                     time(leg.duration),
                     count(leg.turns),
                     format!("{} / {}", count(up), count(down)),
-                    leg.remedy.as_deref().map_or_else(|| DASH.to_owned(), name_cell),
+                    leg.remedy.as_deref().map_or_else(
+                        || DASH.to_owned(),
+                        |remedy| format!("<small>{}</small>", name_cell(remedy)),
+                    ),
                 ]
             })
             .collect();

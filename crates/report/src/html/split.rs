@@ -89,9 +89,14 @@ fn parts(report: &SplitReport, out: &mut String) {
         labels(&parts, 1, out);
         out.push_str("</div>\n");
     }
-    if report.points.len() > SHOWN {
-        small_print("The others are in the table.", out);
-    }
+    let more = match report.points.len() > SHOWN {
+        true => " Further numbers of clients are in the table.",
+        false => "",
+    };
+    small_print(
+        &format!("Round trip is the network's part: turns times the round trip.{more}"),
+        out,
+    );
     out.push_str("</section>\n");
 }
 
