@@ -3,7 +3,8 @@
 mod headings;
 
 use crate::commands::{
-    check, echo, generate, keys, lab, link, load, ping, predict, read, relay, split, top, tune, tunnel, watch,
+    check, echo, generate, keys, lab, link, load, mcp, ping, predict, read, relay, split, top, tune, tunnel,
+    watch,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use pipeline::output::Status;
@@ -75,6 +76,7 @@ pub enum Command {
     Link(link::Args),
     Lab(lab::Args),
     Load(load::Args),
+    Mcp(mcp::Args),
     Tune(tune::Args),
     Tunnel(tunnel::Args),
     Generate(generate::Args),
@@ -113,6 +115,7 @@ impl Command {
             Self::Link(args) => link::run(&args),
             Self::Lab(args) => lab::run(&args),
             Self::Load(args) => load::run(&args),
+            Self::Mcp(args) => mcp::run(&args),
             Self::Tune(args) => tune::run(&args),
             Self::Tunnel(args) => tunnel::run(&args),
             Self::Generate(args) => generate::run(&args),

@@ -17,6 +17,7 @@ mod keys_flag;
 pub mod lab;
 pub mod link;
 pub mod load;
+pub mod mcp;
 pub mod ping;
 pub mod predict;
 pub mod read;

@@ -134,6 +134,16 @@ impl PageFile {
         self.keep(written, &html).map(|path| tell(&path))
     }
 
+    /// Writes the page that `make` makes, and says on stderr where it is: for the pages of single runs, [`report::html`].
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_made(self, make: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<()> {
+        let mut html = Vec::new();
+        let written = make(&mut html);
+        self.keep(written, &html).map(|path| tell(&path))
+    }
+
     fn store_page(self, page: &Page<'_>) -> Result<PathBuf> {
         let mut html = Vec::new();
         let written = report::html::write(page, &mut html);

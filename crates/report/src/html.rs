@@ -11,25 +11,37 @@
 
 mod advice;
 mod attribution;
+mod check;
 mod compared;
 mod curve;
+mod echo;
 mod findings;
 mod grid;
 mod header;
 mod held;
 mod lanes;
 mod links;
+mod load;
 mod markup;
 mod measured;
 mod notes;
+mod opening;
 mod operations;
+mod ping;
 mod predicted;
 mod scale;
+mod split;
+mod spreads;
 mod statements;
 mod tune;
 mod waterfall;
 
 pub use advice::write_advice;
+pub use check::write_check;
+pub use echo::write_echo;
+pub use load::{LoadCourse, write_load};
+pub use ping::{PingPage, write_ping};
+pub use split::write_split;
 pub use tune::write_tune;
 
 use crate::outcome::{LabOutcome, ReadOutcome};

@@ -2,6 +2,7 @@
 
 mod sample_page;
 mod samples;
+mod well_formed;
 
 use model::{Operation, OperationStep};
 use report::ReadOutcome;
@@ -9,6 +10,7 @@ use report::html::{Grid, Page};
 use sample_page::{Sample, full, html, web_page_of};
 use samples::{operation, operation_step, prediction, statement};
 use std::time::Duration;
+use well_formed::well_formed;
 
 #[test]
 fn every_part_is_there_and_well_formed() {
@@ -334,42 +336,4 @@ fn hostile() -> Sample {
         step.exchange.error = Some(name.into());
     }
     sample
-}
-
-/// Every element is closed in order, attributes are quoted, and no bare `<` or `&` is in a text.
-fn well_formed(html: &str) {
-    let mut open: Vec<&str> = Vec::new();
-    let mut rest = html
-        .strip_prefix("<!DOCTYPE html>")
-        .expect("a page says what it is");
-    while let Some(at) = rest.find('<') {
-        text_is_escaped(&rest[..at], open.last().copied());
-        rest = &rest[at + 1..];
-        let end = rest.find('>').expect("a tag ends");
-        let (tag, after) = (&rest[..end], &rest[end + 1..]);
-        assert!(!tag.contains('<'), "a tag within a tag: {tag}");
-        assert!(tag.matches('"').count().is_multiple_of(2), "quotes of <{tag}>");
-        rest = after;
-        let name = tag.split([' ', '\n', '/']).next().unwrap_or_default();
-        if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(name), "what </{name}> closes");
-        } else if !tag.ends_with('/') && !["meta", "link", "input"].contains(&name) {
-            open.push(name);
-            if name == "script" || name == "style" {
-                let end = rest.find(&format!("</{name}>")).expect("script and style end");
-                rest = &rest[end..];
-            }
-        }
-    }
-    assert!(open.is_empty(), "left open: {open:?}");
-}
-
-fn text_is_escaped(text: &str, within: Option<&str>) {
-    for (at, _) in text.match_indices('&') {
-        let entity = text[at + 1..].split(';').next().unwrap_or_default();
-        assert!(
-            ["amp", "lt", "gt", "quot", "#39"].contains(&entity),
-            "&{entity} in {within:?}"
-        );
-    }
 }

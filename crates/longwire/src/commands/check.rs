@@ -14,6 +14,7 @@ use model::{Summary, Warning};
 use pipeline::aggregator::{Aggregator, GUESSES_THAT_MATTER, Wanted};
 use pipeline::input;
 use pipeline::output::{self, Status};
+use pipeline::page::PageFile;
 use predict::PredictionTarget;
 use report::outcome::CheckReport;
 use report::text::escape::printable;
@@ -79,6 +80,9 @@ pub struct Args {
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]
     pub json: bool,
+    /// Write a page with budgets and changes too: one HTML file.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// Runs it.
@@ -86,6 +90,7 @@ pub struct Args {
 /// # Errors
 /// When a file cannot be read, or a budget cannot be checked against what was read.
 pub fn run(args: &Args) -> Result<Status> {
+    let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let file = args.budgets.as_deref().map(file::read).transpose()?;
     let BudgetFile { budgets, hosts } = file.unwrap_or_default();
     let budgets = with_those_of_the_command_line(budgets, args)?;
@@ -105,6 +110,9 @@ pub fn run(args: &Args) -> Result<Status> {
     if let Some(path) = &args.junit {
         std::fs::write(path, report::text::junit_view(&report))
             .with_context(|| format!("could not write {}", path.display()))?;
+    }
+    if let Some(page) = page {
+        page.write_made(|out| report::html::write_check(&report, &input::conditions(&args.files), out))?;
     }
     match tell(args, &report) {
         // The reader of the output has left: the answer is the same.

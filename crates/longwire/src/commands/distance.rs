@@ -45,7 +45,7 @@ impl DistanceArgs {
 }
 
 /// Reads `10mbit`, or `10mbit/2mbit`: to the server, and from it.
-fn parse_rates(text: &str) -> Result<LinkRates> {
+pub(super) fn parse_rates(text: &str) -> Result<LinkRates> {
     if text.contains(char::is_whitespace) {
         bail!("'{text}' is no rate: use one like 10mbit, or 10mbit/2mbit");
     }

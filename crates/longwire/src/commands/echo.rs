@@ -5,14 +5,16 @@ mod sweep;
 use super::address::one_to_listen;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
-use model::{Direction, SampleTotals, Summary, Warning, format_duration, parse_duration};
+use model::{Conditions, Direction, SampleTotals, Summary, Warning, format_duration, parse_duration};
 use pipeline::output::{self, Status};
+use pipeline::page::PageFile;
 use pipeline::progress::{ProgressSink, StderrProgress};
 use probe::echo;
 use probe::echo::{BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions};
 use report::JsonWriter;
 use report::outcome::EchoReport;
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sweep::ConnectionCounts;
@@ -62,6 +64,9 @@ pub struct Args {
     /// Write records (JSON Lines) instead of the table.
     #[arg(long)]
     pub json: bool,
+    /// Write a page with distributions too: one HTML file.
+    #[arg(long, value_name = "FILE", conflicts_with = "listen")]
+    pub html: Option<PathBuf>,
 }
 
 /// Runs it.
@@ -99,6 +104,7 @@ fn answer(args: &Args, listen: &str, stop: &AtomicBool) -> Result<Status> {
 
 /// The side that asks.
 fn ask(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status> {
+    let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let began = Instant::now();
     let target = Target::tcp_at(address, echo::DEFAULT_PORT)?;
     let plans = plans(args)?;
@@ -135,7 +141,11 @@ fn ask(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status> {
         Err(error) => report.warn(&error.to_string()),
     }
     report.note_other_clients();
-    tell(args, &target, &report, began.elapsed())?;
+    let conditions = conditions(&target);
+    tell(args, &conditions, &report, began.elapsed())?;
+    if let Some(page) = page {
+        page.write_made(|out| report::html::write_echo(&report, &conditions, out))?;
+    }
     Ok(match stop.load(Ordering::Relaxed) {
         true => Status::Interrupted,
         false if report.has_failures() => Status::Negative,
@@ -223,19 +233,21 @@ fn plans(args: &Args) -> Result<Vec<EchoPlan>> {
     Ok(plans)
 }
 
-fn tell(args: &Args, target: &Target, report: &EchoReport, elapsed: Duration) -> Result<()> {
+fn conditions(target: &Target) -> Conditions {
+    output::conditions(
+        format!("longwire echo {}", target.server()),
+        "the monotonic clock, right before a request is sent and right after its reply was read",
+        format!("client of {}", target.server()),
+    )
+}
+
+fn tell(args: &Args, conditions: &Conditions, report: &EchoReport, elapsed: Duration) -> Result<()> {
     output::warn(&report.warnings);
     if !args.json {
         return Ok(output::print(&report::text::echo_view(report, &output::style()))?);
     }
-    let command_line = format!("longwire echo {}", target.server());
-    let conditions = output::conditions(
-        command_line,
-        "the monotonic clock, right before a request is sent and right after its reply was read",
-        format!("client of {}", target.server()),
-    );
     let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(&conditions)?;
+    records.conditions(conditions)?;
     report.echoes.iter().try_for_each(|echo| records.echo(echo))?;
     report.bulks.iter().try_for_each(|bulk| records.bulk(bulk))?;
     let warnings: &[Warning] = &report.warnings;

@@ -14,7 +14,9 @@ use anyhow::{Context, Result, bail};
 use load::LoadPlan;
 use observed::ObservedLoad;
 use pipeline::output::{self, Status};
+use pipeline::page::PageFile;
 use report::JsonWriter;
+use report::html::LoadCourse;
 use report::outcome::{LoadInterval, LoadReport, LoadWork};
 use report::text::LoadStyle;
 use script::builtin::BUILTINS;
@@ -88,10 +90,13 @@ fn carry_out(
         seed: Some(plan.seed),
         ..conditions
     };
+    let page = args.html.as_deref().map(PageFile::create).transpose()?;
+    let mut course = LoadCourse::default();
     let mut told = Told::begin(args, &conditions)?;
     let progress = (args.progress > 0).then(|| Duration::from_secs(u64::from(args.progress)));
     let mut observed = ObservedLoad::begin(args, &conditions)?;
     let ran = running::run(work, plan, progress, stop, &mut observed, &mut |interval| {
+        course.add(interval);
         told.interval(interval)
     })?;
     let mut report = outcome::report(work, plan, &ran, &shown.target);
@@ -103,6 +108,9 @@ fn carry_out(
         }
     }
     told.end(&report, style(args, work))?;
+    if let Some(page) = page {
+        page.write_made(|out| report::html::write_load(&report, &course, &conditions, out))?;
+    }
     Ok(if ran.interrupted {
         Status::Interrupted
     } else if report.failed > 0 || report.succeeded == 0 {

@@ -13,6 +13,7 @@ use ping_output::PingOutput;
 use pipeline::output::{self, Status};
 use probe::ping::{DriverQuestion, Pace, PingPlan, Prometheus, Question};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 use sys::{Clock, Target};
 use via::ViaArgs;
@@ -77,6 +78,9 @@ pub struct Args {
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]
     pub json: bool,
+    /// Write a page with distributions too: one HTML file.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rows", "via", "print_script"])]
+    pub html: Option<PathBuf>,
 }
 
 /// Runs it.

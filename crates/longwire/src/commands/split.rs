@@ -11,6 +11,7 @@ use anyhow::Result;
 use model::{Conditions, Summary};
 use netns::Entered;
 use pipeline::output::{self, Status};
+use pipeline::page::PageFile;
 use report::JsonWriter;
 use report::outcome::SplitReport;
 use std::io;
@@ -26,6 +27,7 @@ pub fn run(args: &Args) -> Result<Status> {
         Some(proving::Emulation::Finished(status)) => return Ok(Status::Child(status)),
         emulation => emulation,
     };
+    let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let began = Instant::now();
     let stop = output::stop_on_signals()?;
     let bench = args.bench(&stop)?;
@@ -48,7 +50,11 @@ pub fn run(args: &Args) -> Result<Status> {
     {
         proving::prove(args, &bench, emulation, &mut report, &stop)?;
     }
-    tell(args, &bench, &report, began)?;
+    let conditions = conditions(&bench);
+    tell(args, &conditions, &report, began)?;
+    if let Some(page) = page {
+        page.write_made(|out| report::html::write_split(&report, &conditions, out))?;
+    }
     Ok(match stop.load(Ordering::Relaxed) {
         true => Status::Interrupted,
         false if report.points.iter().any(|point| point.errors > 0) => Status::Negative,
@@ -56,7 +62,15 @@ pub fn run(args: &Args) -> Result<Status> {
     })
 }
 
-fn tell(args: &Args, bench: &SplitBench, report: &SplitReport, began: Instant) -> Result<()> {
+fn conditions(bench: &SplitBench) -> Conditions {
+    output::conditions(
+        format!("longwire split {}", bench.target),
+        "the monotonic clock; kernel receive timestamps where the socket gives them",
+        format!("clients of {}", bench.target.server()),
+    )
+}
+
+fn tell(args: &Args, conditions: &Conditions, report: &SplitReport, began: Instant) -> Result<()> {
     output::warn(&report.warnings);
     if !args.json {
         return Ok(output::print(&report::text::split_view(
@@ -64,13 +78,8 @@ fn tell(args: &Args, bench: &SplitBench, report: &SplitReport, began: Instant) -
             &output::style(),
         ))?);
     }
-    let conditions: Conditions = output::conditions(
-        format!("longwire split {}", bench.target),
-        "the monotonic clock; kernel receive timestamps where the socket gives them",
-        format!("clients of {}", bench.target.server()),
-    );
     let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(&conditions)?;
+    records.conditions(conditions)?;
     report.points.iter().try_for_each(|point| records.split(point))?;
     let predictions = report.predictions.iter().chain(&report.proofs);
     predictions

@@ -2,6 +2,28 @@
 
 use std::time::Duration;
 
+/// Amounts from 0 to `most` on a line from `from` to `to`.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    /// The largest amount.
+    pub most: f64,
+    /// Place of 0.
+    pub from: f64,
+    /// Place of the largest amount.
+    pub to: f64,
+}
+
+impl Scale {
+    /// The place of an amount.
+    pub fn place(&self, amount: f64) -> f64 {
+        if self.most > 0.0 {
+            self.from + (self.to - self.from) * amount / self.most
+        } else {
+            self.from
+        }
+    }
+}
+
 /// Amounts on a line from `from` to `to` so that equal factors are equally long, but for those below `unit`, which approach 0.
 #[derive(Debug, Clone, Copy)]
 pub struct LogScale {

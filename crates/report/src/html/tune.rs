@@ -2,6 +2,8 @@
 
 mod chart;
 
+pub use chart::LogAxis;
+
 use super::header;
 use super::markup::{DASH, Escaped, count, counted, small_print, time};
 use super::notes;

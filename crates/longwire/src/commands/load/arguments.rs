@@ -116,6 +116,9 @@ pub struct Args {
     /// Write records (JSON Lines) instead of the summary.
     #[arg(long)]
     pub json: bool,
+    /// Write a page with distributions and the rate over time too: one HTML file.
+    #[arg(long, value_name = "FILE", conflicts_with = "initialise")]
+    pub html: Option<PathBuf>,
     /// In whose words the summary is; pgbench's for SQL and ab's for HTTP when not given.
     #[arg(long, value_enum, value_name = "TOOL")]
     pub summary: Option<Words>,

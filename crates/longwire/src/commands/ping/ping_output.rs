@@ -2,9 +2,11 @@
 
 use super::Args;
 use anyhow::Result;
-use model::{Distribution, Leg, Sample, SampleTally, SampleTotals, Summary, Warning};
+use model::{Conditions, Distribution, Leg, Sample, SampleTally, SampleTotals, Summary, Warning};
 use pipeline::output::{self, Status};
+use pipeline::page::PageFile;
 use probe::ping::{Opened, PingError, PingEvent, Prometheus};
+use report::html::PingPage;
 use report::outcome::{PingOpening, PingOutcome};
 use report::text::{ping_line, ping_opening, ping_summary, ping_table, waterfall};
 use report::{JsonWriter, Style};
@@ -21,6 +23,7 @@ pub struct PingOutput {
     table: Option<LiveTable>,
     style: Style,
     quiet: bool,
+    page: Option<(PageFile, Conditions)>,
 }
 
 /// What is known of one target.
@@ -42,6 +45,9 @@ impl PingOutput {
     pub fn new(args: &Args, names: &[String], metrics: Option<Prometheus>) -> Result<Self> {
         let style = output::style();
         let is_table = names.len() > 1 && !args.json && !output::is_quiet() && io::stdout().is_terminal();
+        let clock = "kernel receive timestamps where the socket gives them, else the monotonic clock";
+        let conditions = output::conditions(command_line(args), clock, "the client's sockets".to_owned());
+        let page = args.html.as_deref().map(PageFile::create).transpose()?;
         let mut ping_output = Self {
             targets: names
                 .iter()
@@ -56,19 +62,16 @@ impl PingOutput {
             table: is_table.then(LiveTable::default),
             style,
             quiet: output::is_quiet(),
+            page: None,
         };
         if let Some(metrics) = &ping_output.metrics {
             output::note(&format!("histograms at http://{}/metrics", metrics.address()));
         }
         if let Some(records) = &mut ping_output.records {
-            let clock = "kernel receive timestamps where the socket gives them, else the monotonic clock";
-            records.conditions(&output::conditions(
-                command_line(args),
-                clock,
-                "the client's sockets".to_owned(),
-            ))?;
+            records.conditions(&conditions)?;
             records.flush()?;
         }
+        ping_output.page = page.map(|page| (page, conditions));
         Ok(ping_output)
     }
 
@@ -166,6 +169,7 @@ impl PingOutput {
             Some(records) => self.summarise(records, &outcomes, elapsed)?,
             None => self.show(&outcomes)?,
         }
+        self.write_page(&outcomes)?;
         let answered = |outcome: &PingOutcome| {
             let totals = outcome.samples.totals;
             totals.answered > totals.errors || (totals.sent == 0 && outcome.samples.first.is_some())
@@ -180,8 +184,8 @@ impl PingOutput {
     }
 
     /// The summaries as text, after the waterfall of a typical connection where connections were opened.
-    fn show(&mut self, outcomes: &[PingOutcome]) -> Result<()> {
-        for (target, outcome) in self.targets.iter_mut().zip(outcomes) {
+    fn show(&self, outcomes: &[PingOutcome]) -> Result<()> {
+        for (target, outcome) in self.targets.iter().zip(outcomes) {
             if let Some(legs) = target.typical() {
                 output::print(&format!("\n{}", waterfall(&outcome.target, &legs, &self.style)))?;
             }
@@ -190,23 +194,44 @@ impl PingOutput {
         Ok(())
     }
 
+    fn write_page(&mut self, outcomes: &[PingOutcome]) -> Result<()> {
+        let Some((page, conditions)) = self.page.take() else {
+            return Ok(());
+        };
+        let warnings = self.warnings(outcomes);
+        let targets = self.targets.iter().enumerate();
+        let legs: Vec<(usize, Vec<Leg>)> = targets
+            .filter_map(|(number, target)| Some((number, target.typical()?)))
+            .collect();
+        let of_page = PingPage {
+            targets: outcomes,
+            legs: &legs,
+            warnings: &warnings,
+        };
+        page.write_made(|out| report::html::write_ping(&of_page, &conditions, out))
+    }
+
+    /// What was cautioned of, and which targets failed.
+    fn warnings(&self, outcomes: &[PingOutcome]) -> Vec<Warning> {
+        let cautions = self.targets.iter().flat_map(|target| {
+            let text = |caution| format!("{}: {caution}", target.name);
+            target.cautions.iter().map(text)
+        });
+        let failed = outcomes.iter().filter_map(|outcome| {
+            let failed = outcome.failed.as_ref()?;
+            Some(format!("{}: {failed}", outcome.target))
+        });
+        cautions.chain(failed).map(|text| Warning { text }).collect()
+    }
+
     fn summarise(
         &self,
         mut records: JsonWriter<io::Stdout>,
         outcomes: &[PingOutcome],
         elapsed: Duration,
     ) -> Result<()> {
-        for target in &self.targets {
-            for caution in &target.cautions {
-                let text = format!("{}: {caution}", target.name);
-                records.warning(&Warning { text })?;
-            }
-        }
-        for outcome in outcomes {
-            if let Some(failed) = &outcome.failed {
-                let text = format!("{}: {failed}", outcome.target);
-                records.warning(&Warning { text })?;
-            }
+        for warning in self.warnings(outcomes) {
+            records.warning(&warning)?;
         }
         let totals = outcomes.iter().map(|outcome| &outcome.samples.totals);
         let sum = |of: fn(&SampleTotals) -> u64| totals.clone().map(of).sum::<u64>();
@@ -265,15 +290,16 @@ impl TargetState {
 
     /// The legs of the connection whose opening took the median time; the first call's only where there is no other: it is in
     /// no figure of the summary either.
-    fn typical(&mut self) -> Option<Vec<Leg>> {
-        if self.waterfalls.len() > 1 {
-            self.waterfalls.remove(0);
-        }
-        let took = |legs: &Vec<Leg>| legs.iter().map(|leg| leg.duration).sum::<Duration>();
-        self.waterfalls.sort_by_key(took);
-        self.waterfalls
-            .get(self.waterfalls.len().saturating_sub(1) / 2)
-            .cloned()
+    fn typical(&self) -> Option<Vec<Leg>> {
+        let counted = match self.waterfalls.as_slice() {
+            [_, later @ ..] if !later.is_empty() => later,
+            all => all,
+        };
+        let mut sorted: Vec<&Vec<Leg>> = counted.iter().collect();
+        sorted.sort_by_key(|legs| legs.iter().map(|leg| leg.duration).sum::<Duration>());
+        sorted
+            .get(sorted.len().saturating_sub(1) / 2)
+            .map(|legs| (*legs).clone())
     }
 
     fn outcome(&mut self, elapsed: Duration) -> PingOutcome {

@@ -13,7 +13,7 @@ use link::LinkDescription;
 use load::sql::SqlLoad;
 use probe::echo;
 use script::Scripts;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::Target;
@@ -79,6 +79,9 @@ pub struct Args {
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]
     pub json: bool,
+    /// Write a page with bars of client, network and server too: one HTML file.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 impl Args {

@@ -8,15 +8,16 @@ use std::fmt::Write;
 
 /// A logarithmic axis.
 #[derive(Debug, Clone, Copy)]
-struct Axis {
+pub struct LogAxis {
     /// Logarithms of its ends.
     range: [f64; 2],
     /// Their places.
     places: [f64; 2],
 }
 
-impl Axis {
-    fn over(amounts: impl Iterator<Item = f64>, places: [f64; 2]) -> Self {
+impl LogAxis {
+    /// An axis over these amounts, with some room around, between two places.
+    pub fn over(amounts: impl Iterator<Item = f64>, places: [f64; 2]) -> Self {
         let logs = amounts.map(|amount| amount.max(1.0).log10());
         let (least, most) = logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), log| {
             (least.min(log), most.max(log))
@@ -33,14 +34,15 @@ impl Axis {
         }
     }
 
-    fn place(&self, amount: f64) -> f64 {
+    /// Where an amount is.
+    pub fn place(&self, amount: f64) -> f64 {
         let [least, most] = self.range;
         let [from, to] = self.places;
         from + (to - from) * (amount.max(1.0).log10() - least) / (most - least)
     }
 
     /// 1, 2 and 5 times the powers of ten on it, or the powers alone where that is enough.
-    fn ticks(&self, wanted: usize) -> Vec<f64> {
+    pub fn ticks(&self, wanted: usize) -> Vec<f64> {
         let [least, most] = self.range;
         let steps: &[f64] = match most - least {
             span if span * 3.0 <= wanted as f64 => &[1.0, 2.0, 5.0],
@@ -64,8 +66,8 @@ pub fn draw(report: &TuneReport, job: Job, link: Option<&str>, out: &mut String)
         .collect();
     let all = || ways.iter().flat_map(|(_, tuned)| tuned.iter());
     let values = all().filter_map(|tuned| tuned.value).map(|value| value as f64);
-    let x = Axis::over(values, [LEFT, WIDTH - RIGHT]);
-    let y = Axis::over(all().map(|tuned| nanos(tuned.median())), [HEIGHT - BOTTOM, TOP]);
+    let x = LogAxis::over(values, [LEFT, WIDTH - RIGHT]);
+    let y = LogAxis::over(all().map(|tuned| nanos(tuned.median())), [HEIGHT - BOTTOM, TOP]);
     let place = place_words(link);
     let _ = write!(
         out,
@@ -84,7 +86,7 @@ pub fn draw(report: &TuneReport, job: Job, link: Option<&str>, out: &mut String)
     out.push_str("</svg></figure>\n");
 }
 
-fn axes(x: &Axis, y: &Axis, out: &mut String) {
+fn axes(x: &LogAxis, y: &LogAxis, out: &mut String) {
     let [left, right] = x.places;
     for tick in y.ticks(9) {
         let up = y.place(tick);
@@ -112,7 +114,7 @@ fn line(
     report: &TuneReport,
     way: &Method,
     tuned: &[&Tuned],
-    [x, y]: [&Axis; 2],
+    [x, y]: [&LogAxis; 2],
     ink: usize,
     out: &mut String,
 ) -> Option<Label> {
@@ -189,7 +191,7 @@ fn names(mut labels: Vec<Label>, out: &mut String) {
 }
 
 /// What is recommended.
-fn ring(report: &TuneReport, job: Job, link: Option<&str>, [x, y]: [&Axis; 2], out: &mut String) {
+fn ring(report: &TuneReport, job: Job, link: Option<&str>, [x, y]: [&LogAxis; 2], out: &mut String) {
     let Some(one) = report.recommended(job, link) else {
         return;
     };

@@ -1,0 +1,78 @@
+//! `longwire mcp`: what captures and recordings hold, for programs that speak the Model Context Protocol.
+
+mod arguments;
+mod framing;
+mod protocol;
+mod tools;
+
+use super::grouping::Grouping;
+use super::keys_flag::KeyLogArgument;
+use anyhow::{Context, Result, ensure};
+use clap::Args as ClapArgs;
+use framing::Line;
+use pipeline::output::{self, Status};
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
+use tools::Files;
+
+/// Serve captures or recordings to a program that speaks the Model Context Protocol: tools that read, on stdin and stdout.
+///
+/// The tools are summary, findings, predict and statements; their figures are those of `read --json` and `predict --json`. Files are read
+/// anew at each call. Nothing is changed, no network is used, and statements are without their literals. Ends with its stdin.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  longwire mcp app.pcap\n  longwire mcp http.lwr database.lwr --operations transaction\n\n\
+                        Programs start it themselves: docs/mcp.md has their settings."
+)]
+pub struct Args {
+    /// Capture or recording files.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// How operations are found.
+    #[command(flatten)]
+    pub grouping: Grouping,
+    /// What opens TLS.
+    #[command(flatten)]
+    pub keys: KeyLogArgument,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When a file is missing, or stdin or stdout fails.
+pub fn run(args: &Args) -> Result<Status> {
+    for file in &args.files {
+        ensure!(
+            file.as_os_str() != "-",
+            "stdin is where requests come from: name files"
+        );
+        std::fs::metadata(file).with_context(|| format!("could not open {}", file.display()))?;
+    }
+    args.keys.open()?;
+    let files = Files {
+        files: &args.files,
+        grouping: &args.grouping,
+        keys: &args.keys,
+    };
+    output::note("serves the Model Context Protocol on stdin and stdout; the end of stdin ends it");
+    serve(&files, &mut io::stdin().lock(), &mut io::stdout().lock())?;
+    Ok(Status::Done)
+}
+
+/// Answers each line until the input ends. Nothing but answers is written to `output`.
+fn serve(files: &Files<'_>, input: &mut impl BufRead, output: &mut impl Write) -> Result<()> {
+    while let Some(line) = framing::next_line(input).context("could not read stdin")? {
+        let answer = match line {
+            Line::Complete(bytes) => protocol::answer(&bytes, files),
+            Line::TooLong => Some(protocol::too_long()),
+        };
+        if let Some(answer) = answer {
+            writeln!(output, "{answer}").context("could not write to stdout")?;
+            output.flush().context("could not write to stdout")?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

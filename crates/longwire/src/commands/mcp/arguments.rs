@@ -1,0 +1,154 @@
+//! The arguments of the tools, and how they are described to clients.
+
+use super::tools::ToolError;
+use crate::commands::distance::{DistanceArgs, parse_rates};
+use link::LinkDescription;
+use model::parse_duration;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Of a tool that takes none.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// Of `findings`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfFindings {
+    #[serde(default)]
+    rtt: Vec<String>,
+}
+
+/// Of `predict`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfPredict {
+    rtt: Vec<String>,
+    rate: Option<String>,
+}
+
+/// Of `statements`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfStatements {
+    #[serde(default = "usual_top")]
+    pub top: usize,
+    #[serde(default)]
+    pub by: StatementOrder,
+}
+
+/// What statements are sorted by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StatementOrder {
+    /// The total time of their executions.
+    #[default]
+    Time,
+    /// Turns.
+    Turns,
+}
+
+impl OfFindings {
+    /// The round trips that findings are priced at; as `read` has it where none is given.
+    pub fn rtts(&self) -> Result<Vec<Duration>, ToolError> {
+        match self.rtt.as_slice() {
+            [] => Ok(vec![USUAL]),
+            some => round_trips(some),
+        }
+    }
+}
+
+impl OfPredict {
+    /// The links: each round trip at the rate.
+    pub fn links(&self) -> Result<Vec<LinkDescription>, ToolError> {
+        if self.rtt.is_empty() {
+            return Err(ToolError::Arguments(
+                "rtt is empty: such as [\"40ms\"]".to_owned(),
+            ));
+        }
+        let rate = self.rate.as_deref().map(parse_rates).transpose();
+        let rate = rate.map_err(|error| ToolError::Arguments(format!("rate: {error:#}")))?;
+        let distances = DistanceArgs {
+            rtt: round_trips(&self.rtt)?,
+            rate: rate.into_iter().collect(),
+            link: Vec::new(),
+        };
+        Ok(distances.links(&[]))
+    }
+}
+
+fn round_trips(texts: &[String]) -> Result<Vec<Duration>, ToolError> {
+    if texts.len() > MOST_LINKS {
+        return Err(ToolError::Arguments(format!("rtt: at most {MOST_LINKS}")));
+    }
+    let spans: Result<Vec<Duration>, _> = texts.iter().map(|text| parse_duration(text)).collect();
+    let mut spans = spans.map_err(|error| ToolError::Arguments(format!("rtt: {error}")))?;
+    spans.sort_unstable();
+    spans.dedup();
+    Ok(spans)
+}
+
+/// Arguments as their type has them.
+pub fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
+    serde_json::from_value(arguments).map_err(|error| ToolError::Arguments(error.to_string()))
+}
+
+/// The schema of no argument.
+pub fn of_nothing() -> Value {
+    json!({"type": "object", "properties": {}, "additionalProperties": false})
+}
+
+/// The schema of [`OfFindings`].
+pub fn of_findings() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"rtt": round_trip_schema("Round trips at which findings are priced; 40ms when left out.")},
+        "additionalProperties": false,
+    })
+}
+
+/// The schema of [`OfPredict`].
+pub fn of_predict() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "rtt": round_trip_schema("Round trips to predict for."),
+            "rate": {"type": "string", "description": "Rate of the link, each way or both: 10mbit, 10mbit/2mbit; unlimited when left out."},
+        },
+        "required": ["rtt"],
+        "additionalProperties": false,
+    })
+}
+
+/// The schema of [`OfStatements`].
+pub fn of_statements() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "top": {"type": "integer", "minimum": 1, "maximum": MOST_STATEMENTS, "description": "How many; 10 when left out."},
+            "by": {"type": "string", "enum": ["time", "turns"], "description": "What they are sorted by; time when left out."},
+        },
+        "additionalProperties": false,
+    })
+}
+
+fn round_trip_schema(description: &str) -> Value {
+    json!({
+        "type": "array",
+        "items": {"type": "string"},
+        "maxItems": MOST_LINKS,
+        "description": format!("{description} Each with its unit: 1ms, 40ms."),
+    })
+}
+
+const fn usual_top() -> usize {
+    10
+}
+
+/// Statements of an answer.
+pub const MOST_STATEMENTS: usize = 200;
+const MOST_LINKS: usize = 20;
+const USUAL: Duration = Duration::from_millis(40);

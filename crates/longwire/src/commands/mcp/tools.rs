@@ -1,0 +1,195 @@
+//! The tools: each reads the files, and gives the records that `--json` has.
+
+use super::arguments::{self, MOST_STATEMENTS, OfFindings, OfPredict, OfStatements, StatementOrder};
+use crate::commands::grouping::Grouping;
+use crate::commands::keys_flag::KeyLogArgument;
+use crate::commands::predict::targets;
+use analysis::findings::Distances;
+use anyhow::Result;
+use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::input;
+use report::{JsonWriter, ReadOutcome};
+use serde_json::{Value, json};
+use std::cmp::Reverse;
+use std::io;
+use std::path::PathBuf;
+
+/// What is served.
+#[derive(Debug, Clone, Copy)]
+pub struct Files<'a> {
+    /// Captures or recordings.
+    pub files: &'a [PathBuf],
+    /// How operations are found.
+    pub grouping: &'a Grouping,
+    /// What opens TLS.
+    pub keys: &'a KeyLogArgument,
+}
+
+/// Why a tool gave nothing.
+#[derive(Debug)]
+pub enum ToolError {
+    /// The client's fault: no such tool, or arguments that it does not take.
+    Arguments(String),
+    /// The files could not be read.
+    Failed(anyhow::Error),
+}
+
+impl From<anyhow::Error> for ToolError {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+struct Tool {
+    name: &'static str,
+    description: &'static str,
+    schema: fn() -> Value,
+    call: fn(Value, &Files<'_>) -> Result<Value, ToolError>,
+}
+
+static TOOLS: [Tool; 4] = [
+    Tool {
+        name: "summary",
+        description: "Totals of the traffic, with the time by client, network and server, and the warnings that a reader of the figures must know.",
+        schema: arguments::of_nothing,
+        call: summary,
+    },
+    Tool {
+        name: "findings",
+        description: "What is wasted (n+1, row by row, ...): statement, turns, remedy, and what that would save at the given distances.",
+        schema: arguments::of_findings,
+        call: findings,
+    },
+    Tool {
+        name: "predict",
+        description: "What the same operations would take with the database at other distances: predicted durations with their bounds.",
+        schema: arguments::of_predict,
+        call: predict,
+    },
+    Tool {
+        name: "statements",
+        description: "The statements with most time or most turns, without their literals.",
+        schema: arguments::of_statements,
+        call: statements,
+    },
+];
+
+/// All of them, as `tools/list` has them.
+pub fn list() -> Vec<Value> {
+    let described = |tool: &Tool| {
+        json!({
+            "name": tool.name,
+            "description": tool.description,
+            "inputSchema": (tool.schema)(),
+            "annotations": {"readOnlyHint": true, "openWorldHint": false},
+        })
+    };
+    TOOLS.iter().map(described).collect()
+}
+
+/// Calls the tool of this name.
+///
+/// # Errors
+/// When there is no such tool, it does not take the arguments, or the files cannot be read.
+pub fn call(name: &str, arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
+    let tool = TOOLS.iter().find(|tool| tool.name == name).ok_or_else(|| {
+        let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        ToolError::Arguments(format!("no such tool: there are {}", names.join(", ")))
+    })?;
+    (tool.call)(arguments, files)
+}
+
+fn summary(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
+    arguments::parse::<arguments::Nothing>(arguments)?;
+    let outcome = read(files, Wanted::default())?;
+    let mut summary = records(|writer| writer.summary(&outcome.summary))?;
+    Ok(json!({"summary": summary.pop(), "warnings": warnings(&outcome)}))
+}
+
+fn findings(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
+    let asked: OfFindings = arguments::parse(arguments)?;
+    let wanted = Wanted {
+        findings: Some(Distances {
+            rtts: asked.rtts()?,
+            rate: None,
+        }),
+        ..Wanted::default()
+    };
+    let outcome = read(files, wanted)?;
+    let found = records(|writer| {
+        outcome
+            .findings
+            .iter()
+            .try_for_each(|finding| writer.finding(finding))
+    })?;
+    Ok(json!({"findings": found, "warnings": warnings(&outcome)}))
+}
+
+fn predict(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
+    let asked: OfPredict = arguments::parse(arguments)?;
+    let wanted = Wanted {
+        targets: targets(&asked.links()?, &[1]),
+        ..Wanted::default()
+    };
+    let outcome = read(files, wanted)?;
+    let predicted = records(|writer| {
+        outcome
+            .predictions
+            .iter()
+            .try_for_each(|one| writer.prediction(one))
+    })?;
+    Ok(json!({"predictions": predicted, "warnings": warnings(&outcome)}))
+}
+
+fn statements(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
+    let asked: OfStatements = arguments::parse(arguments)?;
+    if !(1..=MOST_STATEMENTS).contains(&asked.top) {
+        return Err(ToolError::Arguments(format!("top is 1 to {MOST_STATEMENTS}")));
+    }
+    let mut outcome = read(files, Wanted::default())?;
+    let seen = outcome.statements.len();
+    match asked.by {
+        StatementOrder::Time => outcome
+            .statements
+            .sort_by_key(|one| Reverse((one.total, one.turns))),
+        StatementOrder::Turns => outcome
+            .statements
+            .sort_by_key(|one| Reverse((one.turns, one.total))),
+    }
+    let top = outcome.statements.iter().take(asked.top);
+    let found = records(|writer| top.into_iter().try_for_each(|one| writer.statement(one)))?;
+    Ok(json!({"statements": found, "distinct_statements": seen, "warnings": warnings(&outcome)}))
+}
+
+/// What the files hold, as `read` and `predict` sum it up.
+fn read(files: &Files<'_>, wanted: Wanted) -> Result<ReadOutcome> {
+    let wanted = Wanted {
+        rule: files.grouping.operations,
+        hosts: files.grouping.hosts_in(files.files),
+        by_transaction: input::are_of_load(files.files),
+        ..wanted
+    };
+    let mut aggregator = Aggregator::new(&wanted, input::conditions(files.files))?;
+    let input = input::read(files.files, files.keys.reading()?, &mut |fact| {
+        aggregator.fact(fact)
+    })?;
+    let (outcome, _) = aggregator.finish(input.warnings, input.packets)?;
+    Ok(outcome)
+}
+
+fn warnings(outcome: &ReadOutcome) -> Vec<&str> {
+    outcome
+        .warnings
+        .iter()
+        .map(|warning| warning.text.as_str())
+        .collect()
+}
+
+/// Records as `--json` writes them.
+fn records(write: impl FnOnce(&mut JsonWriter<Vec<u8>>) -> io::Result<()>) -> Result<Vec<Value>> {
+    let mut writer = JsonWriter::new(Vec::new());
+    write(&mut writer)?;
+    let lines = writer.into_inner()?;
+    let records = serde_json::Deserializer::from_slice(&lines).into_iter();
+    Ok(records.collect::<Result<Vec<Value>, _>>()?)
+}

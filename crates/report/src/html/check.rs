@@ -1,0 +1,187 @@
+//! The page of `check`: which budgets are broken, what to do about them, and what has changed since the baseline.
+
+use super::markup::{DASH, Escaped, count, counted, cut, small_print, time, time_or_dash};
+use super::opening::{self, Opening, name_cell};
+use crate::outcome::CheckReport;
+use model::{BudgetMeasure, BudgetVerdict, Change, Conditions};
+use std::fmt::Write;
+use std::io;
+
+/// Writes it.
+///
+/// # Errors
+/// When `out` does not take it.
+pub fn write_check(
+    report: &CheckReport,
+    conditions: &Conditions,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let mut html = String::with_capacity(1 << 15);
+    let operations: u64 = report.operations.iter().map(|group| group.count).sum();
+    let names = counted(report.operations.len() as u64, "name");
+    opening::begin(
+        &Opening {
+            title: &format!("Budgets of {}", report.title),
+            lead: &format!("{} of {names}.", counted(operations, "operation")),
+            answer: &answer(report),
+        },
+        &mut html,
+    );
+    budgets(report, &mut html);
+    remedies(report, &mut html);
+    changes(&report.changes, &mut html);
+    opening::end(html, &report.warnings, conditions, out)
+}
+
+fn answer(report: &CheckReport) -> String {
+    let all = report.verdicts.len() as u64;
+    match report.broken().count() as u64 {
+        0 if all == 0 => "No budget was given; what has changed since the baseline is below.".to_owned(),
+        0 if all == 1 => "The budget is kept.".to_owned(),
+        0 => format!("All {all} budgets are kept."),
+        broken => format!(
+            "{} of {} {} broken.",
+            count(broken),
+            counted(all, "budget"),
+            if broken == 1 { "is" } else { "are" }
+        ),
+    }
+}
+
+fn budgets(report: &CheckReport, out: &mut String) {
+    if report.verdicts.is_empty() {
+        return;
+    }
+    opening::section("budgets", "Budgets, broken ones first", out);
+    let kept = report.verdicts.iter().filter(|verdict| verdict.kept());
+    let rows: Vec<Vec<String>> = report.broken().chain(kept).map(row).collect();
+    opening::table(
+        &["operations", "budget", "allowed", "found", "verdict"],
+        &rows,
+        out,
+    );
+    small_print(
+        "Turns are those of the operation with most of them; times are predicted medians, and of transactions how long their server \
+         sees them open.",
+        out,
+    );
+    out.push_str("</section>\n");
+}
+
+fn row(verdict: &BudgetVerdict) -> Vec<String> {
+    let at = |link: &str| format!("<small>at {}</small>", name_cell(link));
+    let (allowed, found) = match &verdict.measure {
+        BudgetMeasure::Turns { allowed, found } => (counted(*allowed, "turn"), count(*found)),
+        BudgetMeasure::Predicted { link, allowed, found } => {
+            (format!("{}{}", time(*allowed), at(link)), time(*found))
+        }
+        BudgetMeasure::Held {
+            link,
+            transaction,
+            allowed,
+            found,
+        } => {
+            let by = transaction
+                .as_deref()
+                .map_or_else(String::new, |name| format!("<small>{}</small>", name_cell(name)));
+            let link = link.as_deref().map_or_else(String::new, at);
+            (
+                format!("{}{link}", time(*allowed)),
+                format!("{}{by}", time(*found)),
+            )
+        }
+        BudgetMeasure::Forbidden { kind, found } => (
+            format!("no {kind}"),
+            found.as_ref().map_or_else(
+                || DASH.to_owned(),
+                |waste| {
+                    let of = waste.fingerprint.as_deref().unwrap_or_default();
+                    format!("{}<small>{}</small>", counted(waste.turns, "turn"), name_cell(of))
+                },
+            ),
+        ),
+    };
+    let verdict_cell = match verdict.kept() {
+        true => "kept".to_owned(),
+        false => "<b class=\"bad\">broken</b>".to_owned(),
+    };
+    vec![
+        name_cell(&verdict.operation_name),
+        verdict.measure.name().to_owned(),
+        allowed,
+        found,
+        verdict_cell,
+    ]
+}
+
+fn remedies(report: &CheckReport, out: &mut String) {
+    let with: Vec<(&BudgetVerdict, &str)> = report
+        .broken()
+        .filter_map(|verdict| Some((verdict, verdict.remedy.as_deref()?)))
+        .collect();
+    if with.is_empty() {
+        return;
+    }
+    opening::section("remedies", "What to change", out);
+    out.push_str("<ul>\n");
+    for (verdict, remedy) in with.iter().take(SHOWN) {
+        let _ = writeln!(
+            out,
+            "<li><b>{}</b>, {}: {}</li>",
+            name_cell(&verdict.operation_name),
+            verdict.measure.name(),
+            Escaped(&cut(remedy, LONGEST_REMEDY))
+        );
+    }
+    out.push_str("</ul>\n");
+    if with.len() > SHOWN {
+        small_print(&format!("And {} more: --json has all.", with.len() - SHOWN), out);
+    }
+    out.push_str("</section>\n");
+}
+
+fn changes(all: &[Change], out: &mut String) {
+    let Some(first) = all.first() else { return };
+    opening::section("changes", "Since the baseline", out);
+    let changed: Vec<&Change> = all.iter().filter(|change| !change.is_none()).collect();
+    if changed.is_empty() {
+        let _ = writeln!(
+            out,
+            "<p>The same turns and no new finding in {}.</p>\n</section>",
+            counted(all.len() as u64, "name")
+        );
+        return;
+    }
+    let number = |number: Option<u64>| number.map_or_else(|| DASH.to_owned(), count);
+    let rows: Vec<Vec<String>> = changed
+        .iter()
+        .map(|change| {
+            let new = change.new_findings.iter().take(SHOWN).map(|(kind, of)| {
+                let of = of.as_deref().map_or_else(String::new, name_cell);
+                format!("{kind}<small>{of}</small>")
+            });
+            vec![
+                name_cell(&change.operation_name),
+                number(change.turns[0]),
+                number(change.turns[1]),
+                time_or_dash(change.predicted[0]),
+                time_or_dash(change.predicted[1]),
+                new.collect(),
+            ]
+        })
+        .collect();
+    let headings = [
+        "operations",
+        "turns before",
+        "now",
+        "predicted before",
+        "predicted now",
+        "new findings",
+    ];
+    opening::table(&headings, &rows, out);
+    small_print(&format!("Predicted at {}.", name_cell(&first.link)), out);
+    out.push_str("</section>\n");
+}
+
+const SHOWN: usize = 60;
+const LONGEST_REMEDY: usize = 600;

@@ -1,0 +1,358 @@
+//! The page of `load`: the throughput, how long operations took, and the rate over time.
+
+use super::markup::{
+    DASH, Escaped, count, counted, cut, number, per_one, small_print, statement, time, time_or_dash, turns,
+};
+use super::opening::{self, Opening, name_cell};
+use super::scale::{Scale, tick_text, ticks};
+use super::spreads;
+use crate::outcome::{LoadInterval, LoadReport, LoadWork};
+use model::{ByteCount, Conditions, Distribution};
+use std::fmt::Write;
+use std::io;
+use std::time::Duration;
+
+/// The rate over time: one point an interval. Of a long run earlier neighbours are joined, so that its size is bounded.
+#[derive(Debug, Clone, Default)]
+pub struct LoadCourse {
+    points: Vec<RatePoint>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct RatePoint {
+    elapsed: Duration,
+    interval: Duration,
+    succeeded: u64,
+}
+
+impl LoadCourse {
+    /// One more interval, in the order of time.
+    pub fn add(&mut self, interval: &LoadInterval) {
+        if self.points.len() >= MOST_POINTS {
+            self.points = self.points.chunks(2).map(RatePoint::joined).collect();
+        }
+        self.points.push(RatePoint {
+            elapsed: interval.elapsed,
+            interval: interval.interval,
+            succeeded: interval.succeeded,
+        });
+    }
+}
+
+impl RatePoint {
+    fn joined(neighbours: &[Self]) -> Self {
+        neighbours.iter().fold(Self::default(), |sum, later| Self {
+            elapsed: later.elapsed,
+            interval: sum.interval + later.interval,
+            succeeded: sum.succeeded + later.succeeded,
+        })
+    }
+
+    fn per_second(&self) -> f64 {
+        match self.interval.as_secs_f64() {
+            seconds if seconds > 0.0 => self.succeeded as f64 / seconds,
+            _ => 0.0,
+        }
+    }
+}
+
+/// Writes it.
+///
+/// # Errors
+/// When `out` does not take it.
+pub fn write_load(
+    report: &LoadReport,
+    course: &LoadCourse,
+    conditions: &Conditions,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let mut html = String::with_capacity(1 << 15);
+    opening::begin(
+        &Opening {
+            title: &format!("Load on {}", report.target),
+            lead: &lead(report),
+            answer: &answer(report),
+        },
+        &mut html,
+    );
+    spread(report, &mut html);
+    rate(course, &mut html);
+    totals(report, &mut html);
+    statements(report, &mut html);
+    failures(report, &mut html);
+    opening::end(html, &[], conditions, out)
+}
+
+fn lead(report: &LoadReport) -> String {
+    let work = match &report.work {
+        LoadWork::Sql { scripts, mode, .. } => format!("{scripts}, protocol {mode}"),
+        LoadWork::Http { keep_alive: true } => "requests over kept connections".to_owned(),
+        LoadWork::Http { keep_alive: false } => "requests, a connection each".to_owned(),
+    };
+    format!(
+        "{work}; {} for {}.",
+        counted(report.clients.into(), "client"),
+        time(report.elapsed)
+    )
+}
+
+fn answer(report: &LoadReport) -> String {
+    if report.succeeded == 0 {
+        return format!("No operation succeeded; {} failed.", count(report.failed));
+    }
+    let what = match report.work {
+        LoadWork::Sql { .. } => "transactions",
+        LoadWork::Http { .. } => "requests",
+    };
+    let tail = report
+        .spread
+        .p99
+        .map_or_else(String::new, |p99| format!(", 99 of 100 at most {}", time(p99)));
+    let failed = match report.failed {
+        0 => String::new(),
+        failed => format!("; {} failed", count(failed)),
+    };
+    format!(
+        "{} {what} a second with {}: half took at most {}{tail}{failed}.",
+        number(report.per_second),
+        counted(report.clients.into(), "client"),
+        time_or_dash(report.spread.p50)
+    )
+}
+
+/// The distributions of a run by name: of all operations, and of each script.
+fn distributions(report: &LoadReport) -> Vec<(String, &Distribution)> {
+    let mut rows = vec![("all operations".to_owned(), &report.spread)];
+    rows.extend(
+        report
+            .begun
+            .iter()
+            .map(|begun| ("from when each began".to_owned(), begun)),
+    );
+    rows.extend(
+        report
+            .scripts
+            .iter()
+            .map(|script| (script.name.clone(), &script.spread)),
+    );
+    rows
+}
+
+fn spread(report: &LoadReport, out: &mut String) {
+    let rows = distributions(report);
+    opening::section("spread", "How long operations took", out);
+    spreads::draw("durations of operations", &rows, out);
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|(name, spread)| {
+            vec![
+                name_cell(name),
+                count(spread.count),
+                time_or_dash(spread.mean),
+                time_or_dash(spread.min),
+                time_or_dash(spread.p50),
+                time_or_dash(spread.p90),
+                time_or_dash(spread.p95),
+                time_or_dash(spread.p99),
+                time_or_dash(spread.max),
+            ]
+        })
+        .collect();
+    let headings = [
+        "what", "count", "average", "shortest", "median", "90 %", "95 %", "99 %", "longest",
+    ];
+    opening::table(&headings, &cells, out);
+    if let Some(asked) = report.asked_per_second {
+        small_print(
+            &format!(
+                "{} a second were to begin; times are from when each was to begin, which includes waiting for a free client. {} could not \
+                 begin before the end.",
+                number(asked),
+                count(report.not_begun)
+            ),
+            out,
+        );
+    }
+    out.push_str("</section>\n");
+}
+
+fn rate(course: &LoadCourse, out: &mut String) {
+    let [first, .., last] = course.points.as_slice() else {
+        return;
+    };
+    let most = course
+        .points
+        .iter()
+        .map(RatePoint::per_second)
+        .fold(0.0, f64::max);
+    if most <= 0.0 || last.elapsed <= first.elapsed {
+        return;
+    }
+    opening::section("rate", "Operations a second over time", out);
+    let along = Scale {
+        most: last.elapsed.as_secs_f64(),
+        from: LEFT,
+        to: WIDTH - RIGHT,
+    };
+    let up = Scale {
+        most: most * 1.05,
+        from: HEIGHT - BOTTOM,
+        to: TOP,
+    };
+    let _ = writeln!(
+        out,
+        "<figure class=\"map\"><svg class=\"tuned\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
+         aria-label=\"operations a second over time\">"
+    );
+    axes(&along, &up, out);
+    let path: Vec<String> = course
+        .points
+        .iter()
+        .map(|point| {
+            let x = along.place(point.elapsed.as_secs_f64());
+            format!("{x:.1} {:.1}", up.place(point.per_second()))
+        })
+        .collect();
+    let _ = writeln!(
+        out,
+        "<g class=\"ink3\"><path class=\"line\" d=\"M{}\"/></g></svg></figure>\n</section>",
+        path.join("L")
+    );
+}
+
+fn axes(along: &Scale, up: &Scale, out: &mut String) {
+    for tick in ticks(up.most, 4.0) {
+        let at = up.place(tick);
+        let _ = writeln!(
+            out,
+            "<line class=\"rule\" x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
+             <text class=\"end\" x=\"{:.1}\" y=\"{at:.1}\">{}</text>",
+            WIDTH - RIGHT,
+            LEFT - 8.0,
+            turns(tick)
+        );
+    }
+    for tick in ticks(along.most, 6.0) {
+        let _ = writeln!(
+            out,
+            "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            along.place(tick),
+            HEIGHT - BOTTOM + 16.0,
+            tick_text(tick * 1e9)
+        );
+    }
+}
+
+fn totals(report: &LoadReport, out: &mut String) {
+    opening::section("totals", "What an operation cost", out);
+    let begun = report.succeeded + report.failed;
+    let each = |sum: u64| ByteCount::from_bytes(sum.checked_div(begun).unwrap_or_default()).to_string();
+    let [user, system] = report.processor;
+    let processor = match begun {
+        0 => DASH.to_owned(),
+        begun => time((user + system).div_f64(begun as f64)),
+    };
+    let rows = vec![vec![
+        count(report.succeeded),
+        count(report.failed),
+        per_one(report.turns, begun),
+        each(report.payload_bytes[0]),
+        each(report.payload_bytes[1]),
+        processor,
+        time(report.connecting),
+    ]];
+    let headings = [
+        "succeeded",
+        "failed",
+        "turns each",
+        "sent each",
+        "received each",
+        "processor time each",
+        "connecting, all",
+    ];
+    opening::table(&headings, &rows, out);
+    small_print(
+        "Processor time is longwire's own, in the program and in the kernel, not the server's.",
+        out,
+    );
+    out.push_str("</section>\n");
+}
+
+fn statements(report: &LoadReport, out: &mut String) {
+    if report.statements.is_empty() {
+        return;
+    }
+    opening::section("statements", "Statements", out);
+    let rows: Vec<Vec<String>> = report
+        .statements
+        .iter()
+        .map(|outcome| {
+            let mut name = String::new();
+            statement(&outcome.fingerprint, &mut name);
+            vec![
+                name,
+                count(outcome.calls),
+                per_one(outcome.turns, outcome.calls),
+                time_or_dash(outcome.spread.mean),
+                count(outcome.errors),
+            ]
+        })
+        .collect();
+    opening::table(
+        &["statement", "calls", "turns each", "average", "errors"],
+        &rows,
+        out,
+    );
+    out.push_str("</section>\n");
+}
+
+fn failures(report: &LoadReport, out: &mut String) {
+    if report.failures.is_empty() {
+        return;
+    }
+    opening::section("failures", "Why operations failed", out);
+    out.push_str("<ul>\n");
+    for failure in report.failures.iter().take(SHOWN) {
+        let text = cut(&failure.text, LONGEST_REASON);
+        let _ = writeln!(
+            out,
+            "<li>{}: {}</li>",
+            counted(failure.count, "time"),
+            Escaped(&text)
+        );
+    }
+    out.push_str("</ul>\n</section>\n");
+}
+
+const MOST_POINTS: usize = 600;
+const SHOWN: usize = 30;
+const LONGEST_REASON: usize = 600;
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 240.0;
+const LEFT: f64 = 70.0;
+const RIGHT: f64 = 20.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 30.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_course_is_bounded_and_loses_no_operation() {
+        let mut course = LoadCourse::default();
+        for second in 1..=10_000 {
+            course.add(&LoadInterval {
+                elapsed: Duration::from_secs(second),
+                interval: Duration::from_secs(1),
+                succeeded: second,
+                ..LoadInterval::default()
+            });
+        }
+        assert!(course.points.len() <= MOST_POINTS, "{}", course.points.len());
+        let all = RatePoint::joined(&course.points);
+        assert_eq!(all.succeeded, 10_000 * 10_001 / 2);
+        assert_eq!(all.interval, Duration::from_secs(10_000));
+        assert_eq!(all.elapsed, Duration::from_secs(10_000));
+    }
+}

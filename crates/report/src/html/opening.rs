@@ -1,0 +1,89 @@
+//! What pages of a single run have in common: the sentence that answers, tables of figures, and how they end.
+
+use super::header;
+use super::markup::{Escaped, cut, small_print};
+use super::notes;
+use model::{Conditions, Warning};
+use std::fmt::Write;
+use std::io;
+
+/// What a page begins with. Everything is escaped here.
+pub struct Opening<'a> {
+    /// Its title.
+    pub title: &'a str,
+    /// What was measured.
+    pub lead: &'a str,
+    /// The answer, in one sentence.
+    pub answer: &'a str,
+}
+
+/// Everything up to the first section.
+pub fn begin(opening: &Opening<'_>, out: &mut String) {
+    header::head(opening.title, opening.lead, out);
+    let answer = cut(opening.answer, LONGEST_ANSWER);
+    let _ = writeln!(out, "<p class=\"answer\">{}</p>\n</header>", Escaped(&answer));
+}
+
+/// Warnings, conditions, and the page to where it is written.
+///
+/// # Errors
+/// When `out` does not take it.
+pub fn end(
+    mut html: String,
+    warnings: &[Warning],
+    conditions: &Conditions,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    notes::warnings(warnings, &mut html);
+    notes::conditions_of_run(conditions, &mut html);
+    header::end(None, &mut html);
+    out.write_all(html.as_bytes())?;
+    out.flush()
+}
+
+/// A heading of its own; `id` is a word of the page's.
+pub fn section(id: &str, heading: &str, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "<section aria-labelledby=\"h-{id}\">\n<h2 id=\"h-{id}\">{heading}</h2>"
+    );
+}
+
+/// A table: the first column names the row, the others are figures. Cells are HTML, headings words of the page's; rows beyond
+/// a maximum are counted.
+pub fn table(headings: &[&str], rows: &[Vec<String>], out: &mut String) {
+    let Some((first, figures)) = headings.split_first() else {
+        return;
+    };
+    let _ = write!(
+        out,
+        "<table class=\"stack\">\n<thead><tr><th scope=\"col\">{first}</th>"
+    );
+    for heading in figures {
+        let _ = write!(out, "<th scope=\"col\" class=\"n\">{heading}</th>");
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for row in rows.iter().take(SHOWN) {
+        let mut cells = row.iter();
+        let name = cells.next().map_or("", String::as_str);
+        let _ = write!(out, "<tr><th scope=\"row\">{name}</th>");
+        for (heading, cell) in figures.iter().zip(cells) {
+            let _ = write!(out, "<td class=\"n\" data-label=\"{heading}\">{cell}</td>");
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table>\n");
+    let more = rows.len().saturating_sub(SHOWN);
+    if more > 0 {
+        small_print(&format!("And {more} more: --json has all."), out);
+    }
+}
+
+/// A name from outside as a cell: bounded and escaped.
+pub fn name_cell(name: &str) -> String {
+    Escaped(&cut(name, LONGEST_NAME)).to_string()
+}
+
+const SHOWN: usize = 200;
+const LONGEST_NAME: usize = 200;
+const LONGEST_ANSWER: usize = 400;

@@ -1,0 +1,222 @@
+//! The page of `split`: what a transaction waits for, at each number of clients, and the throughput elsewhere.
+
+use super::attribution::{bar, labels};
+use super::links;
+use super::markup::{DASH, count, counted, number, small_print, time};
+use super::opening::{self, Opening, name_cell};
+use super::predicted::bound_words;
+use crate::outcome::SplitReport;
+use model::{Attribution, BoundBy, Conditions, RoundTripSource, SplitOutcome, SplitPrediction};
+use std::fmt::Write;
+use std::io;
+
+/// Writes it.
+///
+/// # Errors
+/// When `out` does not take it.
+pub fn write_split(
+    report: &SplitReport,
+    conditions: &Conditions,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let mut html = String::with_capacity(1 << 15);
+    opening::begin(
+        &Opening {
+            title: &format!("Where a transaction's time goes on {}", report.server),
+            lead: &format!(
+                "{}; {} of {} a visit.",
+                report.work,
+                counted(report.rounds.into(), "round"),
+                time(report.visit)
+            ),
+            answer: &answer(report),
+        },
+        &mut html,
+    );
+    parts(report, &mut html);
+    points(report, &mut html);
+    predictions(report, &mut html);
+    proofs(report, &mut html);
+    links::section(&report.links, &mut html);
+    opening::end(html, &report.warnings, conditions, out)
+}
+
+fn answer(report: &SplitReport) -> String {
+    let Some(point) = report.points.first() else {
+        return "Nothing was measured.".to_owned();
+    };
+    let parts = attribution(point);
+    let largest = [
+        ("client", parts.client),
+        ("network", parts.round_trip),
+        ("server", parts.server),
+    ]
+    .into_iter()
+    .max_by_key(|(_, part)| *part);
+    let (name, part) = largest.unwrap_or(("server", parts.server));
+    format!(
+        "A transaction of {} takes {}; {} of it is the {name}'s.",
+        counted(point.clients.into(), "client"),
+        time(point.transaction.median),
+        time(part)
+    )
+}
+
+/// Its three parts as the bars of all pages have them: the network is `round_trip`.
+fn attribution(point: &SplitOutcome) -> Attribution {
+    Attribution {
+        client: point.client.median,
+        round_trip: point.network.median,
+        server: point.server.median,
+        ..Attribution::default()
+    }
+}
+
+fn parts(report: &SplitReport, out: &mut String) {
+    if report.points.is_empty() {
+        return;
+    }
+    opening::section("parts", "Client, network, server", out);
+    for point in report.points.iter().take(SHOWN) {
+        let parts = attribution(point);
+        let _ = writeln!(
+            out,
+            "<div class=\"whole\"><p>{}, {} a transaction</p>",
+            counted(point.clients.into(), "client"),
+            time(point.transaction.median)
+        );
+        bar(&parts, out);
+        labels(&parts, 1, out);
+        out.push_str("</div>\n");
+    }
+    let more = match report.points.len() > SHOWN {
+        true => " Further numbers of clients are in the table.",
+        false => "",
+    };
+    small_print(
+        &format!("Round trip is the network's part: turns times the round trip.{more}"),
+        out,
+    );
+    out.push_str("</section>\n");
+}
+
+fn points(report: &SplitReport, out: &mut String) {
+    let Some(first) = report.points.first() else {
+        return;
+    };
+    opening::section("points", "Measured", out);
+    let rows: Vec<Vec<String>> = report
+        .points
+        .iter()
+        .map(|point| {
+            vec![
+                point.clients.to_string(),
+                number(point.per_second()),
+                time(point.transaction.median),
+                time(point.client.median),
+                time(point.network.median),
+                time(point.server.median),
+                format!("{} to {}", time(point.server.low), time(point.server.high)),
+                time(point.round_trip.median),
+                number(point.turns),
+                count(point.transactions),
+                count(point.errors),
+            ]
+        })
+        .collect();
+    let headings = [
+        "clients",
+        "per second",
+        "transaction",
+        "client",
+        "network",
+        "server",
+        "server, bounds",
+        "round trip",
+        "turns",
+        "transactions",
+        "errors",
+    ];
+    opening::table(&headings, &rows, out);
+    let source = match first.source {
+        RoundTripSource::Echo => "an echo's on the server's host, of the same sizes, as many at once",
+        RoundTripSource::OwnEcho => "an echo's on this machine, where the server is too",
+        RoundTripSource::Kernel => {
+            "the kernel's, without wake-ups and waiting, so that the server's part is too long by these"
+        }
+    };
+    small_print(
+        &format!(
+            "Clients / per second = client + network + server; the network's part is turns times the round trip. Round trips are {source}. \
+             Where clients wait for processors, the sum is exact, the line between network and server is not."
+        ),
+        out,
+    );
+    out.push_str("</section>\n");
+}
+
+fn predictions(report: &SplitReport, out: &mut String) {
+    if report.predictions.is_empty() {
+        return;
+    }
+    opening::section("predictions", "Predicted elsewhere", out);
+    let rows: Vec<Vec<String>> = report
+        .predictions
+        .iter()
+        .map(|prediction| {
+            vec![
+                name_cell(&prediction.place),
+                prediction.clients.to_string(),
+                number(prediction.per_second()),
+                time(prediction.transaction.median),
+                time(prediction.transaction.low),
+                time(prediction.transaction.high),
+                bound(prediction.bound_by).to_owned(),
+            ]
+        })
+        .collect();
+    let headings = [
+        "place",
+        "clients",
+        "per second",
+        "transaction",
+        "low",
+        "high",
+        "bound by",
+    ];
+    opening::table(&headings, &rows, out);
+    out.push_str("</section>\n");
+}
+
+fn bound(bound: BoundBy) -> &'static str {
+    match bound {
+        BoundBy::Server => "processors",
+        other => bound_words(other),
+    }
+}
+
+fn proofs(report: &SplitReport, out: &mut String) {
+    if report.proofs.is_empty() {
+        return;
+    }
+    opening::section("proofs", "Predicted and measured over emulated links", out);
+    let rows: Vec<Vec<String>> = report.proofs.iter().map(proof).collect();
+    let headings = ["link", "clients", "predicted per second", "measured", "error"];
+    opening::table(&headings, &rows, out);
+    out.push_str("</section>\n");
+}
+
+fn proof(proof: &SplitPrediction) -> Vec<String> {
+    let dash = || DASH.to_owned();
+    vec![
+        name_cell(&proof.place),
+        proof.clients.to_string(),
+        number(proof.per_second()),
+        proof.measured_per_second().map_or_else(dash, number),
+        proof
+            .error()
+            .map_or_else(dash, |error| format!("{:+.1} %", error * 100.0)),
+    ]
+}
+
+const SHOWN: usize = 16;
