@@ -150,7 +150,7 @@ fn steps_are_drawn_at_the_round_trip_of_the_slider() {
         .iter()
         .zip(&sample.moves)
         .filter(|(_, moves)| **moves)
-        .map(|(step, _)| u32::from(step.exchange.turns))
+        .map(|(step, _)| step.exchange.turns)
         .sum();
     let expected = sample.example.duration + (Duration::from_millis(40) - Duration::from_micros(40)) * turns;
     assert_eq!(
