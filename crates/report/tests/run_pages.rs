@@ -1,6 +1,7 @@
 //! The pages of single runs (`check`, `split`, `echo`, `ping`, `load`): well formed, self-contained, and harmless whatever the
 //! names in them.
 
+mod axe;
 mod samples;
 mod well_formed;
 
@@ -246,5 +247,13 @@ fn the_size_is_bounded_whatever_was_seen() {
     for html in [check, load] {
         well_formed(&html);
         assert!(html.len() < 700_000, "{} bytes", html.len());
+    }
+}
+
+/// Without a mouse, a large screen or good eyes.
+#[test]
+fn axe_finds_nothing() {
+    for (name, page) in pages("GET /article/?") {
+        axe::clean(name, &page);
     }
 }

@@ -71,7 +71,7 @@ fn drawing(advice: &Advice, out: &mut String) {
     let height = HEAD + row * advice.levels.len() as f64;
     let _ = write!(
         out,
-        "<figure class=\"map\"><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"time saved by level and rate\">"
+        "<figure class=\"map\" tabindex=\"0\"><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"time saved by level and rate\">"
     );
     for (column, rate) in advice.rates.iter().take(MOST_RATES).enumerate() {
         let x = LABEL + cell * (column as f64 + 0.5);

@@ -201,7 +201,7 @@ fn rate(course: &LoadCourse, out: &mut String) {
     };
     let _ = writeln!(
         out,
-        "<figure class=\"map\"><svg class=\"tuned\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
+        "<figure class=\"map\" tabindex=\"0\"><svg class=\"tuned\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
          aria-label=\"operations a second over time\">"
     );
     axes(&along, &up, out);

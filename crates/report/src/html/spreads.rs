@@ -25,7 +25,7 @@ pub fn draw(label: &str, rows: &[Row<'_>], out: &mut String) {
     let height = TOP + shown.len() as f64 * ROW + BOTTOM;
     let _ = writeln!(
         out,
-        "<figure class=\"map\"><svg class=\"tuned\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{label}\">"
+        "<figure class=\"map\" tabindex=\"0\"><svg class=\"tuned\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{label}\">"
     );
     for tick in axis.ticks(6) {
         let along = axis.place(tick);

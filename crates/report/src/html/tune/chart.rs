@@ -71,7 +71,7 @@ pub fn draw(report: &TuneReport, job: Job, link: Option<&str>, out: &mut String)
     let place = place_words(link);
     let _ = write!(
         out,
-        "<figure class=\"map\"><figcaption class=\"small\">{}</figcaption>\n<svg class=\"tuned\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
+        "<figure class=\"map\" tabindex=\"0\"><figcaption class=\"small\">{}</figcaption>\n<svg class=\"tuned\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
          aria-label=\"time of {job} over the setting, {}\">\n",
         Escaped(&place),
         Escaped(&place)

@@ -1,0 +1,41 @@
+//! The pages of captures, labs and tuning are usable without a mouse, a large screen or good eyes: axe finds nothing.
+
+mod axe;
+mod sample_page;
+mod samples;
+
+use report::html::{Page, write_advice, write_tune};
+use sample_page::{full, html};
+use std::io;
+
+fn page(make: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
+    let mut html = Vec::new();
+    make(&mut html).expect("memory takes it");
+    String::from_utf8(html).expect("a page is UTF-8")
+}
+
+#[test]
+fn the_page_of_a_capture() {
+    axe::clean("read", &html(&full().page()));
+}
+
+#[test]
+fn the_page_of_a_lab() {
+    let (sample, lab) = (full(), samples::lab());
+    let page = Page {
+        lab: Some(&lab),
+        ..sample.page()
+    };
+    axe::clean("lab", &html(&page));
+}
+
+#[test]
+fn the_pages_of_tuning_and_of_advice() {
+    let conditions = samples::conditions();
+    axe::clean(
+        "tune",
+        &page(|out| write_tune(&samples::tune(), &conditions, out)),
+    );
+    let advice = page(|out| write_advice(&samples::advice(), &conditions, &[samples::warning()], out));
+    axe::clean("advise", &advice);
+}
