@@ -3,6 +3,7 @@
 use super::config::{Lab, WorkloadSettings};
 use super::store::Captured;
 use analysis::fact::Fact;
+use analysis::findings::{Distances, Findings};
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use analysis::overview::{Overview, OverviewTotals};
@@ -35,6 +36,8 @@ pub struct ObservedOperations {
     pub warnings: Vec<Warning>,
     /// Totals of connections, statements and operations.
     pub totals: OverviewTotals,
+    /// What is wasted in them.
+    pub findings: Option<Findings>,
 }
 
 impl Addresses {
@@ -98,6 +101,7 @@ impl ObservedOperations {
         let mut groups = Groups::new(lab.workload.operation, &captured.windows);
         let mut own: HashMap<ConnectionId, bool> = HashMap::new();
         let mut overview = Overview::default();
+        let mut findings = Findings::new(Distances::default());
         let input = input::read(files, Reading::default(), &mut |mut fact| {
             if let Fact::Opened {
                 connection,
@@ -117,6 +121,7 @@ impl ObservedOperations {
                 }
             }
             overview.fact(&fact);
+            findings.fact(&fact);
             groups.fact(fact);
         })?;
         let (operations, inferred) = groups.finish();
@@ -132,10 +137,11 @@ impl ObservedOperations {
             .warnings
             .extend(inferred.into_iter().map(|text| Warning { text }));
         observed.name(&lab.workload);
-        observed
-            .operations
-            .iter()
-            .for_each(|operation| overview.operation(operation));
+        for operation in &observed.operations {
+            overview.operation(operation);
+            findings.operation(operation);
+        }
+        observed.findings = Some(findings);
         observed.totals = overview.finish();
         observed.totals.summary.packets = input.packets;
         Ok(observed)

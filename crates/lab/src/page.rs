@@ -28,6 +28,17 @@ pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<
         .filter(|(_, link)| !is_at_rest(&link.link))
         .map(|(link, _)| link.clone())
         .collect();
+    let predictions = named_predictions(plan, outcome);
+    let mut rtts: Vec<Duration> = predictions.iter().map(|prediction| prediction.rtt).collect();
+    rtts.sort_unstable();
+    rtts.dedup();
+    // The largest: there is no room for a column of each.
+    let rtts = &rtts[rtts.len().saturating_sub(PRICED)..];
+    let findings = basis
+        .observed
+        .findings
+        .as_ref()
+        .map(|findings| findings.so_far(rtts).findings);
     let totals = basis.observed.totals;
     let read = ReadOutcome {
         conditions: outcome.conditions.clone(),
@@ -36,9 +47,9 @@ pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<
         operations: totals.operations,
         held: totals.held,
         warnings: outcome.warnings.clone(),
-        predictions: named_predictions(plan, outcome),
+        predictions,
         held_predictions: Vec::new(),
-        findings: Vec::new(),
+        findings: findings.unwrap_or_default(),
         links,
         summary: totals.summary,
     };
@@ -52,6 +63,9 @@ pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<
         lab: Some(outcome),
     })
 }
+
+/// Round trips at which findings have a price.
+const PRICED: usize = 3;
 
 /// The operation whose duration is nearest their median.
 fn example(basis: &Basis<'_>) -> Option<Operation> {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::time::Duration;
 use testbed::binary::run;
 use testbed::browser::{END, HOME};
 use testbed::{Browser, Postgres, require};
@@ -74,22 +75,24 @@ fn the_sliders_tell_what_predict_tells() {
     let (_kept, html) = page("read", &file, &[]);
     let browser = Browser::start(1280, 900);
     browser.open(&html);
-    // On the grid and between its links; the last two where TCP's windows make the curve bend.
-    for (rtt, rate, stop) in [
-        ("40ms", None, END),
-        ("33ms", None, END),
-        ("70.5ms", Some("1mbit"), HOME),
-        ("3ms", Some("1mbit"), HOME),
+    // Notches of the slider between the links of the grid; the last two where TCP's windows make the curve bend.
+    let mut seen = Vec::new();
+    for (notch, rate, stop) in [
+        (146, None, END),
+        (139, None, END),
+        (166, Some("1mbit"), HOME),
+        (65, Some("1mbit"), HOME),
     ] {
-        let mut arguments = vec!["predict", "--json", "--rtt", rtt];
+        browser.press("#s-rate", stop);
+        browser.run(&format!(
+            "const slider = document.querySelector('#s-rtt'); slider.value = {notch}; slider.dispatchEvent(new Event('input'));"
+        ));
+        let rtt = browser.text("#v-rtt").replace(' ', "");
+        let mut arguments = vec!["predict", "--json", "--rtt", &rtt];
         arguments.extend(rate.iter().flat_map(|rate| ["--rate", rate]));
         arguments.push(file.to_str().expect("a plain name"));
         let told = predicted(&run(&arguments));
-        browser.press("#s-rate", stop);
-        browser.run(&format!(
-            "const slider = document.querySelector('#s-rtt'); slider.value = {}; slider.dispatchEvent(new Event('input'));",
-            rtt.trim_end_matches("ms")
-        ));
+        seen.push(model::parse_duration(&rtt).expect("a round trip"));
         let shown = browser.text("#o-duration");
         let shown = model::parse_duration(&shown)
             .unwrap_or_else(|error| panic!("{error}"))
@@ -99,6 +102,10 @@ fn the_sliders_tell_what_predict_tells() {
             "{rtt} {rate:?}: {shown} on the page, {told} predicted"
         );
     }
+    assert!(
+        seen[0] > Duration::from_millis(30) && seen[3] < Duration::from_millis(10),
+        "{seen:?}"
+    );
     assert_eq!(browser.console(), [""; 0]);
 }
 
