@@ -147,6 +147,26 @@ fn a_loop_of_two_statements_is_one_line() {
 }
 
 #[test]
+fn client_time_of_a_web_server_is_the_applications() {
+    let mut sample = full();
+    sample.example.kind = model::OperationKind::Http;
+    sample.outcome.operations[0].kind = model::OperationKind::Http;
+    let text = html(&sample.page());
+    well_formed(&text);
+    assert!(text.contains("<small>application</small>"), "in the table");
+    assert!(text.contains("<b>application</b>"), "next to the bar");
+
+    sample.example.kind = model::OperationKind::Transaction;
+    for group in &mut sample.outcome.operations {
+        group.kind = model::OperationKind::Transaction;
+    }
+    assert!(
+        !html(&sample.page()).contains(">application<"),
+        "only of a web server"
+    );
+}
+
+#[test]
 fn one_step_no_time_and_no_step_are_drawn_too() {
     for example in [
         Operation {

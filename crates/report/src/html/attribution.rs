@@ -52,11 +52,12 @@ pub fn rectangles(attribution: &Attribution, out: &mut String) {
     }
 }
 
-/// The parts as words with swatch, mean and share: the bar's direct labels.
-pub fn labels(attribution: &Attribution, operations: u64, out: &mut String) {
+/// The parts as words with swatch, mean and share: the bar's direct labels. `client` is who the client was.
+pub fn labels(attribution: &Attribution, operations: u64, client: &str, out: &mut String) {
     let whole = attribution.total();
     out.push_str("<ul class=\"parts\">");
     for (class, name, part) in seen_parts(attribution) {
+        let name = if class == "client" { client } else { name };
         let mean = part.div_f64(operations.max(1) as f64);
         let _ = write!(
             out,

@@ -3,7 +3,7 @@
 use super::attribution;
 use super::markup::{Escaped, count, counted, cut, per_one, share, small_print, time, time_or_dash};
 use crate::outcome::ReadOutcome;
-use model::OperationGroup;
+use model::{OperationGroup, OperationKind};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
@@ -22,13 +22,18 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
     );
     out.push_str("<div class=\"whole\">");
     attribution::bar(&summary.attribution, out);
-    attribution::labels(&summary.attribution, summary.operations, out);
+    attribution::labels(
+        &summary.attribution,
+        summary.operations,
+        client_of_all(&outcome.operations),
+        out,
+    );
     out.push_str("</div>\n");
     groups(&outcome.operations, out);
     small_print(
         &format!(
             "The time next to each share is the mean of one operation. Network is round trip, transfer and recovery together; {} of all was setup \
-             (connect, tls, login). Client is everything that was neither network nor server, also what longwire did not see; server \
+             (connect, tls, login). Client is everything that was neither network nor server, also what longwire did not see; of an http operation it is the application, the web server between its calls. Server \
              includes its network stack and any proxy behind the observation point. Percentiles with too few operations are withheld \
              (p99 needs 1,000).",
             share(summary.setup, summary.attribution.total())
@@ -59,16 +64,45 @@ fn groups(groups: &[OperationGroup], out: &mut String) {
     }
 }
 
+/// Who the client of an operation's exchanges is: the web server that answers an HTTP request is the application, and
+/// what it computes between its calls is not time of the browser.
+pub fn client_word(kind: OperationKind) -> &'static str {
+    match kind {
+        OperationKind::Http => "application",
+        OperationKind::Transaction
+        | OperationKind::Connection
+        | OperationKind::Request
+        | OperationKind::Burst
+        | OperationKind::Marked
+        | OperationKind::Whole => "client",
+    }
+}
+
+/// The word for all operations: the application's only where no operation has another client.
+fn client_of_all(groups: &[OperationGroup]) -> &'static str {
+    let mut words = groups.iter().map(|group| client_word(group.kind));
+    let first = words.next().unwrap_or("client");
+    if words.all(|word| word == first) {
+        first
+    } else {
+        "client"
+    }
+}
+
 fn row(group: &OperationGroup, all: std::time::Duration, out: &mut String) {
     let parts = &group.attribution;
     let whole = parts.total();
     let name = cut(&group.name, LONGEST_NAME);
+    let application = match client_word(group.kind) {
+        "client" => String::new(),
+        word => format!("<small>{word}</small>"),
+    };
     let _ = write!(
         out,
         "<tbody><tr><th scope=\"row\">{} <span class=\"kind\">{}</span></th><td class=\"n\" data-label=\"count\">{}</td>\
          <td class=\"n\" data-label=\"turns\">{}</td><td class=\"n\" data-label=\"median\">{}</td>\
          <td class=\"n\" data-label=\"p99\">{}</td><td class=\"n\" data-label=\"of all time\">{}</td>\
-         <td class=\"n\" data-label=\"client\">{}</td><td class=\"n\" data-label=\"server\">{}</td>\
+         <td class=\"n\" data-label=\"client\">{}{application}</td><td class=\"n\" data-label=\"server\">{}</td>\
          <td class=\"n\" data-label=\"network\">{}</td></tr>\n<tr class=\"bars\"><td colspan=\"9\">",
         Escaped(&name),
         group.kind.name(),

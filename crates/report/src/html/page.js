@@ -3,8 +3,8 @@
 (() => {
   const grid = JSON.parse(document.getElementById("grid").textContent);
   const byId = (id) => document.getElementById(id);
-  const classes = ["client", "server", "trip", "transfer", "recovery", "unknown"];
-  const names = ["client", "server", "round trip", "transfer", "recovery", "unknown"];
+  const classes = ["client", "server", "pooler", "trip", "transfer", "recovery", "unknown"];
+  const names = ["client", "server", "pooler", "round trip", "transfer", "recovery", "unknown"];
   const dash = "–";
 
   // Amounts as the rest of the page writes them.
@@ -63,7 +63,7 @@
     const parts = classes.map((_, i) => weigh(a, i, 1 - along) + weigh(b, i, along));
     const sum = parts.reduce((x, y) => x + y, 0) || 1;
     return [of(0), of(1), of(2), 1 / ((1 - along) / (a[3] || 1e-9) + along / (b[3] || 1e-9)), (along < 0.5 ? a : b)[4],
-      parts.map((part) => (part / sum) * 1000)];
+      parts.map((part) => (part / sum) * 1000), of(6)];
   };
   const atPlace = (place) => {
     const [slow, fast, along] = stops[state.stop].between;

@@ -86,7 +86,7 @@ fn parts(report: &SplitReport, out: &mut String) {
             time(point.transaction.median)
         );
         bar(&parts, out);
-        labels(&parts, 1, out);
+        labels(&parts, 1, "client", out);
         out.push_str("</div>\n");
     }
     let more = match report.points.len() > SHOWN {

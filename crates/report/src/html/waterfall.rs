@@ -6,7 +6,7 @@ mod rows;
 use super::lanes::{Lanes, Strip, nanos};
 use super::markup::{DASH, Escaped, count, counted, cut, small_print, time};
 use super::scale::{tick_text, ticks};
-use super::{Page, attribution};
+use super::{Page, attribution, operations};
 use model::{Operation, OperationStep};
 use rows::{Waited, WaterfallRow};
 use std::fmt::Write;
@@ -24,7 +24,12 @@ pub fn section(page: &Page<'_>, out: &mut String) {
     introduction(page, operation, out);
     out.push_str("<div class=\"whole\">");
     attribution::bar(&operation.attribution, out);
-    attribution::labels(&operation.attribution, 1, out);
+    attribution::labels(
+        &operation.attribution,
+        1,
+        operations::client_word(operation.kind),
+        out,
+    );
     out.push_str("</div>\n");
     if lanes.count() > 1 || shown < operation.steps.len() {
         lanes.draw(operation, out);
