@@ -46,7 +46,7 @@ from() {
         cat "$scratch/demo.txt" "$scratch/demo-err.txt" >&2
         return 1
     }
-    echo "$way: $(grep -m 1 'at 40.0 ms' "$scratch/demo.txt")"
+    echo "$way: $(grep -m 1 'at 40.0 ms, measured' "$scratch/demo.txt")"
     rm -rf "$root"
 }
 
