@@ -30,7 +30,7 @@ main() {
 # Up to the chart, in the layout of wide windows.
 report() {
     "$longwire" demo --html "$scratch/demo.html" >"$scratch/demo.txt"
-    chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,1452 \
+    chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,1640 \
         --screenshot="$PWD/docs/pictures/report.png" "file://$scratch/demo.html" 2>"$scratch/chromium.txt"
 }
 
