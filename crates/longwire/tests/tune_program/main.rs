@@ -36,7 +36,7 @@ fn fetch_turns_of_psql_fall_as_its_fetch_count_grows() {
         "--rounds",
         "2",
         "--link",
-        "rtt=2ms",
+        "rtt=10ms",
         "--set",
         "FETCH=1000,10,100",
         "--",
@@ -63,7 +63,7 @@ fn fetch_turns_of_psql_fall_as_its_fetch_count_grows() {
     assert_eq!(turns[0].1 - turns[1].1, 180, "{turns:?}");
     assert_eq!(turns[1].1 - turns[2].1, 18, "{turns:?}");
     assert_eq!(
-        of(Some("rtt=2ms")),
+        of(Some("rtt=10ms")),
         turns,
         "distance does not change what is asked"
     );
@@ -71,11 +71,14 @@ fn fetch_turns_of_psql_fall_as_its_fetch_count_grows() {
         .try_into()
         .expect("two distances");
     assert!(here.get("link").is_none());
-    assert_eq!(far["setting"], "FETCH=1000");
+    // A hundred and a thousand are 18 turns apart, which a busy machine can hide; from ten it is 180 turns, 1.8 s.
+    let measured = told.iter().filter(|record| record["link"] == "rtt=10ms");
+    let fastest = measured.min_by_key(|record| number(record, "p50_ns"));
+    assert_eq!(far["setting"], fastest.expect("three settings")["setting"]);
+    assert_ne!(far["setting"], "FETCH=10");
     assert_eq!(far["worst_setting"], "FETCH=10");
-    // 180 turns of 2 ms more than with a hundred, 198 more than with a thousand.
     let more = number(&far, "worst_ns") - number(&far, "p50_ns");
-    assert!(more > 300_000_000, "{far}");
+    assert!(more > 1_500_000_000, "{far}");
     assert!(records(&output, "program_unchanged").is_empty());
     for record in &told {
         assert!(
