@@ -10,7 +10,7 @@ use model::{
     LinkDirectionOutcome, LinkOutcome, MeasuredDurations, Operation, OperationGroup, OperationKind,
     OperationStep, Order, OrderKind, Phase, Prediction, ProgramBest, ProgramRun, ProgramTuned, Protocol,
     RequestId, RequestTraits, RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share,
-    SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary, Tags, Timestamp,
+    SpanId, SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary, Tags, Timestamp,
     TransactionState, TunnelTotals, TunnelWay, Warning,
 };
 use report::outcome::{
@@ -176,6 +176,7 @@ pub fn exchange() -> Exchange {
         literal: None,
         tags: Some(Arc::new(Tags {
             request: Some(RequestId(0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c)),
+            span: Some(SpanId(0xb7ad_6b71_6920_3331)),
             route: Some(Arc::from("/articles/<int:pk>")),
             controller: Some(Arc::from("articles")),
             action: Some(Arc::from("show")),
