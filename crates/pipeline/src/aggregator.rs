@@ -2,6 +2,7 @@
 
 mod exports;
 mod so_far;
+mod table_records;
 mod windows;
 
 pub use exports::Exports;
@@ -33,6 +34,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use table_records::TableRecords;
 
 /// What an aggregator is asked for.
 #[derive(Debug, Clone, Default)]
@@ -101,6 +103,7 @@ struct Outlets {
     delivery: Option<Delivery>,
     exchanges: bool,
     exports: Exports,
+    tables: Option<TableRecords>,
     /// The first fault of an output: reported at the end, nothing is written after it.
     fault: Option<io::Error>,
 }
@@ -158,6 +161,7 @@ impl Aggregator {
                 delivery: wanted.delivery.clone(),
                 exchanges: wanted.exchanges,
                 exports: Exports::default(),
+                tables: None,
                 fault: None,
             },
             moved,
@@ -232,6 +236,7 @@ impl Aggregator {
             let written = write_fact(&mut recording.writer, &fact);
             self.recorded(written);
         }
+        self.outlets.write_tables(|tables| tables.fact(&fact));
         if let Fact::Exchange { exchange, .. } = &fact {
             self.since_progress.add(exchange);
         }
@@ -309,7 +314,10 @@ impl Aggregator {
             None => outlets.fault.is_some(),
             Some(_) => {
                 let records_lost = outlets.outlet.is_some() && outlets.records.is_none();
-                records_lost && self.recording.is_none() && outlets.samples.is_none()
+                records_lost
+                    && self.recording.is_none()
+                    && outlets.tables.is_none()
+                    && outlets.samples.is_none()
             }
         }
     }
@@ -406,6 +414,10 @@ impl Aggregator {
                 None => outlets.note(written),
             }
         }
+        if let Some(tables) = outlets.tables.take() {
+            let written = tables.finish(&outcome);
+            outlets.tables_written(written);
+        }
         if let (Some(outlet), Some(_)) = (outlets.outlet.take(), &outlets.records) {
             outlets.note(outlet.finish());
         }
@@ -501,6 +513,7 @@ impl Outlets {
                     .as_mut()
                     .is_some_and(|findings| findings.operation(operation));
                 self.exports.operation(operation, is_flagged);
+                self.write_tables(|tables| tables.operation(operation));
                 if let Some(predictor) = &mut self.predictor {
                     predictor.add(operation);
                 }
@@ -527,6 +540,25 @@ impl Outlets {
         {
             let written = write(records);
             self.note(written);
+        }
+    }
+
+    fn write_tables(&mut self, write: impl FnOnce(&mut TableRecords) -> io::Result<()>) {
+        if let Some(tables) = &mut self.tables {
+            let written = write(tables);
+            self.tables_written(written);
+        }
+    }
+
+    /// Notes what became of a write of tables; a fault is the end of them, and their unfinished files are taken away.
+    fn tables_written(&mut self, written: io::Result<()>) {
+        let Err(fault) = written else { return };
+        self.tables = None;
+        match &self.delivery {
+            Some(delivery) => delivery.gave_up("the tables are", fault),
+            None => {
+                self.fault.get_or_insert(fault);
+            }
         }
     }
 

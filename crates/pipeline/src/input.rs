@@ -83,6 +83,7 @@ pub fn read(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) ->
         match open(path, None)? {
             InputFile::Capture(source) => captures.push(source),
             InputFile::Recording(recording) => recordings.push(recording),
+            InputFile::Tables(runs) => recordings.extend(runs),
         }
     }
     reading.keys.search_in(FilesAhead::among(files, None));

@@ -27,6 +27,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("metrics", &["model", "analysis"]),
     ("otlp", &["model", "analysis", "metrics"]),
     ("exporters", &["model", "analysis", "sys", "metrics", "otlp"]),
+    ("tables", &[]),
+    ("storage", &["tables"]),
     ("toxics", &["model", "link"]),
     ("toxiproxy", &["model", "sys", "toxics"]),
     ("client", &["model", "sys", "wire"]),
@@ -54,6 +56,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "sys",
             "metrics",
             "exporters",
+            "storage",
         ],
     ),
     (

@@ -23,7 +23,7 @@ use std::path::PathBuf;
                         longwire read --json --exchanges app.pcap | jq 'select(.type==\"exchange\")'"
 )]
 pub struct Args {
-    /// Capture or recording files; `-` reads stdin.
+    /// Capture or recording files, or folders of tables; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// What opens TLS.
@@ -57,6 +57,7 @@ pub fn run(args: &Args) -> Result<Status> {
         ..Wanted::default()
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
+    args.reporting.write_tables(&mut aggregator)?;
     let reading = Reading {
         keep_literals: args.reporting.keep_literals,
         compressing: args.reporting.compressing(),

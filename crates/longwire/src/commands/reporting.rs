@@ -2,7 +2,9 @@
 
 use super::grouping::Grouping;
 use analysis::findings::Distances;
+use anyhow::Result;
 use model::{BitRate, parse_duration};
+use pipeline::aggregator::Aggregator;
 use pipeline::compression::{CompressionPlan, How};
 use pipeline::page::PRICES;
 use predict::PredictionTarget;
@@ -41,6 +43,13 @@ pub struct Reporting {
     /// Also write a page: one HTML file with what was measured and what distance would cost; predictions come with it.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Also write tables to this folder, as Parquet files by date, host and protocol: for DuckDB, ClickHouse, Spark; read, predict and
+    /// check take the folder as a file.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "keep_literals")]
+    pub parquet: Option<PathBuf>,
+    /// Name of the host that observed, for --parquet. Without it: this machine's.
+    #[arg(long, value_name = "NAME", requires = "parquet")]
+    pub parquet_host: Option<String>,
 }
 
 impl Reporting {
@@ -62,6 +71,17 @@ impl Reporting {
             asked => asked,
         };
         super::predict::distances(&ascending(asked, of_page))
+    }
+
+    /// Has tables written where they are wanted.
+    ///
+    /// # Errors
+    /// When their folder cannot be made.
+    pub fn write_tables(&self, aggregator: &mut Aggregator) -> Result<()> {
+        let Some(folder) = &self.parquet else {
+            return Ok(());
+        };
+        aggregator.tables(folder, self.parquet_host.as_deref())
     }
 
     /// What is to be determined about a tunnel, if anything.

@@ -13,6 +13,8 @@ pub enum InputFile<'a> {
     Capture(capture::Source<'a>),
     /// Records.
     Recording(Recording),
+    /// A folder of tables: the records of its runs.
+    Tables(Vec<Recording>),
 }
 
 /// Opens a file and checks its first bytes. A pipe can be read only once: it is opened once and checked while reading. It ends when `stop`
@@ -27,6 +29,10 @@ pub fn open<'a>(path: &'a Path, stop: Option<&Stop>) -> Result<InputFile<'a>> {
         .metadata()
         .with_context(|| format!("could not look at {name}"))?
         .file_type();
+    if kind.is_dir() && storage::is_folder_of_tables(path) {
+        let recordings = storage::recordings(path).with_context(|| format!("could not read {name}"))?;
+        return Ok(InputFile::Tables(recordings));
+    }
     if kind.is_dir() {
         bail!("{name} is a directory: name the capture or recording files in it");
     }

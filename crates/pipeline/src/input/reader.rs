@@ -33,6 +33,7 @@ impl FactReader {
                 match open(path, Some(&stopped))? {
                     InputFile::Capture(source) => captures.push(source),
                     InputFile::Recording(recording) => recordings.push(recording),
+                    InputFile::Tables(runs) => recordings.extend(runs),
                 }
             }
             let mut batch = Batch {

@@ -88,6 +88,7 @@ impl Run {
         if let Some(path) = &args.output {
             aggregator.record(path)?;
         }
+        args.reporting.write_tables(&mut aggregator)?;
         let plan = args.exports.plan()?;
         let seen = Arc::new(SeenCounts::default());
         let mut exporting = None;

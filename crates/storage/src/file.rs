@@ -1,0 +1,69 @@
+//! A file that gets its name once it is whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use tables::{Row, Table, TableWriter};
+
+/// A file of a table under way: in its folder, under a name that no reader of tables takes for one (`.NAME.parquet.tmp`).
+pub struct UnfinishedFile {
+    writer: Option<TableWriter<File>>,
+    temporary: PathBuf,
+    path: PathBuf,
+}
+
+impl UnfinishedFile {
+    /// Begins the file that will be `path`; makes its folder.
+    pub fn create(table: Table, path: PathBuf) -> io::Result<Self> {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = folder.join(format!(".{name}.tmp"));
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(OWNER_ONLY)
+            .open(&temporary)?;
+        let writer = Some(TableWriter::new(table, file)?);
+        Ok(Self {
+            writer,
+            temporary,
+            path,
+        })
+    }
+
+    /// Writes rows as one row group; gives the bytes of the file so far.
+    pub fn write(&mut self, rows: Vec<Row>) -> io::Result<u64> {
+        let Some(writer) = &mut self.writer else {
+            return Ok(0);
+        };
+        writer.write(rows)?;
+        Ok(writer.bytes())
+    }
+
+    /// Completes it: it has its name once all of it is on the disk.
+    pub fn finish(mut self) -> io::Result<()> {
+        if let Some(writer) = self.writer.take() {
+            writer.finish()?.sync_all()?;
+            fs::rename(&self.temporary, &self.path)?;
+            if let Some(folder) = self.path.parent() {
+                File::open(folder)?.sync_all()?;
+            }
+            self.temporary.clear();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for UnfinishedFile {
+    fn drop(&mut self) {
+        if !self.temporary.as_os_str().is_empty() {
+            // One that stays behind is harmless: no reader takes it for a table.
+            fs::remove_file(&self.temporary).ok();
+        }
+    }
+}
+
+const OWNER_ONLY: u32 = 0o600;

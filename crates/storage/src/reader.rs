@@ -1,0 +1,148 @@
+//! A folder of tables as lines of records: one recording for each run.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::fs::{self, File};
+use std::io::{self, BufRead, Read};
+use std::path::{Path, PathBuf};
+use tables::{Table, TableReader};
+
+/// Whether `directory` is one that [`crate::Folder`] wrote to.
+pub fn is_folder_of_tables(directory: &Path) -> bool {
+    Table::ALL
+        .into_iter()
+        .any(|table| table.is_read_back() && directory.join(table.name()).is_dir())
+}
+
+/// The runs in a folder of tables, each with the name of its files and its records as lines, in the order in which they were written. They hold no
+/// more rows at a time than their writer did. Unfinished files of runs that died are passed over.
+///
+/// # Errors
+/// When a file cannot be read, or is no table.
+pub fn recordings(directory: &Path) -> io::Result<Vec<(String, Box<dyn BufRead + Send>)>> {
+    let mut runs: BTreeMap<String, Vec<Group>> = BTreeMap::new();
+    for table in Table::ALL.into_iter().filter(|table| table.is_read_back()) {
+        let mut files = Vec::new();
+        find(&directory.join(table.name()), &mut files)?;
+        for path in files {
+            let Some(run) = run_of(&path) else { continue };
+            let begins = open(table, &path)?.begins();
+            let groups = begins.into_iter().enumerate().map(|(number, begin)| Group {
+                begin,
+                table,
+                path: path.clone(),
+                number,
+            });
+            runs.entry(run).or_default().extend(groups);
+        }
+    }
+    let lines = runs.into_iter().map(|(run, mut groups)| {
+        groups.sort_unstable();
+        groups.reverse();
+        let name = directory.join(run).display().to_string();
+        let lines = Lines {
+            groups,
+            waiting: BinaryHeap::new(),
+            line: Vec::new(),
+            read: 0,
+        };
+        (name, Box::new(lines) as Box<dyn BufRead + Send>)
+    });
+    Ok(lines.collect())
+}
+
+/// The run of a file, by its name: `RUN-0000.parquet`.
+fn run_of(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let name = name
+        .strip_suffix(".parquet")
+        .filter(|name| !name.starts_with('.'))?;
+    name.rsplit_once('-').map(|(run, _)| run.to_owned())
+}
+
+fn open(table: Table, path: &Path) -> io::Result<TableReader<File>> {
+    TableReader::new(table, File::open(path)?).map_err(|error| of_file(path, error.into()))
+}
+
+fn of_file(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// All files below `directory`; none where it does not exist.
+fn find(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => find(&entry.path(), files)?,
+            false => files.push(entry.path()),
+        }
+    }
+    Ok(())
+}
+
+/// A row group of a run.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Group {
+    begin: u64,
+    table: Table,
+    path: PathBuf,
+    number: usize,
+}
+
+/// The lines of a run.
+struct Lines {
+    /// Row groups not read yet, the first last.
+    groups: Vec<Group>,
+    /// Lines that were read, by their numbers.
+    waiting: BinaryHeap<Reverse<(u64, String)>>,
+    line: Vec<u8>,
+    read: usize,
+}
+
+impl Lines {
+    fn next_line(&mut self) -> io::Result<Option<String>> {
+        loop {
+            let next = self.waiting.peek().map(|Reverse((number, _))| *number);
+            match self.groups.last() {
+                Some(group) if next.is_none_or(|next| group.begin <= next) => {}
+                _ => return Ok(self.waiting.pop().map(|Reverse((_, line))| line)),
+            }
+            if let Some(group) = self.groups.pop() {
+                for row in open(group.table, &group.path)?.rows(group.number)? {
+                    self.waiting.push(Reverse((row.sequence(), row.line()?)));
+                }
+            }
+        }
+    }
+}
+
+impl BufRead for Lines {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.read >= self.line.len() {
+            self.read = 0;
+            self.line.clear();
+            if let Some(line) = self.next_line()? {
+                self.line = line.into_bytes();
+                self.line.push(b'\n');
+            }
+        }
+        Ok(self.line.get(self.read..).unwrap_or_default())
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.read += bytes;
+    }
+}
+
+impl Read for Lines {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut bytes = self.fill_buf()?;
+        let read = bytes.read(into)?;
+        self.consume(read);
+        Ok(read)
+    }
+}

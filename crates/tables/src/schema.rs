@@ -1,0 +1,261 @@
+//! The tables and their columns: the keys of the records of `docs/output.md`.
+
+/// The version of tables and columns. It changes when a column changes its meaning or goes; a new column leaves it as it is.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A table: a folder of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Table {
+    /// One row for each exchange.
+    Exchanges,
+    /// One row for each connection, at its end.
+    Connections,
+    /// One row for each operation.
+    Operations,
+    /// One row for each statement of a run or window.
+    Statements,
+    /// One row for each finding of a run or window, and each round trip that it is priced at.
+    Findings,
+    /// All other records of a run, as they are: its conditions, warnings and totals, and what else is needed to read it again.
+    Runs,
+}
+
+impl Table {
+    /// All tables. `runs` is the last: what a run says of its end is there once everything else is.
+    pub const ALL: [Self; 6] = [
+        Self::Exchanges,
+        Self::Connections,
+        Self::Operations,
+        Self::Statements,
+        Self::Findings,
+        Self::Runs,
+    ];
+
+    /// Its folder.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exchanges => "exchanges",
+            Self::Connections => "connections",
+            Self::Operations => "operations",
+            Self::Statements => "statements",
+            Self::Findings => "findings",
+            Self::Runs => "runs",
+        }
+    }
+
+    /// The table of records of this `type`.
+    pub fn of_record(kind: &str) -> Self {
+        let of_rows = Self::ALL.into_iter().find(|table| table.record() == Some(kind));
+        of_rows.unwrap_or(Self::Runs)
+    }
+
+    /// The `type` of its records; absent for `runs`, which holds several.
+    pub fn record(self) -> Option<&'static str> {
+        match self {
+            Self::Exchanges => Some("exchange"),
+            Self::Connections => Some("connection"),
+            Self::Operations => Some("operation"),
+            Self::Statements => Some("statement"),
+            Self::Findings => Some("finding"),
+            Self::Runs => None,
+        }
+    }
+
+    /// Whether a reader of a whole run needs it: the others are computed again.
+    pub fn is_read_back(self) -> bool {
+        matches!(self, Self::Exchanges | Self::Connections | Self::Runs)
+    }
+
+    /// Whether there is a folder for each protocol. Operations and findings may have several.
+    pub fn is_by_protocol(self) -> bool {
+        matches!(self, Self::Exchanges | Self::Connections)
+    }
+
+    /// Its columns, in order.
+    pub fn columns(self) -> Vec<Column> {
+        let own = match self {
+            Self::Exchanges => EXCHANGES,
+            Self::Connections => CONNECTIONS,
+            Self::Operations => OPERATIONS,
+            Self::Statements => STATEMENTS,
+            Self::Findings => FINDINGS,
+            Self::Runs => RUNS,
+        };
+        let all = BEFORE.iter().chain(own).chain(AFTER);
+        all.map(|&(name, kind)| Column { name, kind }).collect()
+    }
+
+    /// The columns that rows of a row group are sorted by: so that a query for one statement reads few pages.
+    pub fn sorted_by(self) -> &'static [&'static str] {
+        match self {
+            Self::Exchanges => &["fingerprint", "at_ns", "sequence"],
+            Self::Connections => &["server", "at_ns", "sequence"],
+            Self::Operations => &["operation_name", "at_ns", "sequence"],
+            Self::Statements | Self::Findings => &["fingerprint", "sequence"],
+            Self::Runs => &["sequence"],
+        }
+    }
+}
+
+/// A column: null where the record has no such key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column {
+    /// The key of the record.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: ColumnKind,
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// A signed 64-bit number; `_ns` are nanoseconds, `at_ns` those since the epoch.
+    Integer,
+    /// True or false.
+    Flag,
+    /// Text (UTF-8).
+    Text,
+    /// What has keys or items of its own, as JSON.
+    Nested,
+}
+
+use ColumnKind::{Flag, Integer, Nested, Text};
+
+type Columns = &'static [(&'static str, ColumnKind)];
+
+const BEFORE: Columns = &[("run", Text), ("sequence", Integer)];
+
+/// Keys without a column, and values that do not fit into theirs: nothing is lost.
+const AFTER: Columns = &[("more", Nested)];
+
+const EXCHANGES: Columns = &[
+    ("connection", Integer),
+    ("protocol_name", Text),
+    ("phase", Text),
+    ("at_ns", Integer),
+    ("turns", Integer),
+    ("request_bytes", Integer),
+    ("reply_bytes", Integer),
+    ("request_messages", Integer),
+    ("reply_messages", Integer),
+    ("rows", Integer),
+    ("executions", Integer),
+    ("request_ns", Integer),
+    ("first_byte_ns", Integer),
+    ("reply_ns", Integer),
+    ("client_inside_request_ns", Integer),
+    ("server_ns", Integer),
+    ("server_inside_reply_ns", Integer),
+    ("recovery_ns", Integer),
+    ("client_side_rtt_ns", Integer),
+    ("server_side_rtt_ns", Integer),
+    ("transaction", Text),
+    ("fingerprint", Text),
+    ("error", Text),
+    ("asked", Nested),
+    ("tags", Nested),
+    ("steps", Nested),
+    ("levels", Nested),
+];
+
+const CONNECTIONS: Columns = &[
+    ("id", Integer),
+    ("client", Text),
+    ("server", Text),
+    ("client_process", Text),
+    ("client_process_number", Integer),
+    ("client_container", Text),
+    ("server_process", Text),
+    ("server_process_number", Integer),
+    ("server_container", Text),
+    ("protocol_name", Text),
+    ("encrypted", Flag),
+    ("opaque", Flag),
+    ("opaque_reason", Text),
+    ("server_version", Text),
+    ("driver", Text),
+    ("settings", Nested),
+    ("at_ns", Integer),
+    ("duration_ns", Integer),
+    ("turns", Integer),
+    ("exchanges", Integer),
+    ("statements", Integer),
+    ("rtt_ns", Integer),
+    ("client_side_rtt_ns", Integer),
+    ("server_side_rtt_ns", Integer),
+    ("rtt_source", Text),
+    ("client_seen", Flag),
+    ("server_seen", Flag),
+    ("client_payload_bytes", Integer),
+    ("server_payload_bytes", Integer),
+    ("client_packets", Integer),
+    ("server_packets", Integer),
+    ("client_wire_bytes", Integer),
+    ("server_wire_bytes", Integer),
+    ("retransmitted_packets", Integer),
+    ("client_unseen_bytes", Integer),
+    ("server_unseen_bytes", Integer),
+];
+
+const OPERATIONS: Columns = &[
+    ("id", Integer),
+    ("kind", Text),
+    ("operation_name", Text),
+    ("at_ns", Integer),
+    ("duration_ns", Integer),
+    ("turns", Integer),
+    ("exchanges", Integer),
+    ("connections", Integer),
+    ("client_ns", Integer),
+    ("server_ns", Integer),
+    ("pooler_ns", Integer),
+    ("network_ns", Integer),
+    ("round_trip_ns", Integer),
+    ("transfer_ns", Integer),
+    ("recovery_ns", Integer),
+    ("unknown_ns", Integer),
+    ("setup_ns", Integer),
+    ("client_after_ns", Integer),
+    ("continues", Flag),
+];
+
+const STATEMENTS: Columns = &[
+    ("fingerprint", Text),
+    ("calls", Integer),
+    ("turns", Integer),
+    ("fetches", Integer),
+    ("fetch_rows", Integer),
+    ("fetch_bytes", Integer),
+    ("rows", Integer),
+    ("request_bytes", Integer),
+    ("reply_bytes", Integer),
+    ("errors", Integer),
+    ("total_ns", Integer),
+    ("server_ns", Integer),
+    ("network_ns", Integer),
+    ("samples", Integer),
+    ("min_ns", Integer),
+    ("max_ns", Integer),
+    ("mean_ns", Integer),
+    ("p50_ns", Integer),
+    ("p90_ns", Integer),
+    ("p95_ns", Integer),
+    ("p99_ns", Integer),
+];
+
+const FINDINGS: Columns = &[
+    ("kind", Text),
+    ("fingerprint", Text),
+    ("operation_name", Text),
+    ("operations", Integer),
+    ("count", Integer),
+    ("turns", Integer),
+    ("saves_turns", Integer),
+    ("rtt_ns", Integer),
+    ("saves_ns", Integer),
+    ("dependent", Flag),
+    ("driver", Text),
+    ("remedy", Text),
+];
+
+const RUNS: Columns = &[("record_type", Text), ("at_ns", Integer), ("record", Nested)];
