@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use tables::{Row, Table, TableWriter};
+use tables::{TableName, TableRow, TableWriter};
 
 /// A file of a table under way: in its folder, under a name that no reader of tables takes for one (`.NAME.parquet.tmp`).
 pub struct UnfinishedFile {
@@ -15,7 +15,7 @@ pub struct UnfinishedFile {
 
 impl UnfinishedFile {
     /// Begins the file that will be `path`; makes its folder.
-    pub fn create(table: Table, path: PathBuf) -> io::Result<Self> {
+    pub fn create(table: TableName, path: PathBuf) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -35,7 +35,7 @@ impl UnfinishedFile {
     }
 
     /// Writes rows as one row group; gives the bytes of the file so far.
-    pub fn write(&mut self, rows: Vec<Row>) -> io::Result<u64> {
+    pub fn write(&mut self, rows: Vec<TableRow>) -> io::Result<u64> {
         let Some(writer) = &mut self.writer else {
             return Ok(0);
         };

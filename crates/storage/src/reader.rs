@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
-use tables::{Table, TableReader};
+use tables::{TableName, TableReader};
 
 /// Whether `directory` is one that [`crate::Folder`] wrote to.
 pub fn is_folder_of_tables(directory: &Path) -> bool {
-    Table::ALL
+    TableName::ALL
         .into_iter()
         .any(|table| table.is_read_back() && directory.join(table.name()).is_dir())
 }
@@ -21,7 +21,7 @@ pub fn is_folder_of_tables(directory: &Path) -> bool {
 /// When a file cannot be read, or is no table.
 pub fn recordings(directory: &Path) -> io::Result<Vec<(String, Box<dyn BufRead + Send>)>> {
     let mut runs: BTreeMap<String, Vec<Group>> = BTreeMap::new();
-    for table in Table::ALL.into_iter().filter(|table| table.is_read_back()) {
+    for table in TableName::ALL.into_iter().filter(|table| table.is_read_back()) {
         let mut files = Vec::new();
         find(&directory.join(table.name()), &mut files)?;
         for path in files {
@@ -60,7 +60,7 @@ fn run_of(path: &Path) -> Option<String> {
     name.rsplit_once('-').map(|(run, _)| run.to_owned())
 }
 
-fn open(table: Table, path: &Path) -> io::Result<TableReader<File>> {
+fn open(table: TableName, path: &Path) -> io::Result<TableReader<File>> {
     TableReader::new(table, File::open(path)?).map_err(|error| of_file(path, error.into()))
 }
 
@@ -88,14 +88,14 @@ fn find(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Group {
     begin: u64,
-    table: Table,
+    table: TableName,
     path: PathBuf,
     number: usize,
 }
 
 /// The lines of a run.
 struct Lines {
-    /// Row groups not read yet, the first last.
+    /// TableRow groups not read yet, the first last.
     groups: Vec<Group>,
     /// Lines that were read, by their numbers.
     waiting: BinaryHeap<Reverse<(u64, String)>>,

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tables::date::day;
-use tables::{Cell, Row, Table};
+use tables::{TableCell, TableName, TableRow};
 
 /// Takes the lines of records (`docs/output.md`) and writes their rows to a folder. It holds at most [`ROWS_HELD`] rows.
 pub struct Folder {
@@ -15,7 +15,7 @@ pub struct Folder {
     run: String,
     /// The beginning of a line whose end was not written yet.
     line: Vec<u8>,
-    rows: BTreeMap<Partition, Vec<Row>>,
+    rows: BTreeMap<Partition, Vec<TableRow>>,
     held: usize,
     files: BTreeMap<Partition, UnfinishedFile>,
     sequence: u64,
@@ -27,7 +27,7 @@ pub struct Folder {
 /// Where a row belongs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Partition {
-    table: Table,
+    table: TableName,
     day: String,
     protocol: Option<String>,
 }
@@ -68,13 +68,13 @@ impl Folder {
     }
 
     fn take(&mut self, line: &[u8]) -> io::Result<()> {
-        let row = Row::of_line(line, &self.run, self.sequence)?;
+        let row = TableRow::of_line(line, &self.run, self.sequence)?;
         self.sequence += 1;
-        if let Cell::Integer(at) = row.get("at_ns") {
+        if let TableCell::Integer(at) = row.get("at_ns") {
             self.day = day(at.cast_unsigned());
         }
         let protocol = match (row.table.is_by_protocol(), row.get("protocol_name")) {
-            (true, Cell::Text(protocol)) => Some(escaped(protocol)),
+            (true, TableCell::Text(protocol)) => Some(escaped(protocol)),
             _ => None,
         };
         let partition = Partition {

@@ -10,6 +10,6 @@ pub mod row_group;
 pub mod schema;
 
 pub use error::TableError;
-pub use row::{Cell, Row};
+pub use row::{TableCell, TableRow};
 pub use row_group::{TableReader, TableWriter};
-pub use schema::{Column, ColumnKind, SCHEMA_VERSION, Table};
+pub use schema::{ColumnKind, SCHEMA_VERSION, TableColumn, TableName};

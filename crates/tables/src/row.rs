@@ -1,13 +1,13 @@
 //! A record's line as a row, and back.
 
 use crate::error::TableError;
-use crate::schema::{Column, ColumnKind, Table};
+use crate::schema::{ColumnKind, TableColumn, TableName};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 
 /// A value of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cell {
+pub enum TableCell {
     /// Null.
     Absent,
     /// Of [`ColumnKind::Integer`].
@@ -20,14 +20,14 @@ pub enum Cell {
 
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct TableRow {
     /// Which table.
-    pub table: Table,
+    pub table: TableName,
     /// One for each of its columns.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<TableCell>,
 }
 
-impl Row {
+impl TableRow {
     /// The row of a record's line; it is number `sequence` of `run`. Statement texts as sent (`literal`) are left out.
     ///
     /// # Errors
@@ -38,9 +38,9 @@ impl Row {
             Some(Value::String(kind)) => kind.clone(),
             _ => String::new(),
         };
-        let table = Table::of_record(&kind);
+        let table = TableName::of_record(&kind);
         match table {
-            Table::Runs => {
+            TableName::Runs => {
                 keys = Map::from_iter([
                     ("record_type".to_owned(), Value::String(kind)),
                     ("at_ns".to_owned(), keys.get("at_ns").cloned().unwrap_or_default()),
@@ -57,13 +57,13 @@ impl Row {
         }
         keys.insert("run".to_owned(), run.into());
         keys.insert("sequence".to_owned(), sequence.into());
-        let mut cells: Vec<Cell> = table
+        let mut cells: Vec<TableCell> = table
             .columns()
             .iter()
             .map(|column| take(&mut keys, column))
             .collect();
         if let (false, Some(more)) = (keys.is_empty(), cells.last_mut()) {
-            *more = Cell::Text(Value::Object(keys).to_string());
+            *more = TableCell::Text(Value::Object(keys).to_string());
         }
         Ok(Self { table, cells })
     }
@@ -76,11 +76,11 @@ impl Row {
         let mut keys = Map::new();
         for (column, cell) in self.table.columns().into_iter().zip(&self.cells) {
             let value = match (cell, column.kind) {
-                (Cell::Absent, _) => continue,
-                (Cell::Integer(value), _) => (*value).into(),
-                (Cell::Flag(value), _) => (*value).into(),
-                (Cell::Text(text), ColumnKind::Nested) => serde_json::from_str(text)?,
-                (Cell::Text(text), _) => text.clone().into(),
+                (TableCell::Absent, _) => continue,
+                (TableCell::Integer(value), _) => (*value).into(),
+                (TableCell::Flag(value), _) => (*value).into(),
+                (TableCell::Text(text), ColumnKind::Nested) => serde_json::from_str(text)?,
+                (TableCell::Text(text), _) => text.clone().into(),
             };
             match (column.name, value) {
                 ("run" | "sequence" | "record_type", _) => {}
@@ -101,23 +101,23 @@ impl Row {
     }
 
     /// The value of a column; absent where the table has no such one.
-    pub fn get(&self, name: &str) -> &Cell {
+    pub fn get(&self, name: &str) -> &TableCell {
         let columns = self.table.columns();
         let place = columns.iter().position(|column| column.name == name);
         place
             .and_then(|place| self.cells.get(place))
-            .unwrap_or(&Cell::Absent)
+            .unwrap_or(&TableCell::Absent)
     }
 
     /// Its number in its run.
     pub fn sequence(&self) -> u64 {
         match self.cells.get(1) {
-            Some(Cell::Integer(number)) => number.cast_unsigned(),
+            Some(TableCell::Integer(number)) => number.cast_unsigned(),
             _ => 0,
         }
     }
 
-    /// The order within a row group; `places` are those of [`Table::sorted_by`]. What is absent comes first.
+    /// The order within a row group; `places` are those of [`TableName::sorted_by`]. What is absent comes first.
     pub(crate) fn order(&self, other: &Self, places: &[usize]) -> Ordering {
         let orders = places
             .iter()
@@ -130,21 +130,21 @@ impl Row {
 const PROTOCOL: &str = "protocol_name";
 
 /// Takes the value of a column out of `keys`, unless it does not fit.
-fn take(keys: &mut Map<String, Value>, column: &Column) -> Cell {
+fn take(keys: &mut Map<String, Value>, column: &TableColumn) -> TableCell {
     let Some(value) = keys.get(column.name) else {
-        return Cell::Absent;
+        return TableCell::Absent;
     };
     let cell = match (column.kind, value) {
-        (ColumnKind::Integer, value) => value.as_i64().map(Cell::Integer),
-        (ColumnKind::Flag, Value::Bool(value)) => Some(Cell::Flag(*value)),
-        (ColumnKind::Text, Value::String(text)) => Some(Cell::Text(text.clone())),
+        (ColumnKind::Integer, value) => value.as_i64().map(TableCell::Integer),
+        (ColumnKind::Flag, Value::Bool(value)) => Some(TableCell::Flag(*value)),
+        (ColumnKind::Text, Value::String(text)) => Some(TableCell::Text(text.clone())),
         (ColumnKind::Nested, value @ (Value::Object(_) | Value::Array(_))) => {
-            Some(Cell::Text(value.to_string()))
+            Some(TableCell::Text(value.to_string()))
         }
         _ => None,
     };
     if cell.is_some() || value.is_null() {
         keys.remove(column.name);
     }
-    cell.unwrap_or(Cell::Absent)
+    cell.unwrap_or(TableCell::Absent)
 }

@@ -1,8 +1,8 @@
 //! Rows to row groups of a Parquet file, and back.
 
 use crate::error::TableError;
-use crate::row::{Cell, Row};
-use crate::schema::{ColumnKind, SCHEMA_VERSION, Table};
+use crate::row::{TableCell, TableRow};
+use crate::schema::{ColumnKind, SCHEMA_VERSION, TableName};
 use parquet::basic::{Compression, ConvertedType, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Writes the rows of one table to one file.
 pub struct TableWriter<W: Write + Send> {
-    table: Table,
+    table: TableName,
     file: SerializedFileWriter<W>,
 }
 
@@ -27,7 +27,7 @@ impl<W: Write + Send> TableWriter<W> {
     ///
     /// # Errors
     /// When `out` fails.
-    pub fn new(table: Table, out: W) -> Result<Self, TableError> {
+    pub fn new(table: TableName, out: W) -> Result<Self, TableError> {
         let file = SerializedFileWriter::new(out, schema(table)?, Arc::new(properties(table)?))?;
         Ok(Self { table, file })
     }
@@ -36,7 +36,7 @@ impl<W: Write + Send> TableWriter<W> {
     ///
     /// # Errors
     /// When `out` fails.
-    pub fn write(&mut self, mut rows: Vec<Row>) -> Result<(), TableError> {
+    pub fn write(&mut self, mut rows: Vec<TableRow>) -> Result<(), TableError> {
         if rows.is_empty() {
             return Ok(());
         }
@@ -71,21 +71,21 @@ impl<W: Write + Send> TableWriter<W> {
 fn write_column(
     out: &mut SerializedColumnWriter<'_>,
     kind: ColumnKind,
-    rows: &[Row],
+    rows: &[TableRow],
     place: usize,
 ) -> Result<(), ParquetError> {
     let cells = || rows.iter().filter_map(|row| row.cells.get(place));
     match kind {
         ColumnKind::Integer => values::<Int64Type>(out, cells(), |cell| match cell {
-            Cell::Integer(value) => Some(*value),
+            TableCell::Integer(value) => Some(*value),
             _ => None,
         }),
         ColumnKind::Flag => values::<BoolType>(out, cells(), |cell| match cell {
-            Cell::Flag(value) => Some(*value),
+            TableCell::Flag(value) => Some(*value),
             _ => None,
         }),
         ColumnKind::Text | ColumnKind::Nested => values::<ByteArrayType>(out, cells(), |cell| match cell {
-            Cell::Text(text) => Some(ByteArray::from(text.as_str())),
+            TableCell::Text(text) => Some(ByteArray::from(text.as_str())),
             _ => None,
         }),
     }
@@ -93,8 +93,8 @@ fn write_column(
 
 fn values<'c, T: DataType>(
     out: &mut SerializedColumnWriter<'_>,
-    cells: impl Iterator<Item = &'c Cell>,
-    value: impl Fn(&Cell) -> Option<T::T>,
+    cells: impl Iterator<Item = &'c TableCell>,
+    value: impl Fn(&TableCell) -> Option<T::T>,
 ) -> Result<(), ParquetError> {
     let mut present = Vec::new();
     let mut levels = Vec::new();
@@ -107,7 +107,7 @@ fn values<'c, T: DataType>(
     Ok(())
 }
 
-fn schema(table: Table) -> Result<Arc<Type>, ParquetError> {
+fn schema(table: TableName) -> Result<Arc<Type>, ParquetError> {
     let fields = table.columns().into_iter().map(|column| {
         let (physical, converted) = match column.kind {
             ColumnKind::Integer => (PhysicalType::INT64, ConvertedType::NONE),
@@ -128,13 +128,13 @@ fn schema(table: Table) -> Result<Arc<Type>, ParquetError> {
     ))
 }
 
-fn sorted_places(table: Table) -> Vec<usize> {
+fn sorted_places(table: TableName) -> Vec<usize> {
     let columns = table.columns();
     let place = |name: &&str| columns.iter().position(|column| column.name == *name);
     table.sorted_by().iter().filter_map(place).collect()
 }
 
-fn properties(table: Table) -> Result<WriterProperties, ParquetError> {
+fn properties(table: TableName) -> Result<WriterProperties, ParquetError> {
     let sorted = sorted_places(table).into_iter().map(|place| SortingColumn {
         column_idx: i32::try_from(place).unwrap_or(i32::MAX),
         descending: false,
@@ -171,7 +171,7 @@ const ROWS_OF_PAGE: usize = 4096;
 
 /// Reads a file of a table.
 pub struct TableReader<R: ChunkReader> {
-    table: Table,
+    table: TableName,
     file: SerializedFileReader<R>,
 }
 
@@ -180,7 +180,7 @@ impl<R: ChunkReader + 'static> TableReader<R> {
     ///
     /// # Errors
     /// When it is no whole Parquet file, or one of another schema.
-    pub fn new(table: Table, input: R) -> Result<Self, TableError> {
+    pub fn new(table: TableName, input: R) -> Result<Self, TableError> {
         let file = SerializedFileReader::new(input)?;
         let metadata = file.metadata().file_metadata().key_value_metadata();
         let mut versions = metadata
@@ -215,19 +215,19 @@ impl<R: ChunkReader + 'static> TableReader<R> {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn rows(&self, group: usize) -> Result<Vec<Row>, TableError> {
+    pub fn rows(&self, group: usize) -> Result<Vec<TableRow>, TableError> {
         let group = self.file.get_row_group(group)?;
         let columns = self.table.columns();
         let mut rows = Vec::new();
         for row in group.get_row_iter(None)? {
-            let mut cells = vec![Cell::Absent; columns.len()];
+            let mut cells = vec![TableCell::Absent; columns.len()];
             for (name, field) in row?.into_columns() {
                 let place = columns.iter().position(|column| column.name == name);
                 if let Some(cell) = place.and_then(|place| cells.get_mut(place)) {
                     *cell = cell_of(field);
                 }
             }
-            rows.push(Row {
+            rows.push(TableRow {
                 table: self.table,
                 cells,
             });
@@ -236,11 +236,11 @@ impl<R: ChunkReader + 'static> TableReader<R> {
     }
 }
 
-fn cell_of(field: Field) -> Cell {
+fn cell_of(field: Field) -> TableCell {
     match field {
-        Field::Long(value) => Cell::Integer(value),
-        Field::Bool(value) => Cell::Flag(value),
-        Field::Str(text) => Cell::Text(text),
-        _ => Cell::Absent,
+        Field::Long(value) => TableCell::Integer(value),
+        Field::Bool(value) => TableCell::Flag(value),
+        Field::Str(text) => TableCell::Text(text),
+        _ => TableCell::Absent,
     }
 }

@@ -5,7 +5,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// A table: a folder of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Table {
+pub enum TableName {
     /// One row for each exchange.
     Exchanges,
     /// One row for each connection, at its end.
@@ -20,7 +20,7 @@ pub enum Table {
     Runs,
 }
 
-impl Table {
+impl TableName {
     /// All tables. `runs` is the last: what a run says of its end is there once everything else is.
     pub const ALL: [Self; 6] = [
         Self::Exchanges,
@@ -72,7 +72,7 @@ impl Table {
     }
 
     /// Its columns, in order.
-    pub fn columns(self) -> Vec<Column> {
+    pub fn columns(self) -> Vec<TableColumn> {
         let own = match self {
             Self::Exchanges => EXCHANGES,
             Self::Connections => CONNECTIONS,
@@ -82,7 +82,7 @@ impl Table {
             Self::Runs => RUNS,
         };
         let all = BEFORE.iter().chain(own).chain(AFTER);
-        all.map(|&(name, kind)| Column { name, kind }).collect()
+        all.map(|&(name, kind)| TableColumn { name, kind }).collect()
     }
 
     /// The columns that rows of a row group are sorted by: so that a query for one statement reads few pages.
@@ -99,7 +99,7 @@ impl Table {
 
 /// A column: null where the record has no such key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Column {
+pub struct TableColumn {
     /// The key of the record.
     pub name: &'static str,
     /// What it holds.
