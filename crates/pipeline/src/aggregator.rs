@@ -9,6 +9,7 @@ use super::moved::{ConnectionChoice, MovedConnections};
 use super::outlet::Outlet;
 use super::sink::RecordSink;
 use crate::delivery::Delivery;
+use crate::kept::KeptOperations;
 use crate::page::Samples;
 use crate::private_file;
 use crate::recent::RecentOperations;
@@ -64,6 +65,8 @@ pub struct Wanted {
     pub findings: Option<Distances>,
     /// Where some operations are kept for a page, when one is wanted.
     pub samples: Option<Samples>,
+    /// Where all operations are kept, when they are wanted.
+    pub kept: Option<KeptOperations>,
     /// For a run that continues without its outputs: where it is noted that one was given up. Nothing waits for them then.
     pub delivery: Option<Delivery>,
 }
@@ -91,6 +94,7 @@ struct Outlets {
     findings: Option<Findings>,
     longest: Longest,
     samples: Option<Samples>,
+    kept: Option<KeptOperations>,
     records: Option<JsonWriter<RecordSink>>,
     /// What the records are written to, where nothing waits for it.
     outlet: Option<Outlet>,
@@ -148,6 +152,7 @@ impl Aggregator {
                     operation: None,
                 },
                 samples: wanted.samples.clone(),
+                kept: wanted.kept.clone(),
                 records,
                 outlet,
                 delivery: wanted.delivery.clone(),
@@ -481,6 +486,9 @@ impl Outlets {
                 self.longest.take(operation);
                 if let Some(samples) = &self.samples {
                     samples.take(operation);
+                }
+                if let Some(kept) = &self.kept {
+                    kept.take(operation);
                 }
                 if let Some(findings) = &mut self.findings {
                     findings.operation(operation);
