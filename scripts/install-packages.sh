@@ -6,7 +6,7 @@ set -eu
 policy=/usr/sbin/policy-rc.d
 guarded=no
 new_services=
-for service in postgresql mariadb redis-server haproxy nginx apache2 ssh php8.1-fpm php8.2-fpm php8.3-fpm php8.4-fpm; do
+for service in postgresql mariadb redis-server prometheus haproxy nginx apache2 ssh php8.1-fpm php8.2-fpm php8.3-fpm php8.4-fpm; do
     [ -e "/lib/systemd/system/$service.service" ] || new_services="$new_services $service"
 done
 

@@ -12,7 +12,7 @@ main() {
         jdbc) install_missing java; return ;;
         dist) install_missing build java dist ;;
         check-dist) install_missing check-dist; return ;;
-        test) install_missing build servers browser java ;;
+        test) install_missing build servers browser java monitoring go ;;
         bench) install_missing build servers peers ssh ;;
         stacks) install_missing build servers java languages ;;
         lab) install_missing build servers ;;
@@ -60,6 +60,11 @@ unshare util-linux
 setpriv util-linux
 python3 python3
 /usr/lib/python3*/ensurepip python3-venv
+END
+        ;;
+        monitoring) cat <<'END'
+prometheus prometheus
+systemd-analyze systemd
 END
         ;;
         python) cat <<'END'

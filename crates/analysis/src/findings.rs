@@ -117,8 +117,9 @@ impl Findings {
         }
     }
 
-    /// Takes the next operation, or part of one.
-    pub fn operation(&mut self, operation: &Operation) {
+    /// Takes the next operation, or part of one. Whether there is waste in it, however little.
+    pub fn operation(&mut self, operation: &Operation) -> bool {
+        let noted = self.ledger.noted();
         self.turns.list(operation, &mut self.codes);
         for turn in &self.turns.all {
             let exchange = operation.steps.get(turn.step).map(|step| &step.exchange);
@@ -138,10 +139,22 @@ impl Findings {
         if let Some(rate) = self.distances.rate {
             no_compression::look(&mut look, rate);
         }
+        self.ledger.noted() > noted
+    }
+
+    /// What was found since the last call, or the beginning; looks on with nothing found.
+    pub fn end_window(&mut self) -> FindingsReport {
+        let next = Self::new(self.distances.clone());
+        std::mem::replace(self, next).finish()
     }
 
     /// The run is over.
     pub fn finish(self) -> FindingsReport {
+        self.so_far_priced()
+    }
+
+    /// What was found so far, priced at the round trips asked for at the beginning.
+    pub fn so_far_priced(&self) -> FindingsReport {
         self.so_far(&self.distances.rtts)
     }
 

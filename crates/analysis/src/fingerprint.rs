@@ -28,29 +28,53 @@ pub enum Dialect {
 
 /// Fingerprints that are distinguished in a run; clones are of the same run.
 ///
-/// Memory is bounded: past [`MAXIMUM_FINGERPRINTS`] different fingerprints further ones all get the name
+/// Memory is bounded: past [`MAXIMUM_FINGERPRINTS`] different fingerprints in use further ones all get the name
 /// [`OTHER_STATEMENTS`].
 #[derive(Debug, Clone, Default)]
-pub struct KnownFingerprints(Arc<Mutex<HashSet<Fingerprint>>>);
+pub struct KnownFingerprints(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    all: HashSet<Fingerprint>,
+    /// New ones to come before it is worth a look again which are out of use.
+    patience: usize,
+}
+
+impl Known {
+    /// Lets go of those that nobody uses any more, as when a run that goes on for months no longer meets them. Not at every new one when all are in use.
+    fn make_room(&mut self) {
+        if self.patience > 0 {
+            self.patience -= 1;
+            return;
+        }
+        self.all.retain(|known| Arc::strong_count(known) > 1);
+        if self.all.len() > MAXIMUM_FINGERPRINTS / 2 {
+            self.patience = MAXIMUM_FINGERPRINTS / 4;
+        }
+    }
+}
 
 impl KnownFingerprints {
     /// One shared allocation for equal texts.
     pub fn intern(&self, text: &str) -> Fingerprint {
         // What a thread that panicked has left is as good as it was.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.get(text) {
+        if let Some(known) = known.all.get(text) {
             return known.clone();
         }
+        if known.all.len() >= MAXIMUM_FINGERPRINTS {
+            known.make_room();
+        }
         // A recording may hold texts that no fingerprint of ours is as long as.
-        let text = match known.len() {
+        let text = match known.all.len() {
             ..MAXIMUM_FINGERPRINTS if text.len() <= 2 * MAXIMUM_LENGTH => text,
             _ => OTHER_STATEMENTS,
         };
-        if let Some(known) = known.get(text) {
+        if let Some(known) = known.all.get(text) {
             return known.clone();
         }
         let fingerprint: Fingerprint = Arc::from(text);
-        known.insert(fingerprint.clone());
+        known.all.insert(fingerprint.clone());
         fingerprint
     }
 }

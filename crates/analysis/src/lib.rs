@@ -18,3 +18,4 @@ pub mod pairing;
 pub mod poolers;
 pub mod round_trip;
 pub mod verb;
+pub mod waited;

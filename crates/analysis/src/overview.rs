@@ -4,10 +4,11 @@ mod held;
 
 use crate::fact::Fact;
 use crate::fingerprint::{MAXIMUM_FINGERPRINTS, OTHER_STATEMENTS};
+use crate::waited::waited;
 use held::Held;
 use model::{
     Attribution, ConnectionOutcome, DistributionBuilder, Exchange, Fingerprint, HeldTransactions, Operation,
-    OperationGroup, OperationKind, StatementOutcome, Step, Summary, Timestamp,
+    OperationGroup, OperationKind, StatementOutcome, Summary, Timestamp,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -193,6 +194,15 @@ impl Overview {
         self.summary.operations += 1;
     }
 
+    /// The totals since the last call, or the beginning; sums on from nothing. An operation of which a part was taken is counted when it is whole.
+    pub fn end_window(&mut self) -> OverviewTotals {
+        let next = Self {
+            unfinished: std::mem::take(&mut self.unfinished),
+            ..Self::default()
+        };
+        std::mem::replace(self, next).finish()
+    }
+
     /// The totals of all that was taken.
     pub fn finish(mut self) -> OverviewTotals {
         self.so_far(usize::MAX)
@@ -287,54 +297,4 @@ impl Group {
         self.group.spread = self.durations.distribution();
         self.group.clone()
     }
-}
-
-/// How long the client waited for one exchange, and of that the server's and the network's part.
-///
-/// A pipelined exchange counts from the end of the reply before it, so that sums over statements count no time twice.
-struct Waited {
-    total: Duration,
-    server: Duration,
-    network: Duration,
-}
-
-fn waited(exchange: &Exchange) -> Waited {
-    let mut waited = Waited {
-        total: Duration::ZERO,
-        server: Duration::ZERO,
-        network: Duration::ZERO,
-    };
-    for (step, with_pooler) in exchange.steps().zip(exchange.steps_with_pooler()) {
-        let total = step_time(&with_pooler);
-        let server = step.server.min(total);
-        let rest = total - server;
-        let unknown = if step.server_side_rtt.is_some() {
-            Duration::ZERO
-        } else {
-            unexplained(step).min(rest)
-        };
-        let client = step.client_inside_request.min(rest - unknown);
-        waited.total += total;
-        waited.server += server;
-        waited.network += rest - unknown - client;
-    }
-    waited.network = waited.network.saturating_sub(exchange.pooler_time().own());
-    waited
-}
-
-fn step_time(step: &Step) -> Duration {
-    let (Some(reply_started), Some(reply_ended)) = (step.reply_started, step.reply_ended) else {
-        return step.request_ended.since(step.request_started);
-    };
-    if step.turn {
-        reply_ended.since(step.request_started) + step.client_side_rtt.unwrap_or_default()
-    } else {
-        step.server - step.server_inside_reply.min(step.server) + reply_ended.since(reply_started)
-    }
-}
-
-fn unexplained(step: &Step) -> Duration {
-    step.reply_started
-        .map(|at| at.since(step.request_ended))
-        .unwrap_or_default()
 }

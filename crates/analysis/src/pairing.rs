@@ -362,8 +362,9 @@ impl Pairing {
         };
         let tags = match content {
             Content::Statement { text } | Content::Prepare { text, .. } => comment::tags(text),
-            Content::HttpRequest { request, .. } => Tags {
+            Content::HttpRequest { request, span, .. } => Tags {
                 request,
+                span,
                 ..Tags::default()
             },
             _ => return,

@@ -3,8 +3,8 @@
 mod headings;
 
 use crate::commands::{
-    check, echo, generate, keys, lab, link, load, mcp, ping, plan, predict, read, relay, split, top, tune,
-    tunnel, watch,
+    agent, check, echo, generate, keys, lab, link, load, mcp, ping, plan, predict, read, relay, split, top,
+    tune, tunnel, watch,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use pipeline::output::Status;
@@ -68,6 +68,7 @@ pub enum Command {
     Split(split::Args),
     Watch(watch::Args),
     Top(top::Args),
+    Agent(agent::Args),
     Relay(relay::Args),
     Read(read::Args),
     Keys(keys::Args),
@@ -108,6 +109,7 @@ impl Command {
             Self::Split(args) => split::run(&args),
             Self::Watch(args) => watch::run(&args),
             Self::Top(args) => top::run(&args),
+            Self::Agent(args) => agent::run(&args),
             Self::Relay(args) => relay::run(&args),
             Self::Read(args) => read::run(&args),
             Self::Keys(args) => keys::run(&args),

@@ -1,6 +1,7 @@
 //! One recipe per command: arguments in, one engine called, outcome out.
 
 pub mod address;
+pub mod agent;
 pub mod check;
 pub mod child;
 #[cfg(feature = "demo")]
@@ -8,6 +9,7 @@ pub mod demo;
 pub mod distance;
 pub mod driver;
 pub mod echo;
+pub mod exporting;
 pub mod generate;
 pub mod grouping;
 pub mod interface_command;

@@ -1,6 +1,7 @@
 //! How a command reports that it could not run: one line, and what to do next when that is known.
 
 use crate::advise::outcome::AdviseError;
+use crate::commands::agent::AgentConfigError;
 use crate::relayed_command::NotStarted;
 use crate::usage;
 use std::ffi::OsString;
@@ -45,7 +46,7 @@ fn hint(error: &anyhow::Error) -> Option<String> {
 type Cause<'a> = &'a (dyn std::error::Error + 'static);
 
 /// The errors that know what to do next: one row for each.
-const HINTS: [fn(Cause<'_>) -> Option<String>; 14] = [
+const HINTS: [fn(Cause<'_>) -> Option<String>; 16] = [
     |cause| cause.downcast_ref().and_then(sys::LiveError::hint),
     |cause| cause.downcast_ref().and_then(sys::TargetError::hint),
     |cause| cause.downcast_ref().and_then(client::bridge::BridgeError::hint),
@@ -60,4 +61,6 @@ const HINTS: [fn(Cause<'_>) -> Option<String>; 14] = [
     |cause| cause.downcast_ref().and_then(tunnel_io::keys::KeyError::hint),
     |cause| cause.downcast_ref().and_then(key_log::KeyCollectionError::hint),
     |cause| cause.downcast_ref().map(AdviseError::hint),
+    |cause| cause.downcast_ref().and_then(exporters::ExportError::hint),
+    |cause| cause.downcast_ref().map(AgentConfigError::hint),
 ];

@@ -65,7 +65,7 @@ pub use quantity::{
 pub use row_train::RowTrain;
 pub use sample::{Leg, Sample, SampleTotals};
 pub use split::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction};
-pub use tags::{Assigned, Assignments, RequestId, Tags};
+pub use tags::{Assigned, Assignments, RequestId, SpanId, Tags};
 pub use tally::{SampleOutcome, SampleTally};
 pub use timestamp::Timestamp;
 pub use transaction::{HeldPrediction, HeldTime, HeldTransactions, OperationTransaction};

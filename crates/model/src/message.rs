@@ -1,6 +1,6 @@
 //! Messages: units of a protocol, and the protocol-neutral part each plays.
 
-use crate::{Direction, RequestId, Timestamp};
+use crate::{Direction, RequestId, SpanId, Timestamp};
 use std::fmt;
 
 /// One unit of a protocol, borrowed from the decoder for the duration of the call that hands it over.
@@ -171,6 +171,8 @@ pub enum Content<'a> {
         /// The identifier it carries: that of its `traceparent`, otherwise of its `X-Request-Id`. Absent without one, and where
         /// the field is there twice with different values.
         request: Option<RequestId>,
+        /// The span it was sent in, where the identifier is that of a `traceparent`.
+        span: Option<SpanId>,
     },
     /// An HTTP response.
     HttpResponse {

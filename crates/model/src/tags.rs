@@ -45,6 +45,26 @@ impl RequestId {
 const FNV_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
+/// The span that something was done in: the parent's number of a `traceparent` (W3C Trace Context, section 3.2.2.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SpanId(pub u64);
+
+impl SpanId {
+    /// That of a `traceparent`. Absent when it is none, or all zeros.
+    pub fn of_traceparent(text: &[u8]) -> Option<Self> {
+        RequestId::of_traceparent(text)?;
+        let parent = std::str::from_utf8(text.split(|&byte| byte == b'-').nth(2)?).ok()?;
+        let number = u64::from_str_radix(parent, 16).ok()?;
+        (number != 0).then_some(Self(number))
+    }
+}
+
+impl fmt::Display for SpanId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:016x}", self.0)
+    }
+}
+
 impl fmt::Display for RequestId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{:032x}", self.0)
@@ -57,6 +77,8 @@ impl fmt::Display for RequestId {
 pub struct Tags {
     /// Which request it was done for.
     pub request: Option<RequestId>,
+    /// The span it was done in, where that is known by a `traceparent`: `request` is its trace then.
+    pub span: Option<SpanId>,
     /// The pattern of the request's path, or of what else leads to the code (`route`).
     pub route: Option<Arc<str>>,
     /// The controller or view (`controller`).
@@ -171,6 +193,8 @@ mod tests {
         let text = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         let found = RequestId::of_traceparent(text).map(|id| id.to_string());
         assert_eq!(found.as_deref(), Some("0af7651916cd43dd8448eb211c80319c"));
+        let span = SpanId::of_traceparent(text).map(|id| id.to_string());
+        assert_eq!(span.as_deref(), Some("b7ad6b7169203331"));
         for bad in [
             "00-00000000000000000000000000000000-b7ad6b7169203331-01",
             "00-0af7651916cd43dd8448eb211c80319-b7ad6b7169203331-01",

@@ -1,8 +1,12 @@
 //! Turns facts of all connections into outcomes: operations, totals, predictions, and the records of each.
 
+mod exports;
 mod so_far;
+mod windows;
 
+pub use exports::Exports;
 pub use so_far::SoFar;
+pub use windows::Window;
 
 use super::missing::Missing;
 use super::moved::{ConnectionChoice, MovedConnections};
@@ -100,6 +104,7 @@ struct Outlets {
     outlet: Option<Outlet>,
     delivery: Option<Delivery>,
     exchanges: bool,
+    exports: Exports,
     /// The first fault of an output: reported at the end, nothing is written after it.
     fault: Option<io::Error>,
 }
@@ -157,6 +162,7 @@ impl Aggregator {
                 outlet,
                 delivery: wanted.delivery.clone(),
                 exchanges: wanted.exchanges,
+                exports: Exports::default(),
                 fault: None,
             },
             moved,
@@ -251,6 +257,7 @@ impl Aggregator {
         if let Some(findings) = &mut self.outlets.findings {
             findings.fact(&fact);
         }
+        self.outlets.exports.fact(&fact);
         let mut closed = None;
         match &fact {
             Fact::Opened {
@@ -259,7 +266,9 @@ impl Aggregator {
                 client,
                 server,
             } => {
-                self.moved.opened(*connection, *server);
+                if self.outlets.replays() {
+                    self.moved.opened(*connection, *server);
+                }
                 if self.outlets.exchanges {
                     self.outlets
                         .write(|records| records.opened(*connection, *at, *client, *server));
@@ -472,6 +481,11 @@ const NOTHING_MOVED: &str = "no connection was moved to the other link, so the p
 const NOT_WRITTEN: &str = "could not write all records";
 
 impl Outlets {
+    /// Whether operations are replayed, now or later: it has to be known then which connections move.
+    fn replays(&self) -> bool {
+        self.predictor.is_some() || self.samples.is_some() || self.recent.is_some()
+    }
+
     fn take(&mut self, grouped: &Grouped) {
         let exchanges = self.exchanges;
         match grouped {
@@ -490,9 +504,11 @@ impl Outlets {
                 if let Some(kept) = &self.kept {
                     kept.take(operation);
                 }
-                if let Some(findings) = &mut self.findings {
-                    findings.operation(operation);
-                }
+                let is_flagged = self
+                    .findings
+                    .as_mut()
+                    .is_some_and(|findings| findings.operation(operation));
+                self.exports.operation(operation, is_flagged);
                 if let Some(predictor) = &mut self.predictor {
                     predictor.add(operation);
                 }

@@ -3,7 +3,7 @@
 use model::{
     Assigned, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
     Distribution, Endpoint, Exchange, HostProcess, Phase, PoolerTime, Protocol, RequestId, RequestTraits,
-    RttSource, SampleTotals, Step, Summary, Tags, Timestamp, TransactionState, Warning,
+    RttSource, SampleTotals, SpanId, Step, Summary, Tags, Timestamp, TransactionState, Warning,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -307,13 +307,17 @@ fn exchange() -> impl Strategy<Value = Exchange> {
 fn tags() -> impl Strategy<Value = Tags> {
     let shared = || option::of(text().prop_map(Arc::<str>::from));
     (
-        option::of(any::<u128>().prop_map(RequestId)),
+        option::of((
+            any::<u128>().prop_map(RequestId),
+            option::of(any::<u64>().prop_map(SpanId)),
+        )),
         (shared(), shared(), shared()),
         (shared(), shared(), shared()),
     )
         .prop_map(
-            |(request, (route, controller, action), (application, framework, db_driver))| Tags {
-                request,
+            |(id, (route, controller, action), (application, framework, db_driver))| Tags {
+                request: id.map(|(request, _)| request),
+                span: id.and_then(|(_, span)| span),
                 route,
                 controller,
                 action,

@@ -20,6 +20,7 @@ pub mod processor;
 pub mod program;
 pub mod realtime;
 pub mod resolve;
+pub mod service;
 pub mod signals;
 pub mod socket;
 pub mod socket_owners;

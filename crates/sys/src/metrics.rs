@@ -1,4 +1,4 @@
-//! Figures for Prometheus: its text format 0.0.4 over HTTP.
+//! Figures for monitoring systems: pages over HTTP, each made when it is asked for.
 //!
 //! One thread answers one request after another, each within a second in all: a scrape a few seconds is all that is to come.
 
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Serves a page at `http://ADDRESS/metrics`, until it is dropped.
+/// Serves pages at `http://ADDRESS/`, until it is dropped.
 #[derive(Debug)]
 pub struct MetricsServer {
     address: SocketAddr,
@@ -21,12 +21,70 @@ pub struct MetricsServer {
     thread: Option<JoinHandle<()>>,
 }
 
+/// What is asked of a [`MetricsServer`].
+#[derive(Debug, Clone, Copy)]
+pub struct MetricsRequest<'r> {
+    /// The path, as it was sent.
+    pub path: &'r str,
+    /// The formats that the client takes, in the words of its field `Accept`; empty without one.
+    pub accept: &'r str,
+}
+
+/// What a [`MetricsServer`] answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricsAnswer {
+    /// The status and its reason.
+    pub status: &'static str,
+    /// The format of the body.
+    pub content_type: &'static str,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl MetricsAnswer {
+    /// That all is well, in a text.
+    pub fn text(body: impl Into<String>) -> Self {
+        Self::plain("200 OK", body)
+    }
+
+    /// That there is no such page, and what there is.
+    pub fn not_found(body: impl Into<String>) -> Self {
+        Self::plain("404 Not Found", body)
+    }
+
+    /// A text under any status.
+    pub fn plain(status: &'static str, body: impl Into<String>) -> Self {
+        Self {
+            status,
+            content_type: "text/plain; charset=utf-8",
+            body: body.into().into_bytes(),
+        }
+    }
+}
+
 impl MetricsServer {
-    /// Begins to serve at `address` what `page` makes at each request.
+    /// Begins to serve at `http://ADDRESS/metrics` what `page` makes at each request, in Prometheus's text format 0.0.4.
     ///
     /// # Errors
     /// [`LiveError::PortInUse`] and its like; [`LiveError::System`] when there is no thread for it.
     pub fn start(address: SocketAddr, page: impl Fn() -> String + Send + 'static) -> Result<Self, LiveError> {
+        Self::answering(address, move |request| match request.path {
+            "/metrics" => MetricsAnswer {
+                content_type: "text/plain; version=0.0.4",
+                ..MetricsAnswer::text(page())
+            },
+            _ => MetricsAnswer::not_found("the figures are at /metrics\n"),
+        })
+    }
+
+    /// Begins to serve at `address` what `answer` makes of each request.
+    ///
+    /// # Errors
+    /// As [`MetricsServer::start`].
+    pub fn answering(
+        address: SocketAddr,
+        answer: impl Fn(&MetricsRequest<'_>) -> MetricsAnswer + Send + 'static,
+    ) -> Result<Self, LiveError> {
         let (listener, address) = listening::listen(address)?;
         let waits = listener.set_nonblocking(false);
         waits.map_err(|error| LiveError::System {
@@ -37,7 +95,7 @@ impl MetricsServer {
         let asked = Arc::clone(&over);
         let thread = threads::spawn("longwire metrics".to_owned(), move || {
             block_all_signals();
-            serve(&listener, &asked, &page);
+            serve(&listener, &asked, &answer);
         })?;
         Ok(Self {
             address,
@@ -63,19 +121,21 @@ impl Drop for MetricsServer {
     }
 }
 
-fn serve(listener: &TcpListener, over: &AtomicBool, page: &dyn Fn() -> String) {
+type Answering = dyn Fn(&MetricsRequest<'_>) -> MetricsAnswer;
+
+fn serve(listener: &TcpListener, over: &AtomicBool, answering: &Answering) {
     for stream in listener.incoming() {
         if over.load(Ordering::Relaxed) {
             return;
         }
         // A client that does not listen to the answer does without it.
         if let Ok(stream) = stream {
-            answer(stream, page).ok();
+            answer(stream, answering).ok();
         }
     }
 }
 
-fn answer(stream: TcpStream, page: &dyn Fn() -> String) -> io::Result<()> {
+fn answer(stream: TcpStream, answering: &Answering) -> io::Result<()> {
     let mut talk = TimedStream {
         stream,
         until: Instant::now() + PATIENCE,
@@ -88,17 +148,27 @@ fn answer(stream: TcpStream, page: &dyn Fn() -> String) -> io::Result<()> {
             count => request.extend_from_slice(part.get(..count).unwrap_or_default()),
         }
     }
-    let path = request.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
-    let (status, body) = if path == b"/metrics" {
-        ("200 OK", page())
-    } else {
-        ("404 Not Found", "the figures are at /metrics\n".to_owned())
-    };
-    let reply = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+    let request = String::from_utf8_lossy(&request);
+    let MetricsAnswer {
+        status,
+        content_type,
+        body,
+    } = answering(&MetricsRequest {
+        path: request.split(' ').nth(1).unwrap_or_default(),
+        accept: accepted(&request),
+    });
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    talk.write_all(reply.as_bytes())
+    talk.write_all(&[head.as_bytes(), &body].concat())
+}
+
+/// The value of the field `Accept` of a request.
+fn accepted(request: &str) -> &str {
+    let fields = request.lines().filter_map(|line| line.split_once(':'));
+    let mut accept = fields.filter(|(name, _)| name.eq_ignore_ascii_case("accept"));
+    accept.next().map_or("", |(_, value)| value.trim())
 }
 
 /// A connection that has a limited time in all, however slowly its bytes come and go.

@@ -151,6 +151,7 @@ impl HttpDecoder {
             method: request.method_name,
             target: request.target,
             request: request.id,
+            span: request.span,
         };
         self.hand_out(Direction::ClientToServer, role, content, sink);
         self.halves[Direction::ClientToServer.index()].body = request.body;

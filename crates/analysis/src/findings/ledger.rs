@@ -57,6 +57,7 @@ impl Waste {
 pub(super) struct Ledger {
     entries: HashMap<Key, Entry>,
     left_out: u64,
+    noted: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -91,6 +92,7 @@ impl Ledger {
 
     /// Notes waste that belongs to no operation under a name of its own.
     pub(super) fn note_named(&mut self, waste: Waste, name: &Arc<str>, operation: Option<&Operation>) {
+        self.noted += 1;
         let key = Key {
             kind: waste.kind,
             fingerprint: waste.fingerprint.clone(),
@@ -120,6 +122,11 @@ impl Ledger {
             }
         }
         entry.last_operation = id;
+    }
+
+    /// How often waste was noted.
+    pub(super) const fn noted(&self) -> u64 {
+        self.noted
     }
 
     /// What is large enough to report, priced; the most expensive first.

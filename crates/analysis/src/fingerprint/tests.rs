@@ -363,11 +363,12 @@ fn equal_fingerprints_share_one_allocation_and_their_number_is_bounded() {
     let first = fingerprints.statement(b"select 1", Dialect::Standard);
     let second = fingerprints.statement(b"SELECT  2", Dialect::Standard);
     assert!(Arc::ptr_eq(&first, &second));
-    for number in 0..MAXIMUM_FINGERPRINTS + 10 {
-        fingerprints.intern(&format!("name{number}"));
-    }
+    let names = 0..MAXIMUM_FINGERPRINTS + 10;
+    let in_use: Vec<_> = names
+        .map(|number| fingerprints.intern(&format!("name{number}")))
+        .collect();
     assert_eq!(&*fingerprints.intern("one more"), OTHER_STATEMENTS);
-    let count = |fingerprints: &Fingerprints| fingerprints.known.0.lock().unwrap().len();
+    let count = |fingerprints: &Fingerprints| fingerprints.known.0.lock().unwrap().all.len();
     assert_eq!(count(&fingerprints), MAXIMUM_FINGERPRINTS + 1);
     // The bound is of the run, not of each connection.
     let mut others = Fingerprints::among(fingerprints.known.clone());
@@ -380,6 +381,7 @@ fn equal_fingerprints_share_one_allocation_and_their_number_is_bounded() {
         &first
     ));
     assert_eq!(count(&others), MAXIMUM_FINGERPRINTS + 1);
+    drop(in_use);
 }
 
 #[test]
@@ -411,4 +413,30 @@ proptest! {
         let alone = format!(" {number}");
         prop_assert!(!fingerprint.contains(&alone));
     }
+}
+
+#[test]
+fn names_out_of_use_make_room_for_others() {
+    let known = KnownFingerprints::default();
+    let kept: Vec<Fingerprint> = (0..100)
+        .map(|number| known.intern(&format!("kept {number}")))
+        .collect();
+    for number in 0..3 * MAXIMUM_FINGERPRINTS {
+        let name = known.intern(&format!("once {number}"));
+        assert_ne!(&*name, OTHER_STATEMENTS, "{number}");
+    }
+    assert!(kept.iter().all(|name| Arc::ptr_eq(name, &known.intern(name))));
+    assert!(known.0.lock().expect("no thread panicked").all.len() <= MAXIMUM_FINGERPRINTS);
+}
+
+#[test]
+fn names_in_use_are_never_let_go() {
+    let known = KnownFingerprints::default();
+    let kept: Vec<Fingerprint> = (0..MAXIMUM_FINGERPRINTS)
+        .map(|number| known.intern(&format!("kept {number}")))
+        .collect();
+    for number in 0..2 * MAXIMUM_FINGERPRINTS {
+        assert_eq!(&*known.intern(&format!("once {number}")), OTHER_STATEMENTS);
+    }
+    assert!(kept.iter().all(|name| Arc::ptr_eq(name, &known.intern(name))));
 }

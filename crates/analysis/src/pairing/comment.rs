@@ -5,7 +5,7 @@
 //! lose what looks like a value ([`crate::fingerprint`]'s rule for paths), as comments may hold anything.
 
 use crate::fingerprint::route;
-use model::{RequestId, Tags};
+use model::{RequestId, SpanId, Tags};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -67,7 +67,10 @@ fn take(pair: &[u8], tags: &mut Tags) {
         return;
     };
     match key.trim_ascii() {
-        b"traceparent" => tags.request = RequestId::of_traceparent(value.as_bytes()),
+        b"traceparent" => {
+            tags.request = RequestId::of_traceparent(value.as_bytes());
+            tags.span = SpanId::of_traceparent(value.as_bytes());
+        }
         b"request_id" | b"x_request_id" if tags.request.is_none() => {
             tags.request = RequestId::of_text(value.as_bytes());
         }

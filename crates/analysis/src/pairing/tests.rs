@@ -604,6 +604,7 @@ const POST: Content<'static> = Content::HttpRequest {
     method: b"POST",
     target: b"/order",
     request: None,
+    span: None,
 };
 
 #[test]

@@ -53,6 +53,7 @@ const HEADINGS: [Heading; 6] = [
             "progress",
             "report-per-command",
             "prometheus",
+            "otlp",
             "junit",
             "github",
             "quiet",

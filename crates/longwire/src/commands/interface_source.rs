@@ -18,7 +18,7 @@ use sys::packets::{Interfaces, PacketCounts};
 use sys::{Target, resolve};
 
 /// Which packets of which interfaces.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct InterfaceArgs {
     /// Observe what passes this network interface instead of relaying; repeat it for several, or `any` for all. Needs the right to
     /// capture (CAP_NET_RAW). TARGETs say which servers' packets. See docs/interface.md.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What opens TLS.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct KeyLogArgument {
     /// Key log that a client or server wrote (SSLKEYLOGFILE): TLS connections of captures are opened with it. It holds secrets; nothing
     /// of it is printed. Keys inside a pcapng file need no flag.

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use sys::{Scheme, Target};
 
 /// Which servers, where their clients connect, and over which links.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct RelayArgs {
     /// The servers, each with a relay of its own: a URL (tcp://HOST:PORT for any), a jdbc: URL or a libpq key=value string.
     /// http://HOST:PORT is the application itself, whose requests come through the relay; it may start later.

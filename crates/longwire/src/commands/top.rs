@@ -6,7 +6,7 @@ mod recorded;
 mod run;
 mod source;
 pub mod terminal;
-mod traffic;
+pub(super) mod traffic;
 
 use super::grouping::Grouping;
 use super::interface_source::InterfaceArgs;

@@ -6,6 +6,7 @@ mod run;
 
 pub(super) use relayed::with_tls;
 
+use super::exporting::ExportArgs;
 use super::interface_source::InterfaceArgs;
 use super::reporting::Reporting;
 use super::targets::RelayArgs;
@@ -40,7 +41,8 @@ use std::path::PathBuf;
                         longwire watch postgres://db1 redis://cache1 --link redis=rtt=5ms -- ./app {port} {redis.port}\n  \
                         longwire watch --interface eth0 --port 5432\n  \
                         longwire watch --interface any --filter 'port 5432 and not host 10.0.0.7' --write-pcap run.pcapng\n  \
-                        longwire watch --interface lo -- ./shop"
+                        longwire watch --interface lo -- ./shop\n  \
+                        longwire watch --interface eth0 --port 5432 --prometheus 127.0.0.1:9464"
 )]
 pub struct Args {
     /// The servers and their links.
@@ -55,6 +57,9 @@ pub struct Args {
     /// What is reported. With --json the command's own output goes to stderr.
     #[command(flatten)]
     pub reporting: Reporting,
+    /// Where series go.
+    #[command(flatten)]
+    pub exports: ExportArgs,
     /// The command to run, behind `--`.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,

@@ -4,7 +4,7 @@ use super::{Aggregator, mostly_guessed};
 use crate::recent::RecentOperations;
 use analysis::current::{Current, CurrentTotals, OpenConnection};
 use analysis::overview::Overview;
-use model::{Summary, Warning};
+use model::{Finding, Summary, Warning};
 use report::ReadOutcome;
 use std::time::Duration;
 
@@ -63,6 +63,14 @@ impl Aggregator {
                 .as_ref()
                 .map_or_else(Vec::new, |current| current.connections(rows)),
         }
+    }
+
+    /// What was found so far, priced as at the end.
+    pub fn findings_so_far(&self) -> Vec<Finding> {
+        let findings = self.outlets.findings.as_ref();
+        findings
+            .map(|findings| findings.so_far_priced().findings)
+            .unwrap_or_default()
     }
 
     /// From now on, what is asked for is summed up since now.

@@ -4,8 +4,8 @@ use super::reader::{ReadBody, Record};
 use super::words::{phase, protocol, transaction, transaction_word};
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
-    Assigned, AtLevel, ConnectionId, Exchange, PoolerTime, Protocol, RequestId, RequestTraits, Step, Tags,
-    Timestamp,
+    Assigned, AtLevel, ConnectionId, Exchange, PoolerTime, Protocol, RequestId, RequestTraits, SpanId, Step,
+    Tags, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -74,6 +74,8 @@ pub(super) struct ExchangeRecord<'a> {
 struct TagsRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<HexId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span_id: Option<HexDigest>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
     route: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
@@ -93,6 +95,7 @@ impl<'a> TagsRecord<'a> {
         let text = |tag: &'a Option<Arc<str>>| tag.as_deref().map(Text::from);
         Self {
             request_id: tags.request.map(HexId),
+            span_id: tags.span.map(|span| HexDigest(span.0)),
             route: text(&tags.route),
             controller: text(&tags.controller),
             action: text(&tags.action),
@@ -106,6 +109,7 @@ impl<'a> TagsRecord<'a> {
         let mut text = |tag: Option<Text<'_>>| tag.map(|text| shared.share(&text.0));
         Tags {
             request: self.request_id.map(|id| id.0),
+            span: self.span_id.map(|span| SpanId(span.0)),
             route: text(self.route),
             controller: text(self.controller),
             action: text(self.action),

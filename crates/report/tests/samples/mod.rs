@@ -12,8 +12,8 @@ use model::{
     OrderOfMoves, Phase, PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome, PlanFix,
     PlanLink, PlanMeasure, PlanMove, PlanOutcome, Prediction, ProgramBest, ProgramRun, ProgramTuned,
     Protocol, RequestId, RequestTraits, RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving,
-    Share, SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary, Tags, Timestamp,
-    TransactionState, TunnelTotals, TunnelWay, Warning,
+    Share, SpanId, SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary, Tags,
+    Timestamp, TransactionState, TunnelTotals, TunnelWay, Warning,
 };
 use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -178,6 +178,7 @@ pub fn exchange() -> Exchange {
         literal: None,
         tags: Some(Arc::new(Tags {
             request: Some(RequestId(0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c)),
+            span: Some(SpanId(0xb7ad_6b71_6920_3331)),
             route: Some(Arc::from("/articles/<int:pk>")),
             controller: Some(Arc::from("articles")),
             action: Some(Arc::from("show")),

@@ -2,7 +2,7 @@
 
 use crate::http::Identifiers;
 use decoding::reader::Reader;
-use model::RequestId;
+use model::{RequestId, SpanId};
 
 /// The stream of a request's parameters, up to [`MAXIMUM_PARAMS`](super::MAXIMUM_PARAMS).
 #[derive(Debug, Default)]
@@ -47,6 +47,7 @@ impl Params {
             }
         }
         request.id = identifiers.id();
+        request.span = identifiers.span();
         request.method.clear();
         request.target.clear();
         request.method.extend_from_slice(method.unwrap_or_default());
@@ -70,6 +71,8 @@ pub(super) struct RequestLine {
     pub(super) target: Vec<u8>,
     /// The identifier in the fields of the HTTP request.
     pub(super) id: Option<RequestId>,
+    /// The span that is named with it.
+    pub(super) span: Option<SpanId>,
 }
 
 /// The next whole pair.

@@ -170,6 +170,7 @@ impl Session {
                 method: &self.line.method,
                 target: &self.line.target,
                 request: self.line.id,
+                span: self.line.span,
             },
             false => Content::Other,
         };

@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use decoding::framing::HeaderFault;
-use model::RequestId;
+use model::{RequestId, SpanId};
 
 /// What a request's method means for its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(super) struct Request<'a> {
     pub(super) expects_continue: bool,
     /// The identifier it carries.
     pub(super) id: Option<RequestId>,
+    /// The span that it names with it.
+    pub(super) span: Option<SpanId>,
 }
 
 /// The head of a response.
@@ -95,6 +97,7 @@ pub(super) fn request(head: &[u8]) -> Result<Request<'_>, HeaderFault> {
         body,
         expects_continue: fields.expects_continue,
         id: fields.identifiers.id(),
+        span: fields.identifiers.span(),
     })
 }
 
@@ -144,6 +147,7 @@ struct Fields {
 #[derive(Debug, Default)]
 pub(crate) struct Identifiers {
     traceparent: Carried,
+    span: Option<SpanId>,
     request_id: Carried,
 }
 
@@ -162,6 +166,7 @@ impl Identifiers {
     pub(crate) fn take(&mut self, name: &[u8], value: &[u8]) {
         if name.eq_ignore_ascii_case(b"traceparent") {
             self.traceparent.add(RequestId::of_traceparent(value));
+            self.span = SpanId::of_traceparent(value);
         } else if name.eq_ignore_ascii_case(b"x-request-id") {
             self.request_id.add(RequestId::of_text(value));
         }
@@ -173,6 +178,11 @@ impl Identifiers {
             (Carried::One(id), _) | (_, Carried::One(id)) => Some(id),
             _ => None,
         }
+    }
+
+    /// The span that is named with it.
+    pub(crate) fn span(&self) -> Option<SpanId> {
+        self.span.filter(|_| matches!(self.traceparent, Carried::One(_)))
     }
 }
 

@@ -66,6 +66,11 @@ impl Observed for InterfaceSource {
     fn report_news(&mut self, delivery: &Delivery) {
         self.report_news(delivery);
     }
+
+    fn packets(&self) -> [u64; 2] {
+        let counts = self.counts();
+        [counts.passed, counts.dropped]
+    }
 }
 
 fn ended(summary: LiveSummary, point: &str) -> Ended {

@@ -1,6 +1,7 @@
 //! What a run of `watch` collects and reports, whatever it observes.
 
 use super::Args;
+use crate::commands::exporting::{Exporting, SeenCounts};
 use anyhow::Result;
 use model::{Conditions, LinkOutcome, Warning};
 use pipeline::aggregator::{Aggregator, Wanted};
@@ -8,6 +9,7 @@ use pipeline::delivery::Delivery;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use pipeline::progress::ShownProgress;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What a run observes.
@@ -20,10 +22,21 @@ pub(super) trait Observed {
 
     /// Reports what happened to the observation itself; called once a second.
     fn report_news(&mut self, _delivery: &Delivery) {}
+
+    /// Packets that passed, and those of them that were dropped; none behind relays.
+    fn packets(&self) -> [u64; 2] {
+        [0, 0]
+    }
 }
 
 /// How long [`Observed::collect`] waits at most: it is checked as often whether the command or the user has ended the run.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
+
+/// How often findings are priced for series.
+const PRICED: Duration = Duration::from_secs(10);
+
+/// How long the last export may take.
+const LAST_EXPORT: Duration = Duration::from_secs(10);
 
 /// How often what was collected is passed on.
 const CHECKPOINT: Duration = Duration::from_secs(1);
@@ -36,6 +49,9 @@ pub(super) struct Run {
     progress: ShownProgress,
     asked: Vec<predict::PredictionTarget>,
     page: Option<PageFile>,
+    exporting: Option<Exporting>,
+    seen: Arc<SeenCounts>,
+    priced: Instant,
 }
 
 /// How an observation ended.
@@ -72,7 +88,21 @@ impl Run {
         if let Some(path) = &args.output {
             aggregator.record(path)?;
         }
+        let plan = args.exports.plan()?;
+        let seen = Arc::new(SeenCounts::default());
+        let mut exporting = None;
+        if plan.prometheus.is_some() || plan.otlp.is_some() {
+            let started = Exporting::start(plan, &seen)?;
+            aggregator.export(started.exports());
+            if let Some(address) = started.address() {
+                delivery.say(&format!("series for Prometheus are at http://{address}/metrics"));
+            }
+            exporting = Some(started);
+        }
         Ok(Self {
+            exporting,
+            seen,
+            priced: Instant::now(),
             aggregator,
             began: Instant::now(),
             progress: ShownProgress::new(!args.command.is_empty()),
@@ -99,8 +129,23 @@ impl Run {
                 observed.report_news(&self.delivery);
                 let written = self.aggregator.checkpoint();
                 self.delivery.of("the recording is", written);
+                self.tick(observed);
             }
             self.show_progress(observed);
+        }
+    }
+
+    /// Passes on what the series are made from besides facts; findings are priced now and then, which costs some milliseconds.
+    fn tick(&mut self, observed: &impl Observed) {
+        let Some(exporting) = &self.exporting else {
+            return;
+        };
+        exporting.tick(&self.delivery);
+        let [passed, dropped] = observed.packets();
+        self.seen.packets(passed, dropped);
+        if self.priced.elapsed() >= PRICED {
+            self.priced = Instant::now();
+            exporting.found(self.aggregator.findings_so_far(), self.began.elapsed());
         }
     }
 
@@ -122,6 +167,10 @@ impl Run {
         ended.links.iter().for_each(|link| self.aggregator.link(link));
         let moved = self.aggregator.moved();
         let (outcome, _) = self.aggregator.finish(ended.warnings, ended.packets)?;
+        if let Some(exporting) = self.exporting {
+            exporting.found(outcome.findings.clone(), self.began.elapsed());
+            exporting.finish(LAST_EXPORT, &self.delivery);
+        }
         if args.reporting.json {
             output::warn(&outcome.warnings);
         } else {

@@ -1,0 +1,58 @@
+//! How long a client waited for an exchange, and for what.
+
+use model::{Exchange, Step};
+use std::time::Duration;
+
+/// How long the client waited for one exchange, and of that the server's and the network's part.
+///
+/// A pipelined exchange counts from the end of the reply before it, so that sums over statements count no time twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ExchangeWait {
+    /// From the first byte of the request to the last of the reply, with the client's side of the round trip.
+    pub total: Duration,
+    /// Of this, the server computed.
+    pub server: Duration,
+    /// Of this, bytes were on their way.
+    pub network: Duration,
+    /// Of this, the client was still producing the request. The rest of `total` cannot be determined, or is a pooler's.
+    pub client: Duration,
+}
+
+/// How long the client waited for an exchange.
+pub fn waited(exchange: &Exchange) -> ExchangeWait {
+    let mut waited = ExchangeWait::default();
+    for (step, with_pooler) in exchange.steps().zip(exchange.steps_with_pooler()) {
+        let total = step_time(&with_pooler);
+        let server = step.server.min(total);
+        let rest = total - server;
+        let unknown = if step.server_side_rtt.is_some() {
+            Duration::ZERO
+        } else {
+            unexplained(step).min(rest)
+        };
+        let client = step.client_inside_request.min(rest - unknown);
+        waited.total += total;
+        waited.server += server;
+        waited.network += rest - unknown - client;
+        waited.client += client;
+    }
+    waited.network = waited.network.saturating_sub(exchange.pooler_time().own());
+    waited
+}
+
+fn step_time(step: &Step) -> Duration {
+    let (Some(reply_started), Some(reply_ended)) = (step.reply_started, step.reply_ended) else {
+        return step.request_ended.since(step.request_started);
+    };
+    if step.turn {
+        reply_ended.since(step.request_started) + step.client_side_rtt.unwrap_or_default()
+    } else {
+        step.server - step.server_inside_reply.min(step.server) + reply_ended.since(reply_started)
+    }
+}
+
+fn unexplained(step: &Step) -> Duration {
+    step.reply_started
+        .map(|at| at.since(step.request_ended))
+        .unwrap_or_default()
+}

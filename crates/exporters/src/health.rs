@@ -1,0 +1,60 @@
+//! Whether the observation goes on.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Says whether the observation goes on: whoever observes reports that it does, and whoever asks learns how long ago that was.
+#[derive(Debug, Clone)]
+pub struct Health(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    began: Instant,
+    /// Milliseconds after `began`.
+    alive: AtomicU64,
+    trouble: Mutex<Option<String>>,
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Self(Arc::new(State {
+            began: Instant::now(),
+            alive: AtomicU64::new(0),
+            trouble: Mutex::new(None),
+        }))
+    }
+}
+
+impl Health {
+    /// The observation goes on.
+    pub fn alive(&self) {
+        let passed = u64::try_from(self.0.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.0.alive.store(passed, Ordering::Relaxed);
+    }
+
+    /// Something is wrong that does not end the observation, or it is right again.
+    pub fn set_trouble(&self, trouble: Option<String>) {
+        *self.0.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+
+    /// That all is well, or why not.
+    ///
+    /// # Errors
+    /// When nothing was observed for longer than an observation may be busy, or something else is wrong.
+    pub fn state(&self) -> Result<(), String> {
+        let alive = Duration::from_millis(self.0.alive.load(Ordering::Relaxed));
+        let silent = self.0.began.elapsed().saturating_sub(alive);
+        if silent > PATIENCE {
+            return Err(format!(
+                "the observation has not moved for {} s",
+                silent.as_secs()
+            ));
+        }
+        let trouble = self.0.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        trouble.clone().map_or(Ok(()), Err)
+    }
+}
+
+/// The observation reports several times a second.
+const PATIENCE: Duration = Duration::from_secs(15);

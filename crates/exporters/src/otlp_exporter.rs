@@ -1,0 +1,325 @@
+//! Exports metrics at intervals, and spans as they come, each by a thread of its own.
+
+mod sending;
+mod settings;
+mod spans;
+
+pub use settings::{OtlpSettings, OtlpTarget, OtlpTls};
+pub use spans::SpanSink;
+
+use crate::error::ExportError;
+use crate::exposition::Exposition;
+use metrics::SeriesFamily;
+use model::{ConnectionMap, Timestamp};
+use otlp::{SpansOfOperation, TraceOptions, metrics_request, traces_request};
+use sending::{Sending, Stop};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use sys::signals::block_all_signals;
+use sys::threads::spawn;
+
+/// Exports until it is finished.
+#[derive(Debug)]
+pub struct OtlpExporter {
+    threads: Vec<(Sender<Stop>, JoinHandle<()>)>,
+    news: News,
+    queue: Option<SpanQueue>,
+}
+
+/// What to make a [`SpanSink`] from.
+#[derive(Debug, Clone)]
+struct SpanQueue {
+    options: TraceOptions,
+    sender: Sender<SpansOfOperation>,
+    waiting: Arc<AtomicUsize>,
+    most_waiting: usize,
+    counts: crate::counts::ExportCounts,
+}
+
+/// Sentences about exports that fail or work again; clones are of the same list.
+#[derive(Debug, Clone, Default)]
+struct News(Arc<Mutex<Vec<String>>>);
+
+impl News {
+    fn add(&self, text: String) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() < MOST_NEWS {
+            all.push(text);
+        }
+    }
+}
+
+impl OtlpExporter {
+    /// Begins to export what `exposition` gives.
+    ///
+    /// # Errors
+    /// When a file of TLS cannot be used, or the system refuses a thread.
+    pub fn start(settings: &OtlpSettings, exposition: &Exposition) -> Result<Self, ExportError> {
+        let news = News::default();
+        let sending = Sending::new(
+            settings.metrics.clone(),
+            &settings.tls,
+            exposition.counts().clone(),
+        )?;
+        let mut threads = vec![start_thread("longwire otlp", {
+            let mut metrics = MetricsExport {
+                settings: settings.clone(),
+                exposition: exposition.clone(),
+                sending,
+                state: State::new(settings.metrics.shown(), news.clone()),
+            };
+            move |stop| metrics.run(stop)
+        })?];
+        let mut queue = None;
+        if let Some(options) = settings.trace_options {
+            let (sender, receiver) = mpsc::channel();
+            let waiting = Arc::new(AtomicUsize::new(0));
+            queue = Some(SpanQueue {
+                options,
+                sender,
+                waiting: waiting.clone(),
+                most_waiting: settings.most_waiting,
+                counts: exposition.counts().clone(),
+            });
+            let mut spans = SpansExport {
+                sending: Sending::new(
+                    settings.traces.clone(),
+                    &settings.tls,
+                    exposition.counts().clone(),
+                )?,
+                settings: settings.clone(),
+                receiver,
+                waiting,
+                counts: exposition.counts().clone(),
+                state: State::new(settings.traces.shown(), news.clone()),
+            };
+            threads.push(start_thread("longwire spans", move |stop| spans.run(stop))?);
+        }
+        Ok(Self { threads, news, queue })
+    }
+
+    /// What takes operations, where traces are wanted.
+    pub fn span_sink(&self) -> Option<SpanSink> {
+        self.queue.clone().map(|queue| SpanSink {
+            options: queue.options,
+            sender: queue.sender,
+            waiting: queue.waiting,
+            most_waiting: queue.most_waiting,
+            counts: queue.counts,
+            servers: ConnectionMap::default(),
+        })
+    }
+
+    /// What became known since the last call: that exports fail, or work again.
+    pub fn news(&self) -> Vec<String> {
+        std::mem::take(&mut *self.news.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Exports the rest, which may take as long as `within`.
+    pub fn finish(self, within: Duration) -> Vec<String> {
+        let until = Instant::now() + within;
+        drop(self.queue);
+        for (stop, _) in &self.threads {
+            stop.send(Stop { until }).ok();
+        }
+        for (_, thread) in self.threads {
+            // An attempt under way ends by its own timeout, which may be later: it is left alone.
+            while !thread.is_finished() && Instant::now() < until {
+                std::thread::sleep(LOOK);
+            }
+            if thread.is_finished() {
+                thread.join().ok();
+            }
+        }
+        std::mem::take(&mut *self.news.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+type Running = (Sender<Stop>, JoinHandle<()>);
+
+fn start_thread(
+    name: &str,
+    run: impl FnOnce(&Receiver<Stop>) + Send + 'static,
+) -> Result<Running, ExportError> {
+    let (sender, receiver) = mpsc::channel();
+    let thread = spawn(name.to_owned(), move || {
+        block_all_signals();
+        run(&receiver);
+    })?;
+    Ok((sender, thread))
+}
+
+/// Whether the exports of a signal arrive: said once when that changes.
+struct State {
+    shown: String,
+    fails: bool,
+    news: News,
+}
+
+impl State {
+    fn new(shown: String, news: News) -> Self {
+        Self {
+            shown,
+            fails: false,
+            news,
+        }
+    }
+
+    fn note(&mut self, delivered: &Result<(), String>, kept: &str) {
+        match delivered {
+            Err(reason) if !self.fails => self.news.add(format!(
+                "warning: exports to {} fail: {reason}; {kept}",
+                self.shown
+            )),
+            Ok(()) if self.fails => self.news.add(format!("exports to {} arrive again", self.shown)),
+            _ => {}
+        }
+        self.fails = delivered.is_err();
+    }
+}
+
+struct MetricsExport {
+    settings: OtlpSettings,
+    exposition: Exposition,
+    sending: Sending,
+    state: State,
+}
+
+impl MetricsExport {
+    fn run(&mut self, stop: &Receiver<Stop>) {
+        let mut stopped = None;
+        let mut next = Instant::now() + self.settings.interval;
+        while stopped.is_none() {
+            match stop.recv_timeout(next.saturating_duration_since(Instant::now())) {
+                Ok(stop) => stopped = Some(stop),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            next = (next + self.settings.interval).max(Instant::now());
+            let was_stopped = stopped.is_some();
+            self.export(next, stop, &mut stopped);
+            if stopped.is_some() && !was_stopped {
+                // What was under way is of an earlier moment: the last sums follow.
+                self.export(next, stop, &mut stopped);
+            }
+        }
+    }
+
+    fn export(&mut self, until: Instant, stop: &Receiver<Stop>, stopped: &mut Option<Stop>) {
+        let families = self.exposition.families();
+        let time = now();
+        let mut delivered = Ok(());
+        for some in in_requests(families) {
+            let body = metrics_request(
+                &some,
+                &self.settings.resource,
+                self.settings.metrics_options,
+                time,
+            );
+            delivered = self.sending.deliver(&body, until, stop, stopped);
+            if delivered.is_err() {
+                break;
+            }
+        }
+        self.state.note(
+            &delivered,
+            "nothing is lost of sums, which the next export brings",
+        );
+    }
+}
+
+/// Families so that a request does not become larger than collectors take.
+fn in_requests(families: Vec<SeriesFamily>) -> Vec<Vec<SeriesFamily>> {
+    let mut all: Vec<Vec<SeriesFamily>> = Vec::new();
+    let mut series = usize::MAX;
+    for family in families {
+        series = series.saturating_add(family.series.len());
+        if series > MOST_SERIES {
+            all.push(Vec::new());
+            series = family.series.len();
+        }
+        if let Some(last) = all.last_mut() {
+            last.push(family);
+        }
+    }
+    all
+}
+
+struct SpansExport {
+    settings: OtlpSettings,
+    receiver: Receiver<SpansOfOperation>,
+    waiting: Arc<AtomicUsize>,
+    sending: Sending,
+    counts: crate::counts::ExportCounts,
+    state: State,
+}
+
+impl SpansExport {
+    fn run(&mut self, stop: &Receiver<Stop>) {
+        let mut stopped = None;
+        loop {
+            let batch = self.batch(stop, &mut stopped);
+            let count: usize = batch.iter().map(SpansOfOperation::count).sum();
+            if count == 0 {
+                match stopped {
+                    Some(_) => return,
+                    None => continue,
+                }
+            }
+            let body = traces_request(batch, &self.settings.resource);
+            let delivered =
+                self.sending
+                    .deliver(&body, Instant::now() + LONGEST_DELIVERY, stop, &mut stopped);
+            self.waiting.fetch_sub(count, Ordering::Relaxed);
+            match &delivered {
+                Ok(()) => self.counts.spans_sent(count),
+                Err(_) => self.counts.spans_dropped(count),
+            }
+            self.state
+                .note(&delivered, "spans that find no room are dropped and counted");
+        }
+    }
+
+    /// The next spans: as many as go into an export, or those that came until it is time.
+    fn batch(&self, stop: &Receiver<Stop>, stopped: &mut Option<Stop>) -> Vec<SpansOfOperation> {
+        let until = Instant::now() + self.settings.batch_delay;
+        let (mut batch, mut count) = (Vec::new(), 0);
+        while count < self.settings.batch {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.receiver.recv_timeout(left.min(LOOK)) {
+                Ok(spans) => {
+                    count += spans.count();
+                    batch.push(spans);
+                }
+                Err(RecvTimeoutError::Timeout) if stopped.is_none() && !left.is_zero() => {
+                    *stopped = stop.try_recv().ok()
+                }
+                Err(RecvTimeoutError::Disconnected) if stopped.is_none() => {
+                    // Nobody observes any more: the word to stop is on its way.
+                    *stopped = stop.recv().ok().or(Some(Stop {
+                        until: Instant::now(),
+                    }));
+                }
+                Err(_) => break,
+            }
+        }
+        batch
+    }
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Series of one request: some megabytes at most.
+const MOST_SERIES: usize = 2_000;
+
+/// How long the spans of one export are tried: they leave the queue to others then.
+const LONGEST_DELIVERY: Duration = Duration::from_secs(60);
+
+const LOOK: Duration = Duration::from_millis(100);
+const MOST_NEWS: usize = 100;

@@ -1,0 +1,225 @@
+//! One export over HTTP, tried again as long as that may help (OTLP specification, "OTLP/HTTP Response" and "Retries").
+
+use super::settings::{OtlpTarget, OtlpTls};
+use crate::counts::ExportCounts;
+use crate::error::ExportError;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body, http};
+
+/// Sends exports of one signal.
+pub(super) struct Sending {
+    agent: Agent,
+    target: OtlpTarget,
+    counts: ExportCounts,
+    pause: Duration,
+}
+
+/// That no more is wanted; until when the last exports may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stop {
+    pub(super) until: Instant,
+}
+
+/// What became of an attempt.
+enum Attempt {
+    Taken,
+    /// It may be tried again, at the earliest after this time.
+    Again(Option<Duration>, String),
+    Refused(String),
+}
+
+impl Sending {
+    pub(super) fn new(target: OtlpTarget, tls: &OtlpTls, counts: ExportCounts) -> Result<Self, ExportError> {
+        let config = Agent::config_builder()
+            .tls_config(tls_config(&target, tls)?)
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .user_agent(concat!("longwire/", env!("CARGO_PKG_VERSION")))
+            .timeout_global(Some(target.timeout))
+            .build();
+        Ok(Self {
+            agent: config.new_agent(),
+            target,
+            counts,
+            pause: FIRST_PAUSE,
+        })
+    }
+
+    /// Delivers a body, trying again until `until`; when `stop` says that no more is wanted, until then. Gives the reason why it was given up.
+    pub(super) fn deliver(
+        &mut self,
+        body: &[u8],
+        until: Instant,
+        stop: &Receiver<Stop>,
+        stopped: &mut Option<Stop>,
+    ) -> Result<(), String> {
+        let body = match self.target.gzip {
+            true => compressed(body),
+            false => body.to_vec(),
+        };
+        self.pause = FIRST_PAUSE;
+        loop {
+            let until = stopped.map_or(until, |stop| stop.until);
+            let (wait, reason) = match self.attempt(&body, until) {
+                Attempt::Taken => {
+                    self.counts.request();
+                    return Ok(());
+                }
+                Attempt::Refused(reason) => {
+                    self.counts.failed();
+                    return Err(reason);
+                }
+                Attempt::Again(wait, reason) => (wait.unwrap_or_else(|| self.next_pause()), reason),
+            };
+            if Instant::now() + wait >= until {
+                self.counts.failed();
+                return Err(reason);
+            }
+            self.counts.retry();
+            // One that is told to stop tries once more at once: nothing is left to wait for.
+            match stopped {
+                Some(_) => std::thread::sleep(wait),
+                None => match stop.recv_timeout(wait) {
+                    Ok(stop) => *stopped = Some(stop),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return Err(reason),
+                },
+            }
+        }
+    }
+
+    /// Twice as long each time, and up to half as long again at random: many agents shall not come at the same moment.
+    fn next_pause(&mut self) -> Duration {
+        let pause = self.pause;
+        self.pause = (pause * 2).min(LONGEST_PAUSE);
+        let share = super::spans::random() as f64 / u64::MAX as f64;
+        pause.mul_f64(1.0 + share / 2.0)
+    }
+
+    fn attempt(&self, body: &[u8], until: Instant) -> Attempt {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = self.target.timeout.min(left).max(Duration::from_millis(50));
+        let mut request = self
+            .agent
+            .post(&self.target.url)
+            .config()
+            .timeout_global(Some(timeout))
+            .build();
+        for (name, value) in &self.target.headers {
+            request = request.header(name, value);
+        }
+        if self.target.gzip {
+            request = request.header("Content-Encoding", "gzip");
+        }
+        match request.content_type("application/x-protobuf").send(body) {
+            Ok(response) => self.judge(response),
+            Err(error) => Attempt::Again(None, error.to_string()),
+        }
+    }
+
+    fn judge(&self, mut response: http::Response<Body>) -> Attempt {
+        let status = response.status();
+        if status.is_success() {
+            let answer = response.body_mut().with_config().limit(MOST_ANSWER).read_to_vec();
+            if let Some((count, reason)) = otlp::rejected(&answer.unwrap_or_default()) {
+                self.counts.rejected(count);
+                if count > 0 {
+                    return Attempt::Refused(format!("{count} were rejected: {reason}"));
+                }
+            }
+            return Attempt::Taken;
+        }
+        let reason = format!("HTTP status {status}");
+        match status.as_u16() {
+            429 | 502 | 503 | 504 => {
+                let field = response
+                    .headers()
+                    .get("retry-after")
+                    .and_then(|value| value.to_str().ok());
+                let wait = field
+                    .and_then(|text| text.trim().parse().ok())
+                    .map(Duration::from_secs);
+                Attempt::Again(wait, reason)
+            }
+            _ => Attempt::Refused(reason),
+        }
+    }
+}
+
+fn compressed(body: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    // Writing into a vector cannot fail.
+    let written = encoder.write_all(body).and_then(|()| encoder.finish());
+    written.unwrap_or_default()
+}
+
+fn tls_config(target: &OtlpTarget, tls: &OtlpTls) -> Result<TlsConfig, ExportError> {
+    let builder = TlsConfig::builder()
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
+    if !target.url.starts_with("https://") {
+        return Ok(builder.build());
+    }
+    let authorities = match &tls.authorities {
+        Some(path) => certificates(path)?,
+        None => {
+            let found = rustls_native_certs::load_native_certs();
+            let owned = found
+                .certs
+                .iter()
+                .map(|certificate| Certificate::from_der(certificate).to_owned());
+            owned.collect()
+        }
+    };
+    if authorities.is_empty() {
+        return Err(ExportError::Tls(
+            "no certificate authority is known: install ca-certificates, or name a file (OTEL_EXPORTER_OTLP_CERTIFICATE)".to_owned(),
+        ));
+    }
+    let builder = builder.root_certs(RootCerts::Specific(Arc::new(authorities)));
+    let Some((certificate, key)) = &tls.identity else {
+        return Ok(builder.build());
+    };
+    let identity = ClientCert::new_with_certs(&certificates(certificate)?, private_key(key)?);
+    Ok(builder.client_cert(Some(identity)).build())
+}
+
+fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, ExportError> {
+    let text = read(path)?;
+    let found = parse_pem(&text).filter_map(|item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    });
+    let found: Vec<_> = found.collect();
+    match found.is_empty() {
+        true => Err(no_file(path, "there is no certificate in it (PEM)")),
+        false => Ok(found),
+    }
+}
+
+fn private_key(path: &Path) -> Result<PrivateKey<'static>, ExportError> {
+    PrivateKey::from_pem(&read(path)?).map_err(|_| no_file(path, "there is no private key in it (PEM)"))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ExportError> {
+    std::fs::read(path).map_err(|error| no_file(path, &error.to_string()))
+}
+
+fn no_file(path: &Path, reason: &str) -> ExportError {
+    ExportError::File {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    }
+}
+
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Bytes of a collector's answer that are read.
+const MOST_ANSWER: u64 = 64 * 1024;

@@ -1,0 +1,388 @@
+//! The configuration of the agent.
+
+use crate::commands::address::to_serve;
+use crate::commands::exporting::{ExportPlan, otlp_settings};
+use crate::commands::grouping::HostChoice;
+use crate::commands::interface_source::InterfaceArgs;
+use crate::commands::keys_flag::KeyLogArgument;
+use crate::commands::targets::RelayArgs;
+use analysis::findings::Distances;
+use analysis::hosts::HostSettings;
+use analysis::operations::rule::Rule;
+use metrics::NameLimits;
+use model::{ByteCount, parse_duration};
+use otlp::TraceOptions;
+use serde::Deserialize;
+use std::fmt::Display;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use thiserror::Error;
+use toml::Spanned;
+
+/// What an agent does.
+#[derive(Debug, Clone)]
+pub(super) struct AgentConfig {
+    /// What it observes.
+    pub(super) source: AgentSource,
+    /// What makes an operation.
+    pub(super) rule: Rule,
+    /// How it is known which addresses are one host.
+    pub(super) hosts: HostSettings,
+    /// How long a window is, and at which round trips its findings are priced.
+    pub(super) window: Duration,
+    pub(super) distances: Distances,
+    /// What is exported where.
+    pub(super) exports: ExportPlan,
+    /// How long the end may take.
+    pub(super) stop_within: Duration,
+}
+
+/// What is observed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum AgentSource {
+    /// Relays in front of servers.
+    Relays(RelayArgs),
+    /// Network interfaces, and the servers whose packets are looked at.
+    Interfaces(InterfaceArgs, RelayArgs),
+}
+
+/// Why a configuration cannot be used: where, and what.
+#[derive(Debug, Error)]
+#[error("{}:{line}:{column}: {message}", path.display())]
+pub struct AgentConfigError {
+    path: PathBuf,
+    /// From 1.
+    line: usize,
+    /// From 1, in characters.
+    column: usize,
+    message: String,
+}
+
+impl AgentConfigError {
+    /// What to do next.
+    pub fn hint(&self) -> String {
+        "docs/agent.md has every key with its default; longwire agent --config FILE --check-config checks a file without running".to_owned()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    relay: Vec<Spanned<RelayTable>>,
+    interface: Option<Spanned<InterfaceTable>>,
+    #[serde(default)]
+    operations: OperationsTable,
+    #[serde(default)]
+    names: NamesTable,
+    #[serde(default)]
+    windows: WindowsTable,
+    #[serde(default)]
+    prometheus: PrometheusTable,
+    otlp: Option<Spanned<OtlpTable>>,
+    #[serde(default)]
+    stop: StopTable,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RelayTable {
+    target: String,
+    listen: String,
+    link: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InterfaceTable {
+    names: Vec<String>,
+    #[serde(default)]
+    targets: Vec<String>,
+    #[serde(default)]
+    ports: Vec<u16>,
+    filter: Option<String>,
+    ring: Option<Spanned<String>>,
+    keys: Option<PathBuf>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct OperationsTable {
+    rule: Option<Spanned<String>>,
+    #[serde(default)]
+    hosts: Vec<Spanned<String>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct NamesTable {
+    targets: Option<Spanned<usize>>,
+    operations: Option<Spanned<usize>>,
+    statements: Option<Spanned<usize>>,
+    findings: Option<Spanned<usize>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct WindowsTable {
+    length: Option<Spanned<String>>,
+    #[serde(default)]
+    rtt: Vec<Spanned<String>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct PrometheusTable {
+    listen: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OtlpTable {
+    endpoint: Option<String>,
+    interval: Option<Spanned<String>>,
+    #[serde(default)]
+    text: bool,
+    traces: Option<Spanned<f64>>,
+    slow: Option<Spanned<String>>,
+    #[serde(default)]
+    flagged: bool,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct StopTable {
+    within: Option<Spanned<String>>,
+}
+
+/// A fault at a place of the text.
+type Fault = (Range<usize>, String);
+
+impl AgentConfig {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or says something that cannot be done: with line and column.
+    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+        use anyhow::Context;
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("could not read the configuration {}", path.display()))?;
+        Self::parse(&text).map_err(|(span, message)| {
+            let before = text.get(..span.start.min(text.len())).unwrap_or(&text);
+            let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+            let error = AgentConfigError {
+                path: path.to_owned(),
+                line: before.matches('\n').count() + 1,
+                column: before.get(line_start..).unwrap_or_default().chars().count() + 1,
+                message,
+            };
+            error.into()
+        })
+    }
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        // The error's own text shows the line, which may hold a password.
+        let file: File = toml::from_str(text)
+            .map_err(|error| (error.span().unwrap_or(0..0), error.message().to_owned()))?;
+        let exports = exports(&file)?;
+        let source = source(file.relay, file.interface)?;
+        let rule = file.operations.rule.map_or(Ok(Rule::default()), |rule| {
+            rule.get_ref().parse().map_err(|error| at(&rule, error))
+        })?;
+        let rtts = file
+            .windows
+            .rtt
+            .iter()
+            .map(|text| parse_duration(text.get_ref()).map_err(|error| at(text, error)));
+        let mut rtts: Vec<Duration> = rtts.collect::<Result<_, _>>()?;
+        if rtts.is_empty() {
+            rtts.push(Duration::from_millis(40));
+        }
+        rtts.sort_unstable();
+        Ok(Self {
+            source,
+            rule,
+            hosts: hosts(&file.operations.hosts)?,
+            window: duration(
+                file.windows.length.as_ref(),
+                Duration::from_secs(600),
+                Duration::from_secs(1),
+            )?,
+            distances: Distances { rtts, rate: None },
+            exports,
+            stop_within: duration(file.stop.within.as_ref(), Duration::from_secs(10), Duration::ZERO)?,
+        })
+    }
+}
+
+fn at<T>(spanned: &Spanned<T>, error: impl Display) -> Fault {
+    (spanned.span(), error.to_string())
+}
+
+fn source(
+    relays: Vec<Spanned<RelayTable>>,
+    interface: Option<Spanned<InterfaceTable>>,
+) -> Result<AgentSource, Fault> {
+    match (relays.first(), interface) {
+        (Some(_), Some(interface)) => Err(at(
+            &interface,
+            "there are relays too, and what passes them would be counted twice: run an agent for each",
+        )),
+        (None, None) => Err((
+            0..0,
+            "nothing is to be observed: give [[relay]] or [interface]".to_owned(),
+        )),
+        (None, Some(interface)) => of_interface(interface),
+        (Some(_), None) => of_relays(relays),
+    }
+}
+
+fn of_relays(relays: Vec<Spanned<RelayTable>>) -> Result<AgentSource, Fault> {
+    let mut all = RelayArgs {
+        targets: Vec::new(),
+        listen: Vec::new(),
+        link: Vec::new(),
+    };
+    for relay in &relays {
+        let table = relay.get_ref();
+        // Each alone first: a fault then has its place.
+        let alone = RelayArgs {
+            targets: vec![table.target.clone()],
+            listen: vec![table.listen.clone()],
+            link: table.link.iter().cloned().collect(),
+        };
+        let planned = alone.plan().map_err(|error| at(relay, format!("{error:#}")))?;
+        all.targets.push(table.target.clone());
+        all.listen.push(table.listen.clone());
+        let number = all
+            .targets
+            .iter()
+            .filter(|text| same_scheme(text, &table.target))
+            .count();
+        if let (Some(link), Some(planned)) = (&table.link, planned.first()) {
+            let name = match number {
+                1 => planned.name.clone(),
+                number => format!("{}{number}", planned.name),
+            };
+            all.link.push(format!("{name}={link}"));
+        }
+    }
+    let span = relays.first().map_or(0..0, Spanned::span);
+    all.plan().map_err(|error| (span, format!("{error:#}")))?;
+    Ok(AgentSource::Relays(all))
+}
+
+fn same_scheme(one: &str, other: &str) -> bool {
+    let scheme = |text: &str| sys::Target::parse(text).ok().map(|target| target.scheme);
+    scheme(one) == scheme(other)
+}
+
+fn of_interface(interface: Spanned<InterfaceTable>) -> Result<AgentSource, Fault> {
+    let span = interface.span();
+    let table = interface.into_inner();
+    if table.names.is_empty() {
+        return Err((span, "names is empty: name an interface, or \"any\"".to_owned()));
+    }
+    let ring = match &table.ring {
+        Some(ring) => ByteCount::parse(ring.get_ref()).map_err(|error| at(ring, error))?,
+        None => ByteCount::parse("64MiB").map_err(|error| (span.clone(), error.to_string()))?,
+    };
+    let targets = RelayArgs {
+        targets: table.targets,
+        listen: Vec::new(),
+        link: Vec::new(),
+    };
+    targets.plan().map_err(|error| (span, format!("{error:#}")))?;
+    let args = InterfaceArgs {
+        interface: table.names,
+        port: table.ports,
+        filter: table.filter,
+        keys: KeyLogArgument { keys: table.keys },
+        keys_from_command: false,
+        ring,
+        write_pcap: None,
+        write_pcap_size: None,
+    };
+    Ok(AgentSource::Interfaces(args, targets))
+}
+
+fn hosts(texts: &[Spanned<String>]) -> Result<HostSettings, Fault> {
+    let mut settings = HostSettings::default();
+    for text in texts {
+        match HostChoice::parse(text.get_ref()).map_err(|error| at(text, error))? {
+            HostChoice::Given(host) => settings.given.push(host),
+            HostChoice::None => settings.only_given = true,
+        }
+    }
+    Ok(settings)
+}
+
+fn exports(file: &File) -> Result<ExportPlan, Fault> {
+    let usual = NameLimits::default();
+    let limit = |given: &Option<Spanned<usize>>, usual: usize| match given {
+        Some(given) if (1..=MOST_NAMES).contains(given.get_ref()) => Ok(*given.get_ref()),
+        Some(given) => Err(at(given, format!("it is a number from 1 to {MOST_NAMES}"))),
+        None => Ok(usual),
+    };
+    let prometheus = file.prometheus.listen.as_ref();
+    let prometheus =
+        prometheus.map(|text| to_serve(text.get_ref()).map_err(|error| at(text, format!("{error:#}"))));
+    Ok(ExportPlan {
+        limits: NameLimits {
+            targets: limit(&file.names.targets, usual.targets)?,
+            operations: limit(&file.names.operations, usual.operations)?,
+            statements: limit(&file.names.statements, usual.statements)?,
+            findings: limit(&file.names.findings, usual.findings)?,
+        },
+        prometheus: prometheus.transpose()?,
+        otlp: file.otlp.as_ref().map(of_otlp).transpose()?,
+    })
+}
+
+fn of_otlp(table: &Spanned<OtlpTable>) -> Result<exporters::OtlpSettings, Fault> {
+    let given = table.get_ref();
+    let mut settings =
+        otlp_settings(given.endpoint.as_deref()).map_err(|error| at(table, format!("{error:#}")))?;
+    settings.interval = duration(
+        given.interval.as_ref(),
+        settings.interval,
+        Duration::from_millis(100),
+    )?;
+    settings.metrics_options.keep_text = given.text;
+    let sampled = match &given.traces {
+        Some(share) if !(0.0..=1.0).contains(share.get_ref()) => {
+            return Err(at(share, "it is a share of all operations, from 0.0 to 1.0"));
+        }
+        Some(share) => *share.get_ref(),
+        None => 0.0,
+    };
+    let slow = given.slow.as_ref();
+    let slow = slow
+        .map(|text| parse_duration(text.get_ref()).map_err(|error| at(text, error)))
+        .transpose()?;
+    settings.trace_options = (sampled > 0.0 || slow.is_some() || given.flagged).then_some(TraceOptions {
+        sampled,
+        slow,
+        flagged: given.flagged,
+        keep_text: given.text,
+    });
+    Ok(settings)
+}
+
+fn duration(given: Option<&Spanned<String>>, usual: Duration, least: Duration) -> Result<Duration, Fault> {
+    let Some(text) = given else {
+        return Ok(usual);
+    };
+    let found = parse_duration(text.get_ref()).map_err(|error| at(text, error))?;
+    if found < least {
+        return Err(at(
+            text,
+            format!("it is at least {}", model::format_duration(least)),
+        ));
+    }
+    Ok(found)
+}
+
+/// Names of each kind that have series: each costs some 3 KB here, and ten to a hundred series where they are stored.
+const MOST_NAMES: usize = 2_000;

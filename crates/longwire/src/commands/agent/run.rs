@@ -1,0 +1,274 @@
+//! The loop of an agent.
+
+use super::Args;
+use super::config::{AgentConfig, AgentSource};
+use super::totals::AgentTotals;
+use crate::commands::exporting::{Exporting, SeenCounts};
+use crate::commands::interface_source::{CLOCK, InterfaceSource};
+use crate::commands::relaying;
+use crate::commands::relays::{self, Relays};
+use crate::commands::top::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic, facts};
+use anyhow::{Context, Result};
+use model::{Conditions, Warning};
+use pipeline::aggregator::{Aggregator, Wanted, Window};
+use pipeline::delivery::Delivery;
+use pipeline::fact_channel::FactChannel;
+use pipeline::input::Reading;
+use pipeline::output::{self, EndRequest, Status};
+use report::JsonWriter;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sys::Target;
+use sys::service::ServiceManager;
+
+/// Observes until it is told to stop.
+pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
+    let asked = EndRequest::on_signals()?;
+    match config.source.clone() {
+        AgentSource::Relays(relays) => {
+            let planned = relays.plan()?;
+            let channel = Arc::new(FactChannel::new(false));
+            let with_tls = planned
+                .iter()
+                .map(|planned| Ok((planned.clone(), relaying::tls_as_asked(&planned.target)?)));
+            let relays = Relays::start(with_tls.collect::<Result<_>>()?, &channel)?;
+            relays.announce(&Delivery::default(), false, "");
+            let conditions = conditions(
+                args,
+                "kernel receive timestamps where the socket gives them, else the monotonic clock",
+                relaying::observation_point(&planned),
+            );
+            let conditions = relaying::with_links(conditions, &planned);
+            let (mut agent, mut aggregator) = Agent::start(args, config, conditions, asked)?;
+            let mut traffic = RelayedTraffic { channel, relays };
+            agent.observe(&mut traffic, &mut aggregator)?;
+            let ended = traffic.relays.stop(Status::Interrupted);
+            for fact in facts(traffic.channel.take_all()) {
+                aggregator.fact(fact);
+            }
+            agent.end(aggregator, relays::warnings(&ended))
+        }
+        AgentSource::Interfaces(args_of_interface, targets) => {
+            let keys = args_of_interface.open_keys()?;
+            let reading = Reading {
+                keys: keys.file.clone(),
+                ..Reading::default()
+            };
+            let targets: Vec<Target> = targets
+                .plan()?
+                .into_iter()
+                .map(|planned| planned.target)
+                .collect();
+            let source = InterfaceSource::start(&args_of_interface, &targets, reading)?;
+            let conditions = conditions(args, CLOCK, source.observation_point().to_owned());
+            let (mut agent, mut aggregator) = Agent::start(args, config, conditions, asked)?;
+            let mut traffic = InterfaceTraffic { source, keys };
+            agent.observe(&mut traffic, &mut aggregator)?;
+            let summary = traffic
+                .source
+                .stop(&agent.delivery, &mut |fact| aggregator.fact(fact))?;
+            agent.end(aggregator, summary.warnings)
+        }
+    }
+}
+
+fn conditions(args: &Args, clock: &str, point: String) -> Conditions {
+    output::conditions(
+        format!("longwire agent --config {}", args.config.display()),
+        clock,
+        point,
+    )
+}
+
+/// An agent at work.
+struct Agent<'a> {
+    args: &'a Args,
+    config: AgentConfig,
+    conditions: Conditions,
+    asked: EndRequest,
+    exporting: Exporting,
+    seen: Arc<SeenCounts>,
+    manager: ServiceManager,
+    delivery: Delivery,
+    totals: AgentTotals,
+    began: Instant,
+    window_began: Instant,
+}
+
+impl<'a> Agent<'a> {
+    fn start(
+        args: &'a Args,
+        config: AgentConfig,
+        conditions: Conditions,
+        asked: EndRequest,
+    ) -> Result<(Self, Aggregator)> {
+        let seen = Arc::new(SeenCounts::default());
+        let exporting = Exporting::start(config.exports.clone(), &seen)?;
+        let delivery = Delivery::default();
+        let wanted = Wanted {
+            rule: config.rule,
+            hosts: config.hosts.clone(),
+            findings: Some(config.distances.clone()),
+            by_transaction: true,
+            delivery: Some(delivery.clone()),
+            ..Wanted::default()
+        };
+        let mut aggregator = Aggregator::new(&wanted, conditions.clone())?;
+        aggregator.export(exporting.exports());
+        if let Some(address) = exporting.address() {
+            delivery.say(&format!(
+                "series for Prometheus are at http://{address}/metrics, whether all is well at /health"
+            ));
+        }
+        let now = Instant::now();
+        let agent = Self {
+            args,
+            config,
+            conditions,
+            asked,
+            exporting,
+            seen,
+            manager: ServiceManager::of_environment(),
+            delivery,
+            totals: AgentTotals::default(),
+            began: now,
+            window_began: now,
+        };
+        Ok((agent, aggregator))
+    }
+
+    /// Observes until a signal asks for the end, or nothing can be seen any more.
+    fn observe(&mut self, traffic: &mut impl LiveTraffic, aggregator: &mut Aggregator) -> Result<()> {
+        self.manager.ready(&self.conditions.observation_point);
+        if self.args.json {
+            self.write(|records, agent| records.conditions(&agent.conditions));
+        }
+        let watchdog = self.manager.watchdog().map_or(TICK, |asked| asked.min(TICK));
+        let mut ticked = Instant::now();
+        loop {
+            match self.asked.take() {
+                Some(libc_signal) if libc_signal == signal_hook::consts::SIGHUP => self.reload(aggregator),
+                Some(_) => break,
+                None => {}
+            }
+            for fact in traffic.wait(LOOK) {
+                aggregator.fact(fact);
+            }
+            if ticked.elapsed() >= watchdog {
+                ticked = Instant::now();
+                self.tick(traffic, aggregator);
+                if let Some(reason) = traffic.over() {
+                    anyhow::bail!("{}", reason.trim_end_matches("; q quits"));
+                }
+            }
+        }
+        self.manager.stopping();
+        Ok(())
+    }
+
+    fn tick(&mut self, traffic: &mut impl LiveTraffic, aggregator: &mut Aggregator) {
+        self.manager.alive();
+        traffic.report_news(&self.delivery);
+        if let Some(ring) = traffic.ring() {
+            self.seen.packets(ring.passed, ring.dropped);
+        }
+        self.exporting.tick(&self.delivery);
+        // What a pooler is shows itself soon or not at all: series would wait for it.
+        aggregator.decide_poolers();
+        if self.window_began.elapsed() >= self.config.window {
+            let window = aggregator.end_window();
+            self.take_window(window);
+        }
+    }
+
+    fn take_window(&mut self, window: Window) {
+        let length = self.window_began.elapsed();
+        self.window_began = Instant::now();
+        self.totals.add(&window.totals.summary);
+        if self.args.json {
+            self.write(|records, _| write_window(records, &window));
+        }
+        self.exporting.found(window.findings, length);
+    }
+
+    /// Records never make the observation wait for long: a reader that is gone ends them, not the agent.
+    fn write(&self, write: impl FnOnce(&mut JsonWriter<io::StdoutLock<'static>>, &Self) -> io::Result<()>) {
+        let mut records = JsonWriter::new(io::stdout().lock());
+        let written = write(&mut records, self).and_then(|()| io::stdout().flush());
+        self.delivery.of("the records of a window on stdout are", written);
+    }
+
+    /// Reads the configuration again. What cannot be changed while it runs, and what cannot be used, leaves all as it was.
+    fn reload(&mut self, aggregator: &mut Aggregator) {
+        self.manager.reloading();
+        let reloaded = self.reloaded(aggregator);
+        self.seen.reloaded(reloaded.is_ok());
+        let trouble = match reloaded {
+            Ok(()) => {
+                self.delivery.say("the configuration was read again");
+                None
+            }
+            Err(error) => {
+                let text = format!("the configuration was not changed: {error:#}");
+                self.delivery.say(&format!("warning: {text}"));
+                Some(text)
+            }
+        };
+        self.exporting.health().set_trouble(trouble);
+        self.manager.ready(&self.conditions.observation_point);
+    }
+
+    fn reloaded(&mut self, aggregator: &mut Aggregator) -> Result<()> {
+        let config = AgentConfig::read(&self.args.config)?;
+        let unchanged = config.source == self.config.source
+            && config.rule == self.config.rule
+            && config.hosts == self.config.hosts
+            && config.exports.limits == self.config.exports.limits;
+        anyhow::ensure!(
+            unchanged,
+            "[[relay]], [interface], [operations] and [names] cannot change while it runs: restart the agent"
+        );
+        self.exporting
+            .change(config.exports.clone())
+            .context("the exports")?;
+        aggregator.export(self.exporting.exports());
+        self.config = config;
+        Ok(())
+    }
+
+    /// Sums up what is left, exports it, and says what was observed.
+    fn end(mut self, aggregator: Aggregator, warnings: Vec<Warning>) -> Result<Status> {
+        // What is still open ends with the observation, and is exported too.
+        let (outcome, _) = aggregator.finish(warnings, None)?;
+        output::warn(&outcome.warnings);
+        self.take_window(Window::of(outcome));
+        self.exporting.finish(self.config.stop_within, &self.delivery);
+        self.delivery.say(&self.totals.line(self.began.elapsed()));
+        Ok(self.delivery.status(Status::Done))
+    }
+}
+
+fn write_window(records: &mut JsonWriter<io::StdoutLock<'static>>, window: &Window) -> io::Result<()> {
+    window
+        .totals
+        .statements
+        .iter()
+        .try_for_each(|statement| records.statement(statement))?;
+    window
+        .findings
+        .iter()
+        .try_for_each(|finding| records.finding(finding))?;
+    window
+        .warnings
+        .iter()
+        .try_for_each(|warning| records.warning(warning))?;
+    records.summary(&window.totals.summary)?;
+    records.flush()
+}
+
+/// How long facts are waited for at a time: as often it is looked whether a signal came.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How often series and the service manager learn that the observation goes on.
+const TICK: Duration = Duration::from_secs(1);

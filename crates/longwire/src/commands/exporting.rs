@@ -1,0 +1,223 @@
+//! What a run that goes on hands to monitoring systems: the same flags, and the same care, for `watch` and `agent`.
+
+use super::address::to_serve;
+use anyhow::Result;
+use exporters::{Exposition, Health, OtlpExporter, OtlpSettings, serve_metrics};
+use metrics::{FamilyKind, NameLimits, SeriesFamily, SharedRegistry};
+use model::{Finding, Timestamp};
+use pipeline::aggregator::Exports;
+use pipeline::delivery::Delivery;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use sys::metrics::MetricsServer;
+
+/// Where series go.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct ExportArgs {
+    /// Serve series for Prometheus at http://ADDRESS/metrics while it runs. See docs/metrics.md.
+    #[arg(long, value_parser = to_serve, value_name = "ADDRESS")]
+    pub prometheus: Option<SocketAddr>,
+    /// Export series over OTLP/HTTP to this collector: http://HOST:4318. The variables of OpenTelemetry say the rest. See docs/otlp.md.
+    #[arg(long, value_name = "URL")]
+    pub otlp: Option<String>,
+}
+
+/// What is exported where.
+#[derive(Debug, Clone, Default)]
+pub struct ExportPlan {
+    /// How many names have series.
+    pub limits: NameLimits,
+    /// Where Prometheus finds them.
+    pub prometheus: Option<SocketAddr>,
+    /// Where they are sent.
+    pub otlp: Option<OtlpSettings>,
+}
+
+impl ExportArgs {
+    /// What they ask for.
+    ///
+    /// # Errors
+    /// When the URL or a variable of OpenTelemetry is not understood.
+    pub fn plan(&self) -> Result<ExportPlan> {
+        let otlp = self.otlp.as_deref().map(|url| otlp_settings(Some(url)));
+        Ok(ExportPlan {
+            limits: NameLimits::default(),
+            prometheus: self.prometheus,
+            otlp: otlp.transpose()?,
+        })
+    }
+}
+
+/// The settings of the environment, with this endpoint where one is given.
+///
+/// # Errors
+/// When a variable of OpenTelemetry is not understood.
+pub fn otlp_settings(endpoint: Option<&str>) -> Result<OtlpSettings> {
+    let host = pipeline::output::conditions(String::new(), "", String::new()).host;
+    let variables = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    Ok(OtlpSettings::of_variables(endpoint, host.as_deref(), &variables)?)
+}
+
+/// What passed the observation itself, for its families.
+#[derive(Debug, Default)]
+pub struct SeenCounts {
+    packets: AtomicU64,
+    dropped: AtomicU64,
+    reloads: [AtomicU64; 2],
+}
+
+impl SeenCounts {
+    /// What the kernel counted at an interface.
+    pub fn packets(&self, passed: u64, dropped: u64) {
+        self.packets.store(passed, Ordering::Relaxed);
+        self.dropped.store(dropped, Ordering::Relaxed);
+    }
+
+    /// A configuration was read again.
+    pub fn reloaded(&self, succeeded: bool) {
+        self.reloads[usize::from(succeeded)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn families(&self, since: u64) -> Vec<SeriesFamily> {
+        let counter = |name, otel_name, help| SeriesFamily::new(name, otel_name, help, FamilyKind::Counter);
+        let value = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
+        let reloads = ["failed", "succeeded"].into_iter().zip(&self.reloads).fold(
+            counter(
+                "longwire_config_reloads_total",
+                "longwire.config.reloads",
+                "Times that the configuration was read again.",
+            ),
+            |family, (result, count)| family.with(vec![("result", Arc::from(result))], since, value(count)),
+        );
+        vec![
+            counter(
+                "longwire_packets_total",
+                "longwire.packets",
+                "Packets that passed the filter at an interface; 0 behind relays.",
+            )
+            .with(Vec::new(), since, value(&self.packets)),
+            counter(
+                "longwire_packets_dropped_total",
+                "longwire.packets.dropped",
+                "Of these, packets that the kernel dropped because longwire was too slow: what they carried is missing in all figures.",
+            )
+            .with(Vec::new(), since, value(&self.dropped)),
+            reloads,
+        ]
+    }
+}
+
+/// Exports under way.
+pub struct Exporting {
+    registry: SharedRegistry,
+    exposition: Exposition,
+    health: Health,
+    server: Option<MetricsServer>,
+    otlp: Option<OtlpExporter>,
+    plan: ExportPlan,
+}
+
+impl Exporting {
+    /// Begins.
+    ///
+    /// # Errors
+    /// When an address cannot be served at, or a file of TLS cannot be used.
+    pub fn start(plan: ExportPlan, seen: &Arc<SeenCounts>) -> Result<Self> {
+        let began = now();
+        let registry = SharedRegistry::new(plan.limits, began);
+        let seen = Arc::clone(seen);
+        let more = Arc::new(move || seen.families(began.as_nanos()));
+        let mut exporting = Self {
+            exposition: Exposition::new(registry.clone(), began).with_more(more),
+            registry,
+            health: Health::default(),
+            server: None,
+            otlp: None,
+            plan: ExportPlan::default(),
+        };
+        exporting.change(plan)?;
+        Ok(exporting)
+    }
+
+    /// From now on as `plan` says, but for limits of names; what is as before goes on.
+    ///
+    /// # Errors
+    /// When an address cannot be served at, or a file of TLS cannot be used: all is as before then.
+    pub fn change(&mut self, plan: ExportPlan) -> Result<()> {
+        let otlp = plan
+            .otlp
+            .as_ref()
+            .map(|settings| OtlpExporter::start(settings, &self.exposition));
+        let otlp = otlp.transpose()?;
+        if plan.prometheus != self.server.as_ref().map(MetricsServer::address) {
+            self.server = match plan.prometheus {
+                Some(address) => Some(serve_metrics(
+                    address,
+                    self.exposition.clone(),
+                    self.health.clone(),
+                )?),
+                None => None,
+            };
+        }
+        if let Some(before) = std::mem::replace(&mut self.otlp, otlp) {
+            before.finish(HANDOVER);
+        }
+        self.plan = plan;
+        Ok(())
+    }
+
+    /// What takes facts and operations.
+    pub fn exports(&self) -> Exports {
+        Exports {
+            registry: Some(self.registry.clone()),
+            spans: self.otlp.as_ref().and_then(OtlpExporter::span_sink),
+        }
+    }
+
+    /// Where Prometheus finds the series.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.server.as_ref().map(MetricsServer::address)
+    }
+
+    /// Whether the observation goes on: for the page of `/health`.
+    pub const fn health(&self) -> &Health {
+        &self.health
+    }
+
+    /// The observation goes on; says what became of exports.
+    pub fn tick(&self, delivery: &Delivery) {
+        self.health.alive();
+        if let Some(otlp) = &self.otlp {
+            otlp.news().iter().for_each(|text| delivery.say(text));
+        }
+    }
+
+    /// What was found in the last `window`.
+    pub fn found(&self, findings: Vec<Finding>, window: Duration) {
+        self.registry.lock().found(findings, window);
+    }
+
+    /// Exports the rest, which may take as long as `within`, and says what was not delivered.
+    pub fn finish(self, within: Duration, delivery: &Delivery) {
+        if let Some(otlp) = self.otlp {
+            otlp.finish(within).iter().for_each(|text| delivery.say(text));
+        }
+        let counts = self.exposition.counts();
+        let (given_up, dropped, rejected) = (counts.given_up(), counts.dropped(), counts.rejections());
+        if given_up + dropped + rejected > 0 {
+            delivery.say(&format!(
+                "warning: {given_up} exports over OTLP were given up, {dropped} spans dropped, {rejected} data points or spans rejected"
+            ));
+        }
+    }
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// How long an exporter that is replaced may take.
+const HANDOVER: Duration = Duration::from_secs(1);

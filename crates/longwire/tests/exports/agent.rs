@@ -1,0 +1,217 @@
+//! `longwire agent`: months of `watch`, seen through a few seconds of it.
+
+use super::{attribute, psql, text_number, traffic};
+use std::io::Write;
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+use testbed::binary::{longwire, number, records};
+use testbed::process::{free_port, run};
+use testbed::waiting::{wait_for, wait_until};
+use testbed::{Collector, Postgres, PrometheusServer, Started, http};
+
+/// An agent with a relay in front of a server.
+pub(super) struct Agent {
+    pub(super) started: Started,
+    pub(super) relay: u16,
+    pub(super) metrics: u16,
+    pub(super) configuration: PathBuf,
+    _directory: tempfile::TempDir,
+}
+
+impl Agent {
+    /// Starts one; `more` is the rest of its configuration.
+    pub(super) fn start(server: &Postgres, more: &str, environment: &[(&str, String)]) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (relay, metrics) = (free_port(), free_port());
+        let configuration = directory.path().join("agent.toml");
+        let text = format!(
+            "[[relay]]\ntarget = \"postgres://127.0.0.1:{}\"\nlisten = \"127.0.0.1:{relay}\"\n\n[prometheus]\nlisten = \"127.0.0.1:{metrics}\"\n\n{more}",
+            server.port()
+        );
+        std::fs::write(&configuration, text).expect("the configuration is written");
+        let mut command = longwire(&[
+            "agent",
+            "--json",
+            "--config",
+            &configuration.display().to_string(),
+        ]);
+        command.stdout(Stdio::piped());
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        let mut started = Started::heard(&mut command);
+        started.hears("series for Prometheus");
+        Self {
+            started,
+            relay,
+            metrics,
+            configuration,
+            _directory: directory,
+        }
+    }
+}
+
+#[test]
+fn windows_series_and_spans_have_all_that_passed_when_a_signal_ends_it() {
+    let server = Postgres::start();
+    let collector = Collector::start();
+    let more = format!(
+        "[windows]\nlength = \"1s\"\n\n[otlp]\nendpoint = \"{}\"\ninterval = \"200ms\"\ntraces = 1.0\n",
+        collector.endpoint()
+    );
+    let agent = Agent::start(
+        &server,
+        &more,
+        &[
+            ("OTEL_BSP_SCHEDULE_DELAY", "100".to_owned()),
+            ("OTEL_BSP_MAX_QUEUE_SIZE", "100000".to_owned()),
+        ],
+    );
+    let prometheus = PrometheusServer::scraping(agent.metrics);
+    traffic(&server, agent.relay);
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    run(psql(
+        &server,
+        agent.relay,
+        &format!("select 'zqliteral' /*traceparent='{trace}'*/"),
+    ));
+    wait_until("all connections are closed", || {
+        prometheus.number("longwire_connections_open") == Some(0.0)
+    });
+    let output = agent.started.interrupt();
+    let said = testbed::binary::stderr(&output);
+    let records = records(&output);
+    let exchanges = testbed::binary::sum(&records, "summary", "exchanges");
+    let operations = testbed::binary::sum(&records, "summary", "operations");
+    assert!(
+        testbed::binary::of_type(&records, "summary").len() > 1,
+        "several windows"
+    );
+    assert!(
+        said.contains(&format!("{exchanges} exchanges in {operations} operations")),
+        "{said}"
+    );
+    let target = collector.last_points("longwire.target.duration");
+    assert_eq!(
+        target
+            .iter()
+            .map(|point| text_number(point, "count"))
+            .sum::<u64>(),
+        exchanges
+    );
+    let spans = collector.spans();
+    let roots = spans
+        .iter()
+        .filter(|span| attribute(span, "longwire.chosen").is_some())
+        .count();
+    assert_eq!(roots as u64, operations);
+    assert!(
+        !format!("{spans:?}{records:?}").contains("zqliteral"),
+        "no literal leaves longwire"
+    );
+    let of_trace = spans
+        .iter()
+        .filter(|span| span["traceId"] == "0af7651916cd43dd8448eb211c80319c");
+    let below = of_trace
+        .filter(|span| span["parentSpanId"] == "b7ad6b7169203331")
+        .count();
+    assert_eq!(below, 1, "the statement is a child of the span that it names");
+}
+
+#[test]
+fn it_tells_its_service_manager_how_it_is_and_reads_its_configuration_again() {
+    let server = Postgres::start();
+    let directory = tempfile::tempdir().expect("a directory");
+    let socket = directory.path().join("notify");
+    let manager = UnixDatagram::bind(&socket).expect("a socket");
+    manager
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .expect("a limit");
+    let told = || {
+        let mut bytes = [0; 1024];
+        let count = manager.recv(&mut bytes).expect("the agent tells something");
+        String::from_utf8_lossy(&bytes[..count]).into_owned()
+    };
+    let environment = [
+        ("NOTIFY_SOCKET", socket.display().to_string()),
+        ("WATCHDOG_USEC", "400000".to_owned()),
+    ];
+    let mut agent = Agent::start(&server, "", &environment);
+    assert!(told().starts_with("READY=1\nSTATUS="));
+    assert_eq!(told(), "WATCHDOG=1");
+    let healthy = || http::get(agent.metrics, "/health", "*/*").expect("it answers");
+    assert_eq!((healthy().status, healthy().text()), (200, "ok\n".to_owned()));
+    let mut file = std::fs::OpenOptions::new()
+        .append(true)
+        .open(&agent.configuration)
+        .expect("it is there");
+    writeln!(file, "nonsense = 1").expect("it is written");
+    agent.started.signal(libc::SIGHUP);
+    agent.started.hears("agent.toml:8:1: unknown field `nonsense`");
+    wait_until("it is told that it reads again", || {
+        told().starts_with("RELOADING=1\nMONOTONIC_USEC=")
+    });
+    wait_until("and that it is ready", || told().starts_with("READY=1"));
+    let trouble = wait_for("the trouble", || {
+        Some(healthy()).filter(|answer| answer.status == 503)
+    });
+    assert!(trouble.text().contains("nonsense"), "{}", trouble.text());
+    let text = std::fs::read_to_string(&agent.configuration).expect("it is there");
+    std::fs::write(&agent.configuration, text.replace("nonsense = 1", "")).expect("it is written");
+    agent.started.signal(libc::SIGHUP);
+    agent.started.hears("the configuration was read again");
+    wait_until("all is well again", || healthy().status == 200);
+    let page = http::get(agent.metrics, "/metrics", "*/*")
+        .expect("it answers")
+        .text();
+    for line in [
+        "longwire_config_reloads_total{result=\"failed\"} 1",
+        "longwire_config_reloads_total{result=\"succeeded\"} 1",
+    ] {
+        assert!(page.lines().any(|found| found == line), "{page}");
+    }
+    agent.started.signal(libc::SIGTERM);
+    assert!(agent.started.ends_within(Duration::from_secs(20)).success());
+    wait_until("the end is told", || told() == "STOPPING=1");
+}
+
+#[test]
+fn names_beyond_the_limit_are_summed_and_none_is_lost() {
+    let server = Postgres::start();
+    let agent = Agent::start(&server, "[names]\nstatements = 10\n", &[]);
+    let script = (0..300).fold(String::new(), |text, number| {
+        text + &format!("select 1 as column{number};\n")
+    });
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("many.sql");
+    std::fs::write(&file, script).expect("it is written");
+    let mut psql = server.client_at("psql", agent.relay);
+    psql.args(["-X", "-q", "-f", &file.display().to_string()]);
+    run(psql);
+    let line = |name: &str, label: &str| -> f64 {
+        let page = http::get(agent.metrics, "/metrics", "*/*")
+            .expect("it answers")
+            .text();
+        let lines = page
+            .lines()
+            .filter(|line| line.starts_with(name) && line.contains(label));
+        lines
+            .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
+            .sum()
+    };
+    let counted = "longwire_statement_duration_seconds_count";
+    wait_until("all statements are counted", || {
+        line(counted, "statement=") >= 300.0
+    });
+    let page = http::get(agent.metrics, "/metrics", "*/*")
+        .expect("it answers")
+        .text();
+    assert_eq!(page.lines().filter(|line| line.starts_with(counted)).count(), 11);
+    assert_eq!(line(counted, "statement=\"(other)\""), 290.0);
+    let output = agent.started.interrupt();
+    let statements: u64 = testbed::binary::of_type(&records(&output), "statement")
+        .into_iter()
+        .map(|statement| number(statement, "calls"))
+        .sum();
+    assert_eq!(statements, 300, "windows have all names");
+}

@@ -1,0 +1,252 @@
+//! Everything that is summed up, and its families.
+
+use crate::family::{FamilyKind, Label, SeriesFamily};
+use crate::names::{Cost, TopNames};
+use crate::operations::OperationSums;
+use crate::targets::{self, StatementKey, StatementSums, TargetSums};
+use crate::text::short;
+use analysis::current::Current;
+use analysis::fact::Fact;
+use analysis::waited::waited;
+use model::{ConnectionId, ConnectionMap, Endpoint, Exchange, Finding, Operation, Protocol, Timestamp};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many names have series of their own; all others are summed as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NameLimits {
+    /// Servers.
+    pub targets: usize,
+    /// Operations, and as many transactions.
+    pub operations: usize,
+    /// Statements on a server.
+    pub statements: usize,
+    /// Findings.
+    pub findings: usize,
+}
+
+impl Default for NameLimits {
+    fn default() -> Self {
+        Self {
+            targets: 50,
+            operations: 50,
+            statements: 100,
+            findings: 20,
+        }
+    }
+}
+
+/// Sums up what was observed since the beginning, for as long as it goes on.
+///
+/// Memory: [`NameLimits`], sixteen names more for each that has a series, and a few bytes for each open connection.
+#[derive(Debug)]
+pub struct Registry {
+    limits: NameLimits,
+    began: Timestamp,
+    refreshed: Timestamp,
+    servers: ConnectionMap<Endpoint>,
+    current: Current,
+    targets: TopNames<Endpoint, TargetSums>,
+    statements: TopNames<StatementKey, StatementSums>,
+    operations: OperationSums,
+    findings: FoundLately,
+}
+
+/// What was found in the last window that is over.
+#[derive(Debug, Default)]
+struct FoundLately {
+    findings: Vec<Finding>,
+    window: Duration,
+}
+
+impl Registry {
+    /// Nothing summed yet. `began` is when: counters count from then on.
+    pub fn new(limits: NameLimits, began: Timestamp) -> Self {
+        Self {
+            limits,
+            began,
+            refreshed: began,
+            servers: ConnectionMap::default(),
+            current: Current::default(),
+            targets: TopNames::new(limits.targets),
+            statements: TopNames::new(limits.statements),
+            operations: OperationSums::new(limits.operations),
+            findings: FoundLately::default(),
+        }
+    }
+
+    /// Takes the next fact.
+    pub fn fact(&mut self, fact: &Fact) {
+        let now = fact.time();
+        if now.since(self.refreshed) >= REFRESH {
+            self.refreshed = now;
+            self.targets.refresh(now.as_nanos());
+            self.statements.refresh(now.as_nanos());
+            self.operations.refresh(now.as_nanos());
+        }
+        self.current.fact(fact);
+        match fact {
+            Fact::Opened {
+                connection, server, ..
+            } => {
+                self.servers.insert(*connection, *server);
+                self.targets.at(server, Cost::default(), now.as_nanos()).opened += 1;
+            }
+            Fact::Started { .. } | Fact::Begun { .. } => {}
+            Fact::Exchange { exchange, protocol } => self.exchange(exchange, *protocol, now),
+            Fact::Closed(outcome) => {
+                self.servers.remove(&outcome.id);
+                self.targets.known(&outcome.server).closed += 1;
+            }
+        }
+    }
+
+    fn exchange(&mut self, exchange: &Exchange, protocol: Protocol, now: Timestamp) {
+        let waited = waited(exchange);
+        let cost = Cost {
+            turns: u64::from(exchange.turns),
+            time: waited.total,
+        };
+        let target = self.server_of(exchange.connection);
+        if let Some(target) = &target {
+            let sums = self.targets.at(target, cost, now.as_nanos());
+            sums.exchange(exchange, protocol, waited);
+        }
+        if let Some(fingerprint) = &exchange.fingerprint {
+            let key = StatementKey {
+                target,
+                protocol,
+                fingerprint: fingerprint.clone(),
+            };
+            let sums = self.statements.at(&key, cost, now.as_nanos());
+            sums.exchange(exchange, waited);
+        }
+    }
+
+    fn server_of(&self, connection: ConnectionId) -> Option<Endpoint> {
+        self.servers.get(&connection).copied()
+    }
+
+    /// Takes the next operation, or part of one.
+    pub fn operation(&mut self, operation: &Operation) {
+        let now = operation.at.after(operation.duration);
+        self.operations.take(operation, now.as_nanos());
+    }
+
+    /// Takes what was found in the last `window`, costliest first; what was found before is forgotten.
+    pub fn found(&mut self, mut findings: Vec<Finding>, window: Duration) {
+        findings.truncate(self.limits.findings);
+        self.findings = FoundLately { findings, window };
+    }
+
+    /// All series as they are now.
+    pub fn families(&self) -> Vec<SeriesFamily> {
+        let targets = targets::of_targets(self.targets.values());
+        let statements = targets::of_statements(self.statements.values());
+        let operations = self.operations.families();
+        let mut all: Vec<SeriesFamily> = targets.chain(statements).chain(operations).collect();
+        all.extend(self.of_now());
+        all.extend(self.of_findings());
+        all.push(self.of_names());
+        all
+    }
+
+    fn of_now(&self) -> [SeriesFamily; 3] {
+        let totals = self.current.totals();
+        let age = totals.oldest_transaction.map(|since| totals.now.since(since));
+        let began = self.began.as_nanos();
+        let gauge = |name, otel_name, help, value| {
+            SeriesFamily::new(name, otel_name, help, FamilyKind::Gauge).with(Vec::new(), began, value)
+        };
+        [
+            gauge(
+                "longwire_connections_open",
+                "longwire.connections.open",
+                "Connections that are open.",
+                totals.open as f64,
+            ),
+            gauge(
+                "longwire_transactions_open",
+                "longwire.transactions.open",
+                "Transactions that are open.",
+                totals.transactions as f64,
+            ),
+            gauge(
+                "longwire_transaction_oldest_seconds",
+                "longwire.transaction.oldest",
+                "How long the oldest open transaction has been open.",
+                age.unwrap_or_default().as_secs_f64(),
+            )
+            .in_unit("s"),
+        ]
+    }
+
+    fn of_findings(&self) -> [SeriesFamily; 3] {
+        let gauge = |name, otel_name, help| SeriesFamily::new(name, otel_name, help, FamilyKind::Gauge);
+        let mut turns = gauge(
+            "longwire_finding_turns",
+            "longwire.finding.turns",
+            "Round trips in the last window that a remedy of what was found would save.",
+        )
+        .in_unit("{turn}");
+        let mut time = gauge(
+            "longwire_finding_saved_seconds",
+            "longwire.finding.saved",
+            "Time in the last window that a remedy of what was found would save at the round trip named.",
+        )
+        .in_unit("s");
+        let began = self.began.as_nanos();
+        for finding in &self.findings.findings {
+            let labels = labels_of(finding);
+            turns = turns.with(labels.clone(), began, finding.saves_turns as f64);
+            for saving in &finding.savings {
+                let mut labels = labels.clone();
+                labels.push(("rtt", Arc::from(saving.rtt.as_secs_f64().to_string())));
+                time = time.with(labels, began, saving.saves.as_secs_f64());
+            }
+        }
+        let window = gauge(
+            "longwire_findings_window_seconds",
+            "longwire.findings.window",
+            "How long the window was that the findings are of; 0 before the first is over.",
+        )
+        .in_unit("s");
+        [
+            turns,
+            time,
+            window.with(Vec::new(), began, self.findings.window.as_secs_f64()),
+        ]
+    }
+
+    fn of_names(&self) -> SeriesFamily {
+        let merged = [
+            ("target", self.targets.merged()),
+            ("operation", self.operations.merged()),
+            ("statement", self.statements.merged()),
+        ];
+        let family = SeriesFamily::new(
+            "longwire_names_merged_total",
+            "longwire.names.merged",
+            "Names whose series ended because others cost more: what they had counted is in (other).",
+            FamilyKind::Counter,
+        );
+        merged.into_iter().fold(family, |family, (of, count)| {
+            family.with(vec![("of", Arc::from(of))], self.began.as_nanos(), count as f64)
+        })
+    }
+}
+
+fn labels_of(finding: &Finding) -> Vec<Label> {
+    let statement = finding
+        .fingerprint
+        .as_deref()
+        .map_or_else(|| Arc::from(""), short);
+    vec![
+        ("finding", Arc::from(finding.kind.name())),
+        ("operation", short(&finding.operation_name)),
+        ("statement", statement),
+    ]
+}
+
+/// How often it is decided who has a series.
+const REFRESH: Duration = Duration::from_secs(60);

@@ -1,0 +1,122 @@
+//! Attributes: from labels, and of the resource.
+
+use crate::messages::{AnyValue, KeyValue, Resource, Scope, Value};
+use crate::summary::query_summary;
+use model::Protocol;
+
+/// What is said of the process that exports: `service.name`, `host.name` and the like, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ResourceAttributes(pub Vec<(String, String)>);
+
+impl ResourceAttributes {
+    pub(crate) fn message(&self) -> Resource {
+        Resource {
+            attributes: self.0.iter().map(|(key, value)| text(key, value)).collect(),
+        }
+    }
+}
+
+/// Who made the figures.
+pub(crate) fn scope() -> Scope {
+    Scope {
+        name: "longwire".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+pub(crate) fn text(key: &str, value: &str) -> KeyValue {
+    of(key, Value::Text(value.to_owned()))
+}
+
+pub(crate) fn number(key: &str, value: i64) -> KeyValue {
+    of(key, Value::Int(value))
+}
+
+pub(crate) fn fraction(key: &str, value: f64) -> KeyValue {
+    of(key, Value::Double(value))
+}
+
+pub(crate) fn yes(key: &str) -> KeyValue {
+    of(key, Value::Bool(true))
+}
+
+fn of(key: &str, value: Value) -> KeyValue {
+    KeyValue {
+        key: key.to_owned(),
+        value: Some(AnyValue { value: Some(value) }),
+    }
+}
+
+/// The attributes of a target: `server.address` and `server.port`.
+pub(crate) fn server(target: &str) -> Vec<KeyValue> {
+    let parts = target
+        .rsplit_once(':')
+        .and_then(|(host, port)| Some((host, port.parse::<i64>().ok()?)));
+    match parts {
+        Some((host, port)) => vec![
+            text("server.address", host.trim_matches(['[', ']'])),
+            number("server.port", port),
+        ],
+        None => vec![text("server.address", target)],
+    }
+}
+
+/// The attribute that says what a target speaks: of a database, the value that the conventions have for it.
+pub(crate) fn system(protocol: Option<Protocol>) -> KeyValue {
+    match protocol {
+        Some(protocol) if !protocol.is_database() => text("network.protocol.name", protocol.name()),
+        protocol => text("db.system.name", protocol.map_or("other_sql", system_name)),
+    }
+}
+
+fn system_name(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Postgres => "postgresql",
+        Protocol::Mysql => "mysql",
+        Protocol::Redis => "redis",
+        Protocol::Oracle => "oracle.db",
+        Protocol::Informix => "ibm.informix",
+        Protocol::Drda => "ibm.db2",
+        Protocol::Tds => "microsoft.sql_server",
+        Protocol::Http | Protocol::Fastcgi | Protocol::Tls | Protocol::Unknown => "other_sql",
+    }
+}
+
+/// Attributes of what a series' labels say. With `keep_text`, the statement itself is one of them.
+pub(crate) fn of_labels(labels: &[metrics::Label], keep_text: bool) -> Vec<KeyValue> {
+    let protocol = labels.iter().find(|(name, _)| *name == "protocol");
+    let protocol = protocol.and_then(|(_, value)| {
+        Protocol::ALL
+            .iter()
+            .copied()
+            .find(|known| known.name() == &**value)
+    });
+    let each = labels.iter().flat_map(|(name, value)| match *name {
+        "target" => server(value),
+        "protocol" => vec![system(protocol)],
+        "statement" if labels.iter().any(|(name, _)| *name == "protocol") => {
+            statement(protocol, value, keep_text)
+        }
+        "direction" => vec![text(
+            "network.io.direction",
+            if &**value == "sent" { "transmit" } else { "receive" },
+        )],
+        other => vec![text(&format!("longwire.{other}"), value)],
+    });
+    each.collect()
+}
+
+/// The attributes of a statement. One that is no database's is a request.
+pub(crate) fn statement(protocol: Option<Protocol>, fingerprint: &str, keep_text: bool) -> Vec<KeyValue> {
+    let Some(protocol) = protocol else {
+        return vec![text("db.query.summary", fingerprint)];
+    };
+    if !protocol.is_database() {
+        return vec![text("longwire.request", fingerprint)];
+    }
+    let mut all = vec![text("db.query.summary", &query_summary(protocol, fingerprint))];
+    if keep_text {
+        all.push(text("db.query.text", fingerprint));
+    }
+    all
+}

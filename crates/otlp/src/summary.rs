@@ -1,0 +1,163 @@
+//! `db.query.summary`: what a statement does and to what, in a few words. Statements that differ in their columns and conditions have the same.
+
+use model::Protocol;
+
+/// The summary of a fingerprint, after the OpenTelemetry conventions: operations in capitals and their targets in the order of the text, at most 255
+/// bytes. Of HTTP it is the fingerprint itself. Misleads where a target is named by a function's result or a literal.
+pub fn query_summary(protocol: Protocol, fingerprint: &str) -> String {
+    match protocol {
+        Protocol::Redis => fingerprint.split(' ').next().unwrap_or_default().to_owned(),
+        _ if protocol.is_database() => of_sql(fingerprint),
+        _ => cut(fingerprint),
+    }
+}
+
+fn of_sql(fingerprint: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut expects = Expects::Operation;
+    for word in tokens(fingerprint) {
+        let plain = word.to_ascii_lowercase();
+        if OPERATIONS.contains(&plain.as_str()) {
+            words.push(plain.to_ascii_uppercase());
+            expects = match plain.as_str() {
+                "update" | "truncate" | "call" => Expects::Target,
+                _ => Expects::Nothing,
+            };
+        } else if BEFORE_TARGETS.contains(&plain.as_str()) {
+            expects = Expects::Target;
+        } else if plain == "," {
+            expects = if expects == Expects::Comma {
+                Expects::Target
+            } else {
+                Expects::Nothing
+            };
+        } else if expects == Expects::Target {
+            if MODIFIERS.contains(&plain.as_str()) {
+                continue;
+            }
+            expects = Expects::Nothing;
+            if is_name(&word) {
+                words.push(word);
+                expects = Expects::Comma;
+            }
+        } else if expects == Expects::Operation {
+            // BEGIN, COMMIT, SET: the first word alone.
+            words.push(plain.to_ascii_uppercase());
+            expects = Expects::Nothing;
+        } else if expects != Expects::Comma || !is_name(&word) {
+            // After a table a name is its alias, or the word before it: a comma may still follow.
+            expects = Expects::Nothing;
+        }
+    }
+    cut(&words.join(" "))
+}
+
+/// What the next word may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expects {
+    /// The text begins.
+    Operation,
+    /// A table.
+    Target,
+    /// After a table: a comma makes way for another one.
+    Comma,
+    /// Nothing of interest.
+    Nothing,
+}
+
+/// Words, and single signs; quoted names are one word.
+fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
+    let mut rest = text.trim_start();
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let length = match first {
+            '"' | '`' | '[' => {
+                let close = if first == '[' { ']' } else { first };
+                rest.get(1..)
+                    .and_then(|inside| inside.find(close))
+                    .map_or(rest.len(), |end| end + 2)
+            }
+            _ if is_part_of_name(first) => rest.find(|sign| !is_part_of_name(sign)).unwrap_or(rest.len()),
+            _ => first.len_utf8(),
+        };
+        let (word, behind) = rest.split_at(length);
+        rest = behind.trim_start();
+        Some(word.to_owned())
+    })
+}
+
+fn is_part_of_name(sign: char) -> bool {
+    sign.is_alphanumeric() || matches!(sign, '_' | '.' | '$' | '#' | '@')
+}
+
+fn is_name(word: &str) -> bool {
+    word.starts_with(|first: char| {
+        first.is_alphabetic() || matches!(first, '_' | '"' | '`' | '[' | '#' | '@')
+    }) && !OPERATIONS.contains(&word.to_ascii_lowercase().as_str())
+}
+
+fn cut(text: &str) -> String {
+    let end = (0..=text.len().min(LONGEST))
+        .rev()
+        .find(|&end| text.is_char_boundary(end));
+    text.get(..end.unwrap_or_default())
+        .unwrap_or_default()
+        .trim_end()
+        .to_owned()
+}
+
+const OPERATIONS: [&str; 12] = [
+    "select", "insert", "update", "delete", "merge", "replace", "call", "create", "drop", "alter",
+    "truncate", "copy",
+];
+const BEFORE_TARGETS: [&str; 4] = ["from", "join", "into", "table"];
+const MODIFIERS: [&str; 8] = [
+    "only",
+    "table",
+    "ignore",
+    "low_priority",
+    "lateral",
+    "if",
+    "not",
+    "exists",
+];
+const LONGEST: usize = 255;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_and_targets_in_their_order() {
+        for (text, expected) in [
+            ("select a, b from orders where id = ?", "SELECT orders"),
+            ("select * from a x, b as y where x.i = y.i", "SELECT a b"),
+            (
+                "insert into shipping (a) select a from orders o join lines on o.i = lines.i",
+                "INSERT shipping SELECT orders lines",
+            ),
+            (
+                "update only public.stock set n = ? where i in (select i from old)",
+                "UPDATE public.stock SELECT old",
+            ),
+            (
+                "delete from \"Order Lines\" where i = ?",
+                "DELETE \"Order Lines\"",
+            ),
+            (
+                "with x as (select ? from t) select * from x",
+                "WITH SELECT t SELECT x",
+            ),
+            ("begin", "BEGIN"),
+            ("select ?", "SELECT"),
+            ("select count(*) from (select a from b) c", "SELECT SELECT b"),
+            ("create table if not exists t (i int)", "CREATE t"),
+            ("select extract(year from d) from t", "SELECT d t"),
+            ("", ""),
+        ] {
+            assert_eq!(query_summary(Protocol::Postgres, text), expected, "{text}");
+        }
+        assert_eq!(query_summary(Protocol::Redis, "GET ?"), "GET");
+        assert_eq!(query_summary(Protocol::Http, "GET /page/?"), "GET /page/?");
+    }
+}

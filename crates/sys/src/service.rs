@@ -1,0 +1,78 @@
+//! What a service manager is told: systemd's protocol of `sd_notify(3)`, over a socket that it names.
+
+use rustix::fd::OwnedFd;
+use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sendto, socket_with};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+/// Tells the service manager how this process is; nobody where there is none.
+#[derive(Debug)]
+pub struct ServiceManager {
+    socket: Option<(OwnedFd, SocketAddrUnix)>,
+    watchdog: Option<Duration>,
+}
+
+impl ServiceManager {
+    /// The one that started this process: `NOTIFY_SOCKET` names its socket, `WATCHDOG_USEC` how often it wants to hear from this process,
+    /// `WATCHDOG_PID` from which.
+    pub fn of_environment() -> Self {
+        let variable = |name: &str| std::env::var_os(name);
+        let for_us =
+            variable("WATCHDOG_PID").is_none_or(|pid| pid == OsStr::new(&std::process::id().to_string()));
+        let micros = variable("WATCHDOG_USEC").and_then(|text| text.to_str()?.parse().ok());
+        Self {
+            socket: variable("NOTIFY_SOCKET").and_then(|path| open(&path)),
+            watchdog: micros.filter(|_| for_us).map(Duration::from_micros),
+        }
+    }
+
+    /// How often [`ServiceManager::alive`] is to be called: half of what the manager asks for. Absent where it does not ask.
+    pub fn watchdog(&self) -> Option<Duration> {
+        self.watchdog.map(|patience| patience / 2)
+    }
+
+    /// All is set up; `status` is shown to its user.
+    pub fn ready(&self, status: &str) {
+        self.tell(&format!("READY=1\nSTATUS={}", one_line(status)));
+    }
+
+    /// The configuration is about to be read again; [`ServiceManager::ready`] says that it was.
+    pub fn reloading(&self) {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let micros = i128::from(now.tv_sec) * 1_000_000 + i128::from(now.tv_nsec) / 1_000;
+        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
+    }
+
+    /// This process still works.
+    pub fn alive(&self) {
+        self.tell("WATCHDOG=1");
+    }
+
+    /// It is about to end.
+    pub fn stopping(&self) {
+        self.tell("STOPPING=1");
+    }
+
+    /// A manager that does not listen is no reason to stop.
+    fn tell(&self, text: &str) {
+        if let Some((socket, address)) = &self.socket {
+            sendto(socket, text.as_bytes(), SendFlags::NOSIGNAL, address).ok();
+        }
+    }
+}
+
+/// A socket to the path; one that begins with `@` is a name without a file.
+fn open(path: &OsStr) -> Option<(OwnedFd, SocketAddrUnix)> {
+    let address = match path.as_bytes().split_first()? {
+        (b'@', name) => SocketAddrUnix::new_abstract_name(name).ok()?,
+        _ => SocketAddrUnix::new(path.as_bytes()).ok()?,
+    };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None).ok()?;
+    Some((socket, address))
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}

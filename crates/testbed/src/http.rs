@@ -1,0 +1,35 @@
+//! Requests to servers of a test.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+
+/// What a server answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpAnswer {
+    /// 200 and its like.
+    pub status: u16,
+    /// Without the head.
+    pub body: Vec<u8>,
+}
+
+impl HttpAnswer {
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// Asks a server on 127.0.0.1 for `path`, taking the formats in `accept`; absent where it cannot be reached or says nothing that is HTTP.
+pub fn get(port: u16, path: &str, accept: &str) -> Option<HttpAnswer> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
+    let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: {accept}\r\n\r\n");
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).ok()?;
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
+    let head = String::from_utf8_lossy(answer.get(..end)?).into_owned();
+    Some(HttpAnswer {
+        status: head.split(' ').nth(1)?.parse().ok()?,
+        body: answer.get(end + 4..)?.to_vec(),
+    })
+}
