@@ -11,7 +11,7 @@
 # make docs   makes the site of README.md and docs/ in target/book, and checks its links; needs a Rust toolchain (for mdBook) and python3
 # make pictures  makes the pictures of README.md again, from runs of its own
 #
-# make lab-wordpress, lab-bulk, lab-pgbench, lab-compression   the labs of labs/, measured beside predicted; as root, or (but for
+# make lab-wordpress, lab-bulk, lab-pgbench, lab-compression, lab-estate   the labs of labs/, measured beside predicted; as root, or (but for
 #                       lab-compression) where the system allows unprivileged user namespaces
 #
 # make toxiproxy-clients   toxiproxy's own tests, its command line and its clients for Go, Python and Java, against `relay --api`; needs Go
@@ -20,7 +20,7 @@
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo docs pictures dist check-dist jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks toxiproxy-clients
+.PHONY: demo docs pictures dist check-dist jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression lab-estate bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks toxiproxy-clients
 
 demo:
 	scripts/setup.sh demo
@@ -106,6 +106,11 @@ lab-pgbench:
 	scripts/setup.sh lab
 	cargo build --release --locked --package longwire
 	"$${CARGO_TARGET_DIR:-target}"/release/longwire lab run labs/pgbench.toml
+
+lab-estate:
+	scripts/setup.sh lab-wordpress
+	cargo build --release --locked --package longwire
+	labs/estate/run.sh "$${CARGO_TARGET_DIR:-target}"/release/longwire
 
 lab-compression:
 	scripts/setup.sh lab-compression

@@ -3,8 +3,8 @@
 mod headings;
 
 use crate::commands::{
-    agent, check, echo, generate, keys, lab, link, load, mcp, ping, predict, read, relay, split, top, tune,
-    tunnel, watch,
+    agent, check, echo, generate, keys, lab, link, load, mcp, ping, plan, predict, read, relay, split, top,
+    tune, tunnel, watch,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use pipeline::output::Status;
@@ -73,6 +73,7 @@ pub enum Command {
     Read(read::Args),
     Keys(keys::Args),
     Predict(predict::Args),
+    Plan(plan::Args),
     Check(check::Args),
     Link(link::Args),
     Lab(lab::Args),
@@ -113,6 +114,7 @@ impl Command {
             Self::Read(args) => read::run(&args),
             Self::Keys(args) => keys::run(&args),
             Self::Predict(args) => predict::run(&args),
+            Self::Plan(args) => plan::run(&args),
             Self::Check(args) => check::run(&args),
             Self::Link(args) => link::run(&args),
             Self::Lab(args) => lab::run(&args),

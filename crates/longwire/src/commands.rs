@@ -21,6 +21,7 @@ pub mod link;
 pub mod load;
 pub mod mcp;
 pub mod ping;
+pub mod plan;
 pub mod predict;
 pub mod read;
 pub mod relay;

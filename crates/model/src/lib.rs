@@ -22,6 +22,7 @@ pub mod host;
 pub mod message;
 pub mod operation;
 pub mod outcome;
+mod plan;
 pub mod program;
 pub mod quantity;
 pub mod row_train;
@@ -52,6 +53,10 @@ pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{
     BoundBy, Conditions, ConnectionOutcome, Distribution, HostProcess, LinkDirectionOutcome, LinkOutcome,
     MeasuredDurations, OperationGroup, Order, OrderKind, Prediction, StatementOutcome, Summary, Warning,
+};
+pub use plan::{
+    BrokenBudget, HeldBack, HoldingStatement, OrderOfMoves, PlacedOperation, PlacedService,
+    PlacedTransaction, PlacementOutcome, PlanFix, PlanLink, PlanMeasure, PlanMove, PlanOutcome,
 };
 pub use program::{ProgramBest, ProgramRun, ProgramTuned};
 pub use quantity::{

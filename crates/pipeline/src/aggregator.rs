@@ -14,6 +14,7 @@ use super::moved::{ConnectionChoice, MovedConnections};
 use super::outlet::Outlet;
 use super::sink::RecordSink;
 use crate::delivery::Delivery;
+use crate::kept::KeptOperations;
 use crate::page::Samples;
 use crate::private_file;
 use crate::recent::RecentOperations;
@@ -70,6 +71,8 @@ pub struct Wanted {
     pub findings: Option<Distances>,
     /// Where some operations are kept for a page, when one is wanted.
     pub samples: Option<Samples>,
+    /// Where all operations are kept, when they are wanted.
+    pub kept: Option<KeptOperations>,
     /// For a run that continues without its outputs: where it is noted that one was given up. Nothing waits for them then.
     pub delivery: Option<Delivery>,
 }
@@ -97,6 +100,7 @@ struct Outlets {
     findings: Option<Findings>,
     longest: Longest,
     samples: Option<Samples>,
+    kept: Option<KeptOperations>,
     records: Option<JsonWriter<RecordSink>>,
     /// What the records are written to, where nothing waits for it.
     outlet: Option<Outlet>,
@@ -156,6 +160,7 @@ impl Aggregator {
                     operation: None,
                 },
                 samples: wanted.samples.clone(),
+                kept: wanted.kept.clone(),
                 records,
                 outlet,
                 delivery: wanted.delivery.clone(),
@@ -507,6 +512,9 @@ impl Outlets {
                 self.longest.take(operation);
                 if let Some(samples) = &self.samples {
                     samples.take(operation);
+                }
+                if let Some(kept) = &self.kept {
+                    kept.take(operation);
                 }
                 let is_flagged = self
                     .findings

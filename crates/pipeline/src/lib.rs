@@ -18,6 +18,7 @@ mod direction_payload;
 pub mod fact_channel;
 pub mod input;
 pub mod interruption;
+pub mod kept;
 pub mod keys;
 mod missing;
 pub mod moved;

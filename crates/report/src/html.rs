@@ -28,6 +28,7 @@ mod notes;
 mod opening;
 mod operations;
 mod ping;
+mod plan;
 mod predicted;
 mod scale;
 mod split;
@@ -41,6 +42,7 @@ pub use check::write_check;
 pub use echo::write_echo;
 pub use load::{LoadCourse, write_load};
 pub use ping::{PingPage, write_ping};
+pub use plan::write_plan;
 pub use split::write_split;
 pub use tune::write_tune;
 

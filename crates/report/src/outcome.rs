@@ -9,6 +9,7 @@ mod explain;
 mod lab;
 mod load;
 mod ping;
+mod plan;
 mod program;
 mod progress;
 mod read;
@@ -24,6 +25,7 @@ pub use lab::{
 };
 pub use load::{LoadFailure, LoadInterval, LoadReport, LoadScript, LoadWork};
 pub use ping::{PingOpening, PingOutcome};
+pub use plan::placement_words;
 pub use program::ProgramReport;
 pub use progress::ProgressLine;
 pub use read::ReadOutcome;

@@ -17,6 +17,7 @@ mod leg;
 mod link;
 mod load;
 mod outcome;
+mod plan;
 mod program;
 mod sample;
 mod split;
@@ -106,6 +107,15 @@ names! {
     outcome::OperationRecord<'_> => "operation",
     outcome::PredictionRecord<'_> => "prediction",
     outcome::SummaryRecord => "summary",
+    plan::PlacementRecord => "placement",
+    plan::PlacedOperationRecord<'_> => "placed_operation",
+    plan::PlacedTransactionRecord<'_> => "placed_transaction",
+    plan::BrokenBudgetRecord<'_> => "broken_budget",
+    plan::HeldBackRecord<'_> => "held_back",
+    plan::HoldingStatementRecord<'_> => "holding_statement",
+    plan::PlanFixRecord<'_> => "plan_fix",
+    plan::PlanMoveRecord<'_> => "plan_move",
+    plan::PlanRecord<'_> => "plan",
     program::ProgramRecord<'_> => "program",
     program::BestRecord<'_> => "program_best",
     program::UnchangedRecord<'_> => "program_unchanged",

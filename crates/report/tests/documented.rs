@@ -206,10 +206,11 @@ fn written_of_poolers() -> [String; 5] {
 }
 
 /// What instruments that ask on their own write.
-fn written_of_samples() -> [String; 11] {
+fn written_of_samples() -> [String; 12] {
     [
         samples::line(|writer| writer.tune(&samples::tune())),
         samples::line(|writer| writer.check(&samples::checked())),
+        samples::line(|writer| writer.plan(&samples::planned())),
         samples::line(|writer| writer.program(&samples::program())),
         samples::line(|writer| {
             writer.summary(&model::Summary {

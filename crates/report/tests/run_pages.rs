@@ -6,10 +6,13 @@ mod samples;
 mod well_formed;
 
 use model::{Distribution, SampleOutcome};
-use report::html::{LoadCourse, PingPage, write_check, write_echo, write_load, write_ping, write_split};
+use report::html::{
+    LoadCourse, PingPage, write_check, write_echo, write_load, write_ping, write_plan, write_split,
+};
 use report::outcome::{EchoReport, LoadFailure, PingOutcome, SplitReport};
 use samples::{
-    bulk, checked, conditions, echo, elsewhere, leg, link, load_interval, load_report, split, warning,
+    bulk, checked, conditions, echo, elsewhere, leg, link, load_interval, load_report, planned, split,
+    warning,
 };
 use std::io;
 use std::time::Duration;
@@ -32,6 +35,7 @@ fn pages(name: &str) -> Vec<(&'static str, String)> {
         ("echo", echo_page(name)),
         ("ping", ping_page(name)),
         ("load", load_page(name)),
+        ("plan", plan_page(name)),
     ]
 }
 
@@ -46,6 +50,23 @@ fn check_page(name: &str) -> String {
     }
     report.changes[0].operation_name = name.into();
     page(|out| write_check(&report, &conditions(), out))
+}
+
+fn plan_page(name: &str) -> String {
+    let mut plan = planned();
+    plan.title = name.to_owned();
+    plan.currency = name.to_owned();
+    plan.warnings[0].text = name.to_owned();
+    plan.places[0] = name.into();
+    plan.links[0].between[0] = name.into();
+    plan.today.services[0].service = name.into();
+    plan.predicted[0].operations[0].name = name.into();
+    plan.predicted[0].services[1].place = name.into();
+    plan.moves[0].service = name.into();
+    plan.held_back[0].service = name.into();
+    plan.held_back[0].fixes[0].remedy = name.to_owned();
+    plan.held_back[0].statements[0].fingerprint = Some(name.into());
+    page(|out| write_plan(&plan, &conditions(), out))
 }
 
 fn split_page(name: &str) -> String {

@@ -15,6 +15,10 @@ use super::load::{FailureRecord, IntervalRecord, LoadRecord, ScriptRecord};
 use super::outcome::{
     ConditionsRecord, OperationRecord, PredictionRecord, StatementRecord, SummaryRecord, WarningRecord,
 };
+use super::plan::{
+    BrokenBudgetRecord, HeldBackRecord, HoldingStatementRecord, PlacedOperationRecord,
+    PlacedTransactionRecord, PlacementRecord, PlanFixRecord, PlanMoveRecord, PlanRecord,
+};
 use super::program::{BestRecord, ProgramRecord, UnchangedRecord};
 use super::sample::SampleRecord;
 use super::split::{ElsewhereRecord, SplitRecord};
@@ -23,13 +27,15 @@ use super::tunnel::{NoticeRecord, TunnelRecord, TunnelWayRecord};
 use super::{Line, RecordBody};
 use crate::outcome::{
     CheckReport, LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport, ProgramReport, TuneReport,
+    placement_words,
 };
 use crate::text::escape::{begins_a_command, is_dangerous};
 use model::{
     Advice, BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction,
     EchoOutcome, Endpoint, Exchange, Finding, Fingerprint, HeldPrediction, HeldTransactions, Leg,
-    LinkOutcome, Operation, OperationStep, Prediction, Protocol, RequestId, RowTrain, Sample, SplitOutcome,
-    SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals, Warning,
+    LinkOutcome, Operation, OperationStep, PlacementOutcome, PlanOutcome, Prediction, Protocol, RequestId,
+    RowTrain, Sample, SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals,
+    Warning,
 };
 use serde::Serialize;
 use serde_json::Serializer;
@@ -181,6 +187,42 @@ impl<W: Write> JsonWriter<W> {
             .savings
             .iter()
             .try_for_each(|saving| self.write(&FindingRecord::of(finding, *saving)))
+    }
+
+    /// All that `plan` has to say, but its warnings.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn plan(&mut self, plan: &PlanOutcome) -> io::Result<()> {
+        plan.predicted
+            .iter()
+            .try_for_each(|outcome| self.placement(outcome))?;
+        for held in &plan.held_back {
+            self.write(&HeldBackRecord::of(held))?;
+            for statement in &held.statements {
+                self.write(&HoldingStatementRecord::of(held, statement))?;
+            }
+            for fix in &held.fixes {
+                self.write(&PlanFixRecord::of(held, fix))?;
+            }
+        }
+        plan.moves
+            .iter()
+            .try_for_each(|step| self.write(&PlanMoveRecord::of(step)))?;
+        self.write(&PlanRecord::of(plan))
+    }
+
+    fn placement(&mut self, outcome: &PlacementOutcome) -> io::Result<()> {
+        let words = placement_words(outcome);
+        self.write(&PlacementRecord::of(outcome))?;
+        for operation in &outcome.operations {
+            self.write(&PlacedOperationRecord::of(&words, operation))?;
+        }
+        for held in &outcome.transactions {
+            self.write(&PlacedTransactionRecord::of(&words, held))?;
+        }
+        let mut broken = outcome.broken.iter();
+        broken.try_for_each(|broken| self.write(&BrokenBudgetRecord::of(&words, broken)))
     }
 
     /// A point of a lab, with what was predicted for it and what its links realised. `number` counts from 1,

@@ -3,15 +3,17 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use model::{
-    Advice, Assigned, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BudgetMeasure, BudgetVerdict,
-    BulkOutcome, ByteCount, Change, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals,
-    DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint, Exchange, Finding,
-    FindingKind, ForbiddenWaste, HeldPrediction, HeldTransactions, HostProcess, Interval, LevelAdvice,
-    LinkDirectionOutcome, LinkOutcome, MeasuredDurations, Operation, OperationGroup, OperationKind,
-    OperationStep, Order, OrderKind, Phase, Prediction, ProgramBest, ProgramRun, ProgramTuned, Protocol,
-    RequestId, RequestTraits, RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share,
-    SpanId, SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary, Tags, Timestamp,
-    TransactionState, TunnelTotals, TunnelWay, Warning,
+    Advice, Assigned, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BrokenBudget, BudgetMeasure,
+    BudgetVerdict, BulkOutcome, ByteCount, Change, Conditions, ConnectionId, ConnectionOutcome,
+    ConnectionTotals, DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint,
+    Exchange, Finding, FindingKind, ForbiddenWaste, HeldBack, HeldPrediction, HeldTransactions,
+    HoldingStatement, HostProcess, Interval, LevelAdvice, LinkDirectionOutcome, LinkOutcome,
+    MeasuredDurations, Operation, OperationGroup, OperationKind, OperationStep, Order, OrderKind,
+    OrderOfMoves, Phase, PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome, PlanFix,
+    PlanLink, PlanMeasure, PlanMove, PlanOutcome, Prediction, ProgramBest, ProgramRun, ProgramTuned,
+    Protocol, RequestId, RequestTraits, RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving,
+    Share, SpanId, SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary, Tags,
+    Timestamp, TransactionState, TunnelTotals, TunnelWay, Warning,
 };
 use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -1103,6 +1105,88 @@ pub fn tune() -> TuneReport {
             runs: [31, 265],
         }],
         ..TuneReport::default()
+    }
+}
+
+/// A shop whose orders may not move, with one finding that would let them.
+pub fn planned() -> PlanOutcome {
+    let statement = "SELECT name FROM article WHERE id = ?";
+    let broken = BrokenBudget {
+        operation_name: "GET /basket".into(),
+        measure: PlanMeasure::Median,
+        allowed: Duration::from_millis(100),
+        found: Duration::from_millis(240),
+    };
+    let placed = |place: &str, moved, price, broken| PlacementOutcome {
+        services: ["shop", "orders"]
+            .map(|service| PlacedService {
+                service: service.into(),
+                place: if service == "shop" { "zurich" } else { place }.into(),
+            })
+            .to_vec(),
+        moved,
+        operations: vec![PlacedOperation {
+            name: "GET /basket".into(),
+            operations: 400,
+            median: Duration::from_millis(40),
+            p95: Some(Duration::from_millis(55)),
+            per_second: 12.5,
+        }],
+        transactions: vec![PlacedTransaction {
+            name: "UPDATE stock".into(),
+            operation_name: "GET /basket".into(),
+            median: Duration::from_millis(9),
+        }],
+        gigabytes: 120.5,
+        price,
+        broken,
+    };
+    let today = placed("zurich", 0, 300.0, Vec::new());
+    PlanOutcome {
+        title: "app.pcap".to_owned(),
+        currency: "EUR".to_owned(),
+        places: vec!["zurich".into(), "paris".into()],
+        links: vec![PlanLink {
+            between: ["zurich".into(), "paris".into()],
+            link: "rtt=10ms".to_owned(),
+            rtt: Duration::from_millis(10),
+            price: 0.02,
+        }],
+        budgets: 1,
+        today: today.clone(),
+        asked: Vec::new(),
+        cheapest: Some(today.clone()),
+        predicted: vec![placed("paris", 1, 250.0, vec![broken.clone()])],
+        possible: 2,
+        price_at_least: 200.0,
+        held_back: vec![HeldBack {
+            service: "orders".into(),
+            place: "paris".into(),
+            broken,
+            price_change: -50.0,
+            statements: vec![HoldingStatement {
+                fingerprint: Some(statement.into()),
+                between: ["shop".into(), "orders".into()],
+                turns: 18.5,
+                share: Share::of_counts(3, 4).expect("a share"),
+            }],
+            fixes: vec![PlanFix {
+                kind: FindingKind::NPlusOne,
+                fingerprint: Some(statement.into()),
+                saves: Duration::from_millis(170),
+                remedy: "Ask for all of them at once.".to_owned(),
+            }],
+            fixed: Some(Duration::from_millis(70)),
+            may_move: true,
+        }],
+        moves: vec![PlanMove {
+            service: "orders".into(),
+            from: "zurich".into(),
+            to: "paris".into(),
+            price: 250.0,
+        }],
+        order: OrderOfMoves::Found,
+        warnings: vec![warning()],
     }
 }
 

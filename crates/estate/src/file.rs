@@ -1,0 +1,372 @@
+//! The estate's file: places, the links between them, services and budgets.
+
+use crate::placement::Placement;
+use link::LinkDescription;
+use model::{Endpoint, Host, LinkRates, PlanMeasure, parse_duration};
+use serde::Deserialize;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use thiserror::Error;
+use toml::Spanned;
+
+/// What the file says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estate {
+    /// The unit of prices, as given; empty when left out.
+    pub currency: String,
+    /// Hours of a month in which traffic is as it was observed.
+    pub hours: f64,
+    /// How long was observed, where the file says it; otherwise from the first packet to the last.
+    pub observed: Option<Duration>,
+    /// Round trip between services that come to the same place and are not there today.
+    pub inside: Duration,
+    /// Places, by name.
+    pub places: Vec<Arc<str>>,
+    /// What lies between each two of them.
+    pub links: Vec<PlaceLink>,
+    /// Services.
+    pub services: Vec<EstateService>,
+    /// Budgets.
+    pub budgets: Vec<PlanBudget>,
+}
+
+/// What lies between two places.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlaceLink {
+    /// The places, by their positions.
+    pub between: [usize; 2],
+    /// The link, from the first to the second.
+    pub link: LinkDescription,
+    /// The price of a gigabyte over it, either way.
+    pub price: f64,
+}
+
+/// A service or database.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EstateService {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its place in what was observed.
+    pub place: usize,
+    /// Its machines.
+    pub hosts: Vec<Host>,
+    /// The ports that it serves at; all when empty.
+    pub ports: Vec<u16>,
+    /// Places that it may have, today's among them.
+    pub may: Vec<usize>,
+    /// What it costs a month in each place.
+    pub month: Vec<f64>,
+}
+
+/// The most that operations may take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanBudget {
+    /// Names of operations, with `*` for any text.
+    pub operation: String,
+    /// What is limited.
+    pub measure: PlanMeasure,
+    /// The most.
+    pub allowed: Duration,
+}
+
+/// What is wrong with the file, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line}, column {column}: {what}")]
+pub struct EstateError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong, and what to write instead.
+    pub what: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawEstate {
+    #[serde(default)]
+    currency: String,
+    hours: Option<Spanned<f64>>,
+    observed: Option<Spanned<String>>,
+    inside: Option<Spanned<String>>,
+    places: Vec<Spanned<String>>,
+    #[serde(default)]
+    link: Vec<Spanned<RawLink>>,
+    service: Vec<RawService>,
+    #[serde(default)]
+    budget: Vec<Spanned<RawBudget>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLink {
+    between: [Spanned<String>; 2],
+    link: Spanned<String>,
+    #[serde(default)]
+    price: Option<Spanned<f64>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawService {
+    name: Spanned<String>,
+    place: Spanned<String>,
+    hosts: Vec<Spanned<String>>,
+    #[serde(default)]
+    ports: Vec<u16>,
+    may: Option<Vec<Spanned<String>>>,
+    #[serde(default)]
+    month: std::collections::BTreeMap<String, Spanned<f64>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawBudget {
+    operation: String,
+    median: Option<Spanned<String>>,
+    p95: Option<Spanned<String>>,
+    held: Option<Spanned<String>>,
+}
+
+/// The file's text, for places in it.
+#[derive(Clone, Copy)]
+struct Text<'a>(&'a str);
+
+impl Estate {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// When it is no estate: with the place, what is wrong, and what to write.
+    pub fn parse(text: &str) -> Result<Self, EstateError> {
+        let at = Text(text);
+        let raw: RawEstate = toml::from_str(text).map_err(|fault| {
+            let what = fault.message().replace('\n', ", ");
+            at.error(
+                fault.span().unwrap_or_default(),
+                format!("{what}: docs/plan.md has the keys"),
+            )
+        })?;
+        let mut places: Vec<Arc<str>> = Vec::new();
+        for name in &raw.places {
+            if places.iter().any(|known| **known == **name.get_ref()) {
+                let what = format!("place '{}' is listed twice: leave one out", name.get_ref());
+                return Err(at.error(name.span(), what));
+            }
+            places.push(name.get_ref().as_str().into());
+        }
+        let services = at.services(&raw.service, &places)?;
+        Ok(Self {
+            links: at.links(&raw.link, &places)?,
+            budgets: at.budgets(&raw.budget)?,
+            hours: raw.hours.map_or(Ok(MONTH_HOURS), |hours| at.price(&hours))?,
+            observed: raw.observed.map(|text| at.duration(&text)).transpose()?,
+            inside: raw.inside.map_or(Ok(Duration::ZERO), |text| at.duration(&text))?,
+            currency: raw.currency,
+            places,
+            services,
+        })
+    }
+
+    /// The link from one place to another and the price of a gigabyte over it; absent within a place.
+    pub fn between(&self, [from, to]: [usize; 2]) -> Option<(LinkDescription, f64)> {
+        self.links.iter().find_map(|known| match known.between {
+            pair if pair == [from, to] => Some((known.link, known.price)),
+            pair if pair == [to, from] => {
+                let [up, down]: LinkRates = known.link.rate;
+                let rate = [down, up];
+                Some((LinkDescription { rate, ..known.link }, known.price))
+            }
+            _ => None,
+        })
+    }
+
+    /// The service that has an endpoint; of a server's, its port counts too.
+    pub fn service_of(&self, endpoint: Endpoint, serves: bool) -> Option<usize> {
+        let has = |service: &EstateService| {
+            let port = !serves || service.ports.is_empty() || service.ports.contains(&endpoint.port);
+            port && service.hosts.iter().any(|host| host.has(endpoint.address))
+        };
+        self.services.iter().position(has)
+    }
+
+    /// What the services cost a month in `placement`.
+    pub fn services_price(&self, placement: &Placement) -> f64 {
+        let services = self.services.iter().zip(&placement.0);
+        services.map(|(service, place)| service.month[*place]).sum()
+    }
+
+    /// No placement costs less: each service where it is cheapest, and no gigabyte between places.
+    pub fn price_at_least(&self) -> f64 {
+        let least = |service: &EstateService| {
+            let prices = service.may.iter().map(|place| service.month[*place]);
+            prices.fold(f64::INFINITY, f64::min)
+        };
+        self.services.iter().map(least).sum()
+    }
+}
+
+/// Hours of a month of 365/12 days.
+const MONTH_HOURS: f64 = 730.0;
+
+impl Text<'_> {
+    fn error(self, span: Range<usize>, what: String) -> EstateError {
+        let before = self.0.get(..span.start).unwrap_or(self.0);
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        EstateError {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            what,
+        }
+    }
+
+    fn duration(self, text: &Spanned<String>) -> Result<Duration, EstateError> {
+        parse_duration(text.get_ref()).map_err(|fault| self.error(text.span(), fault.to_string()))
+    }
+
+    fn price(self, number: &Spanned<f64>) -> Result<f64, EstateError> {
+        let value = *number.get_ref();
+        if value.is_finite() && (0.0..=1e12).contains(&value) {
+            return Ok(value);
+        }
+        Err(self.error(
+            number.span(),
+            format!("{value} is out of range: write a number from 0 on"),
+        ))
+    }
+
+    fn place(self, name: &Spanned<String>, places: &[Arc<str>]) -> Result<usize, EstateError> {
+        let known = places.iter().position(|place| **place == **name.get_ref());
+        known.ok_or_else(|| {
+            let what = format!(
+                "there is no place '{}': use one of {}",
+                name.get_ref(),
+                places.join(", ")
+            );
+            self.error(name.span(), what)
+        })
+    }
+
+    /// Each two places have one link.
+    fn links(self, raw: &[Spanned<RawLink>], places: &[Arc<str>]) -> Result<Vec<PlaceLink>, EstateError> {
+        let mut links: Vec<PlaceLink> = Vec::new();
+        for spanned in raw {
+            let one = spanned.get_ref();
+            let [first, second] = [
+                self.place(&one.between[0], places)?,
+                self.place(&one.between[1], places)?,
+            ];
+            let known = |link: &PlaceLink| link.between == [first, second] || link.between == [second, first];
+            if first == second || links.iter().any(known) {
+                let what = "a link joins two different places, and each two have one: leave this one out";
+                return Err(self.error(one.between[1].span(), what.to_owned()));
+            }
+            let link = one.link.get_ref().parse();
+            links.push(PlaceLink {
+                between: [first, second],
+                link: link
+                    .map_err(|fault: link::LinkError| self.error(one.link.span(), fault.to_string()))?,
+                price: one.price.as_ref().map_or(Ok(0.0), |price| self.price(price))?,
+            });
+        }
+        for first in 0..places.len() {
+            for second in first + 1..places.len() {
+                if !links
+                    .iter()
+                    .any(|link| link.between.contains(&first) && link.between.contains(&second))
+                {
+                    let [first, second] = [&places[first], &places[second]];
+                    let what = format!(
+                        "no link joins {first} and {second}: add [[link]] with between = [\"{first}\", \"{second}\"] and link = \"10ms\""
+                    );
+                    return Err(self.error(0..0, what));
+                }
+            }
+        }
+        Ok(links)
+    }
+
+    fn services(self, raw: &[RawService], places: &[Arc<str>]) -> Result<Vec<EstateService>, EstateError> {
+        let mut services: Vec<EstateService> = Vec::new();
+        for one in raw {
+            if services.iter().any(|known| *known.name == **one.name.get_ref()) {
+                let what = format!(
+                    "service '{}' is listed twice: give one another name",
+                    one.name.get_ref()
+                );
+                return Err(self.error(one.name.span(), what));
+            }
+            services.push(self.service(one, places)?);
+        }
+        Ok(services)
+    }
+
+    fn service(self, one: &RawService, places: &[Arc<str>]) -> Result<EstateService, EstateError> {
+        let name = one.name.get_ref();
+        let place = self.place(&one.place, places)?;
+        let host = |text: &Spanned<String>| {
+            let host = format!("{name}={}", text.get_ref()).parse::<Host>();
+            host.map_err(|_| {
+                let what = format!("'{}' is no address: write \"10.0.0.5\", \"10.0.0.0/24\", or the addresses of one machine with \
+                                    commas between them", text.get_ref());
+                self.error(text.span(), what)
+            })
+        };
+        let mut may = match &one.may {
+            Some(names) => names
+                .iter()
+                .map(|name| self.place(name, places))
+                .collect::<Result<_, _>>()?,
+            None => (0..places.len()).collect::<Vec<_>>(),
+        };
+        may.push(place);
+        may.sort_unstable();
+        may.dedup();
+        let mut month = vec![0.0; places.len()];
+        for (name, price) in &one.month {
+            let Some(place) = places.iter().position(|place| **place == **name) else {
+                let what = format!("there is no place '{name}': use one of {}", places.join(", "));
+                return Err(self.error(price.span(), what));
+            };
+            month[place] = self.price(price)?;
+        }
+        Ok(EstateService {
+            name: name.as_str().into(),
+            place,
+            hosts: one.hosts.iter().map(host).collect::<Result<_, _>>()?,
+            ports: one.ports.clone(),
+            may,
+            month,
+        })
+    }
+
+    fn budgets(self, raw: &[Spanned<RawBudget>]) -> Result<Vec<PlanBudget>, EstateError> {
+        let mut budgets = Vec::new();
+        for spanned in raw {
+            let one = spanned.get_ref();
+            let limits = [
+                (PlanMeasure::Median, &one.median),
+                (PlanMeasure::P95, &one.p95),
+                (PlanMeasure::Held, &one.held),
+            ];
+            let before = budgets.len();
+            for (measure, text) in limits {
+                if let Some(text) = text {
+                    budgets.push(PlanBudget {
+                        operation: one.operation.clone(),
+                        measure,
+                        allowed: self.duration(text)?,
+                    });
+                }
+            }
+            if budgets.len() == before {
+                let what = "this budget limits nothing: give it median = \"200ms\", p95 or held".to_owned();
+                return Err(self.error(spanned.span(), what));
+            }
+        }
+        Ok(budgets)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! What the file says, and where it is wrong.
+
+use super::*;
+use crate::placement::{link_of, placements, possible};
+
+const ESTATE: &str = r#"currency = "EUR"
+places = ["here", "there"]
+
+[[link]]
+between = ["here", "there"]
+link = "rtt=10ms rate=100mbit/10mbit"
+price = 0.02
+
+[[service]]
+name = "web"
+place = "here"
+hosts = ["10.0.0.1,10.0.1.1"]
+month = { here = 30, there = 20 }
+
+[[service]]
+name = "database"
+place = "here"
+hosts = ["10.0.0.2"]
+ports = [5432]
+may = ["here"]
+
+[[budget]]
+operation = "GET *"
+median = "50ms"
+p95 = "90ms"
+"#;
+
+fn wrong(from: &str, to: &str) -> String {
+    let text = ESTATE.replacen(from, to, 1);
+    assert_ne!(text, ESTATE, "{from}");
+    Estate::parse(&text).expect_err(to).to_string()
+}
+
+#[test]
+fn an_estate_is_read() {
+    let estate = Estate::parse(ESTATE).expect("it is one");
+    assert_eq!(possible(&estate), 2);
+    assert_eq!(estate.budgets.len(), 2);
+    assert_eq!(estate.price_at_least(), 20.0);
+    let back = estate.between([1, 0]).expect("there is a link").0;
+    assert_eq!(
+        back.rate[0].map(|rate| rate.as_bits_per_second()),
+        Some(10_000_000)
+    );
+    let all = placements(&estate, 10);
+    assert_eq!(all, [Placement(vec![0, 0]), Placement(vec![1, 0])]);
+    assert_eq!(link_of(&estate, [0, 1], &all[0]), None);
+    assert_eq!(link_of(&estate, [0, 1], &all[1]), Some(back));
+}
+
+/// Half of the placements of two moves do not fit, so those of one move are all.
+#[test]
+fn a_maximum_of_placements_keeps_whole_numbers_of_moves() {
+    let estate = Estate::parse(&ESTATE.replace("may = [\"here\"]\n", "")).expect("it is one");
+    assert_eq!(possible(&estate), 4);
+    assert_eq!(placements(&estate, 3).len(), 3);
+    assert_eq!(placements(&estate, 4).len(), 4);
+    assert_eq!(placements(&estate, 2).len(), 1);
+}
+
+#[test]
+fn mistakes_have_their_place_and_what_to_write() {
+    let cases = [
+        (
+            "place = \"here\"",
+            "place = \"her\"",
+            "line 11, column 9: there is no place 'her': use one of here, there",
+        ),
+        ("10.0.0.2", "db1", "line 18, column 10: 'db1' is no address"),
+        ("rtt=10ms", "rtt=10", "line 6, column 8: "),
+        (
+            "price = 0.02",
+            "price = -1",
+            "line 7, column 9: -1 is out of range",
+        ),
+        ("p95 = \"90ms\"", "p95 = \"90\"", "line 25, column 7: "),
+        (
+            "name = \"database\"",
+            "name = \"web\"",
+            "line 16, column 8: service 'web' is listed twice",
+        ),
+        (
+            "price = 0.02",
+            "prize = 0.02",
+            "line 7, column 1: unknown field `prize`",
+        ),
+        (
+            "there = 20",
+            "ther = 20",
+            "line 13, column 29: there is no place 'ther'",
+        ),
+    ];
+    for (from, to, said) in cases {
+        let fault = wrong(from, to);
+        assert!(fault.starts_with(said), "{fault}\n{said}");
+    }
+    let fault = wrong(
+        "[[link]]\nbetween = [\"here\", \"there\"]\nlink = \"rtt=10ms rate=100mbit/10mbit\"\nprice = 0.02\n",
+        "",
+    );
+    assert!(fault.contains("no link joins here and there"), "{fault}");
+}

@@ -1,0 +1,99 @@
+//! Which services talk to each other, and how much.
+
+use crate::file::Estate;
+use crate::placement::Placement;
+use model::{ConnectionId, ConnectionOutcome, Endpoint, Timestamp};
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// The connections that were observed, as those of services. Memory: a number for each connection between services, and the
+/// first [`MOST_UNKNOWN`] addresses of others.
+#[derive(Debug, Default)]
+pub struct EstateTraffic {
+    /// Pairs of services: who asks, who answers.
+    pub pairs: Vec<[usize; 2]>,
+    /// Bytes of each pair, both directions.
+    bytes: Vec<u64>,
+    of_connection: HashMap<ConnectionId, usize>,
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+    /// Addresses that no service has.
+    pub unknown: BTreeSet<IpAddr>,
+    /// Whether some bytes are payload alone, because their packets were not seen.
+    pub payload_only: bool,
+}
+
+impl EstateTraffic {
+    /// A connection was opened.
+    pub fn opened(&mut self, estate: &Estate, connection: ConnectionId, client: Endpoint, server: Endpoint) {
+        let services = [estate.service_of(client, false), estate.service_of(server, true)];
+        if let [Some(client), Some(server)] = services {
+            if client != server {
+                let pair = self.pair([client, server]);
+                self.of_connection.insert(connection, pair);
+            }
+            return;
+        }
+        for (service, endpoint) in services.iter().zip([client, server]) {
+            if service.is_none() && self.unknown.len() < MOST_UNKNOWN {
+                self.unknown.insert(endpoint.address);
+            }
+        }
+    }
+
+    /// A connection has ended, or its observation.
+    pub fn closed(&mut self, outcome: &ConnectionOutcome) {
+        let end = outcome.at.after(outcome.duration);
+        self.first = Some(self.first.map_or(outcome.at, |first| first.min(outcome.at)));
+        self.last = Some(self.last.map_or(end, |last| last.max(end)));
+        if let Some(pair) = self.of_connection.get(&outcome.id) {
+            let totals = &outcome.totals;
+            self.payload_only |= totals.wire_bytes.is_none();
+            let [sent, received] = totals.wire_bytes.unwrap_or(totals.payload_bytes);
+            self.bytes[*pair] += sent.saturating_add(received);
+        }
+    }
+
+    /// The pair that a connection belongs to.
+    pub fn pair_of(&self, connection: ConnectionId) -> Option<usize> {
+        self.of_connection.get(&connection).copied()
+    }
+
+    /// How long was observed: from the first packet to the last.
+    pub fn observed(&self) -> Duration {
+        match (self.first, self.last) {
+            (Some(first), Some(last)) => last.since(first),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Gigabytes a month between places in `placement`, and what they and the services cost.
+    pub fn month(&self, estate: &Estate, placement: &Placement) -> (f64, f64) {
+        let observed = estate.observed.unwrap_or_else(|| self.observed());
+        let seconds = observed.as_secs_f64().max(1.0);
+        let times = estate.hours * 3600.0 / seconds;
+        let (mut gigabytes, mut price) = (0.0, estate.services_price(placement));
+        for ([client, server], bytes) in self.pairs.iter().zip(&self.bytes) {
+            let places = [placement.0[*client], placement.0[*server]];
+            if places[0] != places[1] {
+                let amount = *bytes as f64 / 1e9 * times;
+                gigabytes += amount;
+                price += amount * estate.between(places).map_or(0.0, |(_, price)| price);
+            }
+        }
+        (gigabytes, price)
+    }
+
+    fn pair(&mut self, pair: [usize; 2]) -> usize {
+        let known = self.pairs.iter().position(|known| *known == pair);
+        known.unwrap_or_else(|| {
+            self.pairs.push(pair);
+            self.bytes.push(0);
+            self.pairs.len() - 1
+        })
+    }
+}
+
+/// Most addresses without a service that are named.
+pub const MOST_UNKNOWN: usize = 20;

@@ -1,0 +1,164 @@
+//! `longwire plan`: services in other places: what operations take there, what it costs, and what to move first.
+
+mod asked;
+mod outcome;
+
+use super::grouping::{Grouping, HostChoice};
+use super::keys_flag::KeyLogArgument;
+use anyhow::{Context, Result, ensure};
+use clap::Args as ClapArgs;
+use estate::{Estate, EstateTraffic};
+use model::{Finding, Operation, PlanOutcome, Summary, Warning};
+use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::input;
+use pipeline::kept::KeptOperations;
+use pipeline::output::{self, Status};
+use pipeline::page::PageFile;
+use report::JsonWriter;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Services and databases in other places: what operations would take, what it costs, and what keeps a service from moving.
+///
+/// The file names services, places, the links between places, prices and budgets: docs/plan.md. Operations found in the data are
+/// predicted in each placement, all links at once.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  longwire plan estate.toml app.pcap\n  \
+                        longwire plan estate.toml app.pcap --placement shop=frankfurt,orders=frankfurt --html plan.html")]
+pub struct Args {
+    /// The estate (TOML): services, places, links, prices, budgets.
+    #[arg(value_name = "ESTATE")]
+    pub estate: PathBuf,
+    /// Capture or recording files; `-` reads stdin.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// A placement to show, as what is elsewhere than today: shop=frankfurt,orders=frankfurt. May be repeated.
+    #[arg(long, value_name = "SERVICE=PLACE,...")]
+    pub placement: Vec<String>,
+    /// How operations are found.
+    #[command(flatten)]
+    pub grouping: Grouping,
+    /// What opens TLS.
+    #[command(flatten)]
+    pub keys: KeyLogArgument,
+    /// All placements and columns, in lines as long as they need to be.
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
+    /// Write records (JSON Lines) instead of the text.
+    #[arg(long)]
+    pub json: bool,
+    /// Also write a page: one HTML file with a map and a table.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+/// What was found in the data.
+struct Data {
+    traffic: Rc<EstateTraffic>,
+    operations: Vec<Operation>,
+    findings: Vec<Finding>,
+    warnings: Vec<Warning>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the estate or a file cannot be read, or holds nothing that can be planned with.
+pub fn run(args: &Args) -> Result<Status> {
+    let estate = read_estate(&args.estate)?;
+    let asked = asked::placements(&estate, &args.placement)?;
+    let page = args.html.as_deref().map(PageFile::create).transpose()?;
+    let data = read(args, &estate)?;
+    ensure!(
+        !data.traffic.pairs.is_empty(),
+        "no connection between two services of {}: their hosts are matched by address, and longwire read shows the addresses of {}",
+        args.estate.display(),
+        input::title(&args.files)
+    );
+    let plan = outcome::plan(&estate, data, &asked, input::title(&args.files));
+    let conditions = input::conditions(&args.files);
+    if args.json {
+        write_records(&plan, &conditions).context("could not write all records")?;
+    } else {
+        output::print(&report::text::plan_view(&plan, &output::style_of(args.all)))?;
+    }
+    output::warn(&plan.warnings);
+    if let Some(page) = page {
+        page.write_made(|out| report::html::write_plan(&plan, &conditions, out))?;
+    }
+    Ok(match plan.cheapest {
+        Some(_) => Status::Done,
+        None => Status::Negative,
+    })
+}
+
+fn read_estate(path: &Path) -> Result<Estate> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
+    Estate::parse(&text).with_context(|| format!("{} is no estate", path.display()))
+}
+
+fn read(args: &Args, estate: &Estate) -> Result<Data> {
+    let mut grouping = args.grouping.clone();
+    let hosts = estate.services.iter().flat_map(|service| &service.hosts);
+    grouping.host.extend(hosts.cloned().map(HostChoice::Given));
+    let kept = KeptOperations::default();
+    let rtts: std::collections::BTreeSet<Duration> = estate.links.iter().map(|link| link.link.rtt).collect();
+    let wanted = Wanted {
+        rule: grouping.operations,
+        hosts: grouping.hosts_in(&args.files),
+        by_transaction: true,
+        findings: Some(analysis::findings::Distances {
+            rtts: rtts.into_iter().collect(),
+            rate: None,
+        }),
+        kept: Some(kept.clone()),
+        ..Wanted::default()
+    };
+    let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
+    let mut traffic = EstateTraffic::default();
+    let input = input::read(&args.files, args.keys.reading()?, &mut |fact| {
+        match &fact {
+            analysis::fact::Fact::Opened {
+                connection,
+                client,
+                server,
+                ..
+            } => traffic.opened(estate, *connection, *client, *server),
+            analysis::fact::Fact::Closed(outcome) => traffic.closed(outcome),
+            _ => {}
+        }
+        aggregator.fact(fact);
+    })?;
+    let (outcome, _) = aggregator.finish(input.warnings, input.packets)?;
+    let (operations, left_out) = kept.finish();
+    let mut warnings = outcome.warnings;
+    if left_out > 0 {
+        let text = format!(
+            "{left_out} operations were left out, because there was no room for all: predictions are of the first {}; bytes are of all",
+            operations.len()
+        );
+        warnings.push(Warning { text });
+    }
+    Ok(Data {
+        traffic: Rc::new(traffic),
+        operations,
+        findings: outcome.findings,
+        warnings,
+    })
+}
+
+fn write_records(plan: &PlanOutcome, conditions: &model::Conditions) -> io::Result<()> {
+    let mut records = JsonWriter::new(io::stdout().lock());
+    records.conditions(conditions)?;
+    records.plan(plan)?;
+    plan.warnings
+        .iter()
+        .try_for_each(|warning| records.warning(warning))?;
+    records.summary(&Summary {
+        operations: plan.today.operations.iter().map(|one| one.operations).sum(),
+        ..Summary::default()
+    })?;
+    records.flush()
+}

@@ -1,0 +1,215 @@
+//! `longwire plan`: on a small lab's real traffic, and its mistakes. Needs root, or unprivileged user namespaces.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use testbed::binary::{of_type, program, records};
+
+/// A job that asks its database five times a transaction.
+const LAB: &str = r#"
+hosts = ["job", "database"]
+[links.network]
+between = ["job", "database"]
+[services.database]
+host = "database"
+kind = "postgres"
+setup = "psql -qc 'create table stock (product int primary key, amount int)' -c 'insert into stock values (7, 0)'"
+[workload]
+kind = "sql"
+host = "job"
+target = "postgres://postgres@database/postgres"
+statements = [
+    "begin",
+    "select amount from stock where product = 7",
+    "update stock set amount = amount + 1 where product = 7",
+    "commit",
+]
+[measure]
+operations = 20
+warmup = 2
+"#;
+
+/// The job and its database, which the lab has at these addresses.
+const ESTATE: &str = r#"currency = "EUR"
+places = ["here", "near", "far"]
+
+[[link]]
+between = ["here", "near"]
+link = "2ms"
+
+[[link]]
+between = ["here", "far"]
+link = "20ms"
+
+[[link]]
+between = ["near", "far"]
+link = "19ms"
+
+[[service]]
+name = "job"
+place = "here"
+hosts = ["198.18.0.1"]
+month = { here = 30, near = 20, far = 10 }
+
+[[service]]
+name = "database"
+place = "here"
+hosts = ["198.18.0.2"]
+month = { here = 300, near = 200, far = 150 }
+
+[[budget]]
+operation = "select amount*"
+median = "60ms"
+held = "60ms"
+"#;
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The capture without distance of the small lab.
+fn captured(directory: &Path) -> PathBuf {
+    fs::write(directory.join("lab.toml"), LAB).expect("the lab is written");
+    let run = Command::new(program())
+        .current_dir(directory)
+        .args(["lab", "run", "lab.toml", "--directory", "kept"])
+        .output()
+        .expect("longwire runs");
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    let mut baselines = fs::read_dir(directory.join("kept/baselines")).expect("there is a capture");
+    baselines
+        .next()
+        .expect("one")
+        .expect("read")
+        .path()
+        .join("link-1.pcap")
+}
+
+fn plan(directory: &Path, estate: &str, more: &[&str]) -> Output {
+    fs::write(directory.join("estate.toml"), estate).expect("the estate is written");
+    Command::new(program())
+        .current_dir(directory)
+        .args(["plan", "estate.toml"])
+        .args(more)
+        .output()
+        .expect("longwire runs")
+}
+
+fn placement<'a>(lines: &'a [Value], kind: &str, words: &str) -> Vec<&'a Value> {
+    let of_kind = of_type(lines, kind).into_iter();
+    of_kind.filter(|record| record["placement"] == words).collect()
+}
+
+/// Both go far, where both are cheapest; alone neither may, so both move at once, or stop on the way.
+#[test]
+fn a_small_estate_is_planned_from_its_capture() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let capture = captured(directory.path());
+    let capture = capture.to_str().expect("a path");
+    let out = plan(directory.path(), ESTATE, &[capture, "--json"]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let lines = records(&out);
+    let answer = &of_type(&lines, "plan")[0];
+    assert_eq!(answer["cheapest"], "job=far,database=far");
+    assert_eq!(
+        (&answer["predicted_placements"], &answer["possible_placements"]),
+        (&9.into(), &9.into())
+    );
+    let apart = "job=here,database=far";
+    let operations = placement(&lines, "placed_operation", apart);
+    let of_work = |record: &&&Value| {
+        record["operation_name"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("select amount"))
+    };
+    let operation = operations
+        .iter()
+        .find(of_work)
+        .expect("the transactions are there");
+    let predicted = operation["predicted_ns"].as_u64().expect("a time");
+    assert!(predicted >= 4 * 20_000_000, "four turns of 20 ms: {predicted}");
+    assert!(!placement(&lines, "broken_budget", apart).is_empty());
+    assert!(placement(&lines, "broken_budget", "job=far,database=far").is_empty());
+    let moves: Vec<(&Value, &Value)> = of_type(&lines, "plan_move")
+        .iter()
+        .map(|step| (&step["service"], &step["to"]))
+        .collect();
+    assert_eq!(answer["order_found"], false, "{moves:?}");
+    let held = of_type(&lines, "held_back");
+    assert!(
+        held.iter()
+            .any(|one| one["service"] == "database" && one["place"] == "far" && one["budget"] != "p95")
+    );
+    // With less between near and far there is an order: job to near, database to far, job to far.
+    let nearer = ESTATE.replace("19ms", "10ms");
+    let out = plan(directory.path(), &nearer, &[capture, "--json"]);
+    let lines = records(&out);
+    assert_eq!(of_type(&lines, "plan_move").len(), 3, "{}", text(&out.stdout));
+    text_and_page(directory.path(), capture);
+    nothing_fits(directory.path(), capture);
+}
+
+/// The text begins with the answer, shows what was asked for, and the page is written.
+fn text_and_page(directory: &Path, capture: &str) {
+    let out = plan(
+        directory,
+        ESTATE,
+        &[capture, "--placement", "database=near", "--html", "plan.html"],
+    );
+    let said = text(&out.stdout);
+    assert!(
+        said.starts_with(
+            "Cheapest of all 9 placements that keeps the 2 budgets: job to far, database to far, 160.00 EUR"
+        ),
+        "{said}"
+    );
+    assert!(said.contains("\ndatabase to near: 230.00 EUR"), "{said}");
+    let page = fs::read_to_string(directory.join("plan.html")).expect("the page is written");
+    assert!(page.contains("<svg") && page.contains("select amount from stock where product = ?"));
+    assert!(
+        !page.contains("product = 7") && !said.contains("product = 7"),
+        "a literal is shown"
+    );
+}
+
+/// Budgets that nothing keeps are a negative answer; hosts that are not in the data an error that says what to look at.
+fn nothing_fits(directory: &Path, capture: &str) {
+    let strict = ESTATE.replace("\"60ms\"", "\"1ns\"");
+    let out = plan(directory, &strict, &[capture]);
+    assert_eq!(out.status.code(), Some(1), "{}", text(&out.stdout));
+    assert!(text(&out.stdout).starts_with("No placement keeps the 2 budgets"));
+    let others = ESTATE.replace("198.18.0.", "203.0.113.");
+    let out = plan(directory, &others, &[capture]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(
+        text(&out.stderr).contains("no connection between two services"),
+        "{}",
+        text(&out.stderr)
+    );
+}
+
+#[test]
+fn a_mistake_in_the_estate_has_its_line_and_column() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let wrong = ESTATE.replacen("place = \"here\"", "place = \"her\"", 1);
+    let out = plan(directory.path(), &wrong, &["nothing.pcap"]);
+    assert_eq!(out.status.code(), Some(2));
+    let said = text(&out.stderr);
+    assert!(
+        said.contains(
+            "estate.toml is no estate: line 18, column 9: there is no place 'her': use one of here, near, far"
+        ),
+        "{said}"
+    );
+    let out = plan(
+        directory.path(),
+        ESTATE,
+        &["nothing.pcap", "--placement", "database=paris"],
+    );
+    assert!(
+        text(&out.stderr).contains("there is no place 'paris'; use one of here, near, far"),
+        "{}",
+        text(&out.stderr)
+    );
+}

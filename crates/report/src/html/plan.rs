@@ -1,0 +1,202 @@
+//! The page of `plan`: the answer, a map of places and services, the placements, and what holds services back.
+
+use super::markup::{DASH, Escaped, small_print, time, time_or_dash};
+use super::opening::{self, Opening, name_cell};
+use crate::text::plan::{held_back_sentence, money, placement_name, plan_answer};
+use model::{Conditions, OrderOfMoves, PlacementOutcome, PlanOutcome};
+use std::fmt::Write;
+use std::io;
+
+/// Writes it.
+///
+/// # Errors
+/// When `out` does not take it.
+pub fn write_plan(plan: &PlanOutcome, conditions: &Conditions, out: &mut impl io::Write) -> io::Result<()> {
+    let mut html = String::with_capacity(1 << 15);
+    opening::begin(
+        &Opening {
+            title: &format!("Placements of {}", plan.title),
+            lead: &format!("{} placements predicted.", plan.predicted.len()),
+            answer: &plan_answer(plan),
+        },
+        &mut html,
+    );
+    map("today", "Today", plan, &plan.today, &mut html);
+    if let Some(best) = plan.cheapest.as_ref().filter(|best| best.moved > 0) {
+        map(
+            "cheapest",
+            "The cheapest that keeps all budgets",
+            plan,
+            best,
+            &mut html,
+        );
+    }
+    moves(plan, &mut html);
+    held_back(plan, &mut html);
+    placements(plan, &mut html);
+    opening::end(html, &plan.warnings, conditions, out)
+}
+
+/// Places on a circle, a line between each two, services below the name of their place.
+fn map(id: &str, heading: &str, plan: &PlanOutcome, outcome: &PlacementOutcome, out: &mut String) {
+    opening::section(id, heading, out);
+    let at = |place: &str| {
+        let index = plan
+            .places
+            .iter()
+            .position(|known| **known == *place)
+            .unwrap_or_default();
+        let angle = std::f64::consts::TAU * index as f64 / plan.places.len().max(1) as f64;
+        (
+            WIDTH / 2.0 - angle.cos() * WIDTH * 0.34,
+            HEIGHT / 2.0 - angle.sin() * HEIGHT * 0.34,
+        )
+    };
+    let _ = writeln!(
+        out,
+        "<figure class=\"map\" tabindex=\"0\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"places, links and services\">"
+    );
+    for link in &plan.links {
+        let [(x1, y1), (x2, y2)] = [at(&link.between[0]), at(&link.between[1])];
+        let _ = writeln!(
+            out,
+            "<line x1=\"{x1:.0}\" y1=\"{y1:.0}\" x2=\"{x2:.0}\" y2=\"{y2:.0}\" stroke=\"currentColor\" stroke-opacity=\"0.4\"/>\
+             <text x=\"{:.0}\" y=\"{:.0}\" font-size=\"12\" text-anchor=\"middle\" fill=\"currentColor\">{}, {} a GB</text>",
+            f64::midpoint(x1, x2),
+            f64::midpoint(y1, y2) - 4.0,
+            time(link.rtt),
+            Escaped(&money(plan, link.price))
+        );
+    }
+    for place in &plan.places {
+        let (x, y) = at(place);
+        let here = outcome.services.iter().filter(|one| one.place == *place);
+        let names: Vec<&str> = here.map(|one| &*one.service).collect();
+        let _ = writeln!(
+            out,
+            "<circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"6\" fill=\"currentColor\"/><text x=\"{x:.0}\" y=\"{:.0}\" font-size=\"15\" \
+             font-weight=\"bold\" text-anchor=\"middle\" fill=\"currentColor\">{}</text><text x=\"{x:.0}\" y=\"{:.0}\" font-size=\"13\" \
+             text-anchor=\"middle\" fill=\"currentColor\">{}</text>",
+            y - 12.0,
+            Escaped(place),
+            y + 22.0,
+            Escaped(&names.join(", "))
+        );
+    }
+    out.push_str("</svg></figure>\n</section>\n");
+}
+
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 360.0;
+
+fn moves(plan: &PlanOutcome, out: &mut String) {
+    if plan.order == OrderOfMoves::Nothing {
+        return;
+    }
+    opening::section("moves", "The order of moves", out);
+    if plan.order == OrderOfMoves::AllAtOnce {
+        out.push_str("<p>There is none in which every step keeps the budgets: these move at once.</p>\n");
+    }
+    let rows = plan.moves.iter().map(|step| {
+        vec![
+            name_cell(&step.service),
+            name_cell(&step.from),
+            name_cell(&step.to),
+            Escaped(&money(plan, step.price)).to_string(),
+        ]
+    });
+    opening::table(
+        &["service", "from", "to", "a month after it"],
+        &rows.collect::<Vec<_>>(),
+        out,
+    );
+    out.push_str("</section>\n");
+}
+
+fn held_back(plan: &PlanOutcome, out: &mut String) {
+    if plan.held_back.is_empty() {
+        return;
+    }
+    opening::section("held-back", "What keeps services from moving", out);
+    for held in &plan.held_back {
+        let _ = writeln!(out, "<p>{}</p>\n<ul>", Escaped(&held_back_sentence(plan, held)));
+        for statement in &held.statements {
+            let text = statement.fingerprint.as_deref().unwrap_or("opening connections");
+            let _ = writeln!(
+                out,
+                "<li>{} of the added time, {:.1} turns, {} to {}: <code>{}</code></li>",
+                statement.share,
+                statement.turns,
+                Escaped(&statement.between[0]),
+                Escaped(&statement.between[1]),
+                name_cell(text)
+            );
+        }
+        for fix in &held.fixes {
+            let _ = writeln!(
+                out,
+                "<li>{} saves {}: {}</li>",
+                fix.kind.name(),
+                time(fix.saves),
+                Escaped(&fix.remedy)
+            );
+        }
+        out.push_str("</ul>\n");
+    }
+    out.push_str("</section>\n");
+}
+
+fn placements(plan: &PlanOutcome, out: &mut String) {
+    opening::section("placements", "Placements", out);
+    let mut rows = Vec::new();
+    for outcome in plan.asked.iter().chain(&plan.predicted) {
+        for (index, operation) in outcome.operations.iter().enumerate() {
+            let of_placement = |text: String| if index == 0 { text } else { String::new() };
+            let is_broken = outcome
+                .broken
+                .iter()
+                .any(|broken| broken.operation_name == operation.name);
+            let held = outcome
+                .transactions
+                .iter()
+                .filter(|held| held.operation_name == operation.name);
+            rows.push(vec![
+                of_placement(name_cell(&placement_name(plan, outcome))),
+                name_cell(&operation.name),
+                time(operation.median),
+                time_or_dash(operation.p95),
+                format!("{:.1}", operation.per_second),
+                held.map(|held| held.median)
+                    .max()
+                    .map_or_else(|| DASH.to_owned(), time),
+                of_placement(format!("{:.3}", outcome.gigabytes)),
+                of_placement(Escaped(&money(plan, outcome.price)).to_string()),
+                if is_broken {
+                    "<b class=\"bad\">broken</b>".to_owned()
+                } else {
+                    "kept".to_owned()
+                },
+            ]);
+        }
+    }
+    opening::table(
+        &[
+            "placement",
+            "operation",
+            "median",
+            "p95",
+            "a second",
+            "open",
+            "GB a month",
+            "a month",
+            "verdict",
+        ],
+        &rows,
+        out,
+    );
+    small_print(
+        "Times are predicted. A second: with as many operations under way as were measured. Open: how long the longest transaction is open.",
+        out,
+    );
+    out.push_str("</section>\n");
+}

@@ -1,0 +1,12 @@
+//! Placements in words.
+
+use model::PlacementOutcome;
+
+/// A placement as the command line takes it: `shop=frankfurt,orders=zurich`.
+pub fn placement_words(outcome: &PlacementOutcome) -> String {
+    let services = outcome.services.iter();
+    let words: Vec<String> = services
+        .map(|one| format!("{}={}", one.service, one.place))
+        .collect();
+    words.join(",")
+}
