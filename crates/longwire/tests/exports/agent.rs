@@ -215,3 +215,49 @@ fn names_beyond_the_limit_are_summed_and_none_is_lost() {
         .sum();
     assert_eq!(statements, 300, "windows have all names");
 }
+
+#[test]
+fn tables_of_all_windows_have_what_the_windows_have() {
+    let server = Postgres::start();
+    let directory = tempfile::tempdir().expect("a directory");
+    let folder = directory.path().join("tables");
+    let more = format!(
+        "[windows]\nlength = \"1s\"\n\n[parquet]\nfolder = \"{}\"\nhost = \"db1\"\n",
+        folder.display()
+    );
+    let agent = Agent::start(&server, &more, &[]);
+    traffic(&server, agent.relay);
+    std::thread::sleep(Duration::from_millis(1_500));
+    traffic(&server, agent.relay);
+    let records = records(&agent.started.interrupt());
+    assert!(
+        testbed::binary::of_type(&records, "summary").len() > 1,
+        "several windows"
+    );
+    let read = longwire(&["read", &folder.display().to_string(), "--json"]).output();
+    let read = testbed::binary::records(&read.expect("the binary starts"));
+    for key in ["exchanges", "turns", "connections", "statements"] {
+        let (windows, tables) = [&records, &read]
+            .map(|records| testbed::binary::sum(records, "summary", key))
+            .into();
+        assert_eq!(windows, tables, "{key}");
+    }
+    let mut parts = walk(&folder.join("exchanges"));
+    parts.retain(|path| path.extension().is_some_and(|extension| extension == "parquet"));
+    assert!(
+        parts.len() > 1
+            && parts
+                .iter()
+                .all(|path| path.display().to_string().contains("/host=db1/")),
+        "{parts:?}"
+    );
+}
+
+/// All files below a folder.
+fn walk(folder: &std::path::Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths
+        .flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] })
+        .collect()
+}

@@ -34,6 +34,8 @@ pub(super) struct AgentConfig {
     pub(super) distances: Distances,
     /// What is exported where.
     pub(super) exports: ExportPlan,
+    /// Where tables are written, and the host under whose name.
+    pub(super) tables: Option<(PathBuf, Option<String>)>,
     /// How long the end may take.
     pub(super) stop_within: Duration,
 }
@@ -81,6 +83,7 @@ struct File {
     #[serde(default)]
     prometheus: PrometheusTable,
     otlp: Option<Spanned<OtlpTable>>,
+    parquet: Option<ParquetTable>,
     #[serde(default)]
     stop: StopTable,
 }
@@ -150,6 +153,13 @@ struct OtlpTable {
     flagged: bool,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ParquetTable {
+    folder: PathBuf,
+    host: Option<String>,
+}
+
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct StopTable {
@@ -211,6 +221,7 @@ impl AgentConfig {
             )?,
             distances: Distances { rtts, rate: None },
             exports,
+            tables: file.parquet.map(|table| (table.folder, table.host)),
             stop_within: duration(file.stop.within.as_ref(), Duration::from_secs(10), Duration::ZERO)?,
         })
     }

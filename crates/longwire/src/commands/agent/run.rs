@@ -116,6 +116,9 @@ impl<'a> Agent<'a> {
         };
         let mut aggregator = Aggregator::new(&wanted, conditions.clone())?;
         aggregator.export(exporting.exports());
+        if let Some((folder, host)) = &config.tables {
+            aggregator.tables(folder, host.as_deref())?;
+        }
         if let Some(address) = exporting.address() {
             delivery.say(&format!(
                 "series for Prometheus are at http://{address}/metrics, whether all is well at /health"
@@ -178,6 +181,7 @@ impl<'a> Agent<'a> {
         aggregator.decide_poolers();
         if self.window_began.elapsed() >= self.config.window {
             let window = aggregator.end_window();
+            aggregator.rotate_tables(&window);
             self.take_window(window);
         }
     }
@@ -224,10 +228,11 @@ impl<'a> Agent<'a> {
         let unchanged = config.source == self.config.source
             && config.rule == self.config.rule
             && config.hosts == self.config.hosts
+            && config.tables == self.config.tables
             && config.exports.limits == self.config.exports.limits;
         anyhow::ensure!(
             unchanged,
-            "[[relay]], [interface], [operations] and [names] cannot change while it runs: restart the agent"
+            "[[relay]], [interface], [operations], [names] and [parquet] cannot change while it runs: restart the agent"
         );
         self.exporting
             .change(config.exports.clone())
