@@ -34,8 +34,10 @@ fn each_query_of_the_dashboard_has_an_answer() {
         for target in panel["targets"].as_array().expect("queries") {
             let query = target["expr"].as_str().expect("a query");
             let query = query.replace("$__rate_interval", "1m").replace("$job", ".*");
-            let found = prometheus.query(&query);
-            assert!(!found.is_empty(), "{title}: {query}");
+            // A rate needs two scrapes of a series.
+            wait_until(&format!("{title}: {query}"), || {
+                !prometheus.query(&query).is_empty()
+            });
         }
     }
 }
@@ -62,7 +64,7 @@ fn queries_of_the_documentation_have_an_answer() {
             .rsplit_once("| `")
             .and_then(|(_, query)| query.strip_suffix("` |"))
             .expect("a query");
-        assert!(!prometheus.query(query).is_empty(), "{query}");
+        wait_until(query, || !prometheus.query(query).is_empty());
         count += 1;
     }
     assert_eq!(count, 4);

@@ -1,0 +1,15 @@
+-- In which services is a statement asked again and again, and what would asking once save?
+-- Run in the folder that holds the folder `tables` (docs/queries.md).
+-- A finding has a row for each round trip at which it is priced: one of them counts.
+select host, operation_name, fingerprint,
+       sum(times) as executions,
+       sum(saved) as round_trips_saved
+from (
+    select run, host, operation_name, fingerprint, max(`count`) as times, max(saves_turns) as saved
+    from file('tables/findings/*/*/*.parquet', 'Parquet')
+    where kind = 'n+1'
+    group by run, host, operation_name, fingerprint
+) as once
+group by host, operation_name, fingerprint
+order by round_trips_saved desc, fingerprint
+limit 50
