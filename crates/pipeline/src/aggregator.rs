@@ -7,6 +7,7 @@ mod windows;
 
 pub use exports::Exports;
 pub use so_far::SoFar;
+pub use table_records::TablesInput;
 pub use windows::Window;
 
 use super::missing::Missing;

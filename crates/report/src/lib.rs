@@ -20,5 +20,5 @@ pub use error::RecordError;
 pub use outcome::ReadOutcome;
 pub use recording::{RecordingWriter, is_recording};
 pub use records::reader::{Record, RecordReader};
-pub use records::writer::JsonWriter;
+pub use records::writer::{JsonLines, JsonWriter, RecordEncoder, RecordWriter};
 pub use text::style::{Colour, Extent, Style};

@@ -4,6 +4,7 @@
 
 mod file;
 mod reader;
+mod run_name;
 mod writer;
 
 pub use reader::{is_folder_of_tables, recordings};

@@ -1,11 +1,11 @@
 //! A folder of tables as lines of records: one recording for each run.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
-use tables::{TableName, TableReader};
+use tables::{TableName, TableReader, TableRows};
 
 /// Whether `directory` is one that [`crate::Folder`] wrote to.
 pub fn is_folder_of_tables(directory: &Path) -> bool {
@@ -95,40 +95,91 @@ struct Group {
 
 /// The lines of a run.
 struct Lines {
-    /// TableRow groups not read yet, the first last.
+    /// Row groups not read yet, the first last.
     groups: Vec<Group>,
-    /// Lines that were read, by their numbers.
-    waiting: BinaryHeap<Reverse<(u64, String)>>,
+    /// Row groups under way, by the number of their next row.
+    waiting: BinaryHeap<Reverse<Waiting>>,
     line: Vec<u8>,
     read: usize,
 }
 
+/// Rows of a row group that are still to come, in the order of their numbers.
+struct Waiting {
+    next: u64,
+    rows: TableRows,
+    /// The numbers of rows and their places, the first last.
+    order: Vec<(u64, usize)>,
+}
+
+impl Waiting {
+    fn of(rows: TableRows) -> Option<Self> {
+        let mut order: Vec<(u64, usize)> = (0..rows.count()).map(|row| (rows.sequence(row), row)).collect();
+        order.sort_unstable();
+        order.reverse();
+        let (next, _) = *order.last()?;
+        Some(Self { next, rows, order })
+    }
+
+    /// Writes the line of the next row; gives what is left of the rest.
+    fn line(mut self, line: &mut Vec<u8>) -> Option<Self> {
+        let (_, row) = self.order.pop()?;
+        self.rows.line(row, line);
+        let (next, _) = *self.order.last()?;
+        self.next = next;
+        Some(self)
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.next == other.next
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.next.cmp(&other.next)
+    }
+}
+
 impl Lines {
-    fn next_line(&mut self) -> io::Result<Option<String>> {
+    /// Makes the next line; it is empty at the end.
+    fn next_line(&mut self) -> io::Result<()> {
+        self.line.clear();
+        self.read = 0;
         loop {
-            let next = self.waiting.peek().map(|Reverse((number, _))| *number);
+            let next = self.waiting.peek().map(|Reverse(waiting)| waiting.next);
             match self.groups.last() {
                 Some(group) if next.is_none_or(|next| group.begin <= next) => {}
-                _ => return Ok(self.waiting.pop().map(|Reverse((_, line))| line)),
+                _ => break,
             }
             if let Some(group) = self.groups.pop() {
-                for row in open(group.table, &group.path)?.rows(group.number)? {
-                    self.waiting.push(Reverse((row.sequence(), row.line()?)));
-                }
+                let rows = open(group.table, &group.path)?.rows(group.number);
+                let rows = rows.map_err(|error| of_file(&group.path, error.into()))?;
+                self.waiting.extend(Waiting::of(rows).map(Reverse));
             }
         }
+        if let Some(Reverse(waiting)) = self.waiting.pop() {
+            let rest = waiting.line(&mut self.line);
+            self.line.push(b'\n');
+            self.waiting.extend(rest.map(Reverse));
+        }
+        Ok(())
     }
 }
 
 impl BufRead for Lines {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.read >= self.line.len() {
-            self.read = 0;
-            self.line.clear();
-            if let Some(line) = self.next_line()? {
-                self.line = line.into_bytes();
-                self.line.push(b'\n');
-            }
+            self.next_line()?;
         }
         Ok(self.line.get(self.read..).unwrap_or_default())
     }

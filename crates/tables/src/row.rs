@@ -1,150 +1,203 @@
-//! A record's line as a row, and back.
+//! A record as a row, without the text of its line in between.
 
 use crate::error::TableError;
-use crate::schema::{ColumnKind, TableColumn, TableName};
+use crate::schema::{ColumnKind, TableName};
+use serde::Serialize;
 use serde_json::{Map, Value};
-use std::cmp::Ordering;
+
+mod cells;
+
+use cells::{Cells, Target};
+
+/// The values of a record in the columns of its table. Filled again for the next one: it allocates nothing then.
+#[derive(Debug)]
+pub struct RecordRow {
+    table: TableName,
+    cells: Vec<Cell>,
+    /// What the texts of the cells are parts of.
+    text: Vec<u8>,
+    /// The key whose value comes next.
+    key: String,
+    more: Map<String, Value>,
+}
 
 /// A value of a row.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TableCell {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cell {
     /// Null.
     Absent,
-    /// Of [`ColumnKind::Integer`].
-    Integer(i64),
-    /// Of [`ColumnKind::Flag`].
-    Flag(bool),
-    /// Of [`ColumnKind::Text`] and, as JSON, [`ColumnKind::Nested`].
-    Text(String),
+    /// Of [`ColumnKind::Integer`]; of [`ColumnKind::Flag`] 0 or 1.
+    Number(i64),
+    /// Of [`ColumnKind::Text`] and, as JSON, [`ColumnKind::Nested`]: where it is in the texts of the row.
+    Text(usize, usize),
 }
 
-/// A row of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableRow {
-    /// Which table.
-    pub table: TableName,
-    /// One for each of its columns.
-    pub cells: Vec<TableCell>,
+impl Default for RecordRow {
+    fn default() -> Self {
+        Self {
+            table: TableName::Runs,
+            cells: Vec::new(),
+            text: Vec::new(),
+            key: String::new(),
+            more: Map::new(),
+        }
+    }
 }
 
-impl TableRow {
-    /// The row of a record's line; it is number `sequence` of `run`. Statement texts as sent (`literal`) are left out.
+impl RecordRow {
+    /// Takes the values of a record of the type `kind`, number `sequence` of its run. Statement texts as sent (`literal`) are left out.
     ///
     /// # Errors
-    /// When the line is no JSON object.
-    pub fn of_line(line: &[u8], run: &str, sequence: u64) -> Result<Self, TableError> {
-        let mut keys: Map<String, Value> = serde_json::from_slice(line)?;
-        let kind = match keys.get("type") {
-            Some(Value::String(kind)) => kind.clone(),
-            _ => String::new(),
-        };
-        let table = TableName::of_record(&kind);
-        match table {
-            TableName::Runs => {
-                keys = Map::from_iter([
-                    ("record_type".to_owned(), Value::String(kind)),
-                    ("at_ns".to_owned(), keys.get("at_ns").cloned().unwrap_or_default()),
-                    ("record".to_owned(), Value::Object(keys)),
-                ]);
-            }
-            _ => {
-                keys.remove("type");
-                keys.remove("literal");
-                if let Some(protocol) = keys.remove("protocol") {
-                    keys.insert(PROTOCOL.to_owned(), protocol);
-                }
-            }
+    /// When the record is no object.
+    pub fn fill(&mut self, kind: &str, record: &impl Serialize, sequence: u64) -> Result<(), TableError> {
+        self.table = TableName::of_record(kind);
+        self.text.clear();
+        self.cells.clear();
+        self.cells.resize(self.table.columns().len(), Cell::Absent);
+        self.set(SEQUENCE, Cell::Number(sequence.cast_signed()));
+        if self.table == TableName::Runs {
+            self.set_text(RECORD_TYPE, kind.as_bytes());
+            self.set_json(RECORD, record)?;
         }
-        keys.insert("run".to_owned(), run.into());
-        keys.insert("sequence".to_owned(), sequence.into());
-        let mut cells: Vec<TableCell> = table
-            .columns()
-            .iter()
-            .map(|column| take(&mut keys, column))
-            .collect();
-        if let (false, Some(more)) = (keys.is_empty(), cells.last_mut()) {
-            *more = TableCell::Text(Value::Object(keys).to_string());
+        record.serialize(Cells {
+            row: self,
+            target: Target::Record,
+        })?;
+        if !self.more.is_empty() {
+            let more = std::mem::take(&mut self.more);
+            self.set_json(self.cells.len() - 1, &more)?;
         }
-        Ok(Self { table, cells })
+        Ok(())
     }
 
-    /// The line of the record, with the keys that it had.
-    ///
-    /// # Errors
-    /// When a nested value is no JSON.
-    pub fn line(&self) -> Result<String, TableError> {
-        let mut keys = Map::new();
-        for (column, cell) in self.table.columns().into_iter().zip(&self.cells) {
-            let value = match (cell, column.kind) {
-                (TableCell::Absent, _) => continue,
-                (TableCell::Integer(value), _) => (*value).into(),
-                (TableCell::Flag(value), _) => (*value).into(),
-                (TableCell::Text(text), ColumnKind::Nested) => serde_json::from_str(text)?,
-                (TableCell::Text(text), _) => text.clone().into(),
-            };
-            match (column.name, value) {
-                ("run" | "sequence" | "record_type", _) => {}
-                ("record", Value::Object(record)) => return Ok(Value::Object(record).to_string()),
-                ("more", Value::Object(more)) => keys.extend(more),
-                (PROTOCOL, value) => {
-                    keys.insert("protocol".to_owned(), value);
-                }
-                (name, value) => {
-                    keys.insert(name.to_owned(), value);
-                }
-            }
-        }
-        if let Some(kind) = self.table.record() {
-            keys.insert("type".to_owned(), kind.into());
-        }
-        Ok(Value::Object(keys).to_string())
+    /// Which table it belongs to.
+    pub const fn table(&self) -> TableName {
+        self.table
     }
 
-    /// The value of a column; absent where the table has no such one.
-    pub fn get(&self, name: &str) -> &TableCell {
+    /// The value of a column of numbers; absent where it is null, or the table has no such one.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        match self.cell(name) {
+            Cell::Number(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The value of a column of texts; absent where it is null, or the table has no such one.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.cell(name) {
+            Cell::Text(begin, end) => self
+                .text
+                .get(begin..end)
+                .and_then(|text| str::from_utf8(text).ok()),
+            _ => None,
+        }
+    }
+
+    fn cell(&self, name: &str) -> Cell {
         let columns = self.table.columns();
         let place = columns.iter().position(|column| column.name == name);
         place
-            .and_then(|place| self.cells.get(place))
-            .unwrap_or(&TableCell::Absent)
+            .and_then(|place| self.cells.get(place).copied())
+            .unwrap_or(Cell::Absent)
     }
 
-    /// Its number in its run.
-    pub fn sequence(&self) -> u64 {
-        match self.cells.get(1) {
-            Some(TableCell::Integer(number)) => number.cast_unsigned(),
-            _ => 0,
+    /// Each value, with the text that it is where it is one.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = (Cell, &[u8])> {
+        self.cells.iter().map(|cell| match cell {
+            Cell::Text(begin, end) => (*cell, self.text.get(*begin..*end).unwrap_or_default()),
+            _ => (*cell, &[][..]),
+        })
+    }
+
+    fn set(&mut self, place: usize, cell: Cell) {
+        if let Some(of_column) = self.cells.get_mut(place) {
+            *of_column = cell;
         }
     }
 
-    /// The order within a row group; `places` are those of [`TableName::sorted_by`]. What is absent comes first.
-    pub(crate) fn order(&self, other: &Self, places: &[usize]) -> Ordering {
-        let orders = places
-            .iter()
-            .map(|&place| self.cells.get(place).cmp(&other.cells.get(place)));
-        orders.fold(Ordering::Equal, Ordering::then)
+    fn set_text(&mut self, place: usize, text: &[u8]) {
+        let begin = self.text.len();
+        self.text.extend_from_slice(text);
+        self.set(place, Cell::Text(begin, self.text.len()));
+    }
+
+    fn set_json(&mut self, place: usize, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+        let begin = self.text.len();
+        serde_json::to_writer(&mut self.text, value)?;
+        if self.text.get(begin..) != Some(b"null") {
+            self.set(place, Cell::Text(begin, self.text.len()));
+        }
+        Ok(())
+    }
+
+    /// Takes the value of [`RecordRow::key`]; `expected` is the column after that of the key before, as keys mostly come in the order of columns. Gives
+    /// the column after this one.
+    fn take(
+        &mut self,
+        value: &(impl Serialize + ?Sized),
+        expected: usize,
+    ) -> Result<usize, serde_json::Error> {
+        if LEFT_OUT.contains(&self.key.as_str()) {
+            return Ok(expected);
+        }
+        let Some(place) = self.place(expected) else {
+            self.take_more(value)?;
+            return Ok(expected);
+        };
+        let columns = self.table.columns();
+        if columns.get(place).map(|column| column.kind) == Some(ColumnKind::Nested) {
+            self.set_json(place, value)?;
+            return Ok(place + 1);
+        }
+        let target = Target::Column(place);
+        if value.serialize(Cells { row: self, target }).is_err() {
+            self.take_more(value)?;
+        }
+        Ok(place + 1)
+    }
+
+    fn take_more(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+        // Of other records the whole text is there.
+        if self.table != TableName::Runs {
+            let value = serde_json::to_value(value)?;
+            if !value.is_null() {
+                self.more.insert(self.key.clone(), value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The column of the key.
+    fn place(&self, expected: usize) -> Option<usize> {
+        let name = match self.key.as_str() {
+            "protocol" => PROTOCOL,
+            name => name,
+        };
+        if self.table == TableName::Runs && name != "at_ns" {
+            return None;
+        }
+        let columns = self.table.columns();
+        let own = OWN..columns.len() - 1;
+        let has_name = |place: &usize| columns.get(*place).is_some_and(|column| column.name == name);
+        (expected..own.end)
+            .find(has_name)
+            .or_else(|| (own.start..own.end).find(has_name))
     }
 }
 
 /// `protocol` is a folder's key: engines would find two columns of one name.
-const PROTOCOL: &str = "protocol_name";
+pub(crate) const PROTOCOL: &str = "protocol_name";
 
-/// Takes the value of a column out of `keys`, unless it does not fit.
-fn take(keys: &mut Map<String, Value>, column: &TableColumn) -> TableCell {
-    let Some(value) = keys.get(column.name) else {
-        return TableCell::Absent;
-    };
-    let cell = match (column.kind, value) {
-        (ColumnKind::Integer, value) => value.as_i64().map(TableCell::Integer),
-        (ColumnKind::Flag, Value::Bool(value)) => Some(TableCell::Flag(*value)),
-        (ColumnKind::Text, Value::String(text)) => Some(TableCell::Text(text.clone())),
-        (ColumnKind::Nested, value @ (Value::Object(_) | Value::Array(_))) => {
-            Some(TableCell::Text(value.to_string()))
-        }
-        _ => None,
-    };
-    if cell.is_some() || value.is_null() {
-        keys.remove(column.name);
-    }
-    cell.unwrap_or(TableCell::Absent)
-}
+/// Keys that have no value in a row: the table has one type, its version is the file's, and literals stay out.
+const LEFT_OUT: [&str; 3] = ["type", "schema", "literal"];
+
+/// The column of a row's number, in all tables; that of the run is the file's alone.
+pub(crate) const SEQUENCE: usize = 1;
+
+/// The first column that is not in all tables.
+const OWN: usize = 2;
+
+/// Columns of [`TableName::Runs`].
+const RECORD_TYPE: usize = 2;
+pub(crate) const RECORD: usize = 4;

@@ -3,6 +3,9 @@
 /// The version of tables and columns. It changes when a column changes its meaning or goes; a new column leaves it as it is.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// Under which key the metadata of a file has [`SCHEMA_VERSION`].
+pub(crate) const SCHEMA_KEY: &str = "longwire.schema";
+
 /// A table: a folder of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TableName {
@@ -71,18 +74,16 @@ impl TableName {
         matches!(self, Self::Exchanges | Self::Connections)
     }
 
-    /// Its columns, in order.
-    pub fn columns(self) -> Vec<TableColumn> {
-        let own = match self {
+    /// Its columns, in order: the first two and the last are the same in all tables.
+    pub const fn columns(self) -> &'static [TableColumn] {
+        match self {
             Self::Exchanges => EXCHANGES,
             Self::Connections => CONNECTIONS,
             Self::Operations => OPERATIONS,
             Self::Statements => STATEMENTS,
             Self::Findings => FINDINGS,
             Self::Runs => RUNS,
-        };
-        let all = BEFORE.iter().chain(own).chain(AFTER);
-        all.map(|&(name, kind)| TableColumn { name, kind }).collect()
+        }
     }
 
     /// The columns that rows of a row group are sorted by: so that a query for one statement reads few pages.
@@ -119,143 +120,147 @@ pub enum ColumnKind {
     Nested,
 }
 
-use ColumnKind::{Flag, Integer, Nested, Text};
+/// Columns of a table, with those that all have: the run, the number of the record in its run, and keys without a column or values that do not fit
+/// into theirs, so that nothing is lost.
+macro_rules! columns {
+    ($($name:literal: $kind:ident,)*) => {
+        &[
+            TableColumn { name: "run", kind: ColumnKind::Text },
+            TableColumn { name: "sequence", kind: ColumnKind::Integer },
+            $(TableColumn { name: $name, kind: ColumnKind::$kind },)*
+            TableColumn { name: "more", kind: ColumnKind::Nested },
+        ]
+    };
+}
 
-type Columns = &'static [(&'static str, ColumnKind)];
-
-const BEFORE: Columns = &[("run", Text), ("sequence", Integer)];
-
-/// Keys without a column, and values that do not fit into theirs: nothing is lost.
-const AFTER: Columns = &[("more", Nested)];
-
-const EXCHANGES: Columns = &[
-    ("connection", Integer),
-    ("protocol_name", Text),
-    ("phase", Text),
-    ("at_ns", Integer),
-    ("turns", Integer),
-    ("request_bytes", Integer),
-    ("reply_bytes", Integer),
-    ("request_messages", Integer),
-    ("reply_messages", Integer),
-    ("rows", Integer),
-    ("executions", Integer),
-    ("request_ns", Integer),
-    ("first_byte_ns", Integer),
-    ("reply_ns", Integer),
-    ("client_inside_request_ns", Integer),
-    ("server_ns", Integer),
-    ("server_inside_reply_ns", Integer),
-    ("recovery_ns", Integer),
-    ("client_side_rtt_ns", Integer),
-    ("server_side_rtt_ns", Integer),
-    ("transaction", Text),
-    ("fingerprint", Text),
-    ("error", Text),
-    ("asked", Nested),
-    ("tags", Nested),
-    ("steps", Nested),
-    ("levels", Nested),
+const EXCHANGES: &[TableColumn] = columns![
+    "connection": Integer,
+    "protocol_name": Text,
+    "phase": Text,
+    "at_ns": Integer,
+    "turns": Integer,
+    "request_bytes": Integer,
+    "reply_bytes": Integer,
+    "request_messages": Integer,
+    "reply_messages": Integer,
+    "rows": Integer,
+    "executions": Integer,
+    "request_ns": Integer,
+    "first_byte_ns": Integer,
+    "reply_ns": Integer,
+    "client_inside_request_ns": Integer,
+    "server_ns": Integer,
+    "server_inside_reply_ns": Integer,
+    "recovery_ns": Integer,
+    "client_side_rtt_ns": Integer,
+    "server_side_rtt_ns": Integer,
+    "transaction": Text,
+    "fingerprint": Text,
+    "error": Text,
+    "asked": Nested,
+    "tags": Nested,
+    "steps": Nested,
+    "levels": Nested,
 ];
 
-const CONNECTIONS: Columns = &[
-    ("id", Integer),
-    ("client", Text),
-    ("server", Text),
-    ("client_process", Text),
-    ("client_process_number", Integer),
-    ("client_container", Text),
-    ("server_process", Text),
-    ("server_process_number", Integer),
-    ("server_container", Text),
-    ("protocol_name", Text),
-    ("encrypted", Flag),
-    ("opaque", Flag),
-    ("opaque_reason", Text),
-    ("server_version", Text),
-    ("driver", Text),
-    ("settings", Nested),
-    ("at_ns", Integer),
-    ("duration_ns", Integer),
-    ("turns", Integer),
-    ("exchanges", Integer),
-    ("statements", Integer),
-    ("rtt_ns", Integer),
-    ("client_side_rtt_ns", Integer),
-    ("server_side_rtt_ns", Integer),
-    ("rtt_source", Text),
-    ("client_seen", Flag),
-    ("server_seen", Flag),
-    ("client_payload_bytes", Integer),
-    ("server_payload_bytes", Integer),
-    ("client_packets", Integer),
-    ("server_packets", Integer),
-    ("client_wire_bytes", Integer),
-    ("server_wire_bytes", Integer),
-    ("retransmitted_packets", Integer),
-    ("client_unseen_bytes", Integer),
-    ("server_unseen_bytes", Integer),
+const CONNECTIONS: &[TableColumn] = columns![
+    "id": Integer,
+    "client": Text,
+    "server": Text,
+    "client_process": Text,
+    "client_process_number": Integer,
+    "client_container": Text,
+    "server_process": Text,
+    "server_process_number": Integer,
+    "server_container": Text,
+    "protocol_name": Text,
+    "encrypted": Flag,
+    "opaque": Flag,
+    "opaque_reason": Text,
+    "server_version": Text,
+    "driver": Text,
+    "settings": Nested,
+    "at_ns": Integer,
+    "duration_ns": Integer,
+    "turns": Integer,
+    "exchanges": Integer,
+    "statements": Integer,
+    "rtt_ns": Integer,
+    "client_side_rtt_ns": Integer,
+    "server_side_rtt_ns": Integer,
+    "rtt_source": Text,
+    "client_seen": Flag,
+    "server_seen": Flag,
+    "client_payload_bytes": Integer,
+    "server_payload_bytes": Integer,
+    "client_packets": Integer,
+    "server_packets": Integer,
+    "client_wire_bytes": Integer,
+    "server_wire_bytes": Integer,
+    "retransmitted_packets": Integer,
+    "client_unseen_bytes": Integer,
+    "server_unseen_bytes": Integer,
 ];
 
-const OPERATIONS: Columns = &[
-    ("id", Integer),
-    ("kind", Text),
-    ("operation_name", Text),
-    ("at_ns", Integer),
-    ("duration_ns", Integer),
-    ("turns", Integer),
-    ("exchanges", Integer),
-    ("connections", Integer),
-    ("client_ns", Integer),
-    ("server_ns", Integer),
-    ("pooler_ns", Integer),
-    ("network_ns", Integer),
-    ("round_trip_ns", Integer),
-    ("transfer_ns", Integer),
-    ("recovery_ns", Integer),
-    ("unknown_ns", Integer),
-    ("setup_ns", Integer),
-    ("client_after_ns", Integer),
-    ("continues", Flag),
+const OPERATIONS: &[TableColumn] = columns![
+    "id": Integer,
+    "kind": Text,
+    "operation_name": Text,
+    "at_ns": Integer,
+    "duration_ns": Integer,
+    "turns": Integer,
+    "exchanges": Integer,
+    "connections": Integer,
+    "client_ns": Integer,
+    "server_ns": Integer,
+    "pooler_ns": Integer,
+    "network_ns": Integer,
+    "round_trip_ns": Integer,
+    "transfer_ns": Integer,
+    "recovery_ns": Integer,
+    "unknown_ns": Integer,
+    "setup_ns": Integer,
+    "client_after_ns": Integer,
+    "continues": Flag,
 ];
 
-const STATEMENTS: Columns = &[
-    ("fingerprint", Text),
-    ("calls", Integer),
-    ("turns", Integer),
-    ("fetches", Integer),
-    ("fetch_rows", Integer),
-    ("fetch_bytes", Integer),
-    ("rows", Integer),
-    ("request_bytes", Integer),
-    ("reply_bytes", Integer),
-    ("errors", Integer),
-    ("total_ns", Integer),
-    ("server_ns", Integer),
-    ("network_ns", Integer),
-    ("samples", Integer),
-    ("min_ns", Integer),
-    ("max_ns", Integer),
-    ("mean_ns", Integer),
-    ("p50_ns", Integer),
-    ("p90_ns", Integer),
-    ("p95_ns", Integer),
-    ("p99_ns", Integer),
+const STATEMENTS: &[TableColumn] = columns![
+    "fingerprint": Text,
+    "calls": Integer,
+    "turns": Integer,
+    "fetches": Integer,
+    "fetch_rows": Integer,
+    "fetch_bytes": Integer,
+    "rows": Integer,
+    "request_bytes": Integer,
+    "reply_bytes": Integer,
+    "errors": Integer,
+    "total_ns": Integer,
+    "server_ns": Integer,
+    "network_ns": Integer,
+    "samples": Integer,
+    "min_ns": Integer,
+    "max_ns": Integer,
+    "mean_ns": Integer,
+    "p50_ns": Integer,
+    "p90_ns": Integer,
+    "p95_ns": Integer,
+    "p99_ns": Integer,
 ];
 
-const FINDINGS: Columns = &[
-    ("kind", Text),
-    ("fingerprint", Text),
-    ("operation_name", Text),
-    ("operations", Integer),
-    ("count", Integer),
-    ("turns", Integer),
-    ("saves_turns", Integer),
-    ("rtt_ns", Integer),
-    ("saves_ns", Integer),
-    ("dependent", Flag),
-    ("driver", Text),
-    ("remedy", Text),
+const FINDINGS: &[TableColumn] = columns![
+    "kind": Text,
+    "fingerprint": Text,
+    "operation_name": Text,
+    "operations": Integer,
+    "count": Integer,
+    "turns": Integer,
+    "saves_turns": Integer,
+    "rtt_ns": Integer,
+    "saves_ns": Integer,
+    "dependent": Flag,
+    "driver": Text,
+    "remedy": Text,
 ];
 
-const RUNS: Columns = &[("record_type", Text), ("at_ns", Integer), ("record", Nested)];
+const RUNS: &[TableColumn] = columns!["record_type": Text, "at_ns": Integer, "record": Nested,];

@@ -6,7 +6,7 @@ use super::keys_flag::KeyLogArgument;
 use super::reporting::Reporting;
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::aggregator::{Aggregator, TablesInput, Wanted};
 use pipeline::input::{self, Reading};
 use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun};
@@ -57,7 +57,8 @@ pub fn run(args: &Args) -> Result<Status> {
         ..Wanted::default()
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
-    args.reporting.write_tables(&mut aggregator)?;
+    args.reporting
+        .write_tables(&mut aggregator, TablesInput::Files(&args.files))?;
     let reading = Reading {
         keep_literals: args.reporting.keep_literals,
         compressing: args.reporting.compressing(),

@@ -4,7 +4,7 @@ use super::grouping::Grouping;
 use analysis::findings::Distances;
 use anyhow::Result;
 use model::{BitRate, parse_duration};
-use pipeline::aggregator::Aggregator;
+use pipeline::aggregator::{Aggregator, TablesInput};
 use pipeline::compression::{CompressionPlan, How};
 use pipeline::page::PRICES;
 use predict::PredictionTarget;
@@ -77,11 +77,11 @@ impl Reporting {
     ///
     /// # Errors
     /// When their folder cannot be made.
-    pub fn write_tables(&self, aggregator: &mut Aggregator) -> Result<()> {
+    pub fn write_tables(&self, aggregator: &mut Aggregator, input: TablesInput<'_>) -> Result<()> {
         let Some(folder) = &self.parquet else {
             return Ok(());
         };
-        aggregator.tables(folder, self.parquet_host.as_deref())
+        aggregator.tables(folder, self.parquet_host.as_deref(), input)
     }
 
     /// What is to be determined about a tunnel, if anything.

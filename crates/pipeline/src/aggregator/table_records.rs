@@ -4,14 +4,33 @@ use super::{Aggregator, Window};
 use analysis::fact::Fact;
 use anyhow::{Context, Result};
 use model::{Finding, Operation, StatementOutcome};
-use report::{JsonWriter, ReadOutcome};
+use report::{ReadOutcome, RecordEncoder, RecordWriter};
+use serde::Serialize;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use storage::Folder;
+
+/// What tables are written of.
+#[derive(Debug, Clone, Copy)]
+pub enum TablesInput<'a> {
+    /// What goes on now, once.
+    Live,
+    /// Files. The tables of the same files, written before as observed by the same host, are replaced.
+    Files(&'a [PathBuf]),
+}
 
 /// Writes a run to a folder of tables.
 pub(super) struct TableRecords {
-    records: JsonWriter<Folder>,
+    records: RecordWriter<Rows>,
+}
+
+/// Records as rows of a folder of tables.
+struct Rows(Folder);
+
+impl RecordEncoder for Rows {
+    fn encode(&mut self, kind: &'static str, record: &impl Serialize) -> io::Result<()> {
+        self.0.record(kind, record)
+    }
 }
 
 impl TableRecords {
@@ -51,14 +70,9 @@ impl TableRecords {
     }
 
     /// Completes the files of a window, and begins others.
-    fn rotate(self, window: &Window) -> io::Result<Self> {
-        let mut tables = self;
-        tables.sums(&window.totals.statements, &window.findings)?;
-        let mut folder = tables.records.into_inner()?;
-        folder.rotate()?;
-        Ok(Self {
-            records: JsonWriter::new(folder),
-        })
+    fn rotate(&mut self, window: &Window) -> io::Result<()> {
+        self.sums(&window.totals.statements, &window.findings)?;
+        self.records.encoder().0.rotate()
     }
 
     pub(super) fn finish(mut self, outcome: &ReadOutcome) -> io::Result<()> {
@@ -67,7 +81,7 @@ impl TableRecords {
             self.records.warning(warning)?;
         }
         self.records.summary(&outcome.summary)?;
-        self.records.into_inner()?.rotate()
+        self.records.into_encoder().0.finish()
     }
 }
 
@@ -76,11 +90,18 @@ impl Aggregator {
     ///
     /// # Errors
     /// When the folder cannot be made.
-    pub fn tables(&mut self, folder: &Path, host: Option<&str>) -> Result<()> {
+    pub fn tables(&mut self, folder: &Path, host: Option<&str>, input: TablesInput<'_>) -> Result<()> {
         let not_made = || format!("could not make {}", folder.display());
         let host = host.or(self.conditions.host.as_deref()).unwrap_or("unknown");
-        let folder = Folder::create(folder.to_owned(), host).with_context(not_made)?;
-        let mut records = JsonWriter::new(folder);
+        let source = match input {
+            TablesInput::Live => self.conditions.observation_point.clone(),
+            TablesInput::Files(files) => file_names(files),
+        };
+        let mut folder = Folder::create(folder.to_owned(), host, &source).with_context(not_made)?;
+        if matches!(input, TablesInput::Files(_)) {
+            folder = folder.replacing();
+        }
+        let mut records = RecordWriter::encoding(Rows(folder));
         records.conditions(&self.conditions).with_context(not_made)?;
         self.outlets.tables = Some(TableRecords { records });
         Ok(())
@@ -89,11 +110,15 @@ impl Aggregator {
     /// Completes the files of tables with the statements and findings of a window; what comes later begins new files. For a run that goes on for
     /// months. Nothing where no tables are written.
     pub fn rotate_tables(&mut self, window: &Window) {
-        if let Some(tables) = self.outlets.tables.take() {
-            match tables.rotate(window) {
-                Ok(tables) => self.outlets.tables = Some(tables),
-                Err(fault) => self.outlets.tables_written(Err(fault)),
-            }
-        }
+        self.outlets.write_tables(|tables| tables.rotate(window));
     }
+}
+
+/// Without their folders: the same files may lie elsewhere when they are read again.
+fn file_names(files: &[PathBuf]) -> String {
+    let names = files
+        .iter()
+        .map(|file| file.file_name().unwrap_or(file.as_os_str()));
+    let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+    names.join("\0")
 }

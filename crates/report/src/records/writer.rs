@@ -44,11 +44,11 @@ use std::io::{self, BufWriter, Write};
 
 macro_rules! one_record_each {
     ($($(#[$doc:meta])+ $method:ident: $model:ty => $body:ident,)*) => {
-        impl<W: Write> JsonWriter<W> {
+        impl<E: RecordEncoder> RecordWriter<E> {
             $($(#[$doc])+
             ///
             /// # Errors
-            /// When `out` fails.
+            /// When the encoder fails.
             pub fn $method(&mut self, value: &$model) -> io::Result<()> {
                 self.write(&$body::of(value))
             })*
@@ -100,25 +100,82 @@ one_record_each! {
     summary: Summary => SummaryRecord,
 }
 
+/// What makes something of records, one after the other.
+pub trait RecordEncoder {
+    /// Takes a record of the type `kind`: an object whose first keys are `type` and `schema`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn encode(&mut self, kind: &'static str, record: &impl Serialize) -> io::Result<()>;
+}
+
+/// Records as JSON, one object a line.
+pub struct JsonLines<W: Write> {
+    out: BufWriter<W>,
+}
+
+impl<W: Write> RecordEncoder for JsonLines<W> {
+    fn encode(&mut self, _kind: &'static str, record: &impl Serialize) -> io::Result<()> {
+        record.serialize(&mut Serializer::with_formatter(&mut self.out, Inert))?;
+        self.out.write_all(b"\n")
+    }
+}
+
 /// Writes records, one JSON object a line. Buffered: what must be seen now needs [`JsonWriter::flush`].
 ///
 /// Every method fails only as the writer beneath it fails.
-pub struct JsonWriter<W: Write> {
-    out: BufWriter<W>,
-}
+pub type JsonWriter<W> = RecordWriter<JsonLines<W>>;
 
 impl<W: Write> JsonWriter<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Self {
-        Self {
-            out: BufWriter::with_capacity(BUFFER_BYTES, out),
-        }
+        let out = BufWriter::with_capacity(BUFFER_BYTES, out);
+        Self::encoding(JsonLines { out })
+    }
+
+    /// Passes on all that was written.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.encoder.out.flush()
+    }
+
+    /// Passes on everything that was written and returns the writer.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn into_inner(self) -> io::Result<W> {
+        let out = self.encoder.out;
+        out.into_inner().map_err(std::io::IntoInnerError::into_error)
+    }
+}
+
+/// Makes records of what it is given, for its encoder. Every method fails only as the encoder fails.
+pub struct RecordWriter<E> {
+    encoder: E,
+}
+
+impl<E: RecordEncoder> RecordWriter<E> {
+    /// Gives records to `encoder`.
+    pub const fn encoding(encoder: E) -> Self {
+        Self { encoder }
+    }
+
+    /// Its encoder.
+    pub const fn encoder(&mut self) -> &mut E {
+        &mut self.encoder
+    }
+
+    /// Gives its encoder back.
+    pub fn into_encoder(self) -> E {
+        self.encoder
     }
 
     /// A connection was first seen (recordings only).
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn opened(
         &mut self,
         connection: ConnectionId,
@@ -132,7 +189,7 @@ impl<W: Write> JsonWriter<W> {
     /// An HTTP request has reached its server (recordings only).
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn started(
         &mut self,
         connection: ConnectionId,
@@ -146,7 +203,7 @@ impl<W: Write> JsonWriter<W> {
     /// Opaque bytes have begun an exchange that is reported much later (recordings only).
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn begun(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
         self.write(&BegunRecord::of(connection, at))
     }
@@ -154,7 +211,7 @@ impl<W: Write> JsonWriter<W> {
     /// One exchange, and the operation it belongs to where that is known.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn exchange(
         &mut self,
         exchange: &Exchange,
@@ -168,7 +225,7 @@ impl<W: Write> JsonWriter<W> {
     /// time before it, and how it is known to belong there.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn step(&mut self, step: &OperationStep, operation: u64) -> io::Result<()> {
         self.write(&ExchangeRecord::of(
             &step.exchange,
@@ -181,7 +238,7 @@ impl<W: Write> JsonWriter<W> {
     /// Something wasteful: one record for each round trip that was asked.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn finding(&mut self, finding: &Finding) -> io::Result<()> {
         finding
             .savings
@@ -192,7 +249,7 @@ impl<W: Write> JsonWriter<W> {
     /// All that `plan` has to say, but its warnings.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn plan(&mut self, plan: &PlanOutcome) -> io::Result<()> {
         plan.predicted
             .iter()
@@ -229,7 +286,7 @@ impl<W: Write> JsonWriter<W> {
     /// `settings` are the swept ones.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn lab_point(&mut self, number: usize, settings: &[String], point: &LabPoint) -> io::Result<()> {
         self.write(&PointRecord::of(number, settings, point))?;
         if let Some(prediction) = &point.prediction {
@@ -248,7 +305,7 @@ impl<W: Write> JsonWriter<W> {
     /// One leg of opening a connection to `target`, which began at `at`; `number` is that of the connection, from 1.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn leg(&mut self, target: &str, number: u64, at: Timestamp, leg: &Leg) -> io::Result<()> {
         self.write(&LegRecord::of(target, number, at, leg))
     }
@@ -256,7 +313,7 @@ impl<W: Write> JsonWriter<W> {
     /// What tuning found: every setting that was run or predicted, and what is recommended.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn tune(&mut self, report: &TuneReport) -> io::Result<()> {
         for tuned in &report.tuned {
             self.write(&TunedRecord::of(report, tuned))?;
@@ -268,7 +325,7 @@ impl<W: Write> JsonWriter<W> {
     /// What a tunnel would give: what was looked at, each level, and each level at each rate.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn advice(&mut self, advice: &Advice) -> io::Result<()> {
         self.write(&AdviceRecord::of(advice))?;
         for level in &advice.levels {
@@ -284,7 +341,7 @@ impl<W: Write> JsonWriter<W> {
     /// Each budget of each name, and what has changed since the baseline.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn check(&mut self, report: &CheckReport) -> io::Result<()> {
         for verdict in &report.verdicts {
             self.write(&CheckRecord::of(verdict))?;
@@ -298,7 +355,7 @@ impl<W: Write> JsonWriter<W> {
     /// What tuning a program brought: each setting at each distance, what is best, and what changed nothing.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn program(&mut self, report: &ProgramReport) -> io::Result<()> {
         for tuned in &report.tuned {
             self.write(&ProgramRecord::of(tuned))?;
@@ -315,7 +372,7 @@ impl<W: Write> JsonWriter<W> {
     /// How a load was made, its scripts where there are several, and why operations failed.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn load(&mut self, report: &LoadReport) -> io::Result<()> {
         self.write(&LoadRecord::of(report))?;
         for script in &report.scripts {
@@ -330,7 +387,7 @@ impl<W: Write> JsonWriter<W> {
     /// Something that happened while a command went on.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn notice(&mut self, at: Timestamp, text: &str) -> io::Result<()> {
         self.write(&NoticeRecord::of(at, text))
     }
@@ -338,7 +395,7 @@ impl<W: Write> JsonWriter<W> {
     /// What one end of a tunnel did, `near` or `far`, and each of its directions.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the encoder fails.
     pub fn tunnel(&mut self, end: &str, totals: &TunnelTotals) -> io::Result<()> {
         self.write(&TunnelRecord::of(end, totals))?;
         [Direction::ClientToServer, Direction::ServerToClient]
@@ -346,25 +403,8 @@ impl<W: Write> JsonWriter<W> {
             .try_for_each(|direction| self.write(&TunnelWayRecord::of(direction, totals.way(direction))))
     }
 
-    /// Passes on all that was written.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-
-    /// Passes on everything that was written and returns the writer.
-    ///
-    /// # Errors
-    /// When `out` fails.
-    pub fn into_inner(self) -> io::Result<W> {
-        self.out.into_inner().map_err(std::io::IntoInnerError::into_error)
-    }
-
-    fn write(&mut self, body: &impl RecordBody) -> io::Result<()> {
-        Line::of(body).serialize(&mut Serializer::with_formatter(&mut self.out, Inert))?;
-        self.out.write_all(b"\n")
+    fn write<B: RecordBody>(&mut self, body: &B) -> io::Result<()> {
+        self.encoder.encode(B::NAME, &Line::of(body))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::commands::relays::{self, Relays};
 use crate::commands::top::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic, facts};
 use anyhow::{Context, Result};
 use model::{Conditions, Warning};
-use pipeline::aggregator::{Aggregator, Wanted, Window};
+use pipeline::aggregator::{Aggregator, TablesInput, Wanted, Window};
 use pipeline::delivery::Delivery;
 use pipeline::fact_channel::FactChannel;
 use pipeline::input::Reading;
@@ -117,7 +117,7 @@ impl<'a> Agent<'a> {
         let mut aggregator = Aggregator::new(&wanted, conditions.clone())?;
         aggregator.export(exporting.exports());
         if let Some((folder, host)) = &config.tables {
-            aggregator.tables(folder, host.as_deref())?;
+            aggregator.tables(folder, host.as_deref(), TablesInput::Live)?;
         }
         if let Some(address) = exporting.address() {
             delivery.say(&format!(

@@ -4,7 +4,7 @@ use super::Args;
 use crate::commands::exporting::{Exporting, SeenCounts};
 use anyhow::Result;
 use model::{Conditions, LinkOutcome, Warning};
-use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::aggregator::{Aggregator, TablesInput, Wanted};
 use pipeline::delivery::Delivery;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
@@ -88,7 +88,7 @@ impl Run {
         if let Some(path) = &args.output {
             aggregator.record(path)?;
         }
-        args.reporting.write_tables(&mut aggregator)?;
+        args.reporting.write_tables(&mut aggregator, TablesInput::Live)?;
         let plan = args.exports.plan()?;
         let seen = Arc::new(SeenCounts::default());
         let mut exporting = None;

@@ -1,5 +1,7 @@
 //! `--parquet`: what was written there gives the same answers as what it was written from.
 
+mod whole;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

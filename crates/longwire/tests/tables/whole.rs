@@ -1,0 +1,91 @@
+//! What is in a folder of tables when runs end as they should not, or come again.
+
+use super::{RUNS, comparable, data, files, records, succeeded, text};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+#[test]
+fn the_same_files_read_again_replace_their_tables() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let copy = elsewhere.path().join("asyncpg.pcap.gz");
+    std::fs::copy(data(RUNS[2]), &copy).expect("a copy");
+    let run = data(RUNS[2]);
+    let once = comparable(records(&[
+        "read",
+        "--json",
+        "--parquet",
+        text(folder.path()),
+        text(&run),
+    ]));
+    let first = files(folder.path());
+    assert!(
+        first.iter().all(|path| text(path).contains("/date=2026-")),
+        "{first:?}"
+    );
+    let path = first.iter().find(|path| text(path).contains("/exchanges/"));
+    let path = path.expect("a file of exchanges");
+
+    // What a longer run of this name has left.
+    let left = PathBuf::from(text(path).replace("-0000.parquet", "-0001.parquet"));
+    std::fs::copy(path, left).expect("a copy");
+    succeeded(&["read", "--parquet", text(folder.path()), text(&copy)]);
+    assert_eq!(files(folder.path()), first);
+    let back = comparable(records(&["read", "--json", text(folder.path())]));
+    assert_eq!(back, once);
+}
+
+/// Killed at whatever moment: what has a name is whole, and reading again brings the rest.
+#[test]
+fn a_killed_run_leaves_no_file_by_halves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = data(RUNS[2]);
+    let mut was_early = false;
+    for milliseconds in (0..).step_by(7) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_longwire"))
+            .args(["read", "--parquet", text(folder.path()), text(&run)])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        child.kill().expect("it is ours");
+        let is_done = child.wait().expect("it ends").success();
+        let named = files(folder.path())
+            .into_iter()
+            .filter(|path| text(path).ends_with(".parquet"));
+        for path in named {
+            let bytes = std::fs::read(&path).expect("it is readable");
+            assert!(bytes.ends_with(b"PAR1"), "{} has its end", path.display());
+        }
+        if is_done {
+            break;
+        }
+        was_early = true;
+    }
+    assert!(was_early, "one run at least was killed");
+    let direct = comparable(records(&["read", "--json", text(&run)]));
+    let back = comparable(records(&["read", "--json", text(folder.path())]));
+    assert_eq!(back, direct);
+}
+
+/// A folder on a file system of 32 KB, which is full at once.
+#[test]
+fn a_full_disk_is_an_error_and_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = r#"mount -t tmpfs -o size=32k tmpfs "$1" && "$2" read --parquet "$1" "$3"; echo "status $?"; find "$1" -type f"#;
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]);
+    command
+        .arg(folder.path())
+        .arg(env!("CARGO_BIN_EXE_longwire"))
+        .arg(data(RUNS[0]));
+    let output = command.output().expect("unshare is installed by `make test`");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("No space left on device"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let (_, after) = printed.split_once("status ").expect("a status");
+    let (status, left) = after.split_once('\n').expect("a line");
+    assert_ne!(status, "0");
+    assert!(!left.contains(".parquet.") && !left.contains("/."), "{left}");
+}

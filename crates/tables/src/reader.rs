@@ -1,0 +1,221 @@
+//! Row groups of a Parquet file to rows, and rows to the lines that they were.
+
+use crate::error::TableError;
+use crate::row::{PROTOCOL, RECORD, SEQUENCE};
+use crate::rows::{ColumnValues, TableRows, TextValues};
+use crate::schema::{ColumnKind, SCHEMA_KEY, SCHEMA_VERSION, TableColumn, TableName};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::statistics::Statistics;
+
+/// Reads a file of a table.
+pub struct TableReader<R: ChunkReader> {
+    table: TableName,
+    file: SerializedFileReader<R>,
+    /// For each column of the table its place in the file.
+    places: Vec<Option<usize>>,
+}
+
+impl<R: ChunkReader + 'static> TableReader<R> {
+    /// Reads where the row groups are.
+    ///
+    /// # Errors
+    /// When it is no whole Parquet file, or one of another schema.
+    pub fn new(table: TableName, input: R) -> Result<Self, TableError> {
+        let file = SerializedFileReader::new(input)?;
+        let metadata = file.metadata().file_metadata();
+        let mut versions = metadata
+            .key_value_metadata()
+            .into_iter()
+            .flatten()
+            .filter(|entry| entry.key == SCHEMA_KEY);
+        let found = versions.next().and_then(|entry| entry.value.clone());
+        if found.as_deref() != Some(SCHEMA_VERSION.to_string().as_str()) {
+            return Err(TableError::Schema {
+                found: found.unwrap_or_default(),
+            });
+        }
+        let of_file = metadata.schema_descr().columns();
+        let place = |column: &TableColumn| of_file.iter().position(|found| found.name() == column.name);
+        let places = table.columns().iter().map(place).collect();
+        Ok(Self { table, file, places })
+    }
+
+    /// The lowest number of a row in each row group.
+    pub fn begins(&self) -> Vec<u64> {
+        let place = self.places.get(SEQUENCE).copied().flatten();
+        let groups = self.file.metadata().row_groups().iter();
+        groups
+            .map(|group| {
+                let column = place.and_then(|place| group.columns().get(place));
+                match column.and_then(|column| column.statistics()) {
+                    Some(Statistics::Int64(statistics)) => {
+                        statistics.min_opt().map_or(0, |min| min.cast_unsigned())
+                    }
+                    _ => 0,
+                }
+            })
+            .collect()
+    }
+
+    /// The rows of a row group, by its number from 0. They are held as a whole.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn rows(&self, group: usize) -> Result<TableRows, TableError> {
+        let group = self.file.get_row_group(group)?;
+        let count = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
+        let columns = self.table.columns().iter().zip(&self.places);
+        let columns = columns.map(|(column, place)| read_column(&*group, column, *place, count));
+        Ok(TableRows::of_columns(
+            self.table,
+            columns.collect::<Result<_, ParquetError>>()?,
+            count,
+        ))
+    }
+}
+
+/// The values of a column; null where the file has no such one.
+fn read_column(
+    group: &dyn RowGroupReader,
+    column: &TableColumn,
+    place: Option<usize>,
+    count: usize,
+) -> Result<ColumnValues, ParquetError> {
+    let reader = place.map(|place| group.get_column_reader(place)).transpose()?;
+    match (column.kind, reader) {
+        (ColumnKind::Integer, Some(ColumnReader::Int64ColumnReader(reader))) => {
+            Ok(ColumnValues::Numbers(spread(reader, count, |value| *value)?))
+        }
+        (ColumnKind::Flag, Some(ColumnReader::BoolColumnReader(reader))) => {
+            Ok(ColumnValues::Numbers(spread(reader, count, |value| {
+                i64::from(*value)
+            })?))
+        }
+        (ColumnKind::Text | ColumnKind::Nested, Some(ColumnReader::ByteArrayColumnReader(reader))) => {
+            let mut texts = TextValues::default();
+            for text in spread(reader, count, ByteArray::clone)? {
+                texts.push(text.as_ref().map(ByteArray::data));
+            }
+            Ok(ColumnValues::Texts(texts))
+        }
+        (ColumnKind::Integer | ColumnKind::Flag, None) => Ok(ColumnValues::Numbers(vec![None; count])),
+        (ColumnKind::Text | ColumnKind::Nested, None) => {
+            let mut texts = TextValues::default();
+            (0..count).for_each(|_| texts.push(None));
+            Ok(ColumnValues::Texts(texts))
+        }
+        _ => Err(ParquetError::General(format!(
+            "the column {} has values of another kind",
+            column.name
+        ))),
+    }
+}
+
+/// One value for each row: a column holds only those that are not null.
+fn spread<T: DataType, V>(
+    mut reader: ColumnReaderImpl<T>,
+    count: usize,
+    value: impl Fn(&T::T) -> V,
+) -> Result<Vec<Option<V>>, ParquetError> {
+    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    while levels.len() < count {
+        let (records, ..) =
+            reader.read_records(count - levels.len(), Some(&mut levels), None, &mut values)?;
+        if records == 0 {
+            return Err(ParquetError::EOF(
+                "a column has fewer values than rows".to_owned(),
+            ));
+        }
+    }
+    let mut values = values.iter();
+    let each = levels.iter().map(|level| match level {
+        0 => None,
+        _ => values.next().map(&value),
+    });
+    Ok(each.collect())
+}
+
+impl TableRows {
+    /// Writes the line of the record that a row was, with the keys that it had.
+    pub fn line(&self, row: usize, line: &mut Vec<u8>) {
+        let Some(kind) = self.table().record() else {
+            line.extend_from_slice(
+                self.columns
+                    .get(RECORD)
+                    .and_then(|values| values.text(row))
+                    .unwrap_or_default(),
+            );
+            return;
+        };
+        line.extend_from_slice(br#"{"type":""#);
+        line.extend_from_slice(kind.as_bytes());
+        line.extend_from_slice(br#"","schema":1"#);
+        let columns = self.table().columns().iter().zip(&self.columns);
+        for (column, values) in columns.skip(SEQUENCE + 1) {
+            match (values.number(row), values.text(row)) {
+                (Some(number), _) => {
+                    key(line, column.name);
+                    value(line, column.kind, number);
+                }
+                (None, Some(text)) if column.name == "more" => {
+                    // Keys of their own, without the braces.
+                    line.push(b',');
+                    line.extend_from_slice(text.get(1..text.len().saturating_sub(1)).unwrap_or_default());
+                }
+                (None, Some(text)) => {
+                    key(line, column.name);
+                    text_value(line, column.kind, text);
+                }
+                (None, None) => {}
+            }
+        }
+        line.push(b'}');
+    }
+}
+
+fn key(line: &mut Vec<u8>, name: &str) {
+    let name = if name == PROTOCOL { "protocol" } else { name };
+    line.extend_from_slice(b",\"");
+    line.extend_from_slice(name.as_bytes());
+    line.extend_from_slice(b"\":");
+}
+
+fn value(line: &mut Vec<u8>, kind: ColumnKind, number: i64) {
+    match (kind, number) {
+        (ColumnKind::Flag, 0) => line.extend_from_slice(b"false"),
+        (ColumnKind::Flag, _) => line.extend_from_slice(b"true"),
+        _ => line.extend_from_slice(number.to_string().as_bytes()),
+    }
+}
+
+fn text_value(line: &mut Vec<u8>, kind: ColumnKind, text: &[u8]) {
+    match kind {
+        ColumnKind::Nested => line.extend_from_slice(text),
+        _ => {
+            let text = serde_json::Value::String(String::from_utf8_lossy(text).into_owned());
+            line.extend_from_slice(text.to_string().as_bytes());
+        }
+    }
+}
+
+impl ColumnValues {
+    fn number(&self, row: usize) -> Option<i64> {
+        match self {
+            Self::Numbers(values) => values.get(row).copied().flatten(),
+            Self::Texts(_) => None,
+        }
+    }
+
+    fn text(&self, row: usize) -> Option<&[u8]> {
+        match self {
+            Self::Numbers(_) => None,
+            Self::Texts(values) => {
+                let position = values.positions.get(row).copied().flatten()?;
+                values.texts.get(position as usize).map(AsRef::as_ref)
+            }
+        }
+    }
+}
