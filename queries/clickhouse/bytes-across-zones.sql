@@ -9,4 +9,4 @@ select ifNull(zone_of(replaceRegexpOne(client, ':[0-9]+$', '')), 'elsewhere') as
        if(client_zone = server_zone, 0, payload_bytes / 1e9 * 0.01) as price
 from file('tables/connections/*/*/*/*.parquet', 'Parquet')
 group by client_zone, server_zone
-order by payload_bytes desc
+order by payload_bytes desc, client_zone, server_zone

@@ -8,4 +8,4 @@ select replaceRegexpOne(client, ':[0-9]+$', '') as from_host, server as to_serve
        min(rtt_ns) / 1e6 as least_rtt_ms
 from file('tables/connections/*/*/*/*.parquet', 'Parquet')
 group by from_host, to_server, protocol_name
-order by round_trips desc, from_host, to_server
+order by round_trips desc, from_host, to_server, protocol_name

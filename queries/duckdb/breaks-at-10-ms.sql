@@ -12,4 +12,4 @@ from (
 ) as whole
 group by host, operation_name
 having p95_ms <= 200 and p95_ms_at_10_ms_more > 200
-order by p95_ms_at_10_ms_more desc, operation_name
+order by p95_ms_at_10_ms_more desc, operation_name, host

@@ -20,4 +20,4 @@ from (
     from ends
 ) as placed
 group by client_zone, server_zone
-order by payload_bytes desc
+order by payload_bytes desc, client_zone, server_zone

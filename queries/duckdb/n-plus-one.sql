@@ -11,5 +11,5 @@ from (
     group by run, host, operation_name, fingerprint
 ) as once
 group by host, operation_name, fingerprint
-order by round_trips_saved desc, fingerprint
+order by round_trips_saved desc, fingerprint, host, operation_name
 limit 50

@@ -8,4 +8,4 @@ select regexp_replace(client, ':[0-9]+$', '') as from_host, server as to_server,
        min(rtt_ns) / 1e6 as least_rtt_ms
 from read_parquet('tables/connections/**/*.parquet', hive_partitioning = true, union_by_name = true)
 group by from_host, to_server, protocol_name
-order by round_trips desc, from_host, to_server
+order by round_trips desc, from_host, to_server, protocol_name

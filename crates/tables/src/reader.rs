@@ -86,7 +86,7 @@ fn read_column(
 ) -> Result<ColumnValues, ParquetError> {
     let reader = place.map(|place| group.get_column_reader(place)).transpose()?;
     match (column.kind, reader) {
-        (ColumnKind::Integer, Some(ColumnReader::Int64ColumnReader(reader))) => {
+        (ColumnKind::Integer | ColumnKind::Digest, Some(ColumnReader::Int64ColumnReader(reader))) => {
             Ok(ColumnValues::Numbers(spread(reader, count, |value| *value)?))
         }
         (ColumnKind::Flag, Some(ColumnReader::BoolColumnReader(reader))) => {
@@ -101,7 +101,9 @@ fn read_column(
             }
             Ok(ColumnValues::Texts(texts))
         }
-        (ColumnKind::Integer | ColumnKind::Flag, None) => Ok(ColumnValues::Numbers(vec![None; count])),
+        (ColumnKind::Integer | ColumnKind::Flag | ColumnKind::Digest, None) => {
+            Ok(ColumnValues::Numbers(vec![None; count]))
+        }
         (ColumnKind::Text | ColumnKind::Nested, None) => {
             let mut texts = TextValues::default();
             (0..count).for_each(|_| texts.push(None));
@@ -153,40 +155,63 @@ impl TableRows {
         line.extend_from_slice(br#"{"type":""#);
         line.extend_from_slice(kind.as_bytes());
         line.extend_from_slice(br#"","schema":1"#);
-        let columns = self.table().columns().iter().zip(&self.columns);
-        for (column, values) in columns.skip(SEQUENCE + 1) {
-            match (values.number(row), values.text(row)) {
-                (Some(number), _) => {
-                    key(line, column.name);
-                    value(line, column.kind, number);
+        let mut object = None;
+        for (column, values) in self
+            .table()
+            .columns()
+            .iter()
+            .zip(&self.columns)
+            .skip(SEQUENCE + 1)
+        {
+            let (number, text) = match (values.number(row), values.text(row)) {
+                (None, None) => continue,
+                (number, text) => (number, text.unwrap_or_default()),
+            };
+            let (of_object, key) = column.key();
+            if object != of_object && object.is_some() {
+                line.push(b'}');
+            }
+            line.push(b',');
+            if let Some(name) = of_object.filter(|_| object != of_object) {
+                line.extend_from_slice(format!("\"{name}\":{{").as_bytes());
+            }
+            object = of_object;
+            match (key, number) {
+                // Keys of their own, without the braces.
+                ("more", _) => {
+                    line.extend_from_slice(text.get(1..text.len().saturating_sub(1)).unwrap_or_default())
                 }
-                (None, Some(text)) if column.name == "more" => {
-                    // Keys of their own, without the braces.
-                    line.push(b',');
-                    line.extend_from_slice(text.get(1..text.len().saturating_sub(1)).unwrap_or_default());
+                (key, Some(number)) => {
+                    name(line, key);
+                    number_value(line, column.kind, number);
                 }
-                (None, Some(text)) => {
-                    key(line, column.name);
+                (key, None) => {
+                    name(line, key);
                     text_value(line, column.kind, text);
                 }
-                (None, None) => {}
             }
+        }
+        if object.is_some() {
+            line.push(b'}');
         }
         line.push(b'}');
     }
 }
 
-fn key(line: &mut Vec<u8>, name: &str) {
-    let name = if name == PROTOCOL { "protocol" } else { name };
-    line.extend_from_slice(b",\"");
-    line.extend_from_slice(name.as_bytes());
+fn name(line: &mut Vec<u8>, key: &str) {
+    let key = if key == PROTOCOL { "protocol" } else { key };
+    line.push(b'"');
+    line.extend_from_slice(key.as_bytes());
     line.extend_from_slice(b"\":");
 }
 
-fn value(line: &mut Vec<u8>, kind: ColumnKind, number: i64) {
+fn number_value(line: &mut Vec<u8>, kind: ColumnKind, number: i64) {
     match (kind, number) {
         (ColumnKind::Flag, 0) => line.extend_from_slice(b"false"),
         (ColumnKind::Flag, _) => line.extend_from_slice(b"true"),
+        (ColumnKind::Digest, half) => {
+            line.extend_from_slice(format!("\"{:016x}\"", half.cast_unsigned() << 32).as_bytes());
+        }
         _ => line.extend_from_slice(number.to_string().as_bytes()),
     }
 }

@@ -16,8 +16,9 @@ pub struct RecordRow {
     cells: Vec<Cell>,
     /// What the texts of the cells are parts of.
     text: Vec<u8>,
-    /// The key whose value comes next.
+    /// The key whose value comes next, and what is before it in the name of its column.
     key: String,
+    prefix: &'static str,
     more: Map<String, Value>,
 }
 
@@ -26,7 +27,7 @@ pub struct RecordRow {
 pub(crate) enum Cell {
     /// Null.
     Absent,
-    /// Of [`ColumnKind::Integer`]; of [`ColumnKind::Flag`] 0 or 1.
+    /// Of [`ColumnKind::Integer`] and [`ColumnKind::Digest`]; of [`ColumnKind::Flag`] 0 or 1.
     Number(i64),
     /// Of [`ColumnKind::Text`] and, as JSON, [`ColumnKind::Nested`]: where it is in the texts of the row.
     Text(usize, usize),
@@ -39,6 +40,7 @@ impl Default for RecordRow {
             cells: Vec::new(),
             text: Vec::new(),
             key: String::new(),
+            prefix: "",
             more: Map::new(),
         }
     }
@@ -141,6 +143,15 @@ impl RecordRow {
         if LEFT_OUT.contains(&self.key.as_str()) {
             return Ok(expected);
         }
+        if let Some(prefix) = self.table.prefix(&self.key).filter(|_| self.prefix.is_empty()) {
+            self.prefix = prefix;
+            let taken = value.serialize(Cells {
+                row: self,
+                target: Target::Record,
+            });
+            self.prefix = "";
+            return taken.map(|()| expected);
+        }
         let Some(place) = self.place(expected) else {
             self.take_more(value)?;
             return Ok(expected);
@@ -162,7 +173,7 @@ impl RecordRow {
         if self.table != TableName::Runs {
             let value = serde_json::to_value(value)?;
             if !value.is_null() {
-                self.more.insert(self.key.clone(), value);
+                self.more.insert(format!("{}{}", self.prefix, self.key), value);
             }
         }
         Ok(())
@@ -179,7 +190,10 @@ impl RecordRow {
         }
         let columns = self.table.columns();
         let own = OWN..columns.len() - 1;
-        let has_name = |place: &usize| columns.get(*place).is_some_and(|column| column.name == name);
+        let has_name = |place: &usize| {
+            let column = columns.get(*place).map(|column| column.name);
+            column.and_then(|column| column.strip_prefix(self.prefix)) == Some(name)
+        };
         (expected..own.end)
             .find(has_name)
             .or_else(|| (own.start..own.end).find(has_name))

@@ -36,7 +36,7 @@ impl TableRows {
     /// No rows of `table`.
     pub fn new(table: TableName) -> Self {
         let columns = table.columns().iter().map(|column| match column.kind {
-            ColumnKind::Integer | ColumnKind::Flag => ColumnValues::Numbers(Vec::new()),
+            ColumnKind::Integer | ColumnKind::Flag | ColumnKind::Digest => ColumnValues::Numbers(Vec::new()),
             ColumnKind::Text | ColumnKind::Nested => ColumnValues::Texts(TextValues::default()),
         });
         Self {

@@ -86,6 +86,18 @@ impl TableName {
         }
     }
 
+    /// The part of the name of the columns that hold the keys of the object `key`; absent where it is one column as JSON, or none.
+    pub(crate) fn prefix(self, key: &str) -> Option<&'static str> {
+        let prefixes = match self {
+            Self::Exchanges => &OBJECTS[..],
+            _ => &[],
+        };
+        prefixes
+            .iter()
+            .copied()
+            .find(|prefix| prefix.strip_suffix('_') == Some(key))
+    }
+
     /// The columns that rows of a row group are sorted by: so that a query for one statement reads few pages.
     pub fn sorted_by(self) -> &'static [&'static str] {
         match self {
@@ -118,6 +130,8 @@ pub enum ColumnKind {
     Text,
     /// What has keys or items of its own, as JSON.
     Nested,
+    /// The first half of a digest: digests are only compared, and hardly become smaller than they are.
+    Digest,
 }
 
 /// Columns of a table, with those that all have: the run, the number of the record in its run, and keys without a column or values that do not fit
@@ -131,6 +145,19 @@ macro_rules! columns {
             TableColumn { name: "more", kind: ColumnKind::Nested },
         ]
     };
+}
+
+/// Objects of exchanges with a column for each key.
+const OBJECTS: [&str; 2] = ["asked_", "tags_"];
+
+impl TableColumn {
+    /// The object whose key the column holds, and the key of the object or of the record.
+    pub(crate) fn key(&self) -> (Option<&'static str>, &'static str) {
+        let in_object = OBJECTS
+            .iter()
+            .find_map(|prefix| Some((prefix.strip_suffix('_'), self.name.strip_prefix(prefix)?)));
+        in_object.unwrap_or((None, self.name))
+    }
 }
 
 const EXCHANGES: &[TableColumn] = columns![
@@ -157,8 +184,23 @@ const EXCHANGES: &[TableColumn] = columns![
     "transaction": Text,
     "fingerprint": Text,
     "error": Text,
-    "asked": Nested,
-    "tags": Nested,
+    "asked_prepares": Integer,
+    "asked_prepared_executions": Integer,
+    "asked_fetches": Integer,
+    "asked_closes": Integer,
+    "asked_fetch_rows": Integer,
+    "asked_fetch_bytes": Integer,
+    "asked_sets": Integer,
+    "asked_request_digest": Digest,
+    "asked_rows_digest": Digest,
+    "tags_request_id": Text,
+    "tags_span_id": Text,
+    "tags_route": Text,
+    "tags_controller": Text,
+    "tags_action": Text,
+    "tags_application": Text,
+    "tags_framework": Text,
+    "tags_db_driver": Text,
     "steps": Nested,
     "levels": Nested,
 ];

@@ -125,7 +125,7 @@ fn write_values<T: DataType>(
 fn schema(table: TableName) -> Result<Arc<Type>, ParquetError> {
     let fields = table.columns().iter().map(|column| {
         let (physical, converted) = match column.kind {
-            ColumnKind::Integer => (PhysicalType::INT64, ConvertedType::NONE),
+            ColumnKind::Integer | ColumnKind::Digest => (PhysicalType::INT64, ConvertedType::NONE),
             ColumnKind::Flag => (PhysicalType::BOOLEAN, ConvertedType::NONE),
             ColumnKind::Text | ColumnKind::Nested => (PhysicalType::BYTE_ARRAY, ConvertedType::UTF8),
         };
@@ -166,16 +166,25 @@ fn properties(table: TableName) -> Result<WriterProperties, ParquetError> {
             SCHEMA_VERSION.to_string(),
         )]));
     for column in columns {
-        // Times hardly repeat: a dictionary of them would only be given up again.
-        if column.kind == ColumnKind::Integer && (column.name.ends_with("_ns") || column.name == "sequence") {
-            let path = ColumnPath::from(column.name);
-            properties = properties
+        let path = ColumnPath::from(column.name);
+        properties = match (column.name, column.kind) {
+            // They grow, and never repeat.
+            ("at_ns" | "sequence", _) => properties
                 .set_column_dictionary_enabled(path.clone(), false)
-                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
-        }
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+            // A dictionary of them is small where time stamps have microseconds; else it is given up at once.
+            (_, ColumnKind::Integer) => properties
+                .set_column_dictionary_page_size_limit(path.clone(), DICTIONARY_OF_NUMBERS)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+            (_, ColumnKind::Digest) => properties.set_column_dictionary_enabled(path, false),
+            _ => properties,
+        };
     }
     Ok(properties.build())
 }
+
+/// Bytes of a dictionary of numbers: 8,192 of them.
+const DICTIONARY_OF_NUMBERS: usize = 64 << 10;
 
 const ZSTD_LEVEL: i32 = 3;
 

@@ -110,6 +110,7 @@ const ARROWS_OF_TESTS: &[(&str, &str)] = &[
     ("probe", "relay"),
     ("tune", "load"),
     ("tunnel_io", "client"),
+    ("report", "tables"),
     ("screen", "pipeline"),
     ("screen", "predict"),
     ("longwire", "wire"),

@@ -114,6 +114,10 @@ impl<'r> Serializer for Cells<'r> {
                 self.row.key.push_str(value);
             }
             (Target::Column(place), Some(ColumnKind::Text)) => self.row.set_text(place, value.as_bytes()),
+            (Target::Column(place), Some(ColumnKind::Digest)) => {
+                let digest = u64::from_str_radix(value, 16).map_err(|_| unfit())?;
+                self.row.set(place, Cell::Number((digest >> 32).cast_signed()));
+            }
             _ => return Err(unfit()),
         }
         Ok(())
