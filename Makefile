@@ -73,6 +73,7 @@ test:
 	scripts/setup.sh test
 	mvn --quiet --batch-mode --file bridges/jdbc/pom.xml package
 	scripts/collector.sh
+	scripts/object-store.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --locked --quiet

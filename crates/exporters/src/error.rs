@@ -1,7 +1,5 @@
 //! Errors.
 
-use std::path::PathBuf;
-
 /// Why nothing can be exported as it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
@@ -23,17 +21,9 @@ pub enum ExportError {
         /// What it may be.
         expected: &'static str,
     },
-    /// A file of certificates or keys cannot be used.
-    #[error("could not use {}: {reason}", path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// TLS cannot be set up.
-    #[error("could not set up TLS for the export: {0}")]
-    Tls(String),
+    /// No client for HTTP.
+    #[error("for the export: {0}")]
+    Client(#[from] http_client::HttpClientError),
     /// No thread.
     #[error(transparent)]
     Live(#[from] sys::error::LiveError),
@@ -43,11 +33,11 @@ impl ExportError {
     /// What to do next.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Setting { .. } | Self::SecretSetting { .. } | Self::File { .. } => Some(
+            Self::Setting { .. } | Self::SecretSetting { .. } | Self::Client(_) => Some(
                 "docs/otlp.md lists the settings, and the variables of OpenTelemetry that are read"
                     .to_owned(),
             ),
-            Self::Tls(_) | Self::Live(_) => None,
+            Self::Live(_) => None,
         }
     }
 }

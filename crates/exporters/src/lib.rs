@@ -14,5 +14,5 @@ pub use counts::ExportCounts;
 pub use error::ExportError;
 pub use exposition::{Exposition, MoreFamilies};
 pub use health::Health;
-pub use otlp_exporter::{OtlpExporter, OtlpSettings, OtlpTarget, OtlpTls, SpanSink};
+pub use otlp_exporter::{OtlpExporter, OtlpSettings, OtlpTarget, SpanSink};
 pub use page::serve_metrics;

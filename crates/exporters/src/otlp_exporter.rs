@@ -4,7 +4,7 @@ mod sending;
 mod settings;
 mod spans;
 
-pub use settings::{OtlpSettings, OtlpTarget, OtlpTls};
+pub use settings::{OtlpSettings, OtlpTarget};
 pub use spans::SpanSink;
 
 use crate::error::ExportError;

@@ -19,6 +19,7 @@ pub mod text;
 pub use error::RecordError;
 pub use outcome::ReadOutcome;
 pub use recording::{RecordingWriter, is_recording};
+pub use records::RecordLine;
 pub use records::reader::{Record, RecordReader};
 pub use records::writer::{JsonLines, JsonWriter, RecordEncoder, RecordWriter};
 pub use text::style::{Colour, Extent, Style};

@@ -44,9 +44,9 @@ trait RecordBody: Serialize {
     const NAME: &'static str;
 }
 
-/// A whole record, as it is written.
-#[derive(Serialize)]
-struct Line<'a, B> {
+/// A whole record, as it is written: an object whose first keys are `type` and `schema`.
+#[derive(Debug, Serialize)]
+pub struct RecordLine<'a, B> {
     #[serde(rename = "type")]
     name: &'static str,
     schema: u32,
@@ -54,13 +54,23 @@ struct Line<'a, B> {
     body: &'a B,
 }
 
-impl<'a, B: RecordBody> Line<'a, B> {
-    const fn of(body: &'a B) -> Self {
-        Self {
-            name: B::NAME,
-            schema: SCHEMA,
-            body,
-        }
+const fn line<B: RecordBody>(body: &B) -> RecordLine<'_, B> {
+    RecordLine {
+        name: B::NAME,
+        schema: SCHEMA,
+        body,
+    }
+}
+
+impl<'a, B> RecordLine<'a, B> {
+    /// Its `type`.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Its other keys, but `schema`.
+    pub const fn body(&self) -> &'a B {
+        self.body
     }
 }
 

@@ -8,7 +8,7 @@ use model::{
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use report::{JsonWriter, Record, RecordEncoder, RecordReader, RecordWriter, RecordingWriter};
+use report::{JsonWriter, Record, RecordEncoder, RecordLine, RecordReader, RecordWriter, RecordingWriter};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
@@ -111,8 +111,8 @@ struct Tables {
 }
 
 impl RecordEncoder for Tables {
-    fn encode(&mut self, kind: &'static str, record: &impl Serialize) -> io::Result<()> {
-        self.row.fill(kind, record, self.count)?;
+    fn encode<B: Serialize>(&mut self, line: &RecordLine<'_, B>) -> io::Result<()> {
+        self.row.fill(line.name(), line.body(), line, self.count)?;
         self.count += 1;
         let table = self.row.table();
         let rows = self.rows.entry(table).or_insert_with(|| TableRows::new(table));

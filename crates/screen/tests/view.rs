@@ -146,7 +146,7 @@ fn what_names_hold_does_not_reach_the_terminal() {
         let bad: Vec<char> = symbols
             .filter(|character| character.is_control() || *character == '\u{202e}')
             .collect();
-        assert_eq!(bad, []);
+        assert!(bad.is_empty(), "{bad:?}");
     }
     assert!(lines(&draw(&mut screen, 100, 30)).len() > 1_000);
 }

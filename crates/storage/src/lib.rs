@@ -2,10 +2,16 @@
 //!
 //! [`Folder`] writes what a run observed, [`recordings`] reads all runs of a folder back as lines of records.
 
+mod background;
+mod bucket;
 mod file;
+mod files;
+mod place;
 mod reader;
 mod run_name;
+mod worker;
 mod writer;
 
+pub use files::RunKind;
 pub use reader::{is_folder_of_tables, recordings};
 pub use writer::Folder;

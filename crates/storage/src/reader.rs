@@ -1,17 +1,23 @@
 //! A folder of tables as lines of records: one recording for each run.
 
+use crate::bucket::{ObjectStore, is_bucket};
+use crate::place::TablesPlace;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tables::{TableName, TableReader, TableRows};
+use tempfile::TempDir;
 
-/// Whether `directory` is one that [`crate::Folder`] wrote to.
+/// Whether `directory` is one that [`crate::Folder`] wrote to, or names a bucket.
 pub fn is_folder_of_tables(directory: &Path) -> bool {
-    TableName::ALL
-        .into_iter()
-        .any(|table| table.is_read_back() && directory.join(table.name()).is_dir())
+    let names_bucket = directory.to_str().is_some_and(is_bucket);
+    names_bucket
+        || TableName::ALL
+            .into_iter()
+            .any(|table| table.is_read_back() && directory.join(table.name()).is_dir())
 }
 
 /// The runs in a folder of tables, each with the name of its files and its records as lines, in the order in which they were written. They hold no
@@ -20,10 +26,52 @@ pub fn is_folder_of_tables(directory: &Path) -> bool {
 /// # Errors
 /// When a file cannot be read, or is no table.
 pub fn recordings(directory: &Path) -> io::Result<Vec<(String, Box<dyn BufRead + Send>)>> {
+    match TablesPlace::new(directory)? {
+        TablesPlace::Folder(folder) => recordings_in(directory, &folder, None),
+        TablesPlace::Bucket(store) => {
+            let copy = Arc::new(fetched(directory, &store)?);
+            recordings_in(directory, copy.path(), Some(&copy))
+        }
+    }
+}
+
+/// A copy of the tables of a bucket: a run is read in the order of its rows, from here and there in its files.
+fn fetched(directory: &Path, store: &ObjectStore) -> io::Result<TempDir> {
+    let copy = tempfile::Builder::new().prefix("longwire-tables-").tempdir()?;
+    let mut is_empty = true;
+    for table in TableName::ALL.into_iter().filter(|table| table.is_read_back()) {
+        for name in store.names(table.name())? {
+            let path = copy.path().join(&name);
+            // A store may have objects of any name.
+            let is_below = !name
+                .split('/')
+                .any(|part| part.is_empty() || part == "." || part == "..");
+            if is_below && run_of(&path).is_some() {
+                fs::create_dir_all(path.parent().unwrap_or(copy.path()))?;
+                store.get(&name, &mut File::create(&path)?)?;
+                is_empty = false;
+            }
+        }
+    }
+    match is_empty {
+        true => Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            format!("there are no tables in {}", directory.display()),
+        )),
+        false => Ok(copy),
+    }
+}
+
+/// The runs in `folder`, which `directory` is the name of for its readers.
+fn recordings_in(
+    directory: &Path,
+    folder: &Path,
+    copy: Option<&Arc<TempDir>>,
+) -> io::Result<Vec<(String, Box<dyn BufRead + Send>)>> {
     let mut runs: BTreeMap<String, Vec<Group>> = BTreeMap::new();
     for table in TableName::ALL.into_iter().filter(|table| table.is_read_back()) {
         let mut files = Vec::new();
-        find(&directory.join(table.name()), &mut files)?;
+        find(&folder.join(table.name()), &mut files)?;
         for path in files {
             let Some(run) = run_of(&path) else { continue };
             let begins = open(table, &path)?.begins();
@@ -45,6 +93,7 @@ pub fn recordings(directory: &Path) -> io::Result<Vec<(String, Box<dyn BufRead +
             waiting: BinaryHeap::new(),
             line: Vec::new(),
             read: 0,
+            _copy: copy.cloned(),
         };
         (name, Box::new(lines) as Box<dyn BufRead + Send>)
     });
@@ -101,6 +150,8 @@ struct Lines {
     waiting: BinaryHeap<Reverse<Waiting>>,
     line: Vec<u8>,
     read: usize,
+    /// Files that go when no run needs them.
+    _copy: Option<Arc<TempDir>>,
 }
 
 /// Rows of a row group that are still to come, in the order of their numbers.

@@ -16,9 +16,12 @@ pub struct RecordRow {
     cells: Vec<Cell>,
     /// What the texts of the cells are parts of.
     text: Vec<u8>,
-    /// The key whose value comes next, and what is before it in the name of its column.
+    /// The key of a map whose value comes next.
     key: String,
+    /// What is before keys in the names of their columns.
     prefix: &'static str,
+    /// In the order in which they were first met.
+    known: Vec<KnownKey>,
     more: Map<String, Value>,
 }
 
@@ -41,17 +44,25 @@ impl Default for RecordRow {
             text: Vec::new(),
             key: String::new(),
             prefix: "",
+            known: Vec::new(),
             more: Map::new(),
         }
     }
 }
 
 impl RecordRow {
-    /// Takes the values of a record of the type `kind`, number `sequence` of its run. Statement texts as sent (`literal`) are left out.
+    /// Takes the values of a record of the type `kind`, number `sequence` of its run: `keys` are what it has besides type and schema, `line` is all of it.
+    /// Statement texts as sent (`literal`) are left out.
     ///
     /// # Errors
     /// When the record is no object.
-    pub fn fill(&mut self, kind: &str, record: &impl Serialize, sequence: u64) -> Result<(), TableError> {
+    pub fn fill(
+        &mut self,
+        kind: &'static str,
+        keys: &impl Serialize,
+        line: &impl Serialize,
+        sequence: u64,
+    ) -> Result<(), TableError> {
         self.table = TableName::of_record(kind);
         self.text.clear();
         self.cells.clear();
@@ -59,9 +70,9 @@ impl RecordRow {
         self.set(SEQUENCE, Cell::Number(sequence.cast_signed()));
         if self.table == TableName::Runs {
             self.set_text(RECORD_TYPE, kind.as_bytes());
-            self.set_json(RECORD, record)?;
+            self.set_json(RECORD, line)?;
         }
-        record.serialize(Cells {
+        keys.serialize(Cells {
             row: self,
             target: Target::Record,
         })?;
@@ -133,78 +144,129 @@ impl RecordRow {
         Ok(())
     }
 
-    /// Takes the value of [`RecordRow::key`]; `expected` is the column after that of the key before, as keys mostly come in the order of columns. Gives
-    /// the column after this one.
-    fn take(
+    /// Takes the value of a key of the record. Keys of a type come in the same order each time: `expected` is where it should be among those known, and becomes
+    /// that of the next one.
+    fn take_known(
         &mut self,
+        key: &'static str,
         value: &(impl Serialize + ?Sized),
-        expected: usize,
-    ) -> Result<usize, serde_json::Error> {
-        if LEFT_OUT.contains(&self.key.as_str()) {
-            return Ok(expected);
-        }
-        if let Some(prefix) = self.table.prefix(&self.key).filter(|_| self.prefix.is_empty()) {
-            self.prefix = prefix;
-            let taken = value.serialize(Cells {
-                row: self,
-                target: Target::Record,
-            });
-            self.prefix = "";
-            return taken.map(|()| expected);
-        }
-        let Some(place) = self.place(expected) else {
-            self.take_more(value)?;
-            return Ok(expected);
+        expected: &mut usize,
+    ) -> Result<(), serde_json::Error> {
+        let is_it = |known: &KnownKey| {
+            std::ptr::eq(known.key, key) && known.table == self.table && known.prefix == self.prefix
         };
-        let columns = self.table.columns();
-        if columns.get(place).map(|column| column.kind) == Some(ColumnKind::Nested) {
-            self.set_json(place, value)?;
-            return Ok(place + 1);
-        }
-        let target = Target::Column(place);
-        if value.serialize(Cells { row: self, target }).is_err() {
-            self.take_more(value)?;
-        }
-        Ok(place + 1)
+        let from_here = self.known.get(*expected..).unwrap_or_default();
+        let place = match from_here.iter().position(is_it) {
+            Some(place) => *expected + place,
+            None => self.known.iter().position(is_it).unwrap_or_else(|| {
+                let meaning = self.meaning(key);
+                self.known.push(KnownKey {
+                    table: self.table,
+                    prefix: self.prefix,
+                    key,
+                    meaning,
+                });
+                self.known.len() - 1
+            }),
+        };
+        *expected = place + 1;
+        let meaning = self
+            .known
+            .get(place)
+            .map_or(KeyMeaning::More, |known| known.meaning);
+        self.take(key, meaning, value)
     }
 
-    fn take_more(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+    /// What becomes of the value of a key.
+    fn meaning(&self, key: &str) -> KeyMeaning {
+        let name = match key {
+            "literal" => return KeyMeaning::LeftOut,
+            "protocol" => PROTOCOL,
+            key => key,
+        };
+        if let Some(prefix) = self.table.prefix(key).filter(|_| self.prefix.is_empty()) {
+            return KeyMeaning::Object(prefix);
+        }
         // Of other records the whole text is there.
-        if self.table != TableName::Runs {
-            let value = serde_json::to_value(value)?;
-            if !value.is_null() {
-                self.more.insert(format!("{}{}", self.prefix, self.key), value);
+        if self.table == TableName::Runs {
+            return match name {
+                "at_ns" => KeyMeaning::Column(AT_OF_RUNS),
+                _ => KeyMeaning::LeftOut,
+            };
+        }
+        let columns = self.table.columns();
+        let mut own = OWN..columns.len() - 1;
+        let column = own.find(|place| {
+            let column = columns.get(*place).map(|column| column.name);
+            column.and_then(|column| column.strip_prefix(self.prefix)) == Some(name)
+        });
+        match column.and_then(|place| Some((place, columns.get(place)?.kind))) {
+            Some((place, ColumnKind::Nested)) => KeyMeaning::Json(place),
+            Some((place, _)) => KeyMeaning::Column(place),
+            None => KeyMeaning::More,
+        }
+    }
+
+    fn take(
+        &mut self,
+        key: &str,
+        meaning: KeyMeaning,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<(), serde_json::Error> {
+        match meaning {
+            KeyMeaning::LeftOut => Ok(()),
+            KeyMeaning::More => self.take_more(key, value),
+            KeyMeaning::Json(place) => self.set_json(place, value),
+            KeyMeaning::Column(place) => {
+                let target = Target::Column(place);
+                let taken = value.serialize(Cells { row: self, target });
+                taken.or_else(|_| self.take_more(key, value))
             }
+            KeyMeaning::Object(prefix) => {
+                self.prefix = prefix;
+                let target = Target::Record;
+                let taken = value.serialize(Cells { row: self, target });
+                self.prefix = "";
+                taken
+            }
+        }
+    }
+
+    fn take_more(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+        let value = serde_json::to_value(value)?;
+        if !value.is_null() {
+            self.more.insert(format!("{}{key}", self.prefix), value);
         }
         Ok(())
     }
+}
 
-    /// The column of the key.
-    fn place(&self, expected: usize) -> Option<usize> {
-        let name = match self.key.as_str() {
-            "protocol" => PROTOCOL,
-            name => name,
-        };
-        if self.table == TableName::Runs && name != "at_ns" {
-            return None;
-        }
-        let columns = self.table.columns();
-        let own = OWN..columns.len() - 1;
-        let has_name = |place: &usize| {
-            let column = columns.get(*place).map(|column| column.name);
-            column.and_then(|column| column.strip_prefix(self.prefix)) == Some(name)
-        };
-        (expected..own.end)
-            .find(has_name)
-            .or_else(|| (own.start..own.end).find(has_name))
-    }
+/// A key of a type of records, found before.
+#[derive(Debug)]
+struct KnownKey {
+    table: TableName,
+    prefix: &'static str,
+    key: &'static str,
+    meaning: KeyMeaning,
+}
+
+/// What becomes of the value of a key.
+#[derive(Debug, Clone, Copy)]
+enum KeyMeaning {
+    /// Nothing.
+    LeftOut,
+    /// It goes to this column.
+    Column(usize),
+    /// It goes to this column as JSON.
+    Json(usize),
+    /// Its keys have columns whose names begin with this.
+    Object(&'static str),
+    /// There is no column for it.
+    More,
 }
 
 /// `protocol` is a folder's key: engines would find two columns of one name.
 pub(crate) const PROTOCOL: &str = "protocol_name";
-
-/// Keys that have no value in a row: the table has one type, its version is the file's, and literals stay out.
-const LEFT_OUT: [&str; 3] = ["type", "schema", "literal"];
 
 /// The column of a row's number, in all tables; that of the run is the file's alone.
 pub(crate) const SEQUENCE: usize = 1;
@@ -214,4 +276,5 @@ const OWN: usize = 2;
 
 /// Columns of [`TableName::Runs`].
 const RECORD_TYPE: usize = 2;
+const AT_OF_RUNS: usize = 3;
 pub(crate) const RECORD: usize = 4;

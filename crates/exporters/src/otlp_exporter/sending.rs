@@ -1,16 +1,14 @@
 //! One export over HTTP, tried again as long as that may help (OTLP specification, "OTLP/HTTP Response" and "Retries").
 
-use super::settings::{OtlpTarget, OtlpTls};
+use super::settings::OtlpTarget;
 use crate::counts::ExportCounts;
 use crate::error::ExportError;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use http_client::PemFiles;
 use std::io::Write;
-use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
-use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, http};
 
 /// Sends exports of one signal.
@@ -36,16 +34,9 @@ enum Attempt {
 }
 
 impl Sending {
-    pub(super) fn new(target: OtlpTarget, tls: &OtlpTls, counts: ExportCounts) -> Result<Self, ExportError> {
-        let config = Agent::config_builder()
-            .tls_config(tls_config(&target, tls)?)
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .user_agent(concat!("longwire/", env!("CARGO_PKG_VERSION")))
-            .timeout_global(Some(target.timeout))
-            .build();
+    pub(super) fn new(target: OtlpTarget, tls: &PemFiles, counts: ExportCounts) -> Result<Self, ExportError> {
         Ok(Self {
-            agent: config.new_agent(),
+            agent: http_client::agent(&target.url, tls, target.timeout)?,
             target,
             counts,
             pause: FIRST_PAUSE,
@@ -158,64 +149,6 @@ fn compressed(body: &[u8]) -> Vec<u8> {
     // Writing into a vector cannot fail.
     let written = encoder.write_all(body).and_then(|()| encoder.finish());
     written.unwrap_or_default()
-}
-
-fn tls_config(target: &OtlpTarget, tls: &OtlpTls) -> Result<TlsConfig, ExportError> {
-    let builder = TlsConfig::builder()
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
-    if !target.url.starts_with("https://") {
-        return Ok(builder.build());
-    }
-    let authorities = match &tls.authorities {
-        Some(path) => certificates(path)?,
-        None => {
-            let found = rustls_native_certs::load_native_certs();
-            let owned = found
-                .certs
-                .iter()
-                .map(|certificate| Certificate::from_der(certificate).to_owned());
-            owned.collect()
-        }
-    };
-    if authorities.is_empty() {
-        return Err(ExportError::Tls(
-            "no certificate authority is known: install ca-certificates, or name a file (OTEL_EXPORTER_OTLP_CERTIFICATE)".to_owned(),
-        ));
-    }
-    let builder = builder.root_certs(RootCerts::Specific(Arc::new(authorities)));
-    let Some((certificate, key)) = &tls.identity else {
-        return Ok(builder.build());
-    };
-    let identity = ClientCert::new_with_certs(&certificates(certificate)?, private_key(key)?);
-    Ok(builder.client_cert(Some(identity)).build())
-}
-
-fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, ExportError> {
-    let text = read(path)?;
-    let found = parse_pem(&text).filter_map(|item| match item {
-        Ok(PemItem::Certificate(certificate)) => Some(certificate),
-        _ => None,
-    });
-    let found: Vec<_> = found.collect();
-    match found.is_empty() {
-        true => Err(no_file(path, "there is no certificate in it (PEM)")),
-        false => Ok(found),
-    }
-}
-
-fn private_key(path: &Path) -> Result<PrivateKey<'static>, ExportError> {
-    PrivateKey::from_pem(&read(path)?).map_err(|_| no_file(path, "there is no private key in it (PEM)"))
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, ExportError> {
-    std::fs::read(path).map_err(|error| no_file(path, &error.to_string()))
-}
-
-fn no_file(path: &Path, reason: &str) -> ExportError {
-    ExportError::File {
-        path: path.to_owned(),
-        reason: reason.to_owned(),
-    }
 }
 
 const FIRST_PAUSE: Duration = Duration::from_secs(1);

@@ -2,6 +2,7 @@
 //! and what is given besides.
 
 use crate::error::ExportError;
+use http_client::PemFiles;
 use otlp::{HistogramKind, MetricsOptions, ResourceAttributes, TraceOptions};
 use std::fmt;
 use std::path::PathBuf;
@@ -29,7 +30,7 @@ pub struct OtlpSettings {
     /// How long spans wait for more of them.
     pub batch_delay: Duration,
     /// Files of TLS.
-    pub tls: OtlpTls,
+    pub tls: PemFiles,
 }
 
 /// Where the exports of one signal go.
@@ -43,15 +44,6 @@ pub struct OtlpTarget {
     pub gzip: bool,
     /// How long one attempt may take.
     pub timeout: Duration,
-}
-
-/// Files of TLS, in PEM.
-#[derive(Debug, Clone, Default)]
-pub struct OtlpTls {
-    /// Authorities that are trusted instead of the system's.
-    pub authorities: Option<PathBuf>,
-    /// Certificate of this client, and its key.
-    pub identity: Option<(PathBuf, PathBuf)>,
 }
 
 impl OtlpTarget {
@@ -216,9 +208,9 @@ fn resource(host: Option<&str>, variables: Variables<'_>) -> Result<ResourceAttr
     Ok(ResourceAttributes(all))
 }
 
-fn tls(variables: Variables<'_>) -> OtlpTls {
+fn tls(variables: Variables<'_>) -> PemFiles {
     let file = |name: &str| variables(name).map(PathBuf::from);
-    OtlpTls {
+    PemFiles {
         authorities: file("OTEL_EXPORTER_OTLP_CERTIFICATE"),
         identity: file("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE").zip(file("OTEL_EXPORTER_OTLP_CLIENT_KEY")),
     }

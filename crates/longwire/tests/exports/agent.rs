@@ -9,7 +9,7 @@ use std::time::Duration;
 use testbed::binary::{longwire, number, records};
 use testbed::process::{free_port, run};
 use testbed::waiting::{wait_for, wait_until};
-use testbed::{Collector, Postgres, PrometheusServer, Started, http};
+use testbed::{Collector, ObjectStore, Postgres, PrometheusServer, Started, http};
 
 /// An agent with a relay in front of a server.
 pub(super) struct Agent {
@@ -251,6 +251,31 @@ fn tables_of_all_windows_have_what_the_windows_have() {
                 .all(|path| path.display().to_string().contains("/host=db1/")),
         "{parts:?}"
     );
+}
+
+/// The bucket goes and comes again: what is observed meanwhile has no tables, what follows has.
+#[test]
+fn tables_go_on_when_their_bucket_is_there_again() {
+    let server = Postgres::start();
+    let store = ObjectStore::start("estate");
+    let more = "[windows]\nlength = \"1s\"\n\n[parquet]\nfolder = \"s3://estate/tables\"\n";
+    let mut agent = Agent::start(&server, more, &store.variables());
+    let bucket = store.files("estate");
+    let has_tables = || bucket.join("tables/exchanges").is_dir();
+    traffic(&server, agent.relay);
+    wait_until("tables of a window", has_tables);
+    // At once: the store may be about to write.
+    std::fs::rename(&bucket, bucket.with_file_name("gone")).expect("it is ours");
+    traffic(&server, agent.relay);
+    agent.started.hears("the tables are given up");
+    std::fs::create_dir(&bucket).expect("a bucket");
+    wait_until("tables of a later window", || {
+        traffic(&server, agent.relay);
+        has_tables()
+    });
+    let output = agent.started.interrupt();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("s3://estate/tables/"), "{said}");
 }
 
 /// All files below a folder.

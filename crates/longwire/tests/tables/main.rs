@@ -1,5 +1,6 @@
 //! `--parquet`: what was written there gives the same answers as what it was written from.
 
+mod bucket;
 mod whole;
 
 use serde_json::Value;

@@ -4,17 +4,19 @@ use super::{Aggregator, Window};
 use analysis::fact::Fact;
 use anyhow::{Context, Result};
 use model::{Finding, Operation, StatementOutcome};
-use report::{ReadOutcome, RecordEncoder, RecordWriter};
+use report::{ReadOutcome, RecordEncoder, RecordLine, RecordWriter};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
-use storage::Folder;
+use storage::{Folder, RunKind};
 
 /// What tables are written of.
 #[derive(Debug, Clone, Copy)]
 pub enum TablesInput<'a> {
     /// What goes on now, once.
     Live,
+    /// The same after tables were given up: where they go is not asked for before the first file is whole, since that may take long.
+    Resumed,
     /// Files. The tables of the same files, written before as observed by the same host, are replaced.
     Files(&'a [PathBuf]),
 }
@@ -28,8 +30,8 @@ pub(super) struct TableRecords {
 struct Rows(Folder);
 
 impl RecordEncoder for Rows {
-    fn encode(&mut self, kind: &'static str, record: &impl Serialize) -> io::Result<()> {
-        self.0.record(kind, record)
+    fn encode<B: Serialize>(&mut self, line: &RecordLine<'_, B>) -> io::Result<()> {
+        self.0.record(line.name(), line.body(), line)
     }
 }
 
@@ -91,20 +93,27 @@ impl Aggregator {
     /// # Errors
     /// When the folder cannot be made.
     pub fn tables(&mut self, folder: &Path, host: Option<&str>, input: TablesInput<'_>) -> Result<()> {
-        let not_made = || format!("could not make {}", folder.display());
+        let not_made = || format!("could not write tables to {}", folder.display());
         let host = host.or(self.conditions.host.as_deref()).unwrap_or("unknown");
         let source = match input {
-            TablesInput::Live => self.conditions.observation_point.clone(),
+            TablesInput::Live | TablesInput::Resumed => self.conditions.observation_point.clone(),
             TablesInput::Files(files) => file_names(files),
         };
-        let mut folder = Folder::create(folder.to_owned(), host, &source).with_context(not_made)?;
-        if matches!(input, TablesInput::Files(_)) {
-            folder = folder.replacing();
-        }
+        let run = match input {
+            TablesInput::Live => RunKind::Once,
+            TablesInput::Resumed => RunKind::Resumed,
+            TablesInput::Files(_) => RunKind::Again,
+        };
+        let folder = Folder::create(folder, host, &source, run).with_context(not_made)?;
         let mut records = RecordWriter::encoding(Rows(folder));
         records.conditions(&self.conditions).with_context(not_made)?;
         self.outlets.tables = Some(TableRecords { records });
         Ok(())
+    }
+
+    /// Whether tables are written: not when they were given up after an error.
+    pub const fn writes_tables(&self) -> bool {
+        self.outlets.tables.is_some()
     }
 
     /// Completes the files of tables with the statements and findings of a window; what comes later begins new files. For a run that goes on for

@@ -24,15 +24,15 @@ pub fn open<'a>(path: &'a Path, stop: Option<&Stop>) -> Result<InputFile<'a>> {
         return sniff("stdin", Box::new(io::stdin()));
     }
     let name = path.display().to_string();
+    if storage::is_folder_of_tables(path) {
+        let recordings = storage::recordings(path).with_context(|| format!("could not read {name}"))?;
+        return Ok(InputFile::Tables(recordings));
+    }
     let file = File::open(path).with_context(|| format!("could not open {name}"))?;
     let kind = file
         .metadata()
         .with_context(|| format!("could not look at {name}"))?
         .file_type();
-    if kind.is_dir() && storage::is_folder_of_tables(path) {
-        let recordings = storage::recordings(path).with_context(|| format!("could not read {name}"))?;
-        return Ok(InputFile::Tables(recordings));
-    }
     if kind.is_dir() {
         bail!("{name} is a directory: name the capture or recording files in it");
     }

@@ -24,7 +24,7 @@ use super::sample::SampleRecord;
 use super::split::{ElsewhereRecord, SplitRecord};
 use super::tune::{RecommendationRecord, TunedRecord};
 use super::tunnel::{NoticeRecord, TunnelRecord, TunnelWayRecord};
-use super::{Line, RecordBody};
+use super::{RecordBody, RecordLine, line};
 use crate::outcome::{
     CheckReport, LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport, ProgramReport, TuneReport,
     placement_words,
@@ -102,11 +102,11 @@ one_record_each! {
 
 /// What makes something of records, one after the other.
 pub trait RecordEncoder {
-    /// Takes a record of the type `kind`: an object whose first keys are `type` and `schema`.
+    /// Takes a record.
     ///
     /// # Errors
     /// When it cannot be written.
-    fn encode(&mut self, kind: &'static str, record: &impl Serialize) -> io::Result<()>;
+    fn encode<B: Serialize>(&mut self, line: &RecordLine<'_, B>) -> io::Result<()>;
 }
 
 /// Records as JSON, one object a line.
@@ -115,8 +115,8 @@ pub struct JsonLines<W: Write> {
 }
 
 impl<W: Write> RecordEncoder for JsonLines<W> {
-    fn encode(&mut self, _kind: &'static str, record: &impl Serialize) -> io::Result<()> {
-        record.serialize(&mut Serializer::with_formatter(&mut self.out, Inert))?;
+    fn encode<B: Serialize>(&mut self, line: &RecordLine<'_, B>) -> io::Result<()> {
+        line.serialize(&mut Serializer::with_formatter(&mut self.out, Inert))?;
         self.out.write_all(b"\n")
     }
 }
@@ -404,7 +404,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
     }
 
     fn write<B: RecordBody>(&mut self, body: &B) -> io::Result<()> {
-        self.encoder.encode(B::NAME, &Line::of(body))
+        self.encoder.encode(&line(body))
     }
 }
 

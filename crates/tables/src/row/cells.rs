@@ -232,8 +232,10 @@ impl SerializeMap for Keys<'_> {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
-        self.expected = self.row.take(value, self.expected)?;
-        Ok(())
+        let key = std::mem::take(&mut self.row.key);
+        let taken = self.row.take(&key, self.row.meaning(&key), value);
+        self.row.key = key;
+        taken
     }
 
     fn end(self) -> Result<(), Fault> {
@@ -246,7 +248,7 @@ impl SerializeStruct for Keys<'_> {
     type Error = Fault;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Fault> {
-        self.serialize_entry(key, value)
+        self.row.take_known(key, value, &mut self.expected)
     }
 
     fn end(self) -> Result<(), Fault> {

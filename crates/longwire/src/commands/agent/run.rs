@@ -116,9 +116,7 @@ impl<'a> Agent<'a> {
         };
         let mut aggregator = Aggregator::new(&wanted, conditions.clone())?;
         aggregator.export(exporting.exports());
-        if let Some((folder, host)) = &config.tables {
-            aggregator.tables(folder, host.as_deref(), TablesInput::Live)?;
-        }
+        begin_tables(&config, &mut aggregator, TablesInput::Live)?;
         if let Some(address) = exporting.address() {
             delivery.say(&format!(
                 "series for Prometheus are at http://{address}/metrics, whether all is well at /health"
@@ -182,6 +180,11 @@ impl<'a> Agent<'a> {
         if self.window_began.elapsed() >= self.config.window {
             let window = aggregator.end_window();
             aggregator.rotate_tables(&window);
+            if !aggregator.writes_tables()
+                && let Err(fault) = begin_tables(&self.config, aggregator, TablesInput::Resumed)
+            {
+                self.delivery.say(&format!("warning: {fault:#}"));
+            }
             self.take_window(window);
         }
     }
@@ -251,6 +254,14 @@ impl<'a> Agent<'a> {
         self.exporting.finish(self.config.stop_within, &self.delivery);
         self.delivery.say(&self.totals.line(self.began.elapsed()));
         Ok(self.delivery.status(Status::Done))
+    }
+}
+
+/// Has tables written where they are wanted.
+fn begin_tables(config: &AgentConfig, aggregator: &mut Aggregator, input: TablesInput<'_>) -> Result<()> {
+    match &config.tables {
+        Some((folder, host)) => aggregator.tables(folder, host.as_deref(), input),
+        None => Ok(()),
     }
 }
 

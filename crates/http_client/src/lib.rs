@@ -1,0 +1,106 @@
+//! HTTP to services outside of longwire: monitoring systems and object stores.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::Agent;
+use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
+
+/// Files of TLS, in PEM.
+#[derive(Debug, Clone, Default)]
+pub struct PemFiles {
+    /// Authorities that are trusted instead of the system's.
+    pub authorities: Option<PathBuf>,
+    /// Certificate of this client, and its key.
+    pub identity: Option<(PathBuf, PathBuf)>,
+}
+
+/// Why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpClientError {
+    /// A file of certificates or keys cannot be used.
+    #[error("could not use {}: {reason}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// TLS is asked for, and nobody is trusted.
+    #[error(
+        "could not set up TLS: no certificate authority is known: install ca-certificates, or name a file of them"
+    )]
+    NoAuthorities,
+}
+
+/// A client for `url` and others of its scheme. An answer is an answer, whatever its status; nothing is redirected. `timeout` is for a request as a whole,
+/// where the request has none of its own.
+///
+/// # Errors
+/// When a file of `tls` cannot be used, or nobody is trusted.
+pub fn agent(url: &str, tls: &PemFiles, timeout: Duration) -> Result<Agent, HttpClientError> {
+    let config = Agent::config_builder()
+        .tls_config(tls_config(url, tls)?)
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .user_agent(concat!("longwire/", env!("CARGO_PKG_VERSION")))
+        .timeout_global(Some(timeout))
+        .build();
+    Ok(config.new_agent())
+}
+
+fn tls_config(url: &str, tls: &PemFiles) -> Result<TlsConfig, HttpClientError> {
+    let builder = TlsConfig::builder()
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
+    if !url.starts_with("https://") {
+        return Ok(builder.build());
+    }
+    let authorities = match &tls.authorities {
+        Some(path) => certificates(path)?,
+        None => {
+            let found = rustls_native_certs::load_native_certs();
+            let owned = found
+                .certs
+                .iter()
+                .map(|certificate| Certificate::from_der(certificate).to_owned());
+            owned.collect()
+        }
+    };
+    if authorities.is_empty() {
+        return Err(HttpClientError::NoAuthorities);
+    }
+    let builder = builder.root_certs(RootCerts::Specific(Arc::new(authorities)));
+    let Some((certificate, key)) = &tls.identity else {
+        return Ok(builder.build());
+    };
+    let identity = ClientCert::new_with_certs(&certificates(certificate)?, private_key(key)?);
+    Ok(builder.client_cert(Some(identity)).build())
+}
+
+fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, HttpClientError> {
+    let text = read(path)?;
+    let found = parse_pem(&text).filter_map(|item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    });
+    let found: Vec<_> = found.collect();
+    match found.is_empty() {
+        true => Err(no_file(path, "there is no certificate in it (PEM)")),
+        false => Ok(found),
+    }
+}
+
+fn private_key(path: &Path) -> Result<PrivateKey<'static>, HttpClientError> {
+    PrivateKey::from_pem(&read(path)?).map_err(|_| no_file(path, "there is no private key in it (PEM)"))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, HttpClientError> {
+    std::fs::read(path).map_err(|error| no_file(path, &error.to_string()))
+}
+
+fn no_file(path: &Path, reason: &str) -> HttpClientError {
+    HttpClientError::File {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    }
+}

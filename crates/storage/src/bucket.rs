@@ -1,0 +1,243 @@
+//! An object store that speaks the S3 API: whole objects are put, listed, got and deleted, with signed URLs (Signature Version 4).
+
+mod credentials;
+
+use credentials::credentials;
+use http_client::PemFiles;
+use rusty_s3::actions::{ListObjectsV2, S3Action};
+use rusty_s3::{Bucket, Credentials, UrlStyle};
+use std::env;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+use ureq::http::Response;
+use ureq::{Agent, Body};
+
+/// A part of a bucket: objects whose names begin with `prefix`.
+pub(crate) struct ObjectStore {
+    agent: Agent,
+    bucket: Bucket,
+    credentials: Option<Credentials>,
+    /// Empty, or with a slash at its end.
+    prefix: String,
+}
+
+/// Whether this names a bucket.
+pub(crate) fn is_bucket(text: &str) -> bool {
+    text.starts_with(SCHEME)
+}
+
+impl ObjectStore {
+    /// `s3://BUCKET/PREFIX`. Region, endpoint and credentials are where the tools of AWS look for them.
+    pub(crate) fn new(url: &str) -> io::Result<Self> {
+        let place = url.strip_prefix(SCHEME).unwrap_or(url);
+        let (name, prefix) = place.split_once('/').unwrap_or((place, ""));
+        if name.is_empty() || prefix.split('/').any(|part| part == "." || part == "..") {
+            return Err(invalid(format!(
+                "{url} names no bucket: expected s3://BUCKET/PREFIX"
+            )));
+        }
+        let variable = |names: [&str; 2]| {
+            names
+                .into_iter()
+                .find_map(|name| env::var(name).ok().filter(|text| !text.is_empty()))
+        };
+        let region = variable(["AWS_REGION", "AWS_DEFAULT_REGION"]).unwrap_or_else(|| "us-east-1".to_owned());
+        let own = variable(["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
+        // Names with dots fit no certificate of a wildcard; others' servers mostly know paths alone.
+        let style = match own.is_none() && !name.contains('.') {
+            true => UrlStyle::VirtualHost,
+            false => UrlStyle::Path,
+        };
+        let endpoint = own.unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"));
+        let tls = PemFiles {
+            authorities: variable(["AWS_CA_BUNDLE", "SSL_CERT_FILE"]).map(PathBuf::from),
+            identity: None,
+        };
+        let agent = http_client::agent(&endpoint, &tls, TIMEOUT).map_err(io::Error::other)?;
+        let parsed = endpoint.parse();
+        let parsed =
+            parsed.map_err(|error| invalid(format!("the endpoint {endpoint} is no URL: {error}")))?;
+        let bucket = Bucket::new(parsed, style, name.to_owned(), region);
+        let bucket = bucket.map_err(|error| invalid(format!("{url} cannot be used: {error}")))?;
+        let prefix = prefix.trim_matches('/');
+        Ok(Self {
+            agent,
+            bucket,
+            credentials: credentials()?,
+            prefix: match prefix {
+                "" => String::new(),
+                prefix => format!("{prefix}/"),
+            },
+        })
+    }
+
+    /// Whether the bucket is there and may be listed.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        let mut action = self.bucket.list_objects_v2(self.credentials.as_ref());
+        action.with_prefix(self.prefix.clone());
+        action.with_max_keys(1);
+        let url = action.sign(VALID);
+        let ask = || {
+            let request = self.agent.get(url.as_str()).config();
+            request.timeout_global(Some(SHORT_TIMEOUT)).build().call()
+        };
+        self.answer_within(FIRST_PAUSE, "", ask)?;
+        Ok(())
+    }
+
+    /// The names, without the prefix, of all objects below the folder of this name.
+    pub(crate) fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        let mut token = None;
+        loop {
+            let mut action = self.bucket.list_objects_v2(self.credentials.as_ref());
+            action.with_prefix(format!("{}{folder}/", self.prefix));
+            if let Some(token) = token.take() {
+                action.with_continuation_token(token);
+            }
+            let url = action.sign(VALID);
+            let answer = self.answer(folder, || self.agent.get(url.as_str()).call())?;
+            let text = body(answer, MOST_LIST).map_err(|error| self.fault(folder, &error.to_string()))?;
+            let parsed = ListObjectsV2::parse_response(&text);
+            let parsed = parsed
+                .map_err(|error| self.fault(folder, &format!("its list is not understood: {error}")))?;
+            let keys = parsed.contents.into_iter().map(|object| object.key.to_string());
+            names.extend(keys.filter_map(|key| key.strip_prefix(&self.prefix).map(str::to_owned)));
+            token = parsed.next_continuation_token.map(|token| token.to_string());
+            if token.is_none() {
+                return Ok(names);
+            }
+        }
+    }
+
+    /// Puts all of `file` as the object of this name: it is there as a whole, or as it was before.
+    pub(crate) fn put(&self, name: &str, file: &File) -> io::Result<()> {
+        let bytes = file.metadata()?.len();
+        self.answer(name, || {
+            let mut file = file;
+            file.rewind()?;
+            let url = self
+                .bucket
+                .put_object(self.credentials.as_ref(), &self.key(name))
+                .sign(VALID);
+            let request = self.agent.put(url.as_str());
+            request.header("Content-Length", bytes.to_string()).send(file)
+        })?;
+        Ok(())
+    }
+
+    /// Writes the bytes of an object to `file`.
+    pub(crate) fn get(&self, name: &str, file: &mut File) -> io::Result<()> {
+        let url = self
+            .bucket
+            .get_object(self.credentials.as_ref(), &self.key(name))
+            .sign(VALID);
+        let mut answer = self.answer(name, || self.agent.get(url.as_str()).call())?;
+        let copied = io::copy(&mut answer.body_mut().as_reader(), file);
+        copied.map_err(|error| self.fault(name, &error.to_string()))?;
+        file.flush()
+    }
+
+    /// Deletes the object of this name.
+    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
+        let url = self
+            .bucket
+            .delete_object(self.credentials.as_ref(), &self.key(name))
+            .sign(VALID);
+        self.answer(name, || self.agent.delete(url.as_str()).call())?;
+        Ok(())
+    }
+
+    fn key(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    /// The answer to a request, asked again while that may help: not reached, or too busy.
+    fn answer(
+        &self,
+        name: &str,
+        ask: impl Fn() -> Result<Response<Body>, ureq::Error>,
+    ) -> io::Result<Response<Body>> {
+        self.answer_within(LAST_PAUSE, name, ask)
+    }
+
+    /// The same, with pauses of at most `last`.
+    fn answer_within(
+        &self,
+        last: Duration,
+        name: &str,
+        ask: impl Fn() -> Result<Response<Body>, ureq::Error>,
+    ) -> io::Result<Response<Body>> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let reason = match ask() {
+                Ok(answer) if answer.status().is_success() => return Ok(answer),
+                Ok(answer) => {
+                    let status = answer.status();
+                    let may_help = status.is_server_error() || status.as_u16() == 429;
+                    let code = body(answer, MOST_ERROR).ok();
+                    let code = code
+                        .as_deref()
+                        .and_then(error_code)
+                        .map(|code| format!(" ({code})"));
+                    let reason = format!("HTTP status {status}{}", code.unwrap_or_default());
+                    if !may_help {
+                        return Err(self.fault(name, &reason));
+                    }
+                    reason
+                }
+                Err(error) => error.to_string(),
+            };
+            if pause > last {
+                return Err(self.fault(name, &reason));
+            }
+            std::thread::sleep(pause);
+            pause *= 2;
+        }
+    }
+
+    fn fault(&self, name: &str, reason: &str) -> io::Error {
+        let bucket = self.bucket.name();
+        io::Error::other(format!("{SCHEME}{bucket}/{}: {reason}", self.key(name)))
+    }
+}
+
+fn invalid(reason: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, reason)
+}
+
+fn body(mut answer: Response<Body>, most: u64) -> Result<String, ureq::Error> {
+    answer.body_mut().with_config().limit(most).read_to_string()
+}
+
+/// What an answer says was wrong, in a word (S3 API Reference, "REST Error Responses").
+fn error_code(body: &str) -> Option<&str> {
+    let (_, rest) = body.split_once("<Code>")?;
+    let (code, _) = rest.split_once("</Code>")?;
+    code.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric())
+        .then_some(code)
+}
+
+const SCHEME: &str = "s3://";
+
+/// For one request, of up to some hundred megabytes.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// For a request whose answer somebody waits for.
+const SHORT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a signed URL is good for.
+const VALID: Duration = Duration::from_secs(600);
+
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+/// No pause is longer: half a minute of attempts.
+const LAST_PAUSE: Duration = Duration::from_secs(16);
+
+/// Bytes of a page of a list: a thousand names of up to a thousand bytes, and what is said of them.
+const MOST_LIST: u64 = 8 << 20;
+
+const MOST_ERROR: u64 = 16 << 10;

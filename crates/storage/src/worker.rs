@@ -1,0 +1,67 @@
+//! A thread that does jobs in their order, and whose error is told to whoever brings the next one.
+
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+
+/// A thread with a queue of jobs.
+pub(crate) struct Worker<J> {
+    jobs: SyncSender<J>,
+    /// Absent once its error was told.
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl<J: Send + 'static> Worker<J> {
+    /// Starts a thread that does `work` on what comes; at most `waiting` jobs wait.
+    pub(crate) fn start(
+        name: &str,
+        waiting: usize,
+        work: impl FnOnce(&Receiver<J>) -> io::Result<()> + Send + 'static,
+    ) -> io::Result<Self> {
+        let (jobs, queue) = sync_channel(waiting);
+        let thread = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || work(&queue))?;
+        Ok(Self {
+            jobs,
+            thread: Some(thread),
+        })
+    }
+
+    /// Brings a job; waits until there is room for it. Its error is that of earlier ones.
+    pub(crate) fn bring(&mut self, job: J) -> io::Result<()> {
+        match self.jobs.send(job) {
+            Ok(()) => Ok(()),
+            Err(_) => self.ended(),
+        }
+    }
+
+    /// Brings a job, unless too many wait.
+    pub(crate) fn try_bring(&mut self, job: J) -> io::Result<()> {
+        match self.jobs.try_send(job) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(_)) => Err(io::Error::other("too many files wait to be written")),
+            Err(TrySendError::Disconnected(_)) => self.ended(),
+        }
+    }
+
+    /// Waits until all jobs are done.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        let Self { jobs, mut thread } = self;
+        drop(jobs);
+        joined(&mut thread)
+    }
+
+    fn ended(&mut self) -> io::Result<()> {
+        joined(&mut self.thread)?;
+        Err(io::Error::other("nothing is written any more"))
+    }
+}
+
+fn joined(thread: &mut Option<JoinHandle<io::Result<()>>>) -> io::Result<()> {
+    let Some(thread) = thread.take() else {
+        return Err(io::Error::other("nothing is written any more"));
+    };
+    let ended = || Err(io::Error::other("a thread that writes has ended"));
+    thread.join().unwrap_or_else(|_| ended())
+}
