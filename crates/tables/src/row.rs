@@ -4,6 +4,7 @@ use crate::error::TableError;
 use crate::schema::{ColumnKind, TableName};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 mod cells;
 
@@ -20,8 +21,11 @@ pub struct RecordRow {
     key: String,
     /// What is before keys in the names of their columns.
     prefix: &'static str,
-    /// In the order in which they were first met.
+    /// The keys of this table that were met before, in their order, and which of them should be next.
     known: Vec<KnownKey>,
+    next: usize,
+    /// Those of all tables.
+    known_of: BTreeMap<TableName, Vec<KnownKey>>,
     more: Map<String, Value>,
 }
 
@@ -45,6 +49,8 @@ impl Default for RecordRow {
             key: String::new(),
             prefix: "",
             known: Vec::new(),
+            next: 0,
+            known_of: BTreeMap::new(),
             more: Map::new(),
         }
     }
@@ -72,10 +78,14 @@ impl RecordRow {
             self.set_text(RECORD_TYPE, kind.as_bytes());
             self.set_json(RECORD, line)?;
         }
-        keys.serialize(Cells {
+        self.known = self.known_of.remove(&self.table).unwrap_or_default();
+        self.next = 0;
+        let filled = keys.serialize(Cells {
             row: self,
             target: Target::Record,
-        })?;
+        });
+        self.known_of.insert(self.table, std::mem::take(&mut self.known));
+        filled?;
         if !self.more.is_empty() {
             let more = std::mem::take(&mut self.more);
             self.set_json(self.cells.len() - 1, &more)?;
@@ -144,37 +154,29 @@ impl RecordRow {
         Ok(())
     }
 
-    /// Takes the value of a key of the record. Keys of a type come in the same order each time: `expected` is where it should be among those known, and becomes
-    /// that of the next one.
+    /// Takes the value of a key of the record. Keys of a type come in the same order each time, so that the next one is mostly known to be next.
     fn take_known(
         &mut self,
         key: &'static str,
         value: &(impl Serialize + ?Sized),
-        expected: &mut usize,
     ) -> Result<(), serde_json::Error> {
-        let is_it = |known: &KnownKey| {
-            std::ptr::eq(known.key, key) && known.table == self.table && known.prefix == self.prefix
-        };
-        let from_here = self.known.get(*expected..).unwrap_or_default();
+        let is_it = |known: &KnownKey| std::ptr::eq(known.key, key) && known.prefix == self.prefix;
+        let from_here = self.known.get(self.next..).unwrap_or_default();
         let place = match from_here.iter().position(is_it) {
-            Some(place) => *expected + place,
+            Some(place) => self.next + place,
             None => self.known.iter().position(is_it).unwrap_or_else(|| {
-                let meaning = self.meaning(key);
-                self.known.push(KnownKey {
-                    table: self.table,
+                let known = KnownKey {
                     prefix: self.prefix,
                     key,
-                    meaning,
-                });
-                self.known.len() - 1
+                    meaning: self.meaning(key),
+                };
+                self.known.insert(self.next, known);
+                self.next
             }),
         };
-        *expected = place + 1;
-        let meaning = self
-            .known
-            .get(place)
-            .map_or(KeyMeaning::More, |known| known.meaning);
-        self.take(key, meaning, value)
+        self.next = place + 1;
+        let known = self.known.get(place);
+        self.take(key, known.map_or(KeyMeaning::More, |known| known.meaning), value)
     }
 
     /// What becomes of the value of a key.
@@ -241,10 +243,9 @@ impl RecordRow {
     }
 }
 
-/// A key of a type of records, found before.
+/// A key, and what is before it in the name of its column.
 #[derive(Debug)]
 struct KnownKey {
-    table: TableName,
     prefix: &'static str,
     key: &'static str,
     meaning: KeyMeaning,

@@ -25,7 +25,6 @@ pub(super) enum Target {
 /// Takes the keys and values of a record.
 pub(super) struct Keys<'r> {
     row: &'r mut RecordRow,
-    expected: usize,
 }
 
 type Fault = serde_json::Error;
@@ -59,10 +58,7 @@ impl<'r> Cells<'r> {
 
     fn keys(self) -> Result<Keys<'r>, Fault> {
         match self.target {
-            Target::Record => Ok(Keys {
-                row: self.row,
-                expected: 0,
-            }),
+            Target::Record => Ok(Keys { row: self.row }),
             _ => Err(unfit()),
         }
     }
@@ -248,7 +244,7 @@ impl SerializeStruct for Keys<'_> {
     type Error = Fault;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Fault> {
-        self.row.take_known(key, value, &mut self.expected)
+        self.row.take_known(key, value)
     }
 
     fn end(self) -> Result<(), Fault> {
