@@ -30,7 +30,7 @@ python3 -m venv "$work/python" && "$work/python/bin/pip" --quiet install duckdb=
 import duckdb, glob, os, shutil, sys, time
 work = sys.argv[1]
 files = glob.glob(f"{work}/tables/exchanges/**/*.parquet", recursive=True)
-rows = duckdb.sql(f"select count(*) from read_parquet({files})").fetchone()[0]
+rows = duckdb.sql(f"select count(*) from read_parquet({files})").fetchall()[0][0]
 copies = -(-100_000_000 // rows)
 for copy in range(copies):
     for number, file in enumerate(files):
@@ -40,14 +40,14 @@ for copy in range(copies):
 shutil.rmtree(f"{work}/tables")
 duckdb.sql("set threads = 2")
 table = f"read_parquet('{work}/many/**/*.parquet', hive_partitioning = true)"
-print(f"{duckdb.sql(f'select count(*) from {table}').fetchone()[0]} exchanges in {copies} copies")
+print(f"{duckdb.sql(f'select count(*) from {table}').fetchall()[0][0]} exchanges in {copies} copies")
 found = duckdb.sql(f"select fingerprint, count(*) as n from {table} where fingerprint is not null group by all order by n desc, fingerprint").fetchall()
 for fingerprint, count in [found[0], found[min(4, len(found) - 1)], found[-1]]:
     query = f"select quantile_cont(request_ns + coalesce(first_byte_ns, 0) + coalesce(reply_ns, 0), 0.99) / 1e6 from {table} where fingerprint = ?"
     times = []
     for _ in range(5):
         begin = time.time()
-        answer = duckdb.execute(query, [fingerprint]).fetchone()[0]
+        answer = duckdb.execute(query, [fingerprint]).fetchall()[0][0]
         times.append(time.time() - begin)
     print(f"p99 of a statement with {count} exchanges: {sorted(times)[2]:.2f} s ({min(times):.2f} to {max(times):.2f}): {answer:.3f} ms")
 END

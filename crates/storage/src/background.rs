@@ -16,10 +16,10 @@ enum Job {
 
 impl BackgroundWriter {
     pub(crate) fn start(files: TableFiles) -> io::Result<Self> {
-        Worker::start("tables", 1, move |jobs| work(files, jobs)).map(Self)
+        Worker::start("tables", 0, move |jobs| work(files, jobs)).map(Self)
     }
 
-    /// Has a batch written. Waits while two others are not.
+    /// Has a batch written. Waits while another one is not.
     pub(crate) fn write(&mut self, batch: Batch) -> io::Result<()> {
         self.0.bring(Job::Write(batch))
     }

@@ -5,6 +5,7 @@
 
 pub mod date;
 mod error;
+mod nullable;
 pub mod reader;
 pub mod row;
 pub mod rows;

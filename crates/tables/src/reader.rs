@@ -1,6 +1,7 @@
 //! Row groups of a Parquet file to rows, and rows to the lines that they were.
 
 use crate::error::TableError;
+use crate::nullable::NullableValues;
 use crate::row::{PROTOCOL, RECORD, SEQUENCE};
 use crate::rows::{ColumnValues, TableRows, TextValues};
 use crate::schema::{ColumnKind, SCHEMA_KEY, SCHEMA_VERSION, TableColumn, TableName};
@@ -87,12 +88,12 @@ fn read_column(
     let reader = place.map(|place| group.get_column_reader(place)).transpose()?;
     match (column.kind, reader) {
         (ColumnKind::Integer | ColumnKind::Digest, Some(ColumnReader::Int64ColumnReader(reader))) => {
-            Ok(ColumnValues::Numbers(spread(reader, count, |value| *value)?))
+            let values = spread(reader, count, |value| *value)?;
+            Ok(ColumnValues::Numbers(values.into_iter().collect()))
         }
         (ColumnKind::Flag, Some(ColumnReader::BoolColumnReader(reader))) => {
-            Ok(ColumnValues::Numbers(spread(reader, count, |value| {
-                i64::from(*value)
-            })?))
+            let values = spread(reader, count, |value| i64::from(*value))?;
+            Ok(ColumnValues::Numbers(values.into_iter().collect()))
         }
         (ColumnKind::Text | ColumnKind::Nested, Some(ColumnReader::ByteArrayColumnReader(reader))) => {
             let mut texts = TextValues::default();
@@ -102,13 +103,9 @@ fn read_column(
             Ok(ColumnValues::Texts(texts))
         }
         (ColumnKind::Integer | ColumnKind::Flag | ColumnKind::Digest, None) => {
-            Ok(ColumnValues::Numbers(vec![None; count]))
+            Ok(ColumnValues::Numbers(NullableValues::default()))
         }
-        (ColumnKind::Text | ColumnKind::Nested, None) => {
-            let mut texts = TextValues::default();
-            (0..count).for_each(|_| texts.push(None));
-            Ok(ColumnValues::Texts(texts))
-        }
+        (ColumnKind::Text | ColumnKind::Nested, None) => Ok(ColumnValues::Texts(TextValues::default())),
         _ => Err(ParquetError::General(format!(
             "the column {} has values of another kind",
             column.name
@@ -229,7 +226,7 @@ fn text_value(line: &mut Vec<u8>, kind: ColumnKind, text: &[u8]) {
 impl ColumnValues {
     fn number(&self, row: usize) -> Option<i64> {
         match self {
-            Self::Numbers(values) => values.get(row).copied().flatten(),
+            Self::Numbers(values) => values.get(row),
             Self::Texts(_) => None,
         }
     }
@@ -238,7 +235,7 @@ impl ColumnValues {
         match self {
             Self::Numbers(_) => None,
             Self::Texts(values) => {
-                let position = values.positions.get(row).copied().flatten()?;
+                let position = values.positions.get(row)?;
                 values.texts.get(position as usize).map(AsRef::as_ref)
             }
         }

@@ -1,5 +1,6 @@
 //! Rows of one table, column by column.
 
+use crate::nullable::NullableValues;
 use crate::row::{Cell, RecordRow, SEQUENCE};
 use crate::schema::{ColumnKind, TableName};
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ pub struct TableRows {
 #[derive(Debug, Clone)]
 pub(crate) enum ColumnValues {
     /// Integers, and flags as 0 or 1.
-    Numbers(Vec<Option<i64>>),
+    Numbers(NullableValues<i64>),
     /// Texts.
     Texts(TextValues),
 }
@@ -26,7 +27,7 @@ pub(crate) enum ColumnValues {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TextValues {
     /// For each row the position of its text.
-    pub(crate) positions: Vec<Option<u32>>,
+    pub(crate) positions: NullableValues<u32>,
     pub(crate) texts: Vec<Arc<[u8]>>,
     known: HashMap<Arc<[u8]>, u32>,
     bytes: usize,
@@ -36,7 +37,9 @@ impl TableRows {
     /// No rows of `table`.
     pub fn new(table: TableName) -> Self {
         let columns = table.columns().iter().map(|column| match column.kind {
-            ColumnKind::Integer | ColumnKind::Flag | ColumnKind::Digest => ColumnValues::Numbers(Vec::new()),
+            ColumnKind::Integer | ColumnKind::Flag | ColumnKind::Digest => {
+                ColumnValues::Numbers(NullableValues::default())
+            }
             ColumnKind::Text | ColumnKind::Nested => ColumnValues::Texts(TextValues::default()),
         });
         Self {
@@ -91,9 +94,7 @@ impl TableRows {
     /// The number of a row in its run.
     pub fn sequence(&self, row: usize) -> u64 {
         match self.columns.get(SEQUENCE) {
-            Some(ColumnValues::Numbers(values)) => {
-                values.get(row).copied().flatten().map_or(0, i64::cast_unsigned)
-            }
+            Some(ColumnValues::Numbers(values)) => values.get(row).map_or(0, i64::cast_unsigned),
             _ => 0,
         }
     }
@@ -107,7 +108,7 @@ impl TableRows {
             .iter()
             .filter_map(|name| columns.iter().position(|column| column.name == *name))
             .filter_map(|place| self.columns.get(place))
-            .map(ColumnValues::sort_keys)
+            .map(|values| values.sort_keys(self.count))
             .collect();
         let keys_of = |row: u32| {
             let mut all = [0; MOST_KEYS];
@@ -124,20 +125,18 @@ impl TableRows {
 }
 
 impl ColumnValues {
-    /// Numbers in the order of the values; what is absent comes first.
-    fn sort_keys(&self) -> Vec<u64> {
+    /// Numbers in the order of the values of `count` rows; what is absent comes first.
+    fn sort_keys(&self, count: usize) -> Vec<u64> {
         match self {
-            Self::Numbers(values) => values
-                .iter()
-                .map(|value| value.map_or(0, |value| (value.cast_unsigned() ^ SIGN).saturating_add(1)))
-                .collect(),
+            Self::Numbers(values) => {
+                let key = |value: i64| (value.cast_unsigned() ^ SIGN).saturating_add(1);
+                (0..count).map(|row| values.get(row).map_or(0, key)).collect()
+            }
             Self::Texts(values) => {
                 let ranks = values.ranks();
-                let rank = |position: &u32| ranks.get(*position as usize).copied().unwrap_or_default();
-                let positions = values.positions.iter();
-                positions
-                    .map(|position| position.as_ref().map_or(0, rank))
-                    .collect()
+                let rank = |position: u32| ranks.get(position as usize).copied().unwrap_or_default();
+                let positions = (0..count).map(|row| values.positions.get(row));
+                positions.map(|position| position.map_or(0, rank)).collect()
             }
         }
     }
@@ -152,7 +151,7 @@ impl TextValues {
 
     fn position(&mut self, text: &[u8]) -> u32 {
         // Mostly it is that of the row before.
-        let last = self.positions.last().copied().flatten();
+        let last = self.positions.last();
         if let Some(last) = last.filter(|last| {
             self.texts
                 .get(*last as usize)

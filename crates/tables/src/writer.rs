@@ -1,7 +1,7 @@
 //! Rows to row groups of a Parquet file.
 
 use crate::error::TableError;
-use crate::rows::{ColumnValues, TableRows, TextValues};
+use crate::rows::{ColumnValues, TableRows};
 use crate::schema::{ColumnKind, SCHEMA_KEY, SCHEMA_VERSION, TableColumn, TableName};
 use parquet::basic::{Compression, ConvertedType, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type};
@@ -85,38 +85,31 @@ fn write_column(
 ) -> Result<(), ParquetError> {
     match (values, column.kind) {
         (ColumnValues::Numbers(values), ColumnKind::Flag) => {
-            let values = values.iter().map(|value| value.map(|value| value != 0));
-            write_values::<BoolType>(out, &values.collect::<Vec<_>>(), order)
+            write_values::<BoolType>(out, order, |row| values.get(row).map(|value| value != 0))
         }
-        (ColumnValues::Numbers(values), _) => write_values::<Int64Type>(out, values, order),
-        (ColumnValues::Texts(values), _) => write_values::<ByteArrayType>(out, &texts(values), order),
+        (ColumnValues::Numbers(values), _) => write_values::<Int64Type>(out, order, |row| values.get(row)),
+        (ColumnValues::Texts(values), _) => {
+            let texts = values.texts.iter().map(|text| ByteArray::from(text.to_vec()));
+            let texts: Vec<ByteArray> = texts.collect();
+            write_values::<ByteArrayType>(out, order, |row| {
+                texts.get(values.positions.get(row)? as usize).cloned()
+            })
+        }
     }
 }
 
-fn texts(values: &TextValues) -> Vec<Option<ByteArray>> {
-    let texts: Vec<ByteArray> = values
-        .texts
-        .iter()
-        .map(|text| ByteArray::from(text.to_vec()))
-        .collect();
-    let text = |position: &u32| texts.get(*position as usize).cloned();
-    let positions = values.positions.iter();
-    positions
-        .map(|position| position.as_ref().and_then(text))
-        .collect()
-}
-
+/// Writes the values of rows in their order.
 fn write_values<T: DataType>(
     out: &mut SerializedColumnWriter<'_>,
-    values: &[Option<T::T>],
     order: &[u32],
+    value: impl Fn(usize) -> Option<T::T>,
 ) -> Result<(), ParquetError> {
-    let mut present = Vec::with_capacity(order.len());
+    let mut present = Vec::new();
     let mut levels = Vec::with_capacity(order.len());
     for row in order {
-        let value = values.get(*row as usize).and_then(Option::as_ref);
+        let value = value(*row as usize);
         levels.push(i16::from(value.is_some()));
-        present.extend(value.cloned());
+        present.extend(value);
     }
     out.typed::<T>().write_batch(&present, Some(&levels), None)?;
     Ok(())
