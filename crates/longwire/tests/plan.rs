@@ -213,3 +213,27 @@ fn a_mistake_in_the_estate_has_its_line_and_column() {
         text(&out.stderr)
     );
 }
+
+/// What is planned from a folder of tables is what is planned from the capture that they were written from.
+#[test]
+fn a_folder_of_tables_gives_the_same_plan() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let capture = captured(directory.path());
+    let capture = capture.to_str().expect("a path");
+    let written = Command::new(program())
+        .current_dir(directory.path())
+        .args(["read", "--parquet", "tables", capture])
+        .output()
+        .expect("longwire runs");
+    assert!(written.status.success(), "{}", text(&written.stderr));
+    let planned = |from: &str| {
+        let out = plan(directory.path(), ESTATE, &[from, "--json"]);
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        let mut lines = records(&out);
+        lines.retain(|record| record["type"] != "conditions" && record["type"] != "warning");
+        lines
+    };
+    let of_capture = planned(capture);
+    assert!(of_capture.len() > 30);
+    assert_eq!(planned("tables"), of_capture);
+}

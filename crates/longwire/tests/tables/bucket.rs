@@ -55,6 +55,24 @@ fn a_bucket_gives_the_answers_of_what_it_was_written_from() {
         assert_eq!(asked(URL), asked(text(&run)), "{command:?}");
     }
 
+    // Straight from the store, without longwire.
+    let key = |name: &str| {
+        let mut all = store.variables().into_iter();
+        all.find(|(known, _)| *known == name).expect("it is set").1
+    };
+    let query = format!(
+        "import chdb; print(chdb.query(\"select sum(turns), count() from s3('{}/estate/of/shop/exchanges/**/*.parquet', '{}', '{}', 'Parquet')\", 'CSV'))",
+        key("AWS_ENDPOINT_URL"),
+        key("AWS_ACCESS_KEY_ID"),
+        key("AWS_SECRET_ACCESS_KEY")
+    );
+    let programs = testbed::python::environment(&["duckdb==2.0.0", "chdb==4.4.0"]);
+    let mut python = Command::new(programs.join("python"));
+    python.args(["-c", &query]);
+    let summary = super::summary(&original);
+    let expected = format!("{},{}", summary["turns"], summary["exchanges"]);
+    assert_eq!(testbed::process::run(python).trim(), expected);
+
     // Read again, with a file of a longer run of before: it is replaced.
     let exchanges = written.iter().find(|name| name.contains("/exchanges/"));
     let exchanges = store
