@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures every placement of labs/estate.toml and labs/estate-job.toml, has `longwire plan` predict them from the captures without
-# distance, and compares. $1: the longwire to use; $2: where the results go. Ten minutes.
+# distance, and compares. $1: the longwire to use; $2: where the results go. A quarter of an hour, on a machine that does nothing else.
 set -eu
 longwire=$(realpath "$1")
 cd "$(dirname "$0")/../.."

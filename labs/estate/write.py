@@ -80,7 +80,8 @@ host = "users"
 url = "http://shop/index.php"
 
 [measure]
-operations = 15
+operations = 10
+repeat = 3
 settle = 2
 warmup = 30
 baseline_operations = 100
@@ -89,7 +90,7 @@ baseline_every = 27
     placed = list(variants(["shop", "stock", "catalog", "orders"], PAGES, {"users": "o"}))
     fixed = [
         (f"{n}-{fix}", l + [f'workload.url = "http://shop/index.php?fixed={fix}"'])
-        for fix in ["in", "kept"]
+        for fix in ["in", "kept", "mysqli"]
         for n, l in placed
         if n in FIXED
     ]
@@ -117,6 +118,7 @@ statements = [
 
 [measure]
 operations = 30
+repeat = 3
 settle = 2
 warmup = 30
 baseline_operations = 200

@@ -1,7 +1,11 @@
 //! The estate's file: places, the links between them, services and budgets.
 
+mod links;
+mod measured;
+
 use crate::placement::Placement;
 use link::LinkDescription;
+use links::RawLink;
 use model::{Endpoint, Host, LinkRates, PlanMeasure, parse_duration};
 use serde::Deserialize;
 use std::ops::Range;
@@ -9,6 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 use toml::Spanned;
+
+/// Gives the text of a file that the estate's names, or says why it cannot be read.
+pub type ReadMeasurement<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// What the file says.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,15 +107,6 @@ struct RawEstate {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawLink {
-    between: [Spanned<String>; 2],
-    link: Spanned<String>,
-    #[serde(default)]
-    price: Option<Spanned<f64>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RawService {
     name: Spanned<String>,
     place: Spanned<String>,
@@ -134,11 +132,11 @@ struct RawBudget {
 struct Text<'a>(&'a str);
 
 impl Estate {
-    /// Reads the text of a file.
+    /// Reads the text of a file. `read` gives the text of a measurement that the file names, or says why it cannot.
     ///
     /// # Errors
     /// When it is no estate: with the place, what is wrong, and what to write.
-    pub fn parse(text: &str) -> Result<Self, EstateError> {
+    pub fn parse(text: &str, read: ReadMeasurement<'_>) -> Result<Self, EstateError> {
         let at = Text(text);
         let raw: RawEstate = toml::from_str(text).map_err(|fault| {
             let what = fault.message().replace('\n', ", ");
@@ -157,7 +155,7 @@ impl Estate {
         }
         let services = at.services(&raw.service, &places)?;
         Ok(Self {
-            links: at.links(&raw.link, &places)?,
+            links: at.links(&raw.link, &places, read)?,
             budgets: at.budgets(&raw.budget)?,
             hours: raw.hours.map_or(Ok(MONTH_HOURS), |hours| at.price(&hours))?,
             observed: raw.observed.map(|text| at.duration(&text)).transpose()?,
@@ -245,45 +243,6 @@ impl Text<'_> {
             );
             self.error(name.span(), what)
         })
-    }
-
-    /// Each two places have one link.
-    fn links(self, raw: &[Spanned<RawLink>], places: &[Arc<str>]) -> Result<Vec<PlaceLink>, EstateError> {
-        let mut links: Vec<PlaceLink> = Vec::new();
-        for spanned in raw {
-            let one = spanned.get_ref();
-            let [first, second] = [
-                self.place(&one.between[0], places)?,
-                self.place(&one.between[1], places)?,
-            ];
-            let known = |link: &PlaceLink| link.between == [first, second] || link.between == [second, first];
-            if first == second || links.iter().any(known) {
-                let what = "a link joins two different places, and each two have one: leave this one out";
-                return Err(self.error(one.between[1].span(), what.to_owned()));
-            }
-            let link = one.link.get_ref().parse();
-            links.push(PlaceLink {
-                between: [first, second],
-                link: link
-                    .map_err(|fault: link::LinkError| self.error(one.link.span(), fault.to_string()))?,
-                price: one.price.as_ref().map_or(Ok(0.0), |price| self.price(price))?,
-            });
-        }
-        for first in 0..places.len() {
-            for second in first + 1..places.len() {
-                if !links
-                    .iter()
-                    .any(|link| link.between.contains(&first) && link.between.contains(&second))
-                {
-                    let [first, second] = [&places[first], &places[second]];
-                    let what = format!(
-                        "no link joins {first} and {second}: add [[link]] with between = [\"{first}\", \"{second}\"] and link = \"10ms\""
-                    );
-                    return Err(self.error(0..0, what));
-                }
-            }
-        }
-        Ok(links)
     }
 
     fn services(self, raw: &[RawService], places: &[Arc<str>]) -> Result<Vec<EstateService>, EstateError> {

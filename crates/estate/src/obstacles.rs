@@ -73,6 +73,8 @@ struct Burden<'a> {
     turns: BTreeMap<(usize, Option<Fingerprint>), (u64, Duration)>,
     /// Of these, turns that open connections to databases, by pair.
     opened: BTreeMap<usize, (u64, Duration)>,
+    /// Turns that open connections to databases on any link, longer or not: findings count them all.
+    opened_anywhere: u64,
 }
 
 impl<'a> Burden<'a> {
@@ -82,6 +84,7 @@ impl<'a> Burden<'a> {
             operations: 0,
             turns: BTreeMap::new(),
             opened: BTreeMap::new(),
+            opened_anywhere: 0,
         };
         let named = observed
             .operations
@@ -96,6 +99,11 @@ impl<'a> Burden<'a> {
 
     fn add(&mut self, observed: Observed<'_>, placement: &Placement, operation: &Operation) {
         for step in &operation.steps {
+            let opens = step.protocol.is_database()
+                && matches!(step.exchange.phase, Phase::Connect | Phase::Tls | Phase::Login);
+            if opens {
+                self.opened_anywhere += u64::from(step.exchange.turns);
+            }
             let Some(pair) = observed.traffic.pair_of(step.exchange.connection) else {
                 continue;
             };
@@ -104,8 +112,7 @@ impl<'a> Burden<'a> {
                 let (turns, rtt) = self.turns.entry((pair, fingerprint)).or_default();
                 *turns += u64::from(step.exchange.turns);
                 *rtt = link.rtt;
-                let opens = matches!(step.exchange.phase, Phase::Connect | Phase::Tls | Phase::Login);
-                if step.protocol.is_database() && opens {
+                if opens {
                     let (turns, rtt) = self.opened.entry(pair).or_default();
                     *turns += u64::from(step.exchange.turns);
                     *rtt = link.rtt;
@@ -154,8 +161,8 @@ impl<'a> Burden<'a> {
         fixes.collect()
     }
 
-    /// What a remedy saves an operation, mean: its turns, each the round trip of its statement's new link. Of connections opened again, what
-    /// opening those over longer links takes, as far as the finding counts it. Absent for what is known of no single statement.
+    /// What a remedy saves an operation, mean: its turns, each the round trip of its statement's new link. Of connections opened again, the
+    /// same share of what opening those over longer links takes as the remedy saves of all. Absent for what is known of no single statement.
     fn saves(&self, finding: &Finding) -> Option<Duration> {
         let operations = self.operations.max(1) as f64;
         let turns = finding.saves_turns as f64 / operations;
@@ -164,14 +171,12 @@ impl<'a> Burden<'a> {
             let (_, (seen, rtt)) = same.find(|((_, known), _)| known.as_ref() == Some(wanted))?;
             return Some(rtt.mul_f64(turns.min(*seen as f64 / operations)));
         }
-        let opened = || self.opened.values();
-        let in_all: u64 = opened().map(|(turns, _)| turns).sum();
-        if finding.kind != FindingKind::Reconnect || in_all == 0 {
+        if finding.kind != FindingKind::Reconnect || self.opened_anywhere == 0 {
             return None;
         }
-        let counted = (turns * operations / in_all as f64).min(1.0);
-        let time = |(turns, rtt): &(u64, Duration)| rtt.mul_f64(*turns as f64 / operations * counted);
-        Some(opened().map(time).sum())
+        let saved = (finding.saves_turns as f64 / self.opened_anywhere as f64).min(1.0);
+        let time = |(turns, rtt): &(u64, Duration)| rtt.mul_f64(*turns as f64 / operations * saved);
+        Some(self.opened.values().map(time).sum())
     }
 }
 

@@ -4,7 +4,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use testbed::binary::{of_type, program, records};
+use testbed::binary::{done, longwire, of_type, program, records, run};
+use testbed::{Postgres, Started};
 
 /// A job that asks its database five times a transaction.
 const LAB: &str = r#"
@@ -147,6 +148,7 @@ fn a_small_estate_is_planned_from_its_capture() {
     let lines = records(&out);
     assert_eq!(of_type(&lines, "plan_move").len(), 3, "{}", text(&out.stdout));
     text_and_page(directory.path(), capture);
+    links_are_measured(directory.path(), capture);
     nothing_fits(directory.path(), capture);
 }
 
@@ -170,6 +172,58 @@ fn text_and_page(directory: &Path, capture: &str) {
     assert!(
         !page.contains("product = 7") && !said.contains("product = 7"),
         "a literal is shown"
+    );
+}
+
+/// A relay with a link of 30 ms, and its address.
+fn thirty_ms_away(target: &str) -> (Started, String) {
+    let (relay, address) =
+        Started::listening(&mut longwire(&["relay", target, "--link", "30ms"]), "relaying ");
+    (relay, address.to_string())
+}
+
+/// A link is measured through a relay, by echo and by ping, and what they write takes the place of the link's text.
+fn links_are_measured(directory: &Path, capture: &str) {
+    let mut echo = longwire(&["echo", "--listen", "127.0.0.1:0"]);
+    let (_echo, address) = Started::listening(&mut echo, " listens on ");
+    let (_to_echo, echo) = thirty_ms_away(&format!("tcp://{address}"));
+    let server = Postgres::start();
+    let (_to_server, address) = thirty_ms_away(&format!("tcp://127.0.0.1:{}", server.port()));
+    let target = format!("postgres://{address}");
+    let measurements = [
+        vec!["echo", &echo, "-T", "500ms", "--json"],
+        vec!["ping", "--no-login", &target, "-n", "5", "-i", "1ms", "--json"],
+    ];
+    for arguments in measurements {
+        let output = run(&arguments);
+        done(&output);
+        fs::write(directory.join("near.jsonl"), &output.stdout).expect("the records are written");
+        let estate = ESTATE.replace("link = \"2ms\"", "measured = \"near.jsonl\"");
+        let out = plan(directory, &estate, &[capture, "--json"]);
+        let lines = records(&out);
+        let operations = placement(&lines, "placed_operation", "job=here,database=near");
+        let predicted = operations
+            .iter()
+            .filter_map(|one| one["predicted_ns"].as_u64())
+            .max();
+        let predicted = predicted.unwrap_or_else(|| panic!("{}", text(&out.stderr)));
+        assert!(
+            (120_000_000..180_000_000).contains(&predicted),
+            "four turns of 30 ms: {predicted}"
+        );
+    }
+    fs::write(
+        directory.join("near.jsonl"),
+        "64 bytes from 10.0.0.2: time=2 ms\n",
+    )
+    .expect("it is written");
+    let estate = ESTATE.replace("link = \"2ms\"", "measured = \"near.jsonl\"");
+    let out = plan(directory, &estate, &[capture]);
+    assert_eq!(out.status.code(), Some(2));
+    let said = text(&out.stderr);
+    assert!(
+        said.contains("line 6, column 12: near.jsonl: line 1 is no record"),
+        "{said}"
     );
 }
 

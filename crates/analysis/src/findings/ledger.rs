@@ -185,7 +185,10 @@ fn finding(key: &Key, entry: &Entry, clients: &Clients, rtts: &[Duration]) -> Op
         }
         kind => kind,
     };
-    let waits = u32::try_from(sum.saves_turns + sum.saves_waits).unwrap_or(u32::MAX);
+    let saves_turns = sum
+        .saves_turns
+        .saturating_sub(sum.count.saturating_mul(remedies::turns_left(kind, software)));
+    let waits = u32::try_from(saves_turns + sum.saves_waits).unwrap_or(u32::MAX);
     Some(Finding {
         remedy: remedy(kind, software, key, sum, clients),
         kind,
@@ -195,7 +198,7 @@ fn finding(key: &Key, entry: &Entry, clients: &Clients, rtts: &[Duration]) -> Op
         dependent: sum.dependent,
         count: sum.count,
         turns: sum.turns,
-        saves_turns: sum.saves_turns,
+        saves_turns,
         savings: rtts
             .iter()
             .map(|&rtt| Saving {

@@ -508,8 +508,8 @@ fn different_constant_queries_without_a_pause_could_go_together() {
     assert_eq!(made.told(Http), []);
 }
 
-#[test]
-fn connections_made_anew_for_little_work_are_reconnects() {
+/// What is found in seven connections of three turns of login and one of work each.
+fn connected_anew(protocol: Protocol, driver: &str) -> Vec<Finding> {
     let mut findings = engine();
     for id in 0..7 {
         let (client, server) = (endpoint(40_000), endpoint(5432));
@@ -519,7 +519,7 @@ fn connections_made_anew_for_little_work_are_reconnects() {
             client,
             server,
         });
-        let mut made = Made::new(Protocol::Postgres);
+        let mut made = Made::new(protocol);
         made.connection = id;
         for phase in [Phase::Connect, Phase::Login, Phase::Login, Phase::Work] {
             made.exchange(HASTE, |exchange| {
@@ -527,7 +527,7 @@ fn connections_made_anew_for_little_work_are_reconnects() {
                 exchange.fingerprint = (phase == Phase::Work).then(|| LOOKUP.into());
             });
         }
-        let mut closed = outcome(id, Protocol::Postgres, Some("psql"));
+        let mut closed = outcome(id, protocol, Some(driver));
         closed.at = Timestamp::from_nanos(u64::from(id) * 1_000_000_000);
         findings.fact(&Fact::Closed(closed));
         findings.operation(&Operation {
@@ -535,10 +535,25 @@ fn connections_made_anew_for_little_work_are_reconnects() {
             ..made.operation(Connection)
         });
     }
-    let findings = findings.finish().findings;
+    findings.finish().findings
+}
+
+#[test]
+fn connections_made_anew_for_little_work_are_reconnects() {
+    let findings = connected_anew(Protocol::Postgres, "psql");
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert_eq!((findings[0].kind, findings[0].count), (Kind::Reconnect, 6));
     assert_eq!((findings[0].saves_turns, findings[0].operations), (18, 6));
+}
+
+/// PHP tries or logs in on a kept connection at each use: not all turns of opening one are saved.
+#[test]
+fn a_remedy_promises_no_turns_that_it_leaves() {
+    let findings = connected_anew(Protocol::Mysql, "mysqlnd");
+    assert_eq!((findings[0].kind, findings[0].count), (Kind::Reconnect, 6));
+    assert_eq!((findings[0].turns, findings[0].saves_turns), (18, 12));
+    let saving = &findings[0].savings[0];
+    assert_eq!(saving.saves, saving.rtt * 12);
 }
 
 #[test]

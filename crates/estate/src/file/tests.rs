@@ -30,15 +30,19 @@ median = "50ms"
 p95 = "90ms"
 "#;
 
+fn no_file(name: &str) -> Result<String, String> {
+    Err(format!("there is no {name}"))
+}
+
 fn wrong(from: &str, to: &str) -> String {
     let text = ESTATE.replacen(from, to, 1);
     assert_ne!(text, ESTATE, "{from}");
-    Estate::parse(&text).expect_err(to).to_string()
+    Estate::parse(&text, &no_file).expect_err(to).to_string()
 }
 
 #[test]
 fn an_estate_is_read() {
-    let estate = Estate::parse(ESTATE).expect("it is one");
+    let estate = Estate::parse(ESTATE, &no_file).expect("it is one");
     assert_eq!(possible(&estate), 2);
     assert_eq!(estate.budgets.len(), 2);
     assert_eq!(estate.price_at_least(), 20.0);
@@ -56,7 +60,7 @@ fn an_estate_is_read() {
 /// Half of the placements of two moves do not fit, so those of one move are all.
 #[test]
 fn a_maximum_of_placements_keeps_whole_numbers_of_moves() {
-    let estate = Estate::parse(&ESTATE.replace("may = [\"here\"]\n", "")).expect("it is one");
+    let estate = Estate::parse(&ESTATE.replace("may = [\"here\"]\n", ""), &no_file).expect("it is one");
     assert_eq!(possible(&estate), 4);
     assert_eq!(placements(&estate, 3).len(), 3);
     assert_eq!(placements(&estate, 4).len(), 4);
@@ -104,4 +108,21 @@ fn mistakes_have_their_place_and_what_to_write() {
         "",
     );
     assert!(fault.contains("no link joins here and there"), "{fault}");
+}
+
+#[test]
+fn both_link_and_measured_or_neither_are_mistakes() {
+    let link = "link = \"rtt=10ms rate=100mbit/10mbit\"";
+    let both = wrong(link, &format!("{link}\nmeasured = \"way.json\""));
+    assert!(
+        both.starts_with("line 7, column 12: a link is either written or measured"),
+        "{both}"
+    );
+    let neither = wrong(link, "");
+    assert!(
+        neither.starts_with("line 4, column 1: this link has no distance"),
+        "{neither}"
+    );
+    let missing = wrong(link, "measured = \"way.json\"");
+    assert_eq!(missing, "line 6, column 12: way.json: there is no way.json");
 }

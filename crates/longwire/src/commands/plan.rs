@@ -15,7 +15,8 @@ use pipeline::kept::KeptOperations;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use report::JsonWriter;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -96,8 +97,25 @@ pub fn run(args: &Args) -> Result<Status> {
 
 fn read_estate(path: &Path) -> Result<Estate> {
     let text = std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
-    Estate::parse(&text).with_context(|| format!("{} is no estate", path.display()))
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let measurement = |name: &str| read_measurement(&directory.join(name)).map_err(|fault| fault.to_string());
+    Estate::parse(&text, &measurement).with_context(|| format!("{} is no estate", path.display()))
 }
+
+/// The text of a measurement that the estate's file names; of one that is longer than any useful one, an error instead of the memory.
+fn read_measurement(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let mut file = File::open(path)?.take(MOST_MEASURED_BYTES + 1);
+    file.read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_MEASURED_BYTES {
+        let what = "it has more than 64 MiB: measure for a shorter time";
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    Ok(text)
+}
+
+/// Bytes of a measurement: about 300,000 pings.
+const MOST_MEASURED_BYTES: u64 = 64 << 20;
 
 fn read(args: &Args, estate: &Estate) -> Result<Data> {
     let mut grouping = args.grouping.clone();

@@ -1,9 +1,11 @@
 //! The page of `plan`: the answer, a map of places and services, the placements, and what holds services back.
 
+mod map;
+
 use super::markup::{DASH, Escaped, small_print, time, time_or_dash};
 use super::opening::{self, Opening, name_cell};
 use crate::text::plan::{held_back_sentence, money, placement_name, plan_answer};
-use model::{Conditions, OrderOfMoves, PlacementOutcome, PlanOutcome};
+use model::{Conditions, OrderOfMoves, PlanOutcome};
 use std::fmt::Write;
 use std::io;
 
@@ -21,9 +23,9 @@ pub fn write_plan(plan: &PlanOutcome, conditions: &Conditions, out: &mut impl io
         },
         &mut html,
     );
-    map("today", "Today", plan, &plan.today, &mut html);
+    map::write("today", "Today", plan, &plan.today, &mut html);
     if let Some(best) = plan.cheapest.as_ref().filter(|best| best.moved > 0) {
-        map(
+        map::write(
             "cheapest",
             "The cheapest that keeps all budgets",
             plan,
@@ -34,60 +36,22 @@ pub fn write_plan(plan: &PlanOutcome, conditions: &Conditions, out: &mut impl io
     moves(plan, &mut html);
     held_back(plan, &mut html);
     placements(plan, &mut html);
+    links(plan, &mut html);
     opening::end(html, &plan.warnings, conditions, out)
 }
 
-/// Places on a circle, a line between each two, services below the name of their place.
-fn map(id: &str, heading: &str, plan: &PlanOutcome, outcome: &PlacementOutcome, out: &mut String) {
-    opening::section(id, heading, out);
-    let at = |place: &str| {
-        let index = plan
-            .places
-            .iter()
-            .position(|known| **known == *place)
-            .unwrap_or_default();
-        let angle = std::f64::consts::TAU * index as f64 / plan.places.len().max(1) as f64;
-        (
-            WIDTH / 2.0 - angle.cos() * WIDTH * 0.34,
-            HEIGHT / 2.0 - angle.sin() * HEIGHT * 0.34,
-        )
-    };
-    let _ = writeln!(
-        out,
-        "<figure class=\"map\" tabindex=\"0\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"places, links and services\">"
-    );
-    for link in &plan.links {
-        let [(x1, y1), (x2, y2)] = [at(&link.between[0]), at(&link.between[1])];
-        let _ = writeln!(
-            out,
-            "<line x1=\"{x1:.0}\" y1=\"{y1:.0}\" x2=\"{x2:.0}\" y2=\"{y2:.0}\" stroke=\"currentColor\" stroke-opacity=\"0.4\"/>\
-             <text x=\"{:.0}\" y=\"{:.0}\" font-size=\"12\" text-anchor=\"middle\" fill=\"currentColor\">{}, {} a GB</text>",
-            f64::midpoint(x1, x2),
-            f64::midpoint(y1, y2) - 4.0,
-            time(link.rtt),
-            Escaped(&money(plan, link.price))
-        );
-    }
-    for place in &plan.places {
-        let (x, y) = at(place);
-        let here = outcome.services.iter().filter(|one| one.place == *place);
-        let names: Vec<&str> = here.map(|one| &*one.service).collect();
-        let _ = writeln!(
-            out,
-            "<circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"6\" fill=\"currentColor\"/><text x=\"{x:.0}\" y=\"{:.0}\" font-size=\"15\" \
-             font-weight=\"bold\" text-anchor=\"middle\" fill=\"currentColor\">{}</text><text x=\"{x:.0}\" y=\"{:.0}\" font-size=\"13\" \
-             text-anchor=\"middle\" fill=\"currentColor\">{}</text>",
-            y - 12.0,
-            Escaped(place),
-            y + 22.0,
-            Escaped(&names.join(", "))
-        );
-    }
-    out.push_str("</svg></figure>\n</section>\n");
+fn links(plan: &PlanOutcome, out: &mut String) {
+    opening::section("links", "Links between places", out);
+    let rows = plan.links.iter().map(|link| {
+        vec![
+            name_cell(&format!("{} and {}", link.between[0], link.between[1])),
+            name_cell(&link.link),
+            Escaped(&money(plan, link.price)).to_string(),
+        ]
+    });
+    opening::table(&["between", "link", "a GB"], &rows.collect::<Vec<_>>(), out);
+    out.push_str("</section>\n");
 }
-
-const WIDTH: f64 = 760.0;
-const HEIGHT: f64 = 360.0;
 
 fn moves(plan: &PlanOutcome, out: &mut String) {
     if plan.order == OrderOfMoves::Nothing {

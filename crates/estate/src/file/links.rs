@@ -1,0 +1,97 @@
+//! The links between places: each two have one, written down or measured.
+
+use super::measured::MeasuredLink;
+use super::{EstateError, PlaceLink, ReadMeasurement, Text};
+use link::LinkDescription;
+use serde::Deserialize;
+use std::sync::Arc;
+use toml::Spanned;
+
+/// A link as the file has it: `link` or `measured`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLink {
+    between: [Spanned<String>; 2],
+    link: Option<Spanned<String>>,
+    measured: Option<Spanned<String>>,
+    #[serde(default)]
+    price: Option<Spanned<f64>>,
+}
+
+impl Text<'_> {
+    /// Each two places have one link.
+    pub(super) fn links(
+        self,
+        raw: &[Spanned<RawLink>],
+        places: &[Arc<str>],
+        read: ReadMeasurement<'_>,
+    ) -> Result<Vec<PlaceLink>, EstateError> {
+        let mut links: Vec<PlaceLink> = Vec::new();
+        for spanned in raw {
+            let one = spanned.get_ref();
+            let [first, second] = [
+                self.place(&one.between[0], places)?,
+                self.place(&one.between[1], places)?,
+            ];
+            if first == second || joining(&links, [first, second]).is_some() {
+                let what = "a link joins two different places, and each two have one: leave this one out";
+                return Err(self.error(one.between[1].span(), what.to_owned()));
+            }
+            links.push(PlaceLink {
+                between: [first, second],
+                link: self.link(spanned, read)?,
+                price: one.price.as_ref().map_or(Ok(0.0), |price| self.price(price))?,
+            });
+        }
+        self.complete(&links, places)?;
+        Ok(links)
+    }
+
+    /// What lies between the places: what is written, or what was measured.
+    fn link(
+        self,
+        spanned: &Spanned<RawLink>,
+        read: ReadMeasurement<'_>,
+    ) -> Result<LinkDescription, EstateError> {
+        let one = spanned.get_ref();
+        match (&one.link, &one.measured) {
+            (Some(text), None) => text
+                .get_ref()
+                .parse()
+                .map_err(|fault: link::LinkError| self.error(text.span(), fault.to_string())),
+            (None, Some(name)) => read(name.get_ref())
+                .and_then(|records| MeasuredLink::read(&records)?.link())
+                .map_err(|fault| self.error(name.span(), format!("{}: {fault}", name.get_ref()))),
+            (Some(_), Some(name)) => {
+                let what = "a link is either written or measured: leave out 'link' or 'measured'";
+                Err(self.error(name.span(), what.to_owned()))
+            }
+            (None, None) => {
+                let what = "this link has no distance: give it link = \"10ms\", or measured = \"FILE\" with the records of \
+                            longwire echo --json or longwire ping --json";
+                Err(self.error(spanned.span(), what.to_owned()))
+            }
+        }
+    }
+
+    fn complete(self, links: &[PlaceLink], places: &[Arc<str>]) -> Result<(), EstateError> {
+        for first in 0..places.len() {
+            for second in first + 1..places.len() {
+                if joining(links, [first, second]).is_none() {
+                    let [first, second] = [&places[first], &places[second]];
+                    let what = format!(
+                        "no link joins {first} and {second}: add [[link]] with between = [\"{first}\", \"{second}\"] and link = \"10ms\""
+                    );
+                    return Err(self.error(0..0, what));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The link between two places, whichever is first.
+fn joining(links: &[PlaceLink], pair: [usize; 2]) -> Option<&PlaceLink> {
+    let mut links = links.iter();
+    links.find(|link| pair.iter().all(|place| link.between.contains(place)))
+}

@@ -1,0 +1,123 @@
+//! A map: places on a circle, a line between each two, services below the name of their place.
+
+use super::super::markup::{Escaped, cut, time};
+use super::super::opening;
+use crate::text::plan::money;
+use model::{PlacementOutcome, PlanLink, PlanOutcome};
+use std::fmt::Write;
+
+/// Writes the section with the map of one placement.
+pub(super) fn write(
+    id: &str,
+    heading: &str,
+    plan: &PlanOutcome,
+    outcome: &PlacementOutcome,
+    out: &mut String,
+) {
+    opening::section(id, heading, out);
+    let height = 2.0 * RADIUS[1] + ABOVE + BELOW;
+    let _ = writeln!(
+        out,
+        "<figure class=\"map\"><svg class=\"places\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">",
+        Escaped(&in_words(plan, outcome))
+    );
+    let at = |place: &str| position(plan, place);
+    for link in &plan.links {
+        let [(x1, y1), (x2, y2)] = [at(&link.between[0]), at(&link.between[1])];
+        let _ = writeln!(
+            out,
+            "<line x1=\"{x1:.0}\" y1=\"{y1:.0}\" x2=\"{x2:.0}\" y2=\"{y2:.0}\"/>"
+        );
+    }
+    // Lines of a map with many places cross too often for words on them: the table of links has them.
+    if plan.places.len() <= MOST_LABELLED {
+        plan.links.iter().for_each(|link| label(plan, link, out));
+    }
+    for place in &plan.places {
+        let (x, y) = at(place);
+        let _ = writeln!(
+            out,
+            "<circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"6\"/><text class=\"name\" x=\"{x:.0}\" y=\"{:.0}\">{}</text>",
+            y - 16.0,
+            Escaped(&cut(place, LONGEST_LINE))
+        );
+        for (index, line) in lines(&services_in(outcome, place)).iter().enumerate() {
+            let y = y + 20.0 + LINE * index as f64;
+            let _ = writeln!(out, "<text x=\"{x:.0}\" y=\"{y:.0}\">{}</text>", Escaped(line));
+        }
+    }
+    out.push_str("</svg></figure>\n</section>\n");
+}
+
+/// The first place at the left, the others clockwise.
+fn position(plan: &PlanOutcome, place: &str) -> (f64, f64) {
+    let known = plan.places.iter().position(|known| **known == *place);
+    let turn = known.unwrap_or_default() as f64 / plan.places.len().max(1) as f64;
+    let angle = std::f64::consts::TAU * turn;
+    (
+        WIDTH / 2.0 - angle.cos() * RADIUS[0],
+        ABOVE + RADIUS[1] - angle.sin() * RADIUS[1],
+    )
+}
+
+/// Round trip and price on a line: in its middle, of many lines off it, where the diagonals of the circle do not meet.
+fn label(plan: &PlanOutcome, link: &PlanLink, out: &mut String) {
+    let part = if plan.places.len() > 3 { 0.36 } else { 0.5 };
+    let [(x1, y1), (x2, y2)] = [&link.between[0], &link.between[1]].map(|place| position(plan, place));
+    let (x, y) = (x1 + (x2 - x1) * part, y1 + (y2 - y1) * part);
+    let _ = writeln!(
+        out,
+        "<text class=\"on\" x=\"{x:.0}\" y=\"{:.0}\">{}</text><text class=\"on\" x=\"{x:.0}\" y=\"{:.0}\">{} a GB</text>",
+        y - LINE / 2.0,
+        time(link.rtt),
+        y + LINE / 2.0,
+        Escaped(&money(plan, link.price))
+    );
+}
+
+fn services_in<'a>(outcome: &'a PlacementOutcome, place: &str) -> Vec<&'a str> {
+    let here = outcome.services.iter().filter(|one| *one.place == *place);
+    here.map(|one| &*one.service).collect()
+}
+
+/// Names in lines; those for which there is no room are counted.
+fn lines(names: &[&str]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let name = cut(name, LONGEST_LINE);
+        let is_last = lines.len() + 1 == MOST_LINES;
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + name.chars().count() + 2 <= LONGEST_LINE => {
+                line.push_str(", ");
+                line.push_str(&name);
+            }
+            _ if is_last => {
+                lines.push(format!("and {} more", names.len() - index));
+                break;
+            }
+            _ => lines.push(name),
+        }
+    }
+    lines
+}
+
+/// The map for those who do not see it.
+fn in_words(plan: &PlanOutcome, outcome: &PlacementOutcome) -> String {
+    let places = plan
+        .places
+        .iter()
+        .map(|place| match services_in(outcome, place).as_slice() {
+            [] => format!("{place}: nothing"),
+            services => format!("{place}: {}", services.join(", ")),
+        });
+    places.collect::<Vec<_>>().join("; ")
+}
+
+const WIDTH: f64 = 480.0;
+const RADIUS: [f64; 2] = [155.0, 105.0];
+const ABOVE: f64 = 30.0;
+const BELOW: f64 = 20.0 + LINE * MOST_LINES as f64;
+const LINE: f64 = 16.0;
+const MOST_LINES: usize = 3;
+const LONGEST_LINE: usize = 22;
+const MOST_LABELLED: usize = 5;
