@@ -57,8 +57,8 @@ impl ObjectStore {
         };
         let agent = http_client::agent(&endpoint, &tls, TIMEOUT).map_err(io::Error::other)?;
         let parsed = endpoint.parse();
-        let parsed =
-            parsed.map_err(|error| invalid(format!("the endpoint {endpoint} is no URL: {error}")))?;
+        let parsed = parsed
+            .map_err(|error| invalid(format!("the endpoint of AWS_ENDPOINT_URL is no URL: {error}")))?;
         let bucket = Bucket::new(parsed, style, name.to_owned(), region);
         let bucket = bucket.map_err(|error| invalid(format!("{url} cannot be used: {error}")))?;
         let prefix = prefix.trim_matches('/');
@@ -75,31 +75,32 @@ impl ObjectStore {
 
     /// Whether the bucket is there and may be listed.
     pub(crate) fn check(&self) -> io::Result<()> {
-        let mut action = self.bucket.list_objects_v2(self.credentials.as_ref());
-        action.with_prefix(self.prefix.clone());
-        action.with_max_keys(1);
-        let url = action.sign(VALID);
         let ask = || {
-            let request = self.agent.get(url.as_str()).config();
+            let mut action = self.bucket.list_objects_v2(self.credentials.as_ref());
+            action.with_prefix(self.prefix.clone());
+            action.with_max_keys(1);
+            let request = self.agent.get(action.sign(VALID).as_str()).config();
             request.timeout_global(Some(SHORT_TIMEOUT)).build().call()
         };
-        self.answer_within(FIRST_PAUSE, "", ask)?;
-        Ok(())
+        self.answer_within(FIRST_PAUSE, "", ask, |_| Ok(()))
     }
 
     /// The names, without the prefix, of all objects below the folder of this name.
     pub(crate) fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        let mut token = None;
+        let mut token: Option<String> = None;
         loop {
-            let mut action = self.bucket.list_objects_v2(self.credentials.as_ref());
-            action.with_prefix(format!("{}{folder}/", self.prefix));
-            if let Some(token) = token.take() {
-                action.with_continuation_token(token);
-            }
-            let url = action.sign(VALID);
-            let answer = self.answer(folder, || self.agent.get(url.as_str()).call())?;
-            let text = body(answer, MOST_LIST).map_err(|error| self.fault(folder, &error.to_string()))?;
+            let ask = || {
+                let mut action = self.bucket.list_objects_v2(self.credentials.as_ref());
+                action.with_prefix(format!("{}{folder}/", self.prefix));
+                if let Some(token) = &token {
+                    action.with_continuation_token(token.clone());
+                }
+                self.agent.get(action.sign(VALID).as_str()).call()
+            };
+            let text = self.answer(folder, ask, |answer| {
+                body(answer, MOST_LIST).map_err(io::Error::other)
+            })?;
             let parsed = ListObjectsV2::parse_response(&text);
             let parsed = parsed
                 .map_err(|error| self.fault(folder, &format!("its list is not understood: {error}")))?;
@@ -115,74 +116,79 @@ impl ObjectStore {
     /// Puts all of `file` as the object of this name: it is there as a whole, or as it was before.
     pub(crate) fn put(&self, name: &str, file: &File) -> io::Result<()> {
         let bytes = file.metadata()?.len();
-        self.answer(name, || {
+        let ask = || {
             let mut file = file;
             file.rewind()?;
-            let url = self
+            let action = self
                 .bucket
                 .put_object(self.credentials.as_ref(), &self.key(name))
                 .sign(VALID);
-            let request = self.agent.put(url.as_str());
+            let request = self.agent.put(action.as_str());
             request.header("Content-Length", bytes.to_string()).send(file)
-        })?;
-        Ok(())
+        };
+        self.answer(name, ask, |_| Ok(()))
     }
 
     /// Writes the bytes of an object to `file`.
     pub(crate) fn get(&self, name: &str, file: &mut File) -> io::Result<()> {
-        let url = self
-            .bucket
-            .get_object(self.credentials.as_ref(), &self.key(name))
-            .sign(VALID);
-        let mut answer = self.answer(name, || self.agent.get(url.as_str()).call())?;
-        let copied = io::copy(&mut answer.body_mut().as_reader(), file);
-        copied.map_err(|error| self.fault(name, &error.to_string()))?;
-        file.flush()
+        let ask = || {
+            let action = self
+                .bucket
+                .get_object(self.credentials.as_ref(), &self.key(name))
+                .sign(VALID);
+            self.agent.get(action.as_str()).call()
+        };
+        self.answer(name, ask, |answer| {
+            file.rewind()?;
+            file.set_len(0)?;
+            io::copy(&mut answer.body_mut().as_reader(), file)?;
+            file.flush()
+        })
     }
 
     /// Deletes the object of this name.
     pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
-        let url = self
-            .bucket
-            .delete_object(self.credentials.as_ref(), &self.key(name))
-            .sign(VALID);
-        self.answer(name, || self.agent.delete(url.as_str()).call())?;
-        Ok(())
+        let ask = || {
+            let action = self
+                .bucket
+                .delete_object(self.credentials.as_ref(), &self.key(name))
+                .sign(VALID);
+            self.agent.delete(action.as_str()).call()
+        };
+        self.answer(name, ask, |_| Ok(()))
     }
 
     fn key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 
-    /// The answer to a request, asked again while that may help: not reached, or too busy.
-    fn answer(
+    /// What `take` makes of the answer to a request, asked again while that may help: not reached, broken off, or too busy.
+    fn answer<T>(
         &self,
         name: &str,
         ask: impl Fn() -> Result<Response<Body>, ureq::Error>,
-    ) -> io::Result<Response<Body>> {
-        self.answer_within(LAST_PAUSE, name, ask)
+        take: impl FnMut(&mut Response<Body>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.answer_within(LAST_PAUSE, name, ask, take)
     }
 
     /// The same, with pauses of at most `last`.
-    fn answer_within(
+    fn answer_within<T>(
         &self,
         last: Duration,
         name: &str,
         ask: impl Fn() -> Result<Response<Body>, ureq::Error>,
-    ) -> io::Result<Response<Body>> {
+        mut take: impl FnMut(&mut Response<Body>) -> io::Result<T>,
+    ) -> io::Result<T> {
         let mut pause = FIRST_PAUSE;
         loop {
             let reason = match ask() {
-                Ok(answer) if answer.status().is_success() => return Ok(answer),
-                Ok(answer) => {
-                    let status = answer.status();
-                    let may_help = status.is_server_error() || status.as_u16() == 429;
-                    let code = body(answer, MOST_ERROR).ok();
-                    let code = code
-                        .as_deref()
-                        .and_then(error_code)
-                        .map(|code| format!(" ({code})"));
-                    let reason = format!("HTTP status {status}{}", code.unwrap_or_default());
+                Ok(mut answer) if answer.status().is_success() => match take(&mut answer) {
+                    Ok(taken) => return Ok(taken),
+                    Err(error) => error.to_string(),
+                },
+                Ok(mut answer) => {
+                    let (reason, may_help) = refusal(&mut answer);
                     if !may_help {
                         return Err(self.fault(name, &reason));
                     }
@@ -208,7 +214,17 @@ fn invalid(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason)
 }
 
-fn body(mut answer: Response<Body>, most: u64) -> Result<String, ureq::Error> {
+/// Why an answer is none, and whether it may help to ask again.
+fn refusal(answer: &mut Response<Body>) -> (String, bool) {
+    let status = answer.status();
+    let text = body(answer, MOST_ERROR).unwrap_or_default();
+    let code = error_code(&text);
+    let may_help = status.is_server_error() || status.as_u16() == 429 || code == Some("RequestTimeout");
+    let code = code.map(|code| format!(" ({code})")).unwrap_or_default();
+    (format!("HTTP status {status}{code}"), may_help)
+}
+
+fn body(answer: &mut Response<Body>, most: u64) -> Result<String, ureq::Error> {
     answer.body_mut().with_config().limit(most).read_to_string()
 }
 

@@ -119,10 +119,13 @@ impl TableFiles {
 
     /// Completes all files; what comes later begins new ones.
     pub(crate) fn complete(&mut self) -> io::Result<()> {
+        if let Some(uploads) = &mut self.uploads {
+            uploads.check()?;
+        }
         self.part += 1;
         for (file, name) in std::mem::take(&mut self.files).into_values() {
             let file = file.finish()?;
-            if let (Some(uploads), Some(file)) = (&mut self.uploads, file) {
+            if let Some(uploads) = &mut self.uploads {
                 match self.written {
                     Written::Once => uploads.try_bring((name.clone(), file))?,
                     Written::Again(_) => uploads.bring((name.clone(), file))?,

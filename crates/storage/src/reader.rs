@@ -46,7 +46,7 @@ fn fetched(directory: &Path, store: &ObjectStore) -> io::Result<TempDir> {
             let is_below = !name
                 .split('/')
                 .any(|part| part.is_empty() || part == "." || part == "..");
-            if is_below && run_of(&path).is_some() {
+            if is_below && is_whole(&path) {
                 fs::create_dir_all(path.parent().unwrap_or(copy.path()))?;
                 store.get(&name, &mut File::create(&path)?)?;
                 is_empty = false;
@@ -71,9 +71,13 @@ fn recordings_in(
     let mut runs: BTreeMap<String, Vec<Group>> = BTreeMap::new();
     for table in TableName::ALL.into_iter().filter(|table| table.is_read_back()) {
         let mut files = Vec::new();
-        find(&folder.join(table.name()), &mut files)?;
+        find(&folder.join(table.name()), FOLDERS, &mut files)?;
         for path in files {
-            let Some(run) = run_of(&path) else { continue };
+            if !is_whole(&path) {
+                continue;
+            }
+            let no_run = || io::Error::new(io::ErrorKind::InvalidData, "its name is not RUN-0000.parquet");
+            let run = run_of(&path).ok_or_else(|| of_file(&path, no_run()))?;
             let begins = open(table, &path)?.begins();
             let groups = begins.into_iter().enumerate().map(|(number, begin)| Group {
                 begin,
@@ -91,6 +95,7 @@ fn recordings_in(
         let lines = Lines {
             groups,
             waiting: BinaryHeap::new(),
+            last: None,
             line: Vec::new(),
             read: 0,
             _copy: copy.cloned(),
@@ -100,13 +105,17 @@ fn recordings_in(
     Ok(lines.collect())
 }
 
+/// Whether a file is a table that has its name: not one under way, nor a note of another program.
+fn is_whole(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".parquet") && !name.starts_with('.')
+}
+
 /// The run of a file, by its name: `RUN-0000.parquet`.
 fn run_of(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_str()?;
-    let name = name
-        .strip_suffix(".parquet")
-        .filter(|name| !name.starts_with('.'))?;
-    name.rsplit_once('-').map(|(run, _)| run.to_owned())
+    let name = path.file_stem()?.to_str()?;
+    let (run, part) = name.rsplit_once('-')?;
+    part.parse::<u32>().is_ok().then(|| run.to_owned())
 }
 
 fn open(table: TableName, path: &Path) -> io::Result<TableReader<File>> {
@@ -117,21 +126,29 @@ fn of_file(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// All files below `directory`; none where it does not exist.
-fn find(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+/// All files below `directory`, where a link leads to too, at most `depth` folders down: those of a table are date, host and protocol. None where it does
+/// not exist.
+fn find(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
     for entry in entries {
-        let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            true => find(&entry.path(), files)?,
-            false => files.push(entry.path()),
+        let path = entry?.path();
+        let is_folder = fs::metadata(&path)
+            .map_err(|error| of_file(&path, error))?
+            .is_dir();
+        match (is_folder, depth.checked_sub(1)) {
+            (true, Some(depth)) => find(&path, depth, files)?,
+            (true, None) => {}
+            (false, _) => files.push(path),
         }
     }
     Ok(())
 }
+
+/// Folders between that of a table and its files, and one more.
+const FOLDERS: usize = 4;
 
 /// A row group of a run.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,6 +165,8 @@ struct Lines {
     groups: Vec<Group>,
     /// Row groups under way, by the number of their next row.
     waiting: BinaryHeap<Reverse<Waiting>>,
+    /// The number of the row before.
+    last: Option<u64>,
     line: Vec<u8>,
     read: usize,
     /// Files that go when no run needs them.
@@ -219,6 +238,13 @@ impl Lines {
             }
         }
         if let Some(Reverse(waiting)) = self.waiting.pop() {
+            if self.last == Some(waiting.next) {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("row {} is there twice: are files of it copied?", waiting.next),
+                ));
+            }
+            self.last = Some(waiting.next);
             let rest = waiting.line(&mut self.line);
             self.line.push(b'\n');
             self.waiting.extend(rest.map(Reverse));

@@ -6,9 +6,20 @@ use std::thread::JoinHandle;
 
 /// A thread with a queue of jobs.
 pub(crate) struct Worker<J> {
-    jobs: SyncSender<J>,
+    /// Absent at the end.
+    jobs: Option<SyncSender<J>>,
     /// Absent once its error was told.
     thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+/// The thread sees that nothing more comes, and ends before this does: nothing of it is left behind.
+impl<J> Drop for Worker<J> {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
 }
 
 impl<J: Send + 'static> Worker<J> {
@@ -23,33 +34,40 @@ impl<J: Send + 'static> Worker<J> {
             .name(name.to_owned())
             .spawn(move || work(&queue))?;
         Ok(Self {
-            jobs,
+            jobs: Some(jobs),
             thread: Some(thread),
         })
     }
 
     /// Brings a job; waits until there is room for it. Its error is that of earlier ones.
     pub(crate) fn bring(&mut self, job: J) -> io::Result<()> {
-        match self.jobs.send(job) {
-            Ok(()) => Ok(()),
-            Err(_) => self.ended(),
+        match self.jobs.as_ref().map(|jobs| jobs.send(job)) {
+            Some(Ok(())) => Ok(()),
+            _ => self.ended(),
         }
     }
 
     /// Brings a job, unless too many wait.
     pub(crate) fn try_bring(&mut self, job: J) -> io::Result<()> {
-        match self.jobs.try_send(job) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Full(_)) => Err(io::Error::other("too many files wait to be written")),
-            Err(TrySendError::Disconnected(_)) => self.ended(),
+        match self.jobs.as_ref().map(|jobs| jobs.try_send(job)) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(TrySendError::Full(_))) => Err(io::Error::other("too many files wait to be written")),
+            _ => self.ended(),
+        }
+    }
+
+    /// Tells the error of earlier jobs, if there was one.
+    pub(crate) fn check(&mut self) -> io::Result<()> {
+        match self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+            true => self.ended(),
+            false => Ok(()),
         }
     }
 
     /// Waits until all jobs are done.
-    pub(crate) fn finish(self) -> io::Result<()> {
-        let Self { jobs, mut thread } = self;
-        drop(jobs);
-        joined(&mut thread)
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.jobs = None;
+        joined(&mut self.thread)
     }
 
     fn ended(&mut self) -> io::Result<()> {

@@ -73,7 +73,8 @@ impl Folder {
         };
         rows.push(&self.row);
         self.held += 1;
-        if self.held >= ROWS_HELD || rows.text_bytes() >= BYTES_HELD {
+        let text_bytes: usize = self.partitions.iter().map(|(_, rows)| rows.text_bytes()).sum();
+        if self.held >= ROWS_HELD || text_bytes >= BYTES_HELD {
             self.write_rows()?;
         }
         Ok(())
@@ -101,16 +102,19 @@ impl Folder {
         })
     }
 
-    /// Completes all files: what was written so far will be there for readers. What comes later begins new ones.
+    /// Completes all files: what was written so far will be there for readers. What comes later begins new ones. Before the first record with a time there
+    /// is nothing to complete.
     ///
     /// # Errors
     /// When a file before could not be written.
     pub fn rotate(&mut self) -> io::Result<()> {
-        self.write_rows()?;
-        self.writer.complete()
+        match self.write_rows()? {
+            true => self.writer.complete(),
+            false => Ok(()),
+        }
     }
 
-    /// Completes all files, and takes away those of the same run that are left from before.
+    /// Completes all files, and takes away those of the same run that are left from before. A run in which nothing has a time has no tables.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -119,20 +123,20 @@ impl Folder {
         self.writer.finish()
     }
 
-    fn write_rows(&mut self) -> io::Result<()> {
-        self.held = 0;
-        // A run in which nothing happened has no time.
-        let run = match &self.run {
-            Some(run) => run.clone(),
-            None => run_name(0, &[&self.host, &self.source]),
+    /// Has the rows that are held written, if it is known which run they are of.
+    fn write_rows(&mut self) -> io::Result<bool> {
+        let Some(run) = self.run.clone() else {
+            return Ok(false);
         };
+        self.held = 0;
         let rows = std::mem::take(&mut self.partitions);
-        self.writer.write(Batch { run, rows })
+        self.writer.write(Batch { run, rows })?;
+        Ok(true)
     }
 }
 
 /// Rows held at most before they become row groups: about 40 MB.
 const ROWS_HELD: usize = 1 << 17;
 
-/// Bytes of their texts held at most for one partition.
+/// Bytes of their texts held at most.
 const BYTES_HELD: usize = 32 << 20;

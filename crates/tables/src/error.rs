@@ -11,10 +11,13 @@ pub enum TableError {
     /// A record that is no JSON object.
     #[error("a record cannot be read: {0}")]
     Record(#[from] serde_json::Error),
+    /// A file that longwire has not written.
+    #[error("it is no table of longwire: its metadata has no {KEY}", KEY = crate::schema::SCHEMA_KEY)]
+    Foreign,
     /// A file of another schema.
     #[error("the tables have schema {found}, this version reads {SCHEMA}", SCHEMA = super::SCHEMA_VERSION)]
     Schema {
-        /// What the file says; empty where it says nothing.
+        /// What the file says.
         found: String,
     },
 }

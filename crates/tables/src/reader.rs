@@ -33,10 +33,9 @@ impl<R: ChunkReader + 'static> TableReader<R> {
             .flatten()
             .filter(|entry| entry.key == SCHEMA_KEY);
         let found = versions.next().and_then(|entry| entry.value.clone());
-        if found.as_deref() != Some(SCHEMA_VERSION.to_string().as_str()) {
-            return Err(TableError::Schema {
-                found: found.unwrap_or_default(),
-            });
+        let found = found.ok_or(TableError::Foreign)?;
+        if found != SCHEMA_VERSION.to_string() {
+            return Err(TableError::Schema { found });
         }
         let of_file = metadata.schema_descr().columns();
         let place = |column: &TableColumn| of_file.iter().position(|found| found.name() == column.name);

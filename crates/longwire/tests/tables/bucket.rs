@@ -119,7 +119,10 @@ fn what_an_object_store_refuses_is_said() {
         "{said}"
     );
     let said = refused(URL, None, Some("127.0.0.1".to_owned()));
-    assert!(said.contains("the endpoint 127.0.0.1 is no URL"), "{said}");
+    assert!(
+        said.contains("the endpoint of AWS_ENDPOINT_URL is no URL"),
+        "{said}"
+    );
     let empty = longwire(&store, &["read", URL]);
     let said = String::from_utf8_lossy(&empty.stderr).into_owned();
     assert!(

@@ -1,6 +1,6 @@
 //! What is in a folder of tables when runs end as they should not, or come again.
 
-use super::{RUNS, comparable, data, files, records, succeeded, text};
+use super::{RUNS, comparable, data, files, longwire, records, succeeded, text};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -88,4 +88,49 @@ fn a_full_disk_is_an_error_and_leaves_nothing() {
     let (status, left) = after.split_once('\n').expect("a line");
     assert_ne!(status, "0");
     assert!(!left.contains(".parquet.") && !left.contains("/."), "{left}");
+}
+
+/// What is no table of longwire, or is there twice, is said and not passed over.
+#[test]
+fn foreign_and_doubled_files_are_errors() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = data(RUNS[1]);
+    succeeded(&["read", "--parquet", text(folder.path()), text(&run)]);
+    let written = files(folder.path());
+    let exchanges = written.iter().find(|path| text(path).contains("/exchanges/"));
+    let exchanges = exchanges.expect("a file of exchanges");
+    let refused = |name: &str, bytes: &[u8]| {
+        let added = exchanges.with_file_name(name);
+        std::fs::write(&added, bytes).expect("it is written");
+        let output = longwire(&["read", text(folder.path())]);
+        std::fs::remove_file(added).expect("it is ours");
+        // What precedes a damage is reported, as for a recording.
+        let said = [output.stdout, output.stderr].concat();
+        String::from_utf8_lossy(&said).replace('\n', " ")
+    };
+    let bytes = std::fs::read(exchanges).expect("it is readable");
+    let said = refused("part-00000-of-spark.parquet", &bytes);
+    assert!(
+        said.contains("part-00000-of-spark.parquet: its name is not"),
+        "{said}"
+    );
+    let said = refused("run-0001.parquet", b"no Parquet");
+    assert!(said.contains("run-0001.parquet"), "{said}");
+    let doubled = text(exchanges).rsplit('/').next().expect("a name");
+    let said = refused(&doubled.replace("-0000.", "-0009."), &bytes);
+    assert!(said.contains("there twice"), "{said}");
+
+    // Folders that were moved elsewhere and linked are read.
+    let before = comparable(records(&["read", "--json", text(folder.path())]));
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let day = exchanges.ancestors().nth(3).expect("a day");
+    let moved = elsewhere.path().join("day");
+    let copied = Command::new("cp").arg("-r").args([day, &moved]).status();
+    assert!(copied.expect("cp runs").success());
+    std::fs::remove_dir_all(day).expect("it is ours");
+    std::os::unix::fs::symlink(&moved, day).expect("a link");
+    assert_eq!(
+        comparable(records(&["read", "--json", text(folder.path())])),
+        before
+    );
 }
