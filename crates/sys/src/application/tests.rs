@@ -4,9 +4,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
 fn started(script: &str) -> (Application, BufReader<std::process::ChildStdout>) {
-    let mut command = Command::new("sh");
+    // A shell that was started with Ctrl-C ignored, as from a job in the background, could not trap it.
+    let mut command = Command::new("env");
     command
-        .args(["-c", script])
+        .args(["--default-signal=INT", "sh", "-c", script])
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     let mut application = Application::start(&mut command).expect("there is a shell");
