@@ -44,12 +44,12 @@ pub enum Fact {
     /// An exchange is complete.
     Exchange {
         /// The exchange.
-        exchange: Exchange,
+        exchange: Box<Exchange>,
         /// The protocol of its connection.
         protocol: Protocol,
     },
     /// A connection ended, or the observation did.
-    Closed(ConnectionOutcome),
+    Closed(Box<ConnectionOutcome>),
 }
 
 impl Fact {

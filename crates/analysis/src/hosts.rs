@@ -16,6 +16,7 @@ mod evidence;
 mod interfaces;
 
 use crate::fact::Fact;
+use crate::taken::Taken;
 use evidence::Evidence;
 use model::{Host, InterfaceAddresses, counted};
 use std::collections::HashMap;
@@ -56,18 +57,6 @@ struct Inferred {
     outside: u64,
 }
 
-/// What becomes of a fact.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "it is handed on at once, never kept")]
-pub(crate) enum Taken {
-    /// It can be gone on with.
-    Go(Fact),
-    /// It waits.
-    Waits,
-    /// It and all that waited can be gone on with, in this order.
-    Released(Vec<Fact>),
-}
-
 /// Most facts that wait until it is known which addresses are one host (some 20 MB).
 pub const MOST_WAITING: usize = 40_000;
 
@@ -89,7 +78,7 @@ impl Hosts {
     }
 
     /// Takes a fact.
-    pub(crate) fn take(&mut self, fact: Fact) -> Taken {
+    pub(crate) fn take(&mut self, fact: Fact) -> Taken<Fact> {
         if self.settings.only_given {
             return Taken::Go(fact);
         }
@@ -111,11 +100,11 @@ impl Hosts {
         }
     }
 
-    fn wait(&mut self, fact: Fact) -> Taken {
+    fn wait(&mut self, fact: Fact) -> Taken<Fact> {
         self.waiting.push(fact);
         match self.decide(self.waiting.len() >= MOST_WAITING) {
             true => Taken::Released(std::mem::take(&mut self.waiting)),
-            false => Taken::Waits,
+            false => Taken::Stays,
         }
     }
 

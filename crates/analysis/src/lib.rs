@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod by_fingerprint;
 pub mod current;
 pub mod fact;
 pub mod findings;
@@ -17,5 +18,6 @@ pub mod paces;
 pub mod pairing;
 pub mod poolers;
 pub mod round_trip;
+pub mod taken;
 pub mod verb;
 pub mod waited;

@@ -15,7 +15,8 @@ pub(crate) mod span;
 mod transactions;
 
 use crate::fact::Fact;
-use crate::hosts::{HostSettings, Hosts, Taken};
+use crate::hosts::{HostSettings, Hosts};
+use foldhash::HashMap;
 use identified::Identified;
 use model::{
     Assigned, Attribution, ConnectionId, ConnectionMap, Endpoint, Exchange, Operation, OperationKind, Phase,
@@ -24,18 +25,18 @@ use model::{
 use naming::Naming;
 use requests::{Arrival, Requests, Sides};
 use rule::Rule;
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use transactions::Transactions;
 
 /// What grouping hands out.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is handed on at once, never kept")]
 pub enum Grouped {
     /// An operation, or a part of one ([`Operation::continues`]).
     Operation(Operation),
     /// An exchange that belongs to no operation under the rule.
-    Alone(Exchange, Protocol),
+    Alone(Box<Exchange>, Protocol),
 }
 
 /// Receives what was grouped, operations in order of their end; but a request whose last exchange with a database is opaque comes when that is
@@ -77,11 +78,42 @@ pub const MAXIMUM_HELD: usize = 200_000;
 /// An exchange with what is known of its connection.
 #[derive(Debug, Clone)]
 struct Member {
-    exchange: Exchange,
+    exchange: Box<Exchange>,
     protocol: Protocol,
     sides: Sides,
     /// How it is known which request it belongs to; absent where none does, or it is the request itself.
     assigned: Option<Assigned>,
+}
+
+/// A member of a group. Groups are walked again and again: what they hold lies side by side.
+#[derive(Debug)]
+struct Settled {
+    exchange: Exchange,
+    protocol: Protocol,
+    sides: Sides,
+    assigned: Option<Assigned>,
+}
+
+impl From<Member> for Settled {
+    fn from(member: Member) -> Self {
+        Self {
+            exchange: *member.exchange,
+            protocol: member.protocol,
+            sides: member.sides,
+            assigned: member.assigned,
+        }
+    }
+}
+
+impl From<Settled> for Member {
+    fn from(settled: Settled) -> Self {
+        Self {
+            exchange: Box::new(settled.exchange),
+            protocol: settled.protocol,
+            sides: settled.sides,
+            assigned: settled.assigned,
+        }
+    }
 }
 
 /// Which group an exchange belongs to.
@@ -99,7 +131,7 @@ enum Key {
 struct Group {
     id: u64,
     kind: OperationKind,
-    members: Vec<Member>,
+    members: Vec<Settled>,
     /// Where the part before this one ended.
     from: Option<Timestamp>,
     ended: Timestamp,
@@ -115,12 +147,12 @@ impl Operations {
             next_id: 0,
             connections: ConnectionMap::default(),
             handshakes: ConnectionMap::default(),
-            groups: HashMap::new(),
+            groups: HashMap::default(),
             requests: Requests::default(),
             identified: Identified::default(),
             hosts: Hosts::default(),
-            names: HashMap::new(),
-            marks: HashMap::new(),
+            names: HashMap::default(),
+            marks: HashMap::default(),
             transactions: Transactions::default(),
             of_pools: ConnectionMap::default(),
             transactions_alone: false,
@@ -150,15 +182,11 @@ impl Operations {
     /// Takes the next fact.
     pub fn fact(&mut self, fact: Fact, out: &mut GroupedSink<'_>) {
         match self.rule {
-            Rule::Auto | Rule::Http => match self.hosts.take(fact) {
-                Taken::Go(fact) => self.next(fact, out),
-                Taken::Waits => {}
-                Taken::Released(facts) => {
-                    for fact in facts {
-                        self.next(fact, out);
-                    }
+            Rule::Auto | Rule::Http => {
+                for fact in self.hosts.take(fact) {
+                    self.next(fact, out);
                 }
-            },
+            }
             _ => self.next(fact, out),
         }
     }
@@ -346,7 +374,7 @@ impl Operations {
     }
 
     /// Takes what no request caused.
-    fn unclaimed(&mut self, members: Vec<Member>, out: &mut GroupedSink<'_>) {
+    fn unclaimed(&mut self, members: impl IntoIterator<Item = Member>, out: &mut GroupedSink<'_>) {
         for member in members {
             match self.rule {
                 Rule::Http => out(Grouped::Alone(member.exchange, member.protocol)),
@@ -441,22 +469,19 @@ impl Operations {
 
     fn add(&mut self, key: Key, kind: OperationKind, member: Member, out: &mut GroupedSink<'_>) {
         let ended = span::ended(&member.exchange);
-        if !self.groups.contains_key(&key) {
-            let id = self.take_id();
-            let group = Group {
-                id,
+        let next_id = &mut self.next_id;
+        let group = self.groups.entry(key).or_insert_with(|| {
+            *next_id += 1;
+            Group {
+                id: *next_id - 1,
                 kind,
                 members: Vec::new(),
                 from: None,
                 ended,
                 name: None,
                 naming: Naming::default(),
-            };
-            self.groups.insert(key, group);
-        }
-        let Some(group) = self.groups.get_mut(&key) else {
-            return;
-        };
+            }
+        });
         group.ended = group.ended.max(ended);
         if group.name.is_none() {
             let given = match kind {
@@ -474,7 +499,7 @@ impl Operations {
             group.naming.offer(&member.exchange);
             group.name = group.naming.name().or(group.name.as_ref()).cloned();
         }
-        group.members.push(member);
+        group.members.push(member.into());
         self.held += 1;
         if group.members.len() >= MAXIMUM_STEPS {
             self.cut(key, out);
@@ -496,11 +521,13 @@ impl Operations {
         let Some(group) = self.groups.get_mut(&key) else {
             return;
         };
-        let members = std::mem::take(&mut group.members);
-        self.held -= members.len();
-        if members.is_empty() {
+        if group.members.is_empty() {
             return;
         }
+        // The next part will be about as long.
+        let next = Vec::with_capacity(group.members.len());
+        let members = std::mem::replace(&mut group.members, next);
+        self.held -= members.len();
         let (from, ended) = (group.from, group.ended);
         group.from = Some(ended);
         let name = group.name.clone().unwrap_or_else(|| Arc::from(group.kind.name()));
@@ -521,7 +548,7 @@ impl Operations {
         self.held -= group.members.len();
         if group.is_of_stragglers() {
             for member in group.members {
-                out(Grouped::Alone(member.exchange, member.protocol));
+                out(Grouped::Alone(Box::new(member.exchange), member.protocol));
             }
             return;
         }
@@ -538,7 +565,7 @@ impl Operations {
 
     /// Whether what was to be the life of a connection is that of a pool's.
     fn is_of_pool(&self, key: Key) -> bool {
-        let is_named = |member: &Member| self.names.contains_key(&member.sides.server);
+        let is_named = |member: &Settled| self.names.contains_key(&member.sides.server);
         self.rule == Rule::Auto
             && self.groups.get(&key).is_some_and(|group| {
                 group.kind == OperationKind::Connection
@@ -556,7 +583,7 @@ impl Operations {
         self.held -= group.members.len();
         group.members.sort_by_key(|member| member.exchange.at);
         for member in group.members {
-            self.by_transaction(member, out);
+            self.by_transaction(member.into(), out);
         }
     }
 
@@ -570,7 +597,7 @@ impl Group {
     /// Whether it consists only of messages after the last reply (`Terminate`, statements closed): no client waits for these,
     /// so by themselves they are no operation.
     fn is_of_stragglers(&self) -> bool {
-        let nobody_waited = |member: &Member| {
+        let nobody_waited = |member: &Settled| {
             let exchange = &member.exchange;
             exchange.turns == 0
                 && exchange.reply_bytes == 0
@@ -617,7 +644,7 @@ fn assemble(
     id: u64,
     kind: OperationKind,
     name: Arc<str>,
-    members: Vec<Member>,
+    members: Vec<Settled>,
     from: Option<Timestamp>,
     continues: bool,
 ) -> Operation {

@@ -2,15 +2,16 @@
 
 mod held;
 
+use crate::by_fingerprint::ByFingerprint;
 use crate::fact::Fact;
 use crate::fingerprint::{MAXIMUM_FINGERPRINTS, OTHER_STATEMENTS};
 use crate::waited::waited;
+use foldhash::HashMap;
 use held::Held;
 use model::{
     Attribution, ConnectionOutcome, DistributionBuilder, Exchange, Fingerprint, HeldTransactions, Operation,
     OperationGroup, OperationKind, StatementOutcome, Summary, Timestamp,
 };
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,9 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub struct Overview {
     connections: Vec<ConnectionOutcome>,
-    statements: HashMap<Fingerprint, Statement>,
+    /// Places in `statements`.
+    places: ByFingerprint,
+    statements: Vec<Statement>,
     /// The name of those beyond [`MAXIMUM_FINGERPRINTS`].
     other: OtherStatements,
     groups: HashMap<(OperationKind, Arc<str>), Group>,
@@ -127,19 +130,18 @@ impl Overview {
             return;
         };
         let waited = waited(exchange);
-        let statement = match self.statements.get_mut(fingerprint) {
-            Some(statement) => statement,
-            None => {
-                // Recordings and several connections may bring more than one decoder distinguishes.
-                let fingerprint = match self.statements.len() {
-                    ..MAXIMUM_FINGERPRINTS => fingerprint.clone(),
-                    _ => self.other.0.clone(),
-                };
-                self.statements
-                    .entry(fingerprint.clone())
-                    .or_insert_with(|| Statement::new(fingerprint))
-            }
+        // Recordings and several connections may bring more than one decoder distinguishes.
+        let (fingerprint, place) = match self.places.number(fingerprint, MAXIMUM_FINGERPRINTS) {
+            Some(place) => (fingerprint, Some(place)),
+            None => (&self.other.0, self.places.number(&self.other.0, usize::MAX)),
         };
+        let Some(place) = place.map(|place| place as usize) else {
+            return;
+        };
+        if place == self.statements.len() {
+            self.statements.push(Statement::new(fingerprint.clone()));
+        }
+        let statement = &mut self.statements[place];
         let outcome = &mut statement.outcome;
         outcome.calls += u64::from(exchange.executions);
         outcome.turns += u64::from(exchange.turns);
@@ -218,7 +220,7 @@ impl Overview {
             .map(|(last, first)| last.since(first))
             .unwrap_or_default();
         self.summary.spread = self.durations.distribution();
-        let mut statements: Vec<&mut Statement> = self.statements.values_mut().collect();
+        let mut statements: Vec<&mut Statement> = self.statements.iter_mut().collect();
         statements.sort_by(|a, b| {
             let (a, b) = (&a.outcome, &b.outcome);
             (b.turns, b.total, &a.fingerprint).cmp(&(a.turns, a.total, &b.fingerprint))

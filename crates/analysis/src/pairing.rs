@@ -600,7 +600,7 @@ impl Pairing {
         self.emit(exchange, protocol, out);
     }
 
-    fn emit(&mut self, exchange: Exchange, protocol: Protocol, out: &mut FactSink<'_>) {
+    fn emit(&mut self, exchange: Box<Exchange>, protocol: Protocol, out: &mut FactSink<'_>) {
         self.turns += u64::from(exchange.turns);
         self.exchanges += 1;
         if exchange.phase == Phase::Work && exchange.reply_messages > 0 {
@@ -638,7 +638,7 @@ impl Pairing {
     ) {
         self.finish_unanswered(totals.seen[1], decoding.protocol, out);
         let (client_side_rtt, server_side_rtt) = (self.client_side.least(), self.server_side.least());
-        out(Fact::Closed(ConnectionOutcome {
+        out(Fact::Closed(Box::new(ConnectionOutcome {
             id: self.connection,
             client: self.client,
             server: self.server,
@@ -659,7 +659,7 @@ impl Pairing {
             server_side_rtt,
             rtt_source: self.rtt_source,
             totals,
-        }));
+        })));
     }
 }
 

@@ -13,9 +13,10 @@ mod matching;
 use crate::fact::Fact;
 use crate::hosts::given_host;
 use crate::operations::span;
+use crate::taken::Taken;
+use foldhash::{HashMap, HashSet};
 use matching::Matcher;
 use model::{ConnectionId, ConnectionMap, Endpoint, Exchange, Host, PoolerTime, Protocol, counted};
-use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 /// Most facts that wait until it is known which services are poolers (some 2 MB).
@@ -78,16 +79,16 @@ impl Poolers {
         }
     }
 
-    /// Takes the next fact; gives those that can be gone on with, in order.
-    pub fn take(&mut self, fact: Fact) -> Vec<Fact> {
+    /// Takes the next fact; gives those that can be gone on with.
+    pub fn take(&mut self, fact: Fact) -> Taken<Fact> {
         self.learn(&fact);
         if self.open.is_empty() && self.waiting.is_empty() {
-            return self.next(fact).into_iter().collect();
+            return self.next(fact).into();
         }
         self.waiting.push(fact);
         match self.open.is_empty() || self.waiting.len() >= MOST_WAITING {
-            true => self.finish(),
-            false => Vec::new(),
+            true => self.finish().into(),
+            false => Taken::Stays,
         }
     }
 
@@ -211,8 +212,8 @@ impl Poolers {
     /// Says of all open pairs whether they are a pooler and its database, by what waited.
     fn judge(&mut self) {
         let mut matcher = Matcher::default();
-        let mut statements: HashMap<ConnectionId, u64> = HashMap::new();
-        let mut paired: HashMap<(Endpoint, ConnectionId), u64> = HashMap::new();
+        let mut statements: HashMap<ConnectionId, u64> = HashMap::default();
+        let mut paired: HashMap<(Endpoint, ConnectionId), u64> = HashMap::default();
         for fact in &self.waiting {
             let Fact::Exchange { exchange, protocol } = fact else {
                 continue;
@@ -230,7 +231,7 @@ impl Poolers {
             }
             matcher.offer(exchange, *protocol, ends.client_host, ends.server);
         }
-        let mut evidence: HashMap<Pair, Found> = HashMap::new();
+        let mut evidence: HashMap<Pair, Found> = HashMap::default();
         for ((front, connection), count) in &paired {
             if let Some(ends) = self.connections.get(connection) {
                 let found = evidence.entry((*front, ends.server)).or_default();
@@ -284,7 +285,7 @@ impl Poolers {
         }
     }
 
-    fn exchange(&mut self, mut exchange: Exchange, protocol: Protocol) -> Option<Fact> {
+    fn exchange(&mut self, mut exchange: Box<Exchange>, protocol: Protocol) -> Option<Fact> {
         let Some(&ends) = self.connections.get(&exchange.connection) else {
             return Some(Fact::Exchange { exchange, protocol });
         };

@@ -10,7 +10,6 @@ use model::{
 };
 use predict::{LinkOfStep, PredictionTarget, Predictor, WakeUp};
 use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ pub struct Observed<'a> {
     /// The estate.
     pub estate: &'a Estate,
     /// Its traffic.
-    pub traffic: &'a Rc<EstateTraffic>,
+    pub traffic: &'a Arc<EstateTraffic>,
     /// The operations, in the order in which they began.
     pub operations: &'a [Operation],
     /// Says of a budget's `operation` and an operation's name whether they match.
@@ -114,8 +113,8 @@ fn target(
     (PredictionTarget { link, clients: 1 }, links.collect())
 }
 
-fn link_of_step(traffic: &Rc<EstateTraffic>, moved: Vec<usize>) -> Box<LinkOfStep> {
-    let traffic = Rc::clone(traffic);
+fn link_of_step(traffic: &Arc<EstateTraffic>, moved: Vec<usize>) -> Box<LinkOfStep> {
+    let traffic = Arc::clone(traffic);
     Box::new(move |step| {
         let pair = traffic.pair_of(step.exchange.connection)?;
         let place = moved.iter().position(|moved| *moved == pair)?;

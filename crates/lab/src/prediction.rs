@@ -7,7 +7,7 @@ use link::LinkDescription;
 use model::{ConnectionId, DistributionBuilder, MeasuredDurations, Operation, Prediction};
 use predict::{LinkOfStep, PredictionTarget, Predictor, WakeUp};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Predicts each of `points` from what was `observed` at their baseline, whose operations the workload itself timed as
@@ -21,7 +21,7 @@ pub fn predict(
         return Vec::new();
     };
     let operations = prepared(observed, measured, &first.lab);
-    let links = Rc::new(observed.links.clone());
+    let links = Arc::new(observed.links.clone());
     let mut predictions: Vec<Option<Prediction>> = vec![None; points.len()];
     let mut groups: HashMap<Vec<usize>, Vec<usize>> = HashMap::new();
     for (index, point) in points.iter().enumerate() {
@@ -89,8 +89,8 @@ fn target(lab: &Lab, changed: &[usize]) -> (PredictionTarget, Vec<LinkDescriptio
 }
 
 /// Determines where steps move: those on a changed link move to what that link becomes.
-fn moved(links: &Rc<HashMap<ConnectionId, usize>>, changed: Vec<usize>) -> Box<LinkOfStep> {
-    let links = Rc::clone(links);
+fn moved(links: &Arc<HashMap<ConnectionId, usize>>, changed: Vec<usize>) -> Box<LinkOfStep> {
+    let links = Arc::clone(links);
     Box::new(move |step| {
         let link = links.get(&step.exchange.connection)?;
         let place = changed.iter().position(|changed| changed == link)?;

@@ -17,6 +17,7 @@ use super::sink::RecordSink;
 use crate::delivery::Delivery;
 use crate::kept::KeptOperations;
 use crate::page::Samples;
+use crate::prediction_thread::PredictionThread;
 use crate::private_file;
 use crate::recent::RecentOperations;
 use analysis::current::Current;
@@ -97,7 +98,7 @@ struct Outlets {
     overview: Overview,
     since_baseline: Option<Overview>,
     recent: Option<RecentOperations>,
-    predictor: Option<Predictor>,
+    predictor: Option<PredictionThread>,
     findings: Option<Findings>,
     longest: Longest,
     samples: Option<Samples>,
@@ -143,6 +144,7 @@ impl Aggregator {
                 .with_wake_up(wanted.wake_up)
                 .with_workers(wanted.workers)
         });
+        let predictor = predictor.map(PredictionThread::start);
         Ok(Self {
             rule: wanted.rule,
             poolers: Poolers::new(wanted.hosts.given.clone()),
@@ -290,7 +292,7 @@ impl Aggregator {
             }
         }
         let outlets = &mut self.outlets;
-        self.operations.fact(fact, &mut |grouped| outlets.take(&grouped));
+        self.operations.fact(fact, &mut |grouped| outlets.take(grouped));
         if let Some(outcome) = closed {
             self.outlets.write(|records| records.connection(&outcome));
         }
@@ -371,7 +373,7 @@ impl Aggregator {
             moved,
             ..
         } = self;
-        let inferred = operations.finish(&mut |grouped| outlets.take(&grouped));
+        let inferred = operations.finish(&mut |grouped| outlets.take(grouped));
         warnings.extend(inferred.into_iter().map(|text| Warning { text }));
         let mut totals = std::mem::take(&mut outlets.overview).finish();
         totals.summary.packets = packets;
@@ -384,7 +386,7 @@ impl Aggregator {
         let predicted = outlets
             .predictor
             .take()
-            .map(Predictor::finish_all)
+            .map(PredictionThread::finish)
             .unwrap_or_default();
         let concurrency = predicted.concurrency;
         // Known once all operations were replayed.
@@ -499,33 +501,30 @@ impl Outlets {
         self.predictor.is_some() || self.samples.is_some() || self.recent.is_some()
     }
 
-    fn take(&mut self, grouped: &Grouped) {
+    fn take(&mut self, grouped: Grouped) {
         let exchanges = self.exchanges;
         match grouped {
             Grouped::Operation(operation) => {
-                self.overview.operation(operation);
+                self.overview.operation(&operation);
                 if let Some(overview) = &mut self.since_baseline {
-                    overview.operation(operation);
+                    overview.operation(&operation);
                 }
                 if let Some(recent) = &mut self.recent {
-                    recent.take(operation);
+                    recent.take(&operation);
                 }
-                self.longest.take(operation);
+                self.longest.take(&operation);
                 if let Some(samples) = &self.samples {
-                    samples.take(operation);
+                    samples.take(&operation);
                 }
                 if let Some(kept) = &self.kept {
-                    kept.take(operation);
+                    kept.take(&operation);
                 }
                 let is_flagged = self
                     .findings
                     .as_mut()
-                    .is_some_and(|findings| findings.operation(operation));
-                self.exports.operation(operation, is_flagged);
-                self.write_tables(|tables| tables.operation(operation));
-                if let Some(predictor) = &mut self.predictor {
-                    predictor.add(operation);
-                }
+                    .is_some_and(|findings| findings.operation(&operation));
+                self.exports.operation(&operation, is_flagged);
+                self.write_tables(|tables| tables.operation(&operation));
                 self.write(|records| {
                     if exchanges {
                         operation
@@ -533,11 +532,14 @@ impl Outlets {
                             .iter()
                             .try_for_each(|step| records.step(step, operation.id))?;
                     }
-                    records.operation(operation)
+                    records.operation(&operation)
                 });
+                if let Some(predictor) = &mut self.predictor {
+                    predictor.take(operation);
+                }
             }
             Grouped::Alone(exchange, protocol) if exchanges => {
-                self.write(|records| records.exchange(exchange, *protocol, None));
+                self.write(|records| records.exchange(&exchange, protocol, None));
             }
             Grouped::Alone(..) => {}
         }

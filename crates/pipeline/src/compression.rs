@@ -91,7 +91,7 @@ struct CompressibleConnection {
 
 /// A fact that waits for its bytes to be compressed.
 enum Waiting {
-    Exchange(Exchange, Protocol, [Span; 2]),
+    Exchange(Box<Exchange>, Protocol, [Span; 2]),
     Other(Fact),
 }
 
@@ -218,7 +218,7 @@ impl CompressionMeter {
         Ok(self.outcome)
     }
 
-    fn exchange(&mut self, exchange: Exchange, protocol: Protocol) {
+    fn exchange(&mut self, exchange: Box<Exchange>, protocol: Protocol) {
         let id = exchange.connection;
         let connection = self.connections.entry(id).or_default();
         if protocol != Protocol::Unknown || connection.protocol.is_none() {
@@ -242,7 +242,7 @@ impl CompressionMeter {
     }
 
     /// The exchange with what its bytes became.
-    fn compressed(&mut self, mut exchange: Exchange, protocol: Protocol, spans: &[Span; 2]) -> Fact {
+    fn compressed(&mut self, mut exchange: Box<Exchange>, protocol: Protocol, spans: &[Span; 2]) -> Fact {
         if let Some(connection) = self.connections.get_mut(&exchange.connection) {
             let moves = connection.moves(&self.compressing.moved);
             let levels = self.compressing.levels.iter().enumerate();

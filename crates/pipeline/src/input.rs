@@ -108,10 +108,10 @@ pub fn read(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) ->
 }
 
 /// Facts passed in one batch: the two threads synchronise once for this many.
-const BATCH: usize = 512;
+const BATCH: usize = 256;
 
 /// Batches that may wait for the thread that sums up; with [`BATCH`], what bounds their memory.
-const WAITING_BATCHES: usize = 8;
+const WAITING_BATCHES: usize = 16;
 
 /// Facts on their way from the thread that decodes to the one that sums up.
 struct Batch {

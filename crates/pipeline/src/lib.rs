@@ -26,6 +26,7 @@ mod notes;
 pub mod outlet;
 pub mod output;
 pub mod page;
+mod prediction_thread;
 pub mod private_file;
 pub mod progress;
 pub mod recent;

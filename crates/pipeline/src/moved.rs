@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use model::{ConnectionId, ConnectionMap, Endpoint, OperationStep, Protocol};
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// One choice of connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +53,8 @@ impl ConnectionChoice {
 #[derive(Debug, Clone)]
 pub struct MovedConnections {
     choices: Vec<ConnectionChoice>,
-    servers: Rc<RefCell<ConnectionMap<Endpoint>>>,
-    any: Rc<Cell<bool>>,
+    servers: Arc<RwLock<ConnectionMap<Endpoint>>>,
+    any: Arc<AtomicBool>,
 }
 
 impl MovedConnections {
@@ -62,14 +62,15 @@ impl MovedConnections {
     pub fn new(choices: Vec<ConnectionChoice>) -> Self {
         Self {
             choices,
-            servers: Rc::default(),
-            any: Rc::default(),
+            servers: Arc::default(),
+            any: Arc::default(),
         }
     }
 
     /// A connection was opened.
     pub fn opened(&self, connection: ConnectionId, server: Endpoint) {
-        self.servers.borrow_mut().insert(connection, server);
+        let mut servers = self.servers.write().unwrap_or_else(PoisonError::into_inner);
+        servers.insert(connection, server);
     }
 
     /// Which connections move, in words.
@@ -93,19 +94,19 @@ impl MovedConnections {
 
     /// Whether any connection asked about so far moves.
     pub fn moves_any(&self) -> bool {
-        self.any.get()
+        self.any.load(Ordering::Relaxed)
     }
 
     /// Whether the connection of `step` moves.
     pub fn moves(&self, step: &OperationStep) -> bool {
         let moves = self.moves_connection(step.exchange.connection, step.protocol);
-        self.any.set(self.any.get() || moves);
+        self.any.fetch_or(moves, Ordering::Relaxed);
         moves
     }
 
     /// Whether a connection of this protocol moves.
     pub fn moves_connection(&self, connection: ConnectionId, protocol: Protocol) -> bool {
-        let servers = self.servers.borrow();
+        let servers = self.servers.read().unwrap_or_else(PoisonError::into_inner);
         chosen(&self.choices, protocol, servers.get(&connection))
     }
 }

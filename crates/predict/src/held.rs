@@ -9,9 +9,9 @@ use crate::plan::OperationPlan;
 use crate::predictor::PredictionTarget;
 use crate::run::Times;
 use crate::virtual_time::VirtualTime;
+use foldhash::HashMap;
 use model::{ConnectionId, DistributionBuilder, HeldPrediction, Operation, OperationTransaction};
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 

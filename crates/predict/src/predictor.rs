@@ -15,13 +15,13 @@ use crate::sample_pool::{Pauses, SamplePool};
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use crate::workers::{Requests, Workers};
+use foldhash::HashMap;
 use link::LinkDescription;
 use model::{
     Attribution, BoundBy, DistributionBuilder, HeldPrediction, Operation, OperationStep, Order, OrderKind,
     Prediction,
 };
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub struct PredictionTarget {
 }
 
 /// Returns which link the connection of an exchange moves to.
-pub type LinkOfStep = dyn Fn(&OperationStep) -> Option<u32>;
+pub type LinkOfStep = dyn Fn(&OperationStep) -> Option<u32> + Send;
 
 /// Replays operations on every target as they come. Where they meet others (several clients, shared cores), some of each
 /// name are kept and replayed at the end.
@@ -124,7 +124,7 @@ struct Sum {
 
 impl Predictor {
     /// One that predicts for `targets`; `moved` says which exchanges' connections move to the target's link.
-    pub fn new(targets: Vec<PredictionTarget>, moved: Box<dyn Fn(&OperationStep) -> bool>) -> Self {
+    pub fn new(targets: Vec<PredictionTarget>, moved: Box<dyn Fn(&OperationStep) -> bool + Send>) -> Self {
         let targets = targets.into_iter().map(|target| (target, Vec::new()));
         Self::over_links(targets.collect(), Box::new(move |step| moved(step).then_some(0)))
     }
@@ -149,13 +149,13 @@ impl Predictor {
             moved,
             computing: Computing::default(),
             wake_up: WakeUp::None,
-            places: HashMap::new(),
+            places: HashMap::default(),
             names: Vec::new(),
             ended: 0,
             waiting: Vec::new(),
             waiting_steps: 0,
             concurrency: Concurrency::default(),
-            unfinished: HashMap::new(),
+            unfinished: HashMap::default(),
             held: Held::default(),
             load: Load::default(),
             pauses: Pauses::default(),
@@ -186,8 +186,13 @@ impl Predictor {
     /// Takes one operation, or one part of a long one ([`Operation::continues`]), to be replayed on every target. Connections keep
     /// their windows from operation to operation: add these in the order in which they begin.
     pub fn add(&mut self, operation: &Operation) {
+        self.take(operation.clone());
+    }
+
+    /// As [`Predictor::add`], for who needs it no more.
+    pub fn take(&mut self, operation: Operation) {
         self.waiting_steps += operation.steps.len();
-        self.waiting.push(operation.clone());
+        self.waiting.push(operation);
         if self.waiting_steps >= LEARNED_STEPS || self.waiting.len() >= LEARNED_OPERATIONS {
             self.replay_waiting();
         }

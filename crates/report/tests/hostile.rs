@@ -245,7 +245,7 @@ fn keys_in_another_order_and_new_keys_are_read() {
     let reordered = serde_json::to_string(&value).expect("JSON");
     assert!(reordered.starts_with("{\"a_key"));
     let expected = Record::Exchange {
-        exchange: samples::exchange(),
+        exchange: samples::exchange().into(),
         protocol: Protocol::Postgres,
         operation: Some(4),
     };

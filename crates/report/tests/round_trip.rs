@@ -52,7 +52,7 @@ proptest! {
         let bytes = writer.finish(&summary).expect("memory takes it");
         let mut expected = vec![Record::Conditions(conditions)];
         expected.extend(exchanges.into_iter().map(|(exchange, protocol)| Record::Exchange {
-            exchange,
+            exchange: exchange.into(),
             protocol,
             operation: None,
         }));
@@ -240,7 +240,7 @@ fn record() -> impl Strategy<Value = Record> {
         (connection, at).prop_map(|(connection, at)| Record::Begun { connection, at }),
         (exchange(), protocol(), option::of(any::<u64>())).prop_map(|(exchange, protocol, operation)| {
             Record::Exchange {
-                exchange,
+                exchange: exchange.into(),
                 protocol,
                 operation,
             }

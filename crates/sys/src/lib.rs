@@ -12,6 +12,7 @@ pub mod clock;
 pub mod error;
 pub mod eviction;
 pub mod listening;
+pub mod memory;
 pub mod metrics;
 pub mod packets;
 pub mod poller;

@@ -1,16 +1,15 @@
 //! Fingerprints as numbers, with what findings need to know about them.
 
 use super::frameworks::{self, Style};
+use crate::by_fingerprint::ByFingerprint;
 use crate::verb::{Verb, is_trial};
 use model::Fingerprint;
-use std::collections::HashMap;
-use std::sync::Arc;
 
-/// Numbers of fingerprints. Most are found by their address: equal ones share one allocation, within a connection at least.
+/// What is known of fingerprints, by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Codes {
-    by_address: HashMap<usize, (Fingerprint, Code)>,
-    by_text: HashMap<Fingerprint, Code>,
+    numbers: ByFingerprint,
+    codes: Vec<Code>,
 }
 
 /// A fingerprint's number, and what its text shows.
@@ -41,34 +40,14 @@ pub(super) enum Bound {
 /// Most fingerprints that are distinguished; statements with others are in no finding.
 pub(super) const MOST_CODES: usize = 20_000;
 
-/// Most addresses remembered.
-const MOST_ADDRESSES: usize = 65_536;
-
 impl Codes {
     /// The code of a fingerprint; absent past [`MOST_CODES`].
     pub(super) fn of(&mut self, fingerprint: &Fingerprint) -> Option<Code> {
-        let address = Arc::as_ptr(fingerprint).cast::<u8>() as usize;
-        if let Some((_, code)) = self.by_address.get(&address) {
-            return Some(*code);
+        let number = self.numbers.number(fingerprint, MOST_CODES)?;
+        if number as usize == self.codes.len() {
+            self.codes.push(Code::new(number, fingerprint));
         }
-        let code = match self.by_text.get(fingerprint) {
-            Some(code) => *code,
-            None => {
-                let number = u32::try_from(self.by_text.len()).ok()?;
-                if self.by_text.len() >= MOST_CODES {
-                    return None;
-                }
-                let code = Code::new(number, fingerprint);
-                self.by_text.insert(fingerprint.clone(), code);
-                code
-            }
-        };
-        if self.by_address.len() >= MOST_ADDRESSES {
-            self.by_address.clear();
-        }
-        // The clone keeps the address from being used for another text.
-        self.by_address.insert(address, (fingerprint.clone(), code));
-        Some(code)
+        self.codes.get(number as usize).copied()
     }
 }
 

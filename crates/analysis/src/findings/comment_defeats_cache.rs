@@ -7,8 +7,8 @@
 
 use super::ledger::Waste;
 use super::look::{Look, Task, Turn};
+use foldhash::HashMap;
 use model::{ConnectionId, Exchange, FindingKind, RequestId};
-use std::collections::HashMap;
 
 /// What connections have prepared, from operation to operation. Bounded.
 #[derive(Debug, Default)]

@@ -6,9 +6,9 @@ use super::loops::Evidence;
 use super::remedies;
 use super::software::Software;
 use super::{FindingsReport, unrewritten_batch};
+use foldhash::HashMap;
 use model::{ConnectionId, Finding, FindingKind, Fingerprint, Operation, Protocol, Saving, Timestamp};
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 

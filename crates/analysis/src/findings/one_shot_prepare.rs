@@ -5,8 +5,8 @@
 
 use super::ledger::Waste;
 use super::look::{Look, Task};
+use foldhash::HashMap;
 use model::{FindingKind, OperationKind};
-use std::collections::HashMap;
 use std::ops::Range;
 
 pub(super) fn look(look: &mut Look<'_>) {
@@ -25,7 +25,7 @@ pub(super) fn look(look: &mut Look<'_>) {
 
 /// The turns in which statements are prepared that run at most once before they are prepared again.
 fn run_once(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
-    let mut prepared: HashMap<u32, (usize, u64)> = HashMap::new();
+    let mut prepared: HashMap<u32, (usize, u64)> = HashMap::default();
     let mut once = Vec::new();
     for index in lane {
         let turn = look.turns.all[index];

@@ -10,8 +10,8 @@ use super::ledger::Waste;
 use super::look::{Look, Turn};
 use super::loops::{self, Evidence};
 use crate::verb::Verb;
+use foldhash::HashMap;
 use model::{Assigned, ConnectionId, FindingKind, RequestId};
-use std::collections::HashMap;
 use std::time::Duration;
 
 pub(super) fn look(look: &mut Look<'_>) {
@@ -20,7 +20,7 @@ pub(super) fn look(look: &mut Look<'_>) {
         return;
     }
     let is_one_piece = look.is_one_piece();
-    let mut answers: HashMap<Question, Answer> = HashMap::new();
+    let mut answers: HashMap<Question, Answer> = HashMap::default();
     let mut stretch = Stretch::default();
     for index in 0..look.turns.all.len() {
         let turn = look.turns.all[index];

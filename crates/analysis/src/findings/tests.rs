@@ -131,7 +131,7 @@ impl Made {
 
     fn found(&self, kind: OperationKind, driver: Option<&str>) -> Vec<Finding> {
         let mut findings = engine();
-        findings.fact(&Fact::Closed(outcome(0, self.protocol, driver)));
+        findings.fact(&Fact::Closed(outcome(0, self.protocol, driver).into()));
         findings.operation(&self.operation(kind));
         findings.finish().findings
     }
@@ -529,7 +529,7 @@ fn connected_anew(protocol: Protocol, driver: &str) -> Vec<Finding> {
         }
         let mut closed = outcome(id, protocol, Some(driver));
         closed.at = Timestamp::from_nanos(u64::from(id) * 1_000_000_000);
-        findings.fact(&Fact::Closed(closed));
+        findings.fact(&Fact::Closed(closed.into()));
         findings.operation(&Operation {
             id: u64::from(id),
             ..made.operation(Connection)
@@ -577,13 +577,13 @@ fn logins_that_were_refused_are_no_reconnects() {
         }
         for step in &made.steps {
             findings.fact(&Fact::Exchange {
-                exchange: step.exchange.clone(),
+                exchange: step.exchange.clone().into(),
                 protocol: Protocol::Postgres,
             });
         }
         let mut closed = outcome(id, Protocol::Postgres, Some("psql"));
         closed.at = begun;
-        findings.fact(&Fact::Closed(closed));
+        findings.fact(&Fact::Closed(closed.into()));
         findings.operation(&Operation {
             id: u64::from(id),
             ..made.operation(Connection)
@@ -666,10 +666,10 @@ fn compression_is_missed_only_where_rate_and_levels_are_known() {
 fn a_driver_that_can_compress_and_did_not_ask_is_told_how() {
     let driver = Some("Kingbase8 JDBC Driver");
     let mut findings = engine();
-    findings.fact(&Fact::Closed(outcome(0, Protocol::Postgres, driver)));
+    findings.fact(&Fact::Closed(outcome(0, Protocol::Postgres, driver).into()));
     let mut asked = outcome(1, Protocol::Postgres, driver);
     asked.settings = vec![("comm_compress".into(), "6".into())];
-    findings.fact(&Fact::Closed(asked));
+    findings.fact(&Fact::Closed(asked.into()));
     let findings = findings.finish().findings;
     assert_eq!(findings.len(), 1);
     assert_eq!(

@@ -13,9 +13,9 @@
 //! operations of a name show beyond that is in `predict::concurrency`.
 
 use super::span;
-use super::{Member, Timestamp};
+use super::{Settled, Timestamp};
+use foldhash::HashMap;
 use model::{ConnectionMap, OperationStep, Protocol};
-use std::collections::HashMap;
 
 /// The steps in order of their start, and for each its parent.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Linked {
 }
 
 /// Orders the members of an operation and finds what each waited for.
-pub(super) fn link(mut members: Vec<Member>) -> Linked {
+pub(super) fn link(mut members: Vec<Settled>) -> Linked {
     members.sort_by_key(|member| member.exchange.at);
     let parents = parents(&members);
     let triggers = triggers(&members, &parents);
@@ -60,7 +60,7 @@ fn may_contain(protocol: Protocol) -> bool {
     !protocol.is_database()
 }
 
-fn parents(members: &[Member]) -> Vec<Option<u32>> {
+fn parents(members: &[Settled]) -> Vec<Option<u32>> {
     let mut open: Vec<u32> = Vec::new();
     let mut parents = Vec::with_capacity(members.len());
     for (index, member) in members.iter().enumerate() {
@@ -82,11 +82,11 @@ fn parents(members: &[Member]) -> Vec<Option<u32>> {
     parents
 }
 
-fn triggers(members: &[Member], parents: &[Option<u32>]) -> Vec<Option<Trigger>> {
+fn triggers(members: &[Settled], parents: &[Option<u32>]) -> Vec<Option<Trigger>> {
     let mut by_end: Vec<u32> = (0..members.len() as u32).collect();
     by_end.sort_by_key(|&index| span::ended(&members[index as usize].exchange));
     let mut next_to_end = 0;
-    let mut last_ended: HashMap<Option<u32>, u32> = HashMap::new();
+    let mut last_ended: HashMap<Option<u32>, u32> = HashMap::default();
     let mut latest_on: ConnectionMap<u32> = ConnectionMap::default();
     let mut triggers = Vec::with_capacity(members.len());
     for (index, member) in members.iter().enumerate() {
@@ -117,7 +117,7 @@ fn triggers(members: &[Member], parents: &[Option<u32>]) -> Vec<Option<Trigger>>
 /// Whether a client waited for the reply of `earlier`, which passed before it asked again on the same connection. The kernel's
 /// round trip to a client on this host is longer than it takes from reply to request: shifted to the client by it, the reply
 /// would come too late.
-fn turned_around(earlier: &Member, member: &Member) -> bool {
+fn turned_around(earlier: &Settled, member: &Settled) -> bool {
     let last = earlier.exchange.more.last().unwrap_or(&earlier.exchange.first);
     member.exchange.first.turn
         && last.reply_ended.is_some_and(|ended| ended <= member.exchange.at)
@@ -125,7 +125,7 @@ fn turned_around(earlier: &Member, member: &Member) -> bool {
 }
 
 fn trigger(
-    members: &[Member],
+    members: &[Settled],
     parent: Option<u32>,
     pipelined: Option<u32>,
     last_ended: &HashMap<Option<u32>, u32>,
@@ -157,7 +157,7 @@ fn trigger(
 }
 
 fn wait_for_children(steps: &mut [OperationStep], parents: &[Option<u32>]) {
-    let mut last_child: HashMap<u32, (u32, Timestamp)> = HashMap::new();
+    let mut last_child: HashMap<u32, (u32, Timestamp)> = HashMap::default();
     for (index, parent) in parents.iter().enumerate() {
         let Some(parent) = parent else { continue };
         let ended = span::ended(&steps[index].exchange);

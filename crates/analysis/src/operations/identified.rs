@@ -1,8 +1,9 @@
 //! Exchanges that carry the identifier of a request, where the request itself was not seen: traffic of a database alone.
 
 use super::Member;
+use crate::taken::Taken;
+use foldhash::HashMap;
 use model::{Assigned, ConnectionId, ConnectionMap, Phase, RequestId, Timestamp, TransactionState};
-use std::collections::HashMap;
 use std::time::Duration;
 
 /// Which requests there are, and which connections are in a transaction for one.
@@ -22,7 +23,7 @@ pub(super) type Sorted = (Member, Option<(RequestId, Assigned)>);
 
 impl Identified {
     /// Takes the next exchange; gives back those about which it is now known.
-    pub(super) fn take(&mut self, member: Member) -> Vec<Sorted> {
+    pub(super) fn take(&mut self, member: Member) -> Taken<Sorted> {
         let connection = member.exchange.connection;
         self.now = self.now.max(member.exchange.ended());
         let carried = member.exchange.tags.as_ref().and_then(|tags| tags.request);
@@ -47,18 +48,16 @@ impl Identified {
         if let Some((request, _)) = of {
             self.last.insert(request, self.now);
         }
-        let mut sorted = Vec::new();
         if let Some(beginning) = self.beginning.remove(&connection) {
-            sorted.push((beginning, of.map(|(request, _)| (request, Assigned::Transaction))));
+            let its = of.map(|(request, _)| (request, Assigned::Transaction));
+            return vec![(beginning, its), (member, of)].into();
         }
-        let waits = of.is_none() && is_open && sorted.is_empty() && member.exchange.phase == Phase::Work;
         // Only where identifiers are in use at all.
-        if waits && !self.last.is_empty() {
+        if of.is_none() && is_open && member.exchange.phase == Phase::Work && !self.last.is_empty() {
             self.beginning.insert(connection, member);
-        } else {
-            sorted.push((member, of));
+            return Taken::Stays;
         }
-        sorted
+        Taken::Go((member, of))
     }
 
     /// A connection has ended: what waited on it.

@@ -19,6 +19,7 @@ mod runs;
 mod window;
 
 use super::{Grouped, GroupedSink, Member, assemble, group_name};
+use crate::taken::Taken;
 use crate::verb::Verb;
 use model::{
     Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, OperationKind, RequestId, Timestamp,
@@ -182,9 +183,9 @@ impl Requests {
     }
 
     /// Takes an exchange that some request caused, or that answers one; gives back what none caused.
-    pub(super) fn claim(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Vec<Member> {
+    pub(super) fn claim(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Taken<Member> {
         if member.protocol.carries_requests() && member.exchange.executions > 0 {
-            return self.answered(member, out);
+            return self.answered(member, out).into();
         }
         let connection = member.exchange.connection;
         let left = match self.under_way.get(&connection).copied() {
@@ -192,7 +193,7 @@ impl Requests {
             _ if !member.protocol.is_database() => self.claim_opaque(member),
             _ => return self.claim_statement(member, out),
         };
-        left.into_iter().collect()
+        left.into()
     }
 
     /// Takes an exchange of which nothing is known but when it was.
@@ -207,14 +208,14 @@ impl Requests {
     }
 
     /// Takes an exchange with a database.
-    fn claim_statement(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Vec<Member> {
+    fn claim_statement(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Taken<Member> {
         let host = member.sides.client_host;
         let possible = self.possible(&member);
         let proof = self.proof(&member, &possible);
         self.note_transaction(&member, proof);
         let waits = self.windows.get(&host).is_some_and(|window| !window.is_empty());
         match proof {
-            Proof::Nobodys => vec![member],
+            Proof::Nobodys => Taken::Go(member),
             Proof::Of(id, assigned) if !waits => {
                 let member = Member {
                     assigned: Some(assigned),
@@ -224,10 +225,10 @@ impl Requests {
                     open.has_connection = true;
                 }
                 self.worked_for.insert(member.exchange.connection, id);
-                self.give(id, member).into_iter().collect()
+                self.give(id, member).into()
             }
-            Proof::Of(id, assigned) => self.wait(host, member, &[id], Some((id, assigned)), out),
-            Proof::None => self.wait(host, member, &possible, None, out),
+            Proof::Of(id, assigned) => self.wait(host, member, &[id], Some((id, assigned)), out).into(),
+            Proof::None => self.wait(host, member, &possible, None, out).into(),
         }
     }
 
@@ -570,7 +571,7 @@ impl Requests {
             request.id,
             OperationKind::Http,
             name,
-            request.members,
+            request.members.into_iter().map(Into::into).collect(),
             None,
             false,
         );

@@ -105,7 +105,10 @@ impl Run {
     }
 
     fn exchange(&mut self, exchange: Exchange, protocol: Protocol) {
-        self.fact(Fact::Exchange { exchange, protocol });
+        self.fact(Fact::Exchange {
+            exchange: exchange.into(),
+            protocol,
+        });
     }
 
     fn closed(&mut self, connection: u32) {
@@ -118,10 +121,12 @@ impl Run {
         let mut outcome: Option<ConnectionOutcome> = None;
         pairing.closed(at(0), ConnectionTotals::default(), decoding, &mut |fact| {
             if let Fact::Closed(closed) = fact {
-                outcome = Some(closed);
+                outcome = Some(*closed);
             }
         });
-        self.fact(Fact::Closed(outcome.expect("closing hands out the connection")));
+        self.fact(Fact::Closed(
+            outcome.expect("closing hands out the connection").into(),
+        ));
     }
 
     fn finish(mut self) -> (Vec<Operation>, usize) {
@@ -601,7 +606,7 @@ fn pages_of_two_addresses(
             facts.push((
                 from + 500,
                 Fact::Exchange {
-                    exchange,
+                    exchange: exchange.into(),
                     protocol: Protocol::Postgres,
                 },
             ));
@@ -610,7 +615,7 @@ fn pages_of_two_addresses(
         facts.push((
             from + 4_100,
             Fact::Exchange {
-                exchange,
+                exchange: exchange.into(),
                 protocol: Protocol::Http,
             },
         ));
@@ -620,7 +625,7 @@ fn pages_of_two_addresses(
         facts.push((
             from + 500,
             Fact::Exchange {
-                exchange,
+                exchange: exchange.into(),
                 protocol: Protocol::Postgres,
             },
         ));
@@ -691,11 +696,11 @@ fn an_address_that_leaves_its_host_later_is_reported() {
         // In the second half the statement comes when no request is under way.
         let late = if page < pages { 500 } else { 6_000 };
         let statement = Fact::Exchange {
-            exchange: exchange(1, Phase::Work, from + late, 400, 0),
+            exchange: exchange(1, Phase::Work, from + late, 400, 0).into(),
             protocol: Protocol::Postgres,
         };
         let answer = Fact::Exchange {
-            exchange: exchange(0, Phase::Work, from, 4_000, 0),
+            exchange: exchange(0, Phase::Work, from, 4_000, 0).into(),
             protocol: Protocol::Http,
         };
         let facts = match page < pages {
@@ -870,7 +875,10 @@ fn an_identifier_that_two_requests_share_proves_nothing_and_is_said() {
         (exchange(0, Phase::Work, 0, 4_000, 0), Protocol::Http),
         (exchange(1, Phase::Work, 1, 4_000, 0), Protocol::Http),
     ] {
-        facts.push(Fact::Exchange { exchange, protocol });
+        facts.push(Fact::Exchange {
+            exchange: exchange.into(),
+            protocol,
+        });
     }
     for fact in facts {
         operations.fact(fact, &mut |one| grouped.push(one));

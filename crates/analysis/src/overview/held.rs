@@ -1,11 +1,11 @@
 //! The sums of transactions that stayed open between replies.
 
 use super::MAXIMUM_GROUPS;
+use foldhash::HashMap;
 use model::{
     Attribution, Distribution, DistributionBuilder, HeldTransactions, Operation, OperationTransaction,
 };
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! What requests ask for in addition to statements that run, and digests that recognise equal questions.
 
 use crate::verb::Verb;
+use foldhash::HashMap;
 use model::{Content, Fingerprint, RequestTraits, StatementId};
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 /// A prepared statement: its fingerprint, and the digest of its text.

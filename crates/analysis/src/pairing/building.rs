@@ -48,7 +48,7 @@ impl Weight {
 /// An exchange that is not complete yet.
 #[derive(Debug)]
 pub(super) struct Building {
-    pub(super) exchange: Exchange,
+    pub(super) exchange: Box<Exchange>,
     pub(super) step: Step,
     pub(super) progress: Progress,
     /// Some of its bytes are opaque, so that what it says is not known, nor how many requests and replies they are.
@@ -207,7 +207,7 @@ impl Building {
         self.progress = Progress::Writing;
     }
 
-    pub(super) fn finish(mut self, waits: &mut Waits) -> Exchange {
+    pub(super) fn finish(mut self, waits: &mut Waits) -> Box<Exchange> {
         if self.rows_of_statement > 0 {
             *self.exchange.rows.get_or_insert(0) += self.rows_of_statement;
         }
@@ -285,8 +285,8 @@ pub(super) fn empty_step(at: Timestamp) -> Step {
 }
 
 /// An exchange that contains nothing but its first step.
-pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, first: Step) -> Exchange {
-    Exchange {
+pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, first: Step) -> Box<Exchange> {
+    Box::new(Exchange {
         connection,
         phase,
         at,
@@ -307,7 +307,7 @@ pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, fi
         tags: None,
         levels: None,
         pooler: None,
-    }
+    })
 }
 
 const MAXIMUM_ERROR_CODE: usize = 64;

@@ -106,8 +106,8 @@ impl Conversation {
         let mut closed = None;
         for fact in self.facts {
             match fact {
-                Fact::Exchange { exchange, .. } => exchanges.push(exchange),
-                Fact::Closed(outcome) => closed = Some(outcome),
+                Fact::Exchange { exchange, .. } => exchanges.push(*exchange),
+                Fact::Closed(outcome) => closed = Some(*outcome),
                 Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } => {}
             }
         }

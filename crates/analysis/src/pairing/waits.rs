@@ -89,6 +89,9 @@ impl Waits {
 }
 
 fn take_after(notes: &mut Vec<Idle>, since: Timestamp) -> Duration {
+    if notes.is_empty() {
+        return Duration::ZERO;
+    }
     let sum = notes
         .iter()
         .filter(|idle| idle.until > since)

@@ -1,7 +1,8 @@
 //! Which exchange behind a pooler belongs to one in front of it.
 
+use foldhash::HashMap;
 use model::{ConnectionId, Endpoint, Exchange, Fingerprint, Protocol};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::net::IpAddr;
 
 /// Most exchanges behind poolers that are kept: of one fingerprint, and fingerprints. The oldest go first: what none in front of the pooler

@@ -18,7 +18,7 @@ use report::JsonWriter;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Services and databases in other places: what operations would take, what it costs, and what keeps a service from moving.
@@ -57,7 +57,7 @@ pub struct Args {
 
 /// What was found in the data.
 struct Data {
-    traffic: Rc<EstateTraffic>,
+    traffic: Arc<EstateTraffic>,
     operations: Vec<Operation>,
     findings: Vec<Finding>,
     warnings: Vec<Warning>,
@@ -160,7 +160,7 @@ fn read(args: &Args, estate: &Estate) -> Result<Data> {
         warnings.push(Warning { text });
     }
     Ok(Data {
-        traffic: Rc::new(traffic),
+        traffic: Arc::new(traffic),
         operations,
         findings: outcome.findings,
         warnings,

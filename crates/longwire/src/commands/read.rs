@@ -44,6 +44,7 @@ pub fn run(args: &Args) -> Result<Status> {
     {
         return script_output::show(file, &outcome, args.reporting.json);
     }
+    sys::memory::keep_freed();
     let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
     let wanted = Wanted {
         rule: args.reporting.grouping.operations,

@@ -57,7 +57,7 @@ fn fact_of(
         }
         Record::Connection(mut outcome) => {
             outcome.id = renumber(outcome.id);
-            Fact::Closed(outcome)
+            Fact::Closed(Box::new(outcome))
         }
         record => return Err(record),
     })

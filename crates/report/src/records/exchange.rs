@@ -386,7 +386,7 @@ impl ReadBody for ExchangeRecord<'_> {
             Some(first) => first,
             None => self.only_step().step(),
         };
-        let exchange = Exchange {
+        let exchange = Box::new(Exchange {
             connection: ConnectionId(self.connection),
             phase: phase(&self.phase.0)?,
             at,
@@ -407,7 +407,7 @@ impl ReadBody for ExchangeRecord<'_> {
             tags: self.tags.map(|tags| Arc::new(tags.tags(shared))),
             levels: LevelRecord::at_levels(&self.levels),
             pooler: self.pooler.as_ref().map(|pooler| Box::new(pooler.pooler())),
-        };
+        });
         Ok(Record::Exchange {
             exchange,
             protocol: protocol(&self.protocol.0)?,

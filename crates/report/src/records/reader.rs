@@ -51,7 +51,7 @@ pub enum Record {
     /// One exchange.
     Exchange {
         /// The exchange; equal fingerprints and error codes share one allocation.
-        exchange: Exchange,
+        exchange: Box<Exchange>,
         /// The protocol of its connection.
         protocol: Protocol,
         /// The operation it was put into by the run that wrote it.

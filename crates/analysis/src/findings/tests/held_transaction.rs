@@ -37,7 +37,7 @@ fn transaction(id: u64, queries: &[&str], thinking: Duration) -> Operation {
 
 fn found(count: u64, queries: &[&str], thinking: Duration) -> Vec<Finding> {
     let mut findings = engine();
-    findings.fact(&Fact::Closed(outcome(0, Protocol::Postgres, None)));
+    findings.fact(&Fact::Closed(outcome(0, Protocol::Postgres, None).into()));
     for id in 0..count {
         findings.operation(&transaction(id, queries, thinking));
     }
