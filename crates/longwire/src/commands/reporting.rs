@@ -18,9 +18,9 @@ pub struct Reporting {
     #[command(flatten)]
     pub grouping: Grouping,
     /// Round trips that operations are predicted for, and at which findings are priced, with unit. Without it: predicted for 1, 10 and
-    /// 40 ms, priced at 40 ms.
-    #[arg(long, value_delimiter = ',', value_parser = parse_duration, value_name = "TIME,...")]
-    pub rtt: Vec<Duration>,
+    /// 40 ms, priced at 40 ms; "none" predicts nothing, which takes about half the time.
+    #[arg(long, value_delimiter = ',', value_parser = RttChoice::parse, value_name = "TIME,...")]
+    pub rtt: Vec<RttChoice>,
     /// Rate of the link at which findings are priced: with --compressed-sizes, what compression would save there.
     #[arg(long, value_parser = BitRate::parse, value_name = "RATE")]
     pub rate: Option<BitRate>,
@@ -56,8 +56,9 @@ impl Reporting {
     /// The distances at which findings are priced.
     pub fn distances(&self) -> Distances {
         let usual = &PREDICTED[PREDICTED.len() - 1..];
+        let asked = self.asked();
         Distances {
-            rtts: ascending(if self.rtt.is_empty() { usual } else { &self.rtt }, &[]),
+            rtts: ascending(if asked.is_empty() { usual } else { &asked }, &[]),
             rate: self.rate,
         }
     }
@@ -65,12 +66,23 @@ impl Reporting {
     /// The links that operations are predicted for: those of a page too where one is written.
     pub fn targets(&self, has_page: bool) -> Vec<PredictionTarget> {
         let of_page = if has_page { &PRICES[..] } else { &[] };
-        let asked = match self.rtt.as_slice() {
+        let asked = self.asked();
+        let asked = match asked.as_slice() {
+            _ if self.rtt.contains(&RttChoice::None) => &[],
             [] if has_page => &[],
             [] => &PREDICTED[..],
             asked => asked,
         };
         super::predict::distances(&ascending(asked, of_page))
+    }
+
+    /// The round trips that were named.
+    fn asked(&self) -> Vec<Duration> {
+        let named = self.rtt.iter().filter_map(|choice| match choice {
+            RttChoice::Of(rtt) => Some(*rtt),
+            RttChoice::None => None,
+        });
+        named.collect()
     }
 
     /// Has tables written where they are wanted.
@@ -91,6 +103,30 @@ impl Reporting {
             moved: Vec::new(),
             how: How::Stream,
         })
+    }
+}
+
+/// A value of `--rtt`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RttChoice {
+    /// This round trip.
+    Of(Duration),
+    /// Nothing is predicted.
+    None,
+}
+
+impl RttChoice {
+    /// Parses a value.
+    ///
+    /// # Errors
+    /// When it is neither "none" nor a time with its unit.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::None),
+            text => parse_duration(text)
+                .map(Self::Of)
+                .map_err(|fault| fault.to_string()),
+        }
     }
 }
 
