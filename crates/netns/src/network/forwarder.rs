@@ -132,6 +132,8 @@ struct Work {
     waiting: Waiting,
     looking: Looking,
     awake: Option<Awake>,
+    /// When a packet was on any link last.
+    last_on_link: Timestamp,
     buffers: Buffers,
     handling: Duration,
     room: Box<[u8]>,
@@ -149,6 +151,7 @@ impl Work {
             waiting,
             looking: Looking::default(),
             awake: None,
+            last_on_link: Timestamp::default(),
             buffers: Buffers::default(),
             handling: Duration::ZERO,
             room: vec![0; LARGEST_PACKET].into(),
@@ -172,12 +175,15 @@ impl Work {
             }
             let next = self.deliver();
             let now = self.clock.now();
-            if let (Some(awake), Some(due)) = (&self.awake, next)
-                && due.since(now) >= LONG_ENOUGH_TO_SLEEP
-            {
-                awake.until(due);
+            if let Some(due) = next {
+                let rested = now.since(std::mem::replace(&mut self.last_on_link, now));
+                if let Some(awake) = &self.awake
+                    && rested.max(due.since(now)) >= LONG_ENOUGH_TO_SLEEP
+                {
+                    awake.until(due);
+                }
             }
-            let longest = next.map(|due| self.looking.until(due, now));
+            let longest = self.looking.until(next, now);
             self.waiting.wait(longest);
         }
     }

@@ -55,13 +55,18 @@ pub(super) struct Looking {
 }
 
 impl Looking {
-    /// How long to wait for `due`, asked at `now`.
-    pub(super) fn until(&mut self, due: Timestamp, now: Timestamp) -> Duration {
+    /// How long to wait for `due`, asked at `now`; for ever when nothing is due.
+    pub(super) fn until(&mut self, due: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
         let passed = now.since(std::mem::replace(&mut self.asked, now));
         self.saved = if self.looks {
             self.saved.saturating_sub(passed)
         } else {
             (self.saved + passed / SLEPT_FOR_LOOKED).min(MOST_SAVED)
+        };
+        let Some(due) = due else {
+            // What passes until something is due again is slept.
+            self.looks = false;
+            return None;
         };
         let left = due.since(now);
         // One that has begun to look goes on until all is spent.
@@ -77,7 +82,7 @@ impl Looking {
             left + TOGETHER
         };
         self.looks = wait.is_zero();
-        wait
+        Some(wait)
     }
 }
 
@@ -100,7 +105,7 @@ mod tests {
         let (mut now, mut due, mut looked, mut latest) = (0, gap_us, 0, 0);
         let at = |microseconds: u64| Timestamp::from_nanos(1_000_000_000 + microseconds * 1000);
         while now < span_us {
-            let wait = looking.until(at(due), at(now));
+            let wait = looking.until(Some(at(due)), at(now)).unwrap();
             let spent = u64::try_from(wait.as_micros()).unwrap().max(1);
             looked += if wait.is_zero() { 1 } else { 0 };
             now += spent;
@@ -117,6 +122,21 @@ mod tests {
         let (share, latest) = looked(10_000, 1_000_000);
         assert!((0.005..0.007).contains(&share), "{share}");
         assert!(latest <= 1, "{latest}");
+    }
+
+    #[test]
+    fn a_link_that_is_empty_between_two_packets_is_looked_at_before_each() {
+        let mut looking = Looking::default();
+        let at = |microseconds: u64| Timestamp::from_nanos(1_000_000_000 + microseconds * 1000);
+        assert_eq!(looking.until(None, at(0)), None);
+        for packet in 1..100 {
+            let entered = packet * 10_000;
+            let due = Some(at(entered + 1_000));
+            let left = Duration::from_micros(1_000) - LOOKING;
+            assert_eq!(looking.until(due, at(entered)), Some(left), "packet {packet}");
+            assert_eq!(looking.until(due, at(entered + 940)), Some(Duration::ZERO));
+            assert_eq!(looking.until(None, at(entered + 1_001)), None);
+        }
     }
 
     #[test]
