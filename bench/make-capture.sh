@@ -1,11 +1,12 @@
 #!/bin/bash
-# make-capture.sh FILE MEGABYTES: captures real traffic of pgbench with PostgreSQL and of mariadb-slap with MariaDB,
-# all at once, until FILE is that large. Started beside the servers by with_servers; capturing needs root.
+# make-capture.sh FILE MEGABYTES [small]: captures real traffic of pgbench with PostgreSQL and of mariadb-slap with MariaDB,
+# all at once, until FILE is that large; with `small`, only the former's shortest statements. Started beside the servers by with_servers; capturing needs root.
 # Writes the ports to FILE.ports (PostgreSQL's, MariaDB's).
 set -euo pipefail
 
 file=$1
 megabytes=$2
+workload=${3:-all}
 scratch=$(mktemp -d)
 workers=()
 
@@ -56,6 +57,7 @@ start_workloads() {
     in_background pgbench -n -S -M simple -c 2 -T 86400
     in_background pgbench -n -S -M prepared -c 2 -T 86400
     in_background pgbench -n -M extended -c 2 -T 86400
+    [ "$workload" = all ] || return 0
     in_background pgbench -n -M simple -f "$scratch/page.sql" -c 1 -T 86400
     in_background mariadb-slap --no-defaults --protocol=tcp --host="$MYSQL_HOST" --port="$MYSQL_TCP_PORT" \
         --user="$MYSQL_USER" --create-schema="$MYSQL_DATABASE" --no-drop --delimiter=';' \

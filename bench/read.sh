@@ -6,6 +6,9 @@
 # on the same slice in every round: the ratios are of neighbours in time. A slice flatters the peers: their memory
 # and tshark's time a packet grow with the capture, while longwire's start-up weighs more.
 #
+# By default `read` also predicts (1, 10 and 40 ms), which no peer does: it is measured with --rtt none too. tshark's time goes by
+# packets: a second capture (a quarter of the size) has only small ones.
+#
 # BENCH_MB (1000), BENCH_ROUNDS (5), BENCH_SLICE_MB (50), BENCH_DIGEST_MB (10) change the sizes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,6 +18,8 @@ megabytes=${BENCH_MB:-1000}
 rounds=${BENCH_ROUNDS:-5}
 work=$target/bench
 capture=$work/$megabytes.pcap
+small=$work/small-$((megabytes / 4)).pcap
+small_slice=$work/slice-small.pcap
 slice=$work/slice.pcap
 digest_slice=$work/slice-mysql.pcap
 longwire=$target/release/longwire
@@ -25,7 +30,10 @@ main() {
     cargo build --release --locked --package longwire
     cargo build --locked --package testbed --example with_servers
     [ -s "$capture.ports" ] || "$target/debug/examples/with_servers" bench/make-capture.sh "$capture" "$megabytes"
+    [ -s "$small.ports" ] ||
+        "$target/debug/examples/with_servers" bench/make-capture.sh "$small" "$((megabytes / 4))" small
     read -r postgres_port mysql_port <"$capture.ports"
+    read -r small_port _ <"$small.ports"
     cut_slices
 
     results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
@@ -35,15 +43,21 @@ main() {
 
 # The first BENCH_SLICE_MB of the capture, and the first BENCH_DIGEST_MB of its MySQL part.
 cut_slices() {
-    local packet_bytes
-    packet_bytes=$(capinfos -TrMz "$capture" 2>/dev/null | cut -f2 | cut -d. -f1)
-    editcap -F pcap -r "$capture" "$slice" "1-$((${BENCH_SLICE_MB:-50} * 1000000 / (packet_bytes + 16)))" 2>/dev/null
+    first_megabytes "$capture" "$slice" "${BENCH_SLICE_MB:-50}"
+    first_megabytes "$small" "$small_slice" "$((${BENCH_SLICE_MB:-50} / 3))"
     tcpdump -r "$slice" -w - "tcp port $mysql_port" 2>/dev/null | head -c "$((${BENCH_DIGEST_MB:-10} * 1000000))" >"$digest_slice.cut"
     # Reading to the cut packet and writing the whole ones again.
     tcpdump -r "$digest_slice.cut" -w "$digest_slice" 2>/dev/null || true
     rm -f "$digest_slice.cut"
-    cat "$capture" "$slice" "$digest_slice" >/dev/null
+    cat "$capture" "$small" "$slice" "$small_slice" "$digest_slice" >/dev/null
 }
+
+# About that many of CAPTURE: CAPTURE FILE MEGABYTES.
+first_megabytes() {
+    editcap -F pcap -r "$1" "$2" "1-$(($3 * 1000000 / ($(packet_bytes "$1") + 16)))" 2>/dev/null
+}
+
+packet_bytes() { capinfos -TrMz "$1" 2>/dev/null | cut -f2 | cut -d. -f1; }
 
 describe() {
     echo "date      $(date -u +%FT%TZ)"
@@ -52,7 +66,8 @@ describe() {
     echo "tshark    $(tshark --version 2>/dev/null | head -n 1)"
     echo "digest    $(pt-query-digest --version)"
     echo "capture   $(stat -c %s "$capture") bytes, $(capinfos -TrMc "$capture" 2>/dev/null | cut -f2) packets; PostgreSQL (pgbench simple, prepared, extended, ranges) and MariaDB (mariadb-slap) at once"
-    echo "slices    $(stat -c %s "$slice") bytes for tshark, $(stat -c %s "$digest_slice") bytes of MySQL for pt-query-digest"
+    echo "small     $(stat -c %s "$small") bytes, $(packet_bytes "$small") a packet; PostgreSQL (pgbench simple, prepared, extended)"
+    echo "slices    $(stat -c %s "$slice") and $(stat -c %s "$small_slice") bytes for tshark, $(stat -c %s "$digest_slice") bytes of MySQL for pt-query-digest"
     echo "rounds    $rounds, alternating; files in the page cache; output to a null device"
     echo
 }
@@ -61,10 +76,14 @@ measure() {
     local round
     : >"$work/times"
     for ((round = 1; round <= rounds; round++)); do
-        timed longwire "$capture" "$longwire" read "$capture" --json
-        timed longwire-slice "$slice" "$longwire" read "$slice" --json
+        timed longwire-predicting "$capture" "$longwire" read "$capture" --json
+        timed longwire "$capture" "$longwire" read "$capture" --json --rtt none
+        timed longwire-slice "$slice" "$longwire" read "$slice" --json --rtt none
         timed tshark "$slice" tshark_statements
-        timed longwire-mysql "$digest_slice" "$longwire" read "$digest_slice" --json
+        timed longwire-small-predicting "$small" "$longwire" read "$small" --json
+        timed longwire-small "$small" "$longwire" read "$small" --json --rtt none
+        timed tshark-small "$small_slice" tshark_small_statements
+        timed longwire-mysql "$digest_slice" "$longwire" read "$digest_slice" --json --rtt none
         timed digest "$digest_slice" digest_statements
     done
     report
@@ -73,6 +92,10 @@ measure() {
 tshark_statements() {
     tshark -n -r "$slice" -d "tcp.port==$postgres_port,pgsql" -d "tcp.port==$mysql_port,mysql" \
         -T fields -e pgsql.query -e mysql.query
+}
+
+tshark_small_statements() {
+    tshark -n -r "$small_slice" -d "tcp.port==$small_port,pgsql" -T fields -e pgsql.query
 }
 
 digest_statements() {
@@ -84,8 +107,8 @@ digest_statements() {
 timed() {
     local name=$1 file=$2
     shift 2
-    export -f tshark_statements digest_statements
-    export work slice digest_slice postgres_port mysql_port
+    export -f tshark_statements tshark_small_statements digest_statements
+    export work slice small_slice digest_slice postgres_port small_port mysql_port
     # A pipeline is measured whole: its wall time, the memory of its largest process.
     if [ "$(type -t "$1")" = function ]; then set -- bash -c "$1"; fi
     local started=$EPOCHREALTIME ended
@@ -99,15 +122,22 @@ timed() {
 # Medians of each, and the median of the ratios round by round.
 report() {
     printf '%-32s %10s %12s %12s\n' "" "MB/s" "MB/CPU s" "peak RSS MB"
-    line longwire "longwire read, whole capture"
-    line longwire-slice "longwire read, slice"
+    line longwire-predicting "longwire read"
+    line longwire "longwire read --rtt none"
+    line longwire-slice "the same, slice"
     line tshark "tshark statements, slice"
+    line longwire-small-predicting "longwire read, small packets"
+    line longwire-small "the same with --rtt none"
+    line tshark-small "tshark, small packets, slice"
     line longwire-mysql "longwire read, MySQL slice"
     line digest "tcpdump | pt-query-digest"
     echo
-    ratio longwire-slice tshark "longwire to tshark, same slice"
-    ratio longwire tshark "longwire (whole) to tshark (slice)"
-    ratio longwire-mysql digest "longwire to pt-query-digest, same slice"
+    ratio longwire-slice tshark "longwire (--rtt none) to tshark, same slice"
+    ratio longwire tshark "longwire (--rtt none) to tshark (slice)"
+    ratio longwire-predicting tshark "longwire to tshark (slice)"
+    ratio longwire-small tshark-small "small packets, --rtt none"
+    ratio longwire-small-predicting tshark-small "small packets"
+    ratio longwire-mysql digest "longwire (--rtt none) to pt-query-digest"
     ratio longwire digest "longwire (whole) to pt-query-digest"
 }
 
@@ -117,7 +147,9 @@ line() {
 }
 
 ratio() {
-    printf '%-42s %8.1f x\n' "$3" "$(paste <(column "$1" 2) <(column "$2" 2) | awk '{ print $1 / $2 }' | median)"
+    local ratios
+    ratios=$(paste <(column "$1" 2) <(column "$2" 2) | awk '{ print $1 / $2 }' | sort -g)
+    printf '%-44s %8.1f x  (%.1f to %.1f)\n' "$3" "$(median <<<"$ratios")" "$(head -n 1 <<<"$ratios")" "$(tail -n 1 <<<"$ratios")"
 }
 
 column() {
