@@ -4,7 +4,7 @@
 # pgbench sends `select 1` over 1, 8 and 64 connections, simple and prepared, straight to the server and through each
 # relay in turn; psql copies about 1 GB out. Every round visits every way, so that the ratios are of neighbours in
 # time; reported are medians of the rounds' ratios. `undecoded` is longwire's relay with an observer that looks at
-# nothing: what decoding costs is the difference. Processor time of a relay is all its processes and threads'.
+# nothing: what decoding costs is the difference to `decoding`, which is longwire without its predictions (--rtt none). Processor time of a relay is all its processes and threads'.
 #
 # BENCH_ROUNDS (7), BENCH_SECONDS (3) a cell, BENCH_BULK_ROUNDS (5), BENCH_BULK_MB (1000), BENCH_WAYS change the run.
 # TOXIPROXY names a toxiproxy server; without it one is fetched from the Go module proxy where there is a go.
@@ -18,7 +18,7 @@ rounds=${BENCH_ROUNDS:-7}
 seconds=${BENCH_SECONDS:-3}
 bulk_rounds=${BENCH_BULK_ROUNDS:-5}
 bulk_megabytes=${BENCH_BULK_MB:-1000}
-read -ra ways <<<"${BENCH_WAYS:-direct longwire undecoded haproxy socat toxiproxy}"
+read -ra ways <<<"${BENCH_WAYS:-direct longwire decoding undecoded haproxy socat toxiproxy}"
 work=$target/bench
 longwire=$target/release/longwire
 toxiproxy=${TOXIPROXY:-$work/bin/server}
@@ -53,10 +53,15 @@ start_relays() {
     done
 }
 
-start_longwire() {
-    "$longwire" watch "postgres://127.0.0.1:$PGPORT/?sslmode=disable" --listen "127.0.0.1:$1" --quiet \
-        >"$scratch/longwire.txt" 2>&1 &
-    process[longwire]=$!
+start_longwire() { start_watch longwire "$1"; }
+
+start_decoding() { start_watch decoding "$1" --rtt none; }
+
+# NAME PORT FLAG...
+start_watch() {
+    "$longwire" watch "postgres://127.0.0.1:$PGPORT/?sslmode=disable" --listen "127.0.0.1:$2" --quiet "${@:3}" \
+        >"$scratch/$1.txt" 2>&1 &
+    process[$1]=$!
 }
 
 start_undecoded() {

@@ -232,3 +232,23 @@ fn a_batch_that_is_not_rewritten_costs_a_turn_a_row() {
     // 200 executions and the prepare.
     assert_eq!(insert["turns"], 201);
 }
+
+#[test]
+fn what_is_not_predicted_leaves_all_else_as_it_is() {
+    let mut predicted = 0;
+    for capture in expected() {
+        let bare = |records: Vec<Value>| -> Vec<Value> {
+            let is_measured = |record: &Value| {
+                let of = record["type"].as_str().unwrap_or_default();
+                !["conditions", "prediction", "held_prediction"].contains(&of)
+            };
+            records.into_iter().filter(is_measured).collect()
+        };
+        let without = read(&capture.file, &["--rtt", "none"]);
+        assert_eq!(of_type(&without, "prediction").len(), 0, "{}", capture.file);
+        let with = read(&capture.file, &[]);
+        predicted += of_type(&with, "prediction").len();
+        assert_eq!(bare(without), bare(with), "{}", capture.file);
+    }
+    assert!(predicted > 30, "{predicted} predictions without being asked");
+}

@@ -1,0 +1,114 @@
+#!/bin/bash
+# growth.sh: time and memory of commands as their input grows: captures of 1, 10 and 100 times as many connections and operations, and of 10 and 100 times as many
+# different statements.
+#
+# The first is a real capture of pgbench that connects for each transaction, repeated with other addresses (64 copies at the same time); the second is psql that runs
+# select 1 as c1, as c2, ... on one connection. Nothing may grow faster than its input; what is limited (20,000 statements, 1,000 connections, a sample of operations for a page) stops growing.
+#
+# BENCH_MB (6) is the size of the smallest capture, BENCH_GROWTH ("1 10 100") the steps, BENCH_STATEMENTS (1000) the fewest statements. Needs root to capture.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. bench/machine.sh
+
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+longwire=$target/release/longwire
+grow=$target/release/examples/grow
+megabytes=${BENCH_MB:-6}
+statements=${BENCH_STATEMENTS:-1000}
+read -ra steps <<<"${BENCH_GROWTH:-1 10 100}"
+
+main() {
+    if [ -z "${GROWTH_BENCH_SERVERS:-}" ]; then
+        cargo build --release --locked --package longwire
+        cargo build --release --locked --package capture --example grow
+        cargo build --locked --package testbed --example with_servers
+        GROWTH_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/growth.sh
+    fi
+    scratch=$(mktemp -d -p "$target")
+    trap 'rm -rf "$scratch"' EXIT
+    pgbench -i -q -s 1 >/dev/null 2>&1
+    results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
+    mkdir -p "$results"
+    { describe; of_connections; of_statements; } | tee "$results/growth.txt"
+}
+
+describe() {
+    describe_machine
+    echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD)"
+    echo "seconds / peak resident MB of each command; files in the page cache; output to a null device"
+}
+
+# captured FILE COMMAND...: what the command exchanges with the server.
+captured() {
+    local file=$1
+    shift
+    tcpdump -i lo -n -B 262144 -s 0 -Z root -w "$file" "tcp port $PGPORT" 2>"$scratch/tcpdump.log" &
+    local tcpdump=$!
+    until grep -q 'listening on' "$scratch/tcpdump.log"; do sleep 0.1; done
+    "$@" >/dev/null 2>&1
+    sleep 1
+    kill -INT "$tcpdump"
+    wait "$tcpdump" || true
+}
+
+of_connections() {
+    captured "$scratch/small.pcap" pgbench -n -C -c 1 -t 12
+    for step in "${steps[@]}"; do
+        "$grow" "$scratch/small.pcap" "$scratch/$step.pcap" $((megabytes * step))
+    done
+    head_of "connections and operations"
+    rows
+    rm -f "$scratch"/*.pcap
+}
+
+of_statements() {
+    for step in "${steps[@]}"; do
+        seq -f 'select 1 as c%.0f;' $((statements * step)) >"$scratch/$step.sql"
+        captured "$scratch/$step.pcap" psql -qAtf "$scratch/$step.sql"
+    done
+    head_of "different statements"
+    rows
+}
+
+head_of() {
+    echo
+    echo "growing: $1"
+    printf '%-34s' ""
+    for step in "${steps[@]}"; do
+        local found
+        found=$("$longwire" read --json --quiet --rtt none "$scratch/$step.pcap" 2>/dev/null |
+            sed -n 's/.*"type":"summary".*"connections":\([0-9]*\).*"statements":\([0-9]*\).*/\1 conn., \2 stat./p')
+        printf '%26s' "$found"
+    done
+    printf '\n%-34s' ""
+    for step in "${steps[@]}"; do printf '%26s' "$(($(stat -c %s "$scratch/$step.pcap") / 1000000)) MB"; done
+    echo
+}
+
+rows() {
+    row "read --rtt none" read --rtt none
+    row "read" read
+    row "read --json --exchanges" read --json --exchanges
+    row "read --html" read --html "$scratch/page.html"
+    row "read --parquet" read --parquet "$scratch/tables"
+    row "predict --rtt 10ms" predict --rtt 10ms
+    row "predict --clients 16" predict --rtt 10ms --clients 16
+    row "check" check --max-turns 1000000 --max-predicted 1h@10ms --forbid n+1
+    row "tunnel advise" tunnel advise --rtt 10ms
+}
+
+# row NAME COMMAND...: the command with each capture.
+row() {
+    printf '%-34s' "$1"
+    shift
+    for step in "${steps[@]}"; do
+        rm -rf "$scratch/tables"
+        # `check` ends with 1 where a budget is broken.
+        /usr/bin/time -o "$scratch/time" -f '%e %M' "$longwire" "$@" --quiet "$scratch/$step.pcap" >/dev/null 2>"$scratch/errors" ||
+            grep -q . "$scratch/time" || { cat "$scratch/errors" >&2; exit 1; }
+        tail -n 1 "$scratch/time" | awk '{ printf "%26s", sprintf("%.2f s / %.0f MB", $1, $2 / 1000) }'
+    done
+    echo
+}
+
+main
