@@ -44,7 +44,8 @@ def read(spark, runs, output, longwire="longwire", options=()):
     A run has its name by its host and its files: a task that Spark does again replaces what it wrote before, and rows are there once. `options` are those of
     `longwire read`. A run that fails does not stop the others.
     """
-    options = list(options)
+    # Tables hold no predictions.
+    options = ["--rtt", "none", *options]
 
     def work(run):
         return _done(longwire, ["read", "--json", "--parquet", output, "--parquet-host", run.host, *options], run)[0]
