@@ -328,11 +328,16 @@ impl Operations {
         for member in self.identified.finish() {
             self.by_connection(member, out);
         }
-        let mut keys: Vec<(u64, Key)> = self.groups.iter().map(|(key, group)| (group.id, *key)).collect();
-        keys.sort_by_key(|(id, _)| *id);
-        for (_, key) in keys {
+        for key in self.keys_by_age() {
             self.close(key, out);
         }
+    }
+
+    /// The groups in the order in which they began: the same in every run.
+    fn keys_by_age(&self) -> Vec<Key> {
+        let mut keys: Vec<(u64, Key)> = self.groups.iter().map(|(key, group)| (group.id, *key)).collect();
+        keys.sort_unstable_by_key(|(id, _)| *id);
+        keys.into_iter().map(|(_, key)| key).collect()
     }
 
     /// Keeps a handshake until the exchange after it shows what the connection is for.
@@ -504,8 +509,7 @@ impl Operations {
         if group.members.len() >= MAXIMUM_STEPS {
             self.cut(key, out);
         } else if self.held >= MAXIMUM_HELD {
-            let keys: Vec<Key> = self.groups.keys().copied().collect();
-            for key in keys {
+            for key in self.keys_by_age() {
                 self.cut(key, out);
             }
         }
@@ -524,8 +528,11 @@ impl Operations {
         if group.members.is_empty() {
             return;
         }
-        // The next part will be about as long.
-        let next = Vec::with_capacity(group.members.len());
+        let next = match group.members.len() {
+            // The next part will be as long.
+            MAXIMUM_STEPS.. => Vec::with_capacity(MAXIMUM_STEPS),
+            _ => Vec::new(),
+        };
         let members = std::mem::replace(&mut group.members, next);
         self.held -= members.len();
         let (from, ended) = (group.from, group.ended);

@@ -407,6 +407,28 @@ fn a_very_long_operation_comes_in_parts_that_sum_to_it() {
 }
 
 #[test]
+fn operations_that_are_cut_together_come_in_the_order_in_which_they_began() {
+    let mut run = Run::new(Rule::Connection);
+    let connections = 25;
+    for connection in 0..connections {
+        run.opened(connection, host(1, 40_000 + connection as u16), host(2, 5432));
+    }
+    let each = MAXIMUM_HELD as u32 / connections;
+    for index in 0..each * connections {
+        run.exchange(
+            exchange(index % connections, Phase::Work, 1_000 * u64::from(index), 50, 10),
+            Protocol::Postgres,
+        );
+    }
+    let (parts, _) = run.finish();
+    let cut = parts.iter().filter(|part| part.continues).map(|part| part.id);
+    assert_eq!(
+        cut.collect::<Vec<_>>(),
+        (0..u64::from(connections)).collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn a_handshake_takes_the_protocol_of_what_follows() {
     let mut run = Run::new(Rule::Auto);
     run.opened(0, host(1, 40_000), host(2, 80));
