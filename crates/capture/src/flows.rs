@@ -386,7 +386,7 @@ fn continues(owner: Option<&Span>, source: Option<&Span>) -> bool {
     owner.ended && source.first_at.is_some_and(|first_at| first_at >= owner.last_at)
 }
 
-/// Connections followed at once, open or just ended: about 80 MB.
+/// Connections followed at once, open or just ended: about 80 MB here, and ten times that in the decoders and operations behind (bench/growth.sh).
 const MAX_FLOWS: usize = 65_536;
 /// How long an ended connection is kept after its last packet, so that stragglers are counted with it.
 const LINGER: Duration = Duration::from_secs(60);
