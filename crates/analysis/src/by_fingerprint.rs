@@ -1,26 +1,42 @@
-//! Numbers of fingerprints, found without reading their texts.
+//! What is kept for each fingerprint, found without reading their texts.
 
 use foldhash::HashMap;
 use model::Fingerprint;
 use std::sync::Arc;
 
-/// Numbers fingerprints in the order in which they are first met, from 0 on.
+/// Values by fingerprint, in the order in which these are first met.
 ///
 /// Equal ones mostly share one allocation: then the address of one that came lately is enough, and its text, which may be long, is neither
 /// hashed nor compared.
-#[derive(Debug, Default)]
-pub(crate) struct ByFingerprint {
+#[derive(Debug)]
+pub(crate) struct ByFingerprint<V> {
     /// By address. Each keeps its allocation, so that no other text gets that address.
     recent: Vec<Option<(Fingerprint, u32)>>,
     by_text: HashMap<Fingerprint, u32>,
+    values: Vec<V>,
+}
+
+impl<V> Default for ByFingerprint<V> {
+    fn default() -> Self {
+        Self {
+            recent: Vec::new(),
+            by_text: HashMap::default(),
+            values: Vec::new(),
+        }
+    }
 }
 
 /// Addresses remembered: a power of two.
 const RECENT: usize = 1024;
 
-impl ByFingerprint {
-    /// The number of a fingerprint; absent for one that is new when there are `most` already.
-    pub(crate) fn number(&mut self, fingerprint: &Fingerprint, most: usize) -> Option<u32> {
+impl<V> ByFingerprint<V> {
+    /// The number of a fingerprint, from 0 on, with a value of `new` where it is; absent for one that is new when there are `most` already.
+    pub(crate) fn number(
+        &mut self,
+        fingerprint: &Fingerprint,
+        most: usize,
+        new: impl FnOnce(u32, &Fingerprint) -> V,
+    ) -> Option<u32> {
         if self.recent.is_empty() {
             self.recent.resize(RECENT, None);
         }
@@ -32,15 +48,26 @@ impl ByFingerprint {
         }
         let number = match self.by_text.get(fingerprint) {
             Some(number) => *number,
-            None if self.by_text.len() >= most => return None,
+            None if self.values.len() >= most => return None,
             None => {
-                let number = u32::try_from(self.by_text.len()).ok()?;
+                let number = u32::try_from(self.values.len()).ok()?;
+                self.values.push(new(number, fingerprint));
                 self.by_text.insert(fingerprint.clone(), number);
                 number
             }
         };
         self.recent[place] = Some((fingerprint.clone(), number));
         Some(number)
+    }
+
+    /// The value of the fingerprint with this number.
+    pub(crate) fn value(&mut self, number: u32) -> Option<&mut V> {
+        self.values.get_mut(number as usize)
+    }
+
+    /// All values.
+    pub(crate) fn values(&mut self) -> impl Iterator<Item = &mut V> {
+        self.values.iter_mut()
     }
 }
 
@@ -57,16 +84,18 @@ mod tests {
     #[test]
     fn equal_texts_have_one_number_wherever_they_are() {
         let mut numbers = ByFingerprint::default();
+        let mut number = |text: &Fingerprint, most: usize| numbers.number(text, most, |number, _| number);
         let texts: Vec<Fingerprint> = (0..3 * RECENT)
             .map(|one| format!("select {one}").into())
             .collect();
         for _ in 0..2 {
             for (expected, text) in (0..).zip(&texts) {
                 let other: Fingerprint = Arc::from(&**text);
-                assert_eq!(numbers.number(text, texts.len()), Some(expected));
-                assert_eq!(numbers.number(&other, texts.len()), Some(expected));
+                assert_eq!(number(text, texts.len()), Some(expected));
+                assert_eq!(number(&other, texts.len()), Some(expected));
             }
         }
-        assert_eq!(numbers.number(&"new".into(), texts.len()), None);
+        assert_eq!(number(&"new".into(), texts.len()), None);
+        assert_eq!(numbers.value(5).copied(), Some(5));
     }
 }

@@ -75,10 +75,10 @@ pub const MAXIMUM_STEPS: usize = 20_000;
 /// Most exchanges of all operations under way held at a time (about 80 MB).
 pub const MAXIMUM_HELD: usize = 200_000;
 
-/// An exchange with what is known of its connection.
+/// An exchange with what is known of its connection: boxed on its way, and [`Settled`] in a group.
 #[derive(Debug, Clone)]
-struct Member {
-    exchange: Box<Exchange>,
+struct Member<E = Box<Exchange>> {
+    exchange: E,
     protocol: Protocol,
     sides: Sides,
     /// How it is known which request it belongs to; absent where none does, or it is the request itself.
@@ -86,32 +86,15 @@ struct Member {
 }
 
 /// A member of a group. Groups are walked again and again: what they hold lies side by side.
-#[derive(Debug)]
-struct Settled {
-    exchange: Exchange,
-    protocol: Protocol,
-    sides: Sides,
-    assigned: Option<Assigned>,
-}
+type Settled = Member<Exchange>;
 
-impl From<Member> for Settled {
-    fn from(member: Member) -> Self {
-        Self {
-            exchange: *member.exchange,
-            protocol: member.protocol,
-            sides: member.sides,
-            assigned: member.assigned,
-        }
-    }
-}
-
-impl From<Settled> for Member {
-    fn from(settled: Settled) -> Self {
-        Self {
-            exchange: Box::new(settled.exchange),
-            protocol: settled.protocol,
-            sides: settled.sides,
-            assigned: settled.assigned,
+impl<E> Member<E> {
+    fn stored<F>(self, store: impl FnOnce(E) -> F) -> Member<F> {
+        Member {
+            exchange: store(self.exchange),
+            protocol: self.protocol,
+            sides: self.sides,
+            assigned: self.assigned,
         }
     }
 }
@@ -257,7 +240,7 @@ impl Operations {
                         handshake.protocol = Protocol::Http;
                     }
                     let arrival = Arrival {
-                        id: self.take_id(),
+                        id: take_id(&mut self.next_id),
                         connection,
                         at,
                         name: fingerprint.unwrap_or_else(|| Arc::from(UNNAMED_REQUEST)),
@@ -474,18 +457,14 @@ impl Operations {
 
     fn add(&mut self, key: Key, kind: OperationKind, member: Member, out: &mut GroupedSink<'_>) {
         let ended = span::ended(&member.exchange);
-        let next_id = &mut self.next_id;
-        let group = self.groups.entry(key).or_insert_with(|| {
-            *next_id += 1;
-            Group {
-                id: *next_id - 1,
-                kind,
-                members: Vec::new(),
-                from: None,
-                ended,
-                name: None,
-                naming: Naming::default(),
-            }
+        let group = self.groups.entry(key).or_insert_with(|| Group {
+            id: take_id(&mut self.next_id),
+            kind,
+            members: Vec::new(),
+            from: None,
+            ended,
+            name: None,
+            naming: Naming::default(),
         });
         group.ended = group.ended.max(ended);
         if group.name.is_none() {
@@ -504,7 +483,7 @@ impl Operations {
             group.naming.offer(&member.exchange);
             group.name = group.naming.name().or(group.name.as_ref()).cloned();
         }
-        group.members.push(member.into());
+        group.members.push(member.stored(|exchange| *exchange));
         self.held += 1;
         if group.members.len() >= MAXIMUM_STEPS {
             self.cut(key, out);
@@ -590,14 +569,14 @@ impl Operations {
         self.held -= group.members.len();
         group.members.sort_by_key(|member| member.exchange.at);
         for member in group.members {
-            self.by_transaction(member.into(), out);
+            self.by_transaction(member.stored(Box::new), out);
         }
     }
+}
 
-    fn take_id(&mut self) -> u64 {
-        self.next_id += 1;
-        self.next_id - 1
-    }
+fn take_id(next: &mut u64) -> u64 {
+    *next += 1;
+    *next - 1
 }
 
 impl Group {

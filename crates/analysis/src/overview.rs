@@ -19,9 +19,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub struct Overview {
     connections: Vec<ConnectionOutcome>,
-    /// Places in `statements`.
-    places: ByFingerprint,
-    statements: Vec<Statement>,
+    statements: ByFingerprint<Statement>,
     /// The name of those beyond [`MAXIMUM_FINGERPRINTS`].
     other: OtherStatements,
     groups: HashMap<(OperationKind, Arc<str>), Group>,
@@ -131,17 +129,12 @@ impl Overview {
         };
         let waited = waited(exchange);
         // Recordings and several connections may bring more than one decoder distinguishes.
-        let (fingerprint, place) = match self.places.number(fingerprint, MAXIMUM_FINGERPRINTS) {
-            Some(place) => (fingerprint, Some(place)),
-            None => (&self.other.0, self.places.number(&self.other.0, usize::MAX)),
-        };
-        let Some(place) = place.map(|place| place as usize) else {
+        let new = |_, fingerprint: &Fingerprint| Statement::new(fingerprint.clone());
+        let number = self.statements.number(fingerprint, MAXIMUM_FINGERPRINTS, new);
+        let number = number.or_else(|| self.statements.number(&self.other.0, usize::MAX, new));
+        let Some(statement) = number.and_then(|number| self.statements.value(number)) else {
             return;
         };
-        if place == self.statements.len() {
-            self.statements.push(Statement::new(fingerprint.clone()));
-        }
-        let statement = &mut self.statements[place];
         let outcome = &mut statement.outcome;
         outcome.calls += u64::from(exchange.executions);
         outcome.turns += u64::from(exchange.turns);
@@ -220,7 +213,7 @@ impl Overview {
             .map(|(last, first)| last.since(first))
             .unwrap_or_default();
         self.summary.spread = self.durations.distribution();
-        let mut statements: Vec<&mut Statement> = self.statements.iter_mut().collect();
+        let mut statements: Vec<&mut Statement> = self.statements.values().collect();
         statements.sort_by(|a, b| {
             let (a, b) = (&a.outcome, &b.outcome);
             (b.turns, b.total, &a.fingerprint).cmp(&(a.turns, a.total, &b.fingerprint))

@@ -8,8 +8,7 @@ use model::Fingerprint;
 /// What is known of fingerprints, by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Codes {
-    numbers: ByFingerprint,
-    codes: Vec<Code>,
+    known: ByFingerprint<Code>,
 }
 
 /// A fingerprint's number, and what its text shows.
@@ -43,11 +42,9 @@ pub(super) const MOST_CODES: usize = 20_000;
 impl Codes {
     /// The code of a fingerprint; absent past [`MOST_CODES`].
     pub(super) fn of(&mut self, fingerprint: &Fingerprint) -> Option<Code> {
-        let number = self.numbers.number(fingerprint, MOST_CODES)?;
-        if number as usize == self.codes.len() {
-            self.codes.push(Code::new(number, fingerprint));
-        }
-        self.codes.get(number as usize).copied()
+        let new = |number, text: &Fingerprint| Code::new(number, text);
+        let number = self.known.number(fingerprint, MOST_CODES, new)?;
+        self.known.value(number).copied()
     }
 }
 

@@ -571,7 +571,11 @@ impl Requests {
             request.id,
             OperationKind::Http,
             name,
-            request.members.into_iter().map(Into::into).collect(),
+            request
+                .members
+                .into_iter()
+                .map(|member| member.stored(|exchange| *exchange))
+                .collect(),
             None,
             false,
         );
