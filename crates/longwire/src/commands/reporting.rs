@@ -18,7 +18,7 @@ pub struct Reporting {
     #[command(flatten)]
     pub grouping: Grouping,
     /// Round trips that operations are predicted for, and at which findings are priced, with unit. Without it: predicted for 1, 10 and
-    /// 40 ms, priced at 40 ms; "none" predicts nothing, which takes about half the time.
+    /// 40 ms, priced at 40 ms; "none" predicts nothing, which is faster.
     #[arg(long, value_delimiter = ',', value_parser = RttChoice::parse, value_name = "TIME,...")]
     pub rtt: Vec<RttChoice>,
     /// Rate of the link at which findings are priced: with --compressed-sizes, what compression would save there.
