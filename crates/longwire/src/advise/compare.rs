@@ -4,29 +4,41 @@ use super::rewrite;
 use link::LinkDescription;
 use model::{BitRate, BreakEven, Operation, OperationStep};
 use predict::{PredictionTarget, Predictor};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Mean durations of operations at one level, over links of this round trip.
 pub struct LevelDurations {
     operations: Vec<Operation>,
     rtt: Duration,
+    /// At the rates of [`SEARCHED`], once they are asked for: those of off are compared with every level's.
+    searched: OnceLock<Vec<Duration>>,
 }
 
 impl LevelDurations {
-    /// The operations at the level that is number `level` of each exchange's; those for which that is unknown are left out.
+    /// The operations at the level that is number `level` of each exchange's; those for which that is unknown are left out. Only the mean
+    /// over all of them is asked for, so all get the same name: one distribution is kept for a rate, not one for each name.
     pub fn new(
         operations: &[Operation],
         level: usize,
         rtt: Duration,
         moves: &dyn Fn(&OperationStep) -> bool,
     ) -> Self {
-        let operations = operations
-            .iter()
-            .filter_map(|operation| rewrite::at_level(operation, level, moves));
+        let name = Arc::from("");
+        let operations = operations.iter().filter_map(|operation| {
+            let mut operation = rewrite::at_level(operation, level, moves)?;
+            operation.name = Arc::clone(&name);
+            Some(operation)
+        });
         Self {
             operations: operations.collect(),
             rtt,
+            searched: OnceLock::new(),
         }
+    }
+
+    fn searched(&self) -> &[Duration] {
+        self.searched.get_or_init(|| self.durations(&searched_rates()))
     }
 
     /// The mean duration of an operation over a link of each of these rates; nothing without operations.
@@ -46,28 +58,18 @@ impl LevelDurations {
             .iter()
             .for_each(|operation| predictor.add(operation));
         let predictions = predictor.finish();
-        let mean = |index: usize| {
-            let of_rate = predictions.iter().skip(index).step_by(rates.len().max(1));
-            let (mut sum, mut operations) = (0.0, 0);
-            for prediction in of_rate {
-                let spread = prediction.spread;
-                sum += spread.mean.unwrap_or_default().as_secs_f64() * spread.count as f64;
-                operations += spread.count;
-            }
-            (operations > 0).then(|| Duration::from_secs_f64(sum / operations as f64))
-        };
-        (0..rates.len()).filter_map(mean).collect()
+        predictions
+            .iter()
+            .filter_map(|prediction| prediction.spread.mean)
+            .collect()
     }
 }
 
 /// The rate up to which `level` is faster than `off`: the first of [`SEARCHED`] upwards at which it is not, and then between
 /// that and the one before, closer and closer.
 pub fn break_even(off: &LevelDurations, level: &LevelDurations) -> Option<BreakEven> {
-    let rates: Vec<BitRate> = SEARCHED
-        .into_iter()
-        .filter_map(BitRate::from_bits_per_second)
-        .collect();
-    let (mut low, mut high) = match crossing(off, level, &rates)? {
+    let rates = searched_rates();
+    let (mut low, mut high) = match crossing(off.searched(), level.searched(), &rates)? {
         Crossing::BeforeAll => return Some(BreakEven::Never),
         Crossing::AfterAll => return rates.last().map(|rate| BreakEven::Above(*rate)),
         Crossing::Between(low, high) => (low, high),
@@ -78,7 +80,8 @@ pub fn break_even(off: &LevelDurations, level: &LevelDurations) -> Option<BreakE
             (low as f64 * (high as f64 / low as f64).powf(part)).round() as u64
         });
         let rates: Vec<BitRate> = steps.filter_map(BitRate::from_bits_per_second).collect();
-        (low, high) = match crossing(off, level, &rates)? {
+        let (off, level) = (off.durations(&rates), level.durations(&rates));
+        (low, high) = match crossing(&off, &level, &rates)? {
             Crossing::BeforeAll => (low, rates.first()?.as_bits_per_second()),
             Crossing::AfterAll => (rates.last()?.as_bits_per_second(), high),
             Crossing::Between(low, high) => (low, high),
@@ -93,18 +96,23 @@ enum Crossing {
     AfterAll,
 }
 
-fn crossing(off: &LevelDurations, level: &LevelDurations, rates: &[BitRate]) -> Option<Crossing> {
-    let (off, level) = (off.durations(rates), level.durations(rates));
+/// Between which of `rates` a level with these durations stops to be faster than off.
+fn crossing(off: &[Duration], level: &[Duration], rates: &[BitRate]) -> Option<Crossing> {
     if off.len() != rates.len() || level.len() != rates.len() {
         return None;
     }
-    let lost = off.iter().zip(&level).position(|(off, level)| level >= off);
+    let lost = off.iter().zip(level).position(|(off, level)| level >= off);
     let at = |index: usize| rates.get(index).map(|rate| rate.as_bits_per_second());
     Some(match lost {
         None => Crossing::AfterAll,
         Some(0) => Crossing::BeforeAll,
         Some(index) => Crossing::Between(at(index - 1)?, at(index)?),
     })
+}
+
+fn searched_rates() -> Vec<BitRate> {
+    let rates = SEARCHED.into_iter();
+    rates.filter_map(BitRate::from_bits_per_second).collect()
 }
 
 /// Bits per second: four to a power of ten, from a telephone line to a fast data centre.
@@ -146,7 +154,6 @@ mod tests {
     use model::{
         AtLevel, Attribution, ConnectionId, Exchange, OperationKind, Phase, Protocol, Step, Timestamp,
     };
-    use std::sync::Arc;
 
     const MEGABYTE: u64 = 1_000_000;
 
