@@ -55,10 +55,8 @@ impl LevelCodec {
         );
         let nanos = match coding {
             Coding::Stored => [0.0; 2],
-            Coding::Lz4 | Coding::Zstd => {
-                [compressed.saturating_sub(begun), ended.saturating_sub(compressed)]
-                    .map(|span| span.as_nanos() as f64)
-            }
+            Coding::Zstd => [compressed.saturating_sub(begun), ended.saturating_sub(compressed)]
+                .map(|span| span.as_nanos() as f64),
         };
         Ok(Passed {
             bytes: self.compressed.len(),

@@ -1,12 +1,11 @@
 //! One direction of a lane: chunks in, compressed chunks out, with one context for all of them.
 //!
-//! A codec's context is made when it is first used, so that a lane which uses one pays for one. Changing between levels of one
-//! codec starts a new context, changing between codecs does not: each remembers what it compressed itself.
+//! The context is made when it is first used, so that a lane which never compresses does not pay for one. Changing to another level
+//! starts a new one; a chunk that is stored in between changes nothing.
 
 use crate::{Codec, CompressionLevel, MOST_OF_A_CHUNK};
 use std::fmt;
 
-mod lz4;
 mod zstandard;
 
 /// How a chunk was put into bytes; travels in its frame.
@@ -15,10 +14,8 @@ mod zstandard;
 pub enum Coding {
     /// As it is; no context knows of it.
     Stored = 0,
-    /// With the direction's LZ4 context.
-    Lz4 = 1,
     /// With the direction's Zstandard context.
-    Zstd = 2,
+    Zstd = 1,
 }
 
 /// A chunk could not be decompressed, or a library refused.
@@ -38,7 +35,6 @@ pub const MOST_ADDED_TO_A_CHUNK: usize = 64;
 /// Compresses what one direction of a lane sends.
 #[derive(Default)]
 pub struct Compressor {
-    lz4: Option<lz4::Encoder>,
     zstd: Option<zstandard::Encoder>,
 }
 
@@ -68,12 +64,6 @@ impl Compressor {
                 out.extend_from_slice(chunk);
                 Ok(Coding::Stored)
             }
-            Codec::Lz4 => {
-                self.lz4
-                    .get_or_insert_with(lz4::Encoder::new)
-                    .compress(chunk, out)?;
-                Ok(Coding::Lz4)
-            }
             Codec::Zstd(settings) => {
                 let encoder = match &mut self.zstd {
                     Some(encoder) => encoder,
@@ -88,9 +78,6 @@ impl Compressor {
     /// Forgets what came before: the next chunk can be decompressed without it. Its frame carries the fact, and the other end's
     /// [`Decompressor::forget`] is called before that chunk is decompressed.
     pub fn forget(&mut self) {
-        if let Some(encoder) = &mut self.lz4 {
-            encoder.forget();
-        }
         if let Some(encoder) = &mut self.zstd {
             encoder.forget();
         }
@@ -100,7 +87,6 @@ impl Compressor {
 /// Decompresses what a [`Compressor`] made, in the same order.
 #[derive(Default)]
 pub struct Decompressor {
-    lz4: Option<lz4::Decoder>,
     zstd: Option<zstandard::Decoder>,
 }
 
@@ -127,10 +113,6 @@ impl Decompressor {
                 out.extend_from_slice(bytes);
                 Ok(())
             }
-            Coding::Lz4 => self
-                .lz4
-                .get_or_insert_with(lz4::Decoder::new)
-                .decompress(bytes, out),
             Coding::Zstd => match &mut self.zstd {
                 Some(decoder) => decoder.decompress(bytes, out),
                 none => none.insert(zstandard::Decoder::new()?).decompress(bytes, out),
@@ -140,35 +122,22 @@ impl Decompressor {
 
     /// Forgets what came before, where the sender's [`Compressor::forget`] did.
     pub fn forget(&mut self) {
-        if let Some(decoder) = &mut self.lz4 {
-            decoder.forget();
-        }
         if let Some(decoder) = &mut self.zstd {
             decoder.forget();
         }
     }
 }
 
-/// Says which contexts were made, nothing of what they remember.
+/// Says whether the context was made, nothing of what it remembers.
 impl fmt::Debug for Compressor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "Compressor {{ lz4: {}, zstd: {} }}",
-            self.lz4.is_some(),
-            self.zstd.is_some()
-        )
+        write!(formatter, "Compressor {{ zstd: {} }}", self.zstd.is_some())
     }
 }
 
-/// Says which contexts were made, nothing of what they remember.
+/// Says whether the context was made, nothing of what it remembers.
 impl fmt::Debug for Decompressor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "Decompressor {{ lz4: {}, zstd: {} }}",
-            self.lz4.is_some(),
-            self.zstd.is_some()
-        )
+        write!(formatter, "Decompressor {{ zstd: {} }}", self.zstd.is_some())
     }
 }

@@ -19,7 +19,7 @@ pub const HEADER_BYTES: usize = 8;
 pub const MOST_OF_A_PAYLOAD: usize = MOST_OF_A_CHUNK + MOST_ADDED_TO_A_CHUNK;
 
 /// What this version speaks.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 const MAGIC: [u8; 8] = *b"longwire";
 const HELLO_BYTES: usize = MAGIC.len() + 5;
@@ -342,7 +342,7 @@ impl Header {
 }
 
 fn coding(flags: u8) -> Option<Coding> {
-    [Coding::Stored, Coding::Lz4, Coding::Zstd]
+    [Coding::Stored, Coding::Zstd]
         .into_iter()
         .find(|coding| flags & !(FRESH | STARVED) == *coding as u8)
 }

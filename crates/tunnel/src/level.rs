@@ -12,8 +12,6 @@ pub struct CompressionLevel(u8);
 pub enum Codec {
     /// Nothing: bytes go as they are.
     Off,
-    /// LZ4, its fast mode.
-    Lz4,
     /// Zstandard.
     Zstd(Zstandard),
 }
@@ -21,7 +19,7 @@ pub enum Codec {
 /// How Zstandard compresses at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zstandard {
-    /// Its own level.
+    /// Its own level; below 0 faster and larger the lower it is.
     pub effort: i32,
     /// How far back a chunk may repeat what went before, as a power of two of bytes. The receiver keeps as much.
     pub window_log: u32,
@@ -71,7 +69,7 @@ impl CompressionLevel {
     pub const fn codec(self) -> Codec {
         match self.0 {
             0 => Codec::Off,
-            1 => Codec::Lz4,
+            1 => Codec::Zstd(Zstandard::new(-5, 22)),
             2 => Codec::Zstd(Zstandard::new(1, 22)),
             3 => Codec::Zstd(Zstandard {
                 hash_log: Some(17),

@@ -457,7 +457,6 @@ fn price(levels: &[LevelDurations], rates: &[BitRate]) -> Result<Vec<(Vec<Durati
 fn codec(level: tunnel::CompressionLevel) -> String {
     match level.codec() {
         Codec::Off => "off".to_owned(),
-        Codec::Lz4 => "lz4".to_owned(),
         Codec::Zstd(settings) => format!("zstd {}", settings.effort),
     }
 }

@@ -79,7 +79,7 @@ impl Lane {
         stream.answered = true;
         Ok(match coding {
             Coding::Stored => Seen::Stored(id, range),
-            Coding::Lz4 | Coding::Zstd => Seen::Decoded(id, coding),
+            Coding::Zstd => Seen::Decoded(id, coding),
         })
     }
 

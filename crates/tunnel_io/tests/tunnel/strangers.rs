@@ -10,7 +10,7 @@ use testbed::waiting::wait_until;
 const GREETING: &[u8] = b"lwt\n";
 
 /// A hello of this version, at level 1.
-const HELLO: &[u8] = b"l\0\0\x0d\0\0\0\0longwire\0\x01\x01\0\0";
+const HELLO: &[u8] = b"l\0\0\x0d\0\0\0\0longwire\0\x02\x01\0\0";
 
 fn refused(far: SocketAddr, told: &Told, words: &[u8]) -> String {
     let before = told.lock().expect("told").len();
@@ -44,7 +44,7 @@ fn who_says_no_hello_of_this_version_is_refused_with_one_line() {
         ),
         (
             newer.collect(),
-            "speaks version 7 of the tunnel's protocol, this longwire version 1",
+            "speaks version 7 of the tunnel's protocol, this longwire version 2",
         ),
         (HELLO[..11].to_vec(), "closed the lane"),
         (Vec::new(), "closed the lane"),

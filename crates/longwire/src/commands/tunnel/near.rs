@@ -24,7 +24,7 @@ use tunnel_io::{NearEnd, NearOptions};
 #[command(after_help = "Examples:\n  \
     longwire tunnel near --listen 5432 --to db1 --key near.key --peer far.key.pub\n  \
     longwire tunnel near --listen 3306 --to 10.0.0.2:7718 --psk-file tunnel.psk --level 6\n\n\
-    Levels: 0 sends as it is, 1 is the fastest (lz4), 2 to 9 are zstd's from fast to small; auto\n\
+    Levels: 0 sends as it is, 1 to 9 compress with Zstandard, from fast to small; auto\n\
     finds out by the lane's rate, the data and the processor, for each direction: docs/tunnel.md")]
 pub(super) struct Args {
     /// Where clients connect: PORT of 127.0.0.1, or ADDRESS:PORT; may be repeated.
