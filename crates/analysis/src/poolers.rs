@@ -36,9 +36,13 @@ const MOST_SERVICES: usize = 1_000;
 pub struct Poolers {
     given: Vec<Host>,
     connections: ConnectionMap<Ends>,
-    /// Servers by host, with the protocol as far as it is known.
-    services: HashMap<IpAddr, Vec<(Endpoint, Option<Protocol>)>>,
-    count: usize,
+    /// Servers by host, in the order in which they were seen.
+    services: HashMap<IpAddr, Vec<Endpoint>>,
+    /// Their protocols, as far as they are known.
+    protocols: HashMap<Endpoint, Option<Protocol>>,
+    /// By host, the servers that clients on it connected to since its last new service: each of its services has been looked at as a pooler of
+    /// these.
+    looked_at: HashMap<IpAddr, HashSet<Endpoint>>,
     /// Pairs of which it is not known yet whether the first is a pooler of the second.
     open: HashSet<Pair>,
     /// Pairs of which it is known.
@@ -147,7 +151,7 @@ impl Poolers {
             }
             Fact::Exchange { exchange, protocol } if !exchange.is_handshake() => {
                 if let Some(&ends) = self.connections.get(&exchange.connection) {
-                    self.speaks(ends, *protocol);
+                    self.speaks(ends.server, *protocol);
                 }
             }
             _ => {}
@@ -155,58 +159,69 @@ impl Poolers {
     }
 
     fn served(&mut self, ends: Ends) {
-        let services = self.services.entry(ends.server_host).or_default();
-        let is_new = services.iter().all(|(service, _)| *service != ends.server);
-        if is_new && self.count < MOST_SERVICES {
-            self.count += 1;
-            services.push((ends.server, None));
-            // A pool may have connections from before its first client was seen.
-            let earlier = self.connections.iter();
-            let earlier: Vec<(ConnectionId, Ends)> = earlier
-                .filter(|(_, other)| other.client_host == ends.server_host)
-                .map(|(connection, other)| (*connection, *other))
-                .collect();
-            for (connection, other) in earlier {
-                self.suspect(connection, other);
-            }
+        if self.protocols.contains_key(&ends.server) || self.protocols.len() >= MOST_SERVICES {
+            return;
+        }
+        self.protocols.insert(ends.server, None);
+        self.services
+            .entry(ends.server_host)
+            .or_default()
+            .push(ends.server);
+        self.looked_at.remove(&ends.server_host);
+        // A pool may have connections from before its first client was seen.
+        let earlier = self.connections.iter().map(|(_, other)| other);
+        let backs: HashSet<Endpoint> = earlier
+            .filter(|other| other.client_host == ends.server_host)
+            .map(|other| other.server)
+            .collect();
+        for back in backs {
+            self.open_pair((ends.server, back));
         }
     }
 
     /// A connection whose client is on the host of other services may be a pooler's.
     fn suspect(&mut self, connection: ConnectionId, ends: Ends) {
-        let protocol = self.protocol(ends);
         let Some(services) = self.services.get(&ends.client_host) else {
             return;
         };
-        for &(front, spoken) in services.iter().filter(|(front, _)| *front != ends.server) {
-            match self.judged.get(&(front, ends.server)) {
-                Some(true) => {
-                    self.behind.insert(connection, ());
-                }
-                None if self.open.len() < MOST_SERVICES && may_be_equal(spoken, protocol) => {
-                    self.open.insert((front, ends.server));
-                }
-                Some(false) | None => {}
-            }
+        let mut found = self.found.keys();
+        if found.any(|(front, back)| *back == ends.server && services.contains(front)) {
+            self.behind.insert(connection, ());
+        }
+        let looked_at = self.looked_at.get(&ends.client_host);
+        if looked_at.is_some_and(|servers| servers.contains(&ends.server)) {
+            return;
+        }
+        for front in services.clone() {
+            self.open_pair((front, ends.server));
+        }
+        let looked_at = self.looked_at.entry(ends.client_host).or_default();
+        if self.open.len() < MOST_SERVICES && looked_at.len() < MOST_SERVICES {
+            looked_at.insert(ends.server);
         }
     }
 
-    fn protocol(&self, ends: Ends) -> Option<Protocol> {
-        let services = self.services.get(&ends.server_host)?;
-        services.iter().find(|(service, _)| *service == ends.server)?.1
+    /// The first may be a pooler of the second, as far as is known.
+    fn open_pair(&mut self, pair: Pair) {
+        let (front, back) = pair;
+        let is_possible = front != back && may_be_equal(self.protocol(&front), self.protocol(&back));
+        if is_possible && self.open.len() < MOST_SERVICES && !self.judged.contains_key(&pair) {
+            self.open.insert(pair);
+        }
     }
 
-    fn speaks(&mut self, ends: Ends, protocol: Protocol) {
-        let services = self.services.get_mut(&ends.server_host);
-        let service = services.and_then(|all| all.iter_mut().find(|(service, _)| *service == ends.server));
-        let Some((_, spoken @ None)) = service else {
+    fn protocol(&self, service: &Endpoint) -> Option<Protocol> {
+        self.protocols.get(service).copied().flatten()
+    }
+
+    fn speaks(&mut self, server: Endpoint, protocol: Protocol) {
+        let Some(spoken @ None) = self.protocols.get_mut(&server) else {
             return;
         };
         *spoken = Some(protocol);
-        let known: HashMap<Endpoint, Option<Protocol>> = self.services.values().flatten().copied().collect();
-        let of = |service: &Endpoint| known.get(service).copied().flatten();
-        self.open
-            .retain(|(front, back)| may_be_equal(of(front), of(back)));
+        let mut open = std::mem::take(&mut self.open);
+        open.retain(|(front, back)| may_be_equal(self.protocol(front), self.protocol(back)));
+        self.open = open;
     }
 
     /// Says of all open pairs whether they are a pooler and its database, by what waited.
