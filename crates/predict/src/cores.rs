@@ -12,6 +12,8 @@ pub struct Cores<J> {
     counted_to: u64,
     /// What [`Cores::attained`] is when a job ends, and the job.
     jobs: BinaryHeap<Reverse<Job<J>>>,
+    /// Since when each core rests that has computed before, the one that began last at the end.
+    resting: Vec<u64>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,12 +51,16 @@ impl<J: Ord> Cores<J> {
             attained: 0.0,
             counted_to: 0,
             jobs: BinaryHeap::new(),
+            resting: Vec::new(),
         }
     }
 
     /// A job of `work` nanoseconds of one core begins.
     pub fn begin(&mut self, at: u64, work: u64, what: J) {
         self.count_to(at);
+        if self.has_idle_core() {
+            self.resting.pop();
+        }
         self.jobs.push(Reverse(Job {
             ends_at_attained: self.attained + work as f64,
             what,
@@ -76,11 +82,27 @@ impl<J: Ord> Cores<J> {
             .jobs
             .peek()
             .is_some_and(|Reverse(job)| job.ends_at_attained <= self.attained + 0.5);
-        if over {
-            self.jobs.pop().map(|Reverse(job)| job.what)
-        } else {
-            None
+        if !over {
+            return None;
         }
+        let ended = self.jobs.pop().map(|Reverse(job)| job.what);
+        if self.has_idle_core() {
+            self.resting.push(at);
+        }
+        ended
+    }
+
+    /// How long the core has rested that a job would get now: the one whose caches are warmest. Absent when it has never computed.
+    pub fn rest_of_next(&self, at: u64) -> Option<u64> {
+        if !self.has_idle_core() {
+            return Some(0);
+        }
+        let since = self.resting.last()?;
+        Some(at.saturating_sub(*since))
+    }
+
+    fn has_idle_core(&self) -> bool {
+        (self.jobs.len() as f64) < self.cores
     }
 
     /// How much longer than alone a job would take that begins now and meets as many others all the time.
@@ -127,6 +149,22 @@ mod tests {
     #[test]
     fn jobs_up_to_the_cores_do_not_meet() {
         assert_eq!(ends(2, &[(0, 100), (10, 100)]), [(0, 100), (1, 110)]);
+    }
+
+    #[test]
+    fn a_job_gets_the_core_that_rested_least() {
+        let mut cores = Cores::new(2);
+        assert_eq!(cores.rest_of_next(5), None);
+        cores.begin(10, 100, 'a');
+        assert_eq!(cores.rest_of_next(20), None);
+        cores.begin(20, 50, 'b');
+        assert_eq!(cores.rest_of_next(30), Some(0));
+        assert_eq!(cores.ended(70), Some('b'));
+        assert_eq!(cores.rest_of_next(90), Some(20));
+        assert_eq!(cores.ended(110), Some('a'));
+        assert_eq!(cores.rest_of_next(200), Some(90));
+        cores.begin(200, 10, 'c');
+        assert_eq!(cores.rest_of_next(200), Some(130));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::links::Links;
 use crate::locks::{Locks, SharedRows};
 use crate::plan::{After, Crossing, NodeIndex, OperationPlan, PlanNode, nanos};
 use crate::virtual_time::VirtualTime;
-use crate::wake_up::WakeUp;
+use crate::wake_up::{Rest, WakeUp};
 use beyond::{SIMULATED_BYTES, beyond_simulated};
 use link::LinkDescription;
 use link::network::Happening;
@@ -77,6 +77,8 @@ pub struct SimulatedRun<'a> {
     /// Of the clients, and of the servers.
     computing: [Option<SharedCores<Wake>>; 2],
     wake_up: WakeUp,
+    /// For each connection, when its client last sent and its server last replied, where cores are shared.
+    computed_at: Vec<[Option<u64>; 2]>,
     /// Idle workers of the server, and the requests that wait for one; absent where there are as many as needed.
     workers: Option<(u32, VecDeque<u64>)>,
     /// Rows that transactions hold.
@@ -141,6 +143,7 @@ impl<'a> SimulatedRun<'a> {
             clients: Vec::with_capacity(clients as usize),
             computing: [shared(computing.client), shared(computing.server)],
             wake_up: WakeUp::None,
+            computed_at: Vec::new(),
             workers: None,
             locks: Locks::default(),
             finished: None,
@@ -358,7 +361,8 @@ impl<'a> SimulatedRun<'a> {
             After::RequestSent => 0,
             After::RequestArrived => self.longer(id),
         };
-        let waking = self.wake_up.allowance(what.client_before, what.rested[0], longer);
+        let own = what.rested[0].saturating_add(longer);
+        let waking = self.waking(id, [whose, 0], what.client_before, own);
         self.times_of(id).waking[0] = waking;
         let work = what.client_before.saturating_add(waking);
         self.compute(whose, work, Wake::Node(id, Due::Start));
@@ -380,7 +384,38 @@ impl<'a> SimulatedRun<'a> {
         let what = self.node(id);
         let waited_for = what.reply_after.map_or(id, |call| self.beside(id, call));
         let longer = self.longer(waited_for);
-        self.wake_up.allowance(what.server_before, what.rested[1], longer)
+        self.waking(
+            id,
+            [1, 1],
+            what.server_before,
+            what.rested[1].saturating_add(longer),
+        )
+    }
+
+    /// The allowance for `work` on `whose` cores at one `side` of the connection of `id` that rested `own` before, or longer where it had to
+    /// wait for a core, too.
+    fn waking(&self, id: u64, [whose, side]: [usize; 2], work: u64, own: u64) -> u64 {
+        let now = self.network.now();
+        let shared = self.computing[whose].as_ref();
+        let before = shared.and_then(|_| self.computed_at.get(self.connection(id) as usize)?[side]);
+        let rest = Rest {
+            measured: self.node(id).rested[side],
+            own: before.map_or(own, |before| own.max(now.saturating_sub(before))),
+            processor: shared.and_then(|shared| shared.rest_of_next(now)),
+        };
+        self.wake_up.allowance(work, rest)
+    }
+
+    /// One side of the connection of `id` has computed.
+    fn computed(&mut self, id: u64, side: usize) {
+        if self.computing.iter().all(Option::is_none) {
+            return;
+        }
+        let connection = self.connection(id) as usize;
+        if self.computed_at.len() <= connection {
+            self.computed_at.resize(connection + 1, [None; 2]);
+        }
+        self.computed_at[connection][side] = Some(self.network.now());
     }
 
     /// Wakes when `work` is done: by a core of its own, or by those that all share.
@@ -418,6 +453,7 @@ impl<'a> SimulatedRun<'a> {
     fn start(&mut self, id: u64) {
         let now = self.network.now();
         self.times_of(id).started = Some(self.now());
+        self.computed(id, 0);
         let (what, connection) = (self.node(id), self.connection(id));
         let waiter = if what.arrival_matters() { id } else { NOBODY };
         match what.crossing {
@@ -580,6 +616,7 @@ impl<'a> SimulatedRun<'a> {
         let (what, connection) = (self.node(id), self.connection(id));
         let now = self.network.now();
         self.times_of(id).replied = Some(self.now());
+        self.computed(id, 1);
         if self.needs_worker(id) {
             self.next_for_worker();
         }

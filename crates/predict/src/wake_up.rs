@@ -3,6 +3,9 @@
 //! Over a longer link client and server rest longer between two messages. Meanwhile their processor has slept, and others have used its
 //! caches: the same work takes longer than at no distance, where one message follows the other at once. How much longer depends on
 //! how long it takes at all, because what has to be loaded again is what the work touches: docs/prediction.md#waking-up.
+//!
+//! Where many share a processor it rests less than each of them. What they have in common stays loaded then, and what each has of its own
+//! (a connection's process, its memory) does not.
 
 use crate::plan::{After, OperationPlan, nanos};
 use model::{Operation, Step, Timestamp};
@@ -18,17 +21,34 @@ pub enum WakeUp {
     None,
 }
 
+/// How long one that computes has rested before, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rest {
+    /// In the measurement.
+    pub measured: u64,
+    /// On the target.
+    pub own: u64,
+    /// The processor that it gets there; absent where it has one for itself.
+    pub processor: Option<u64>,
+}
+
 impl WakeUp {
-    /// How much longer than measured `work` takes for a side that rests `longer` before it instead of the `rested` of the
-    /// measurement. Nanoseconds.
-    pub fn allowance(self, work: u64, rested: u64, longer: u64) -> u64 {
-        match self {
-            Self::None => 0,
-            Self::Assumed => {
-                let colder = coldness(rested.saturating_add(longer)) - coldness(rested);
-                (colder * most_for(work)) as u64
-            }
+    /// How much longer than measured `work` takes after such a rest. Nanoseconds.
+    pub fn allowance(self, work: u64, rest: Rest) -> u64 {
+        if self == Self::None {
+            return 0;
         }
+        let colder = |rested: u64| (coldness(rested) - coldness(rest.measured)).max(0.0);
+        let most = most_for(work);
+        let own = colder(rest.own);
+        let allowance = match rest.processor.filter(|rested| *rested < rest.own) {
+            None => own * most,
+            Some(rested) => {
+                let apart = at_most(work as f64 * OWN_FACTOR, MOST_OWN).min(most);
+                own * apart + colder(rested) * (most - apart)
+            }
+        };
+        allowance as u64
     }
 }
 
@@ -70,8 +90,13 @@ fn coldness(rested: u64) -> f64 {
 
 /// What `work` takes longer when all is cold, in nanoseconds.
 fn most_for(work: u64) -> f64 {
-    let (work, most) = (work as f64 * COLD_FACTOR, MOST.as_nanos() as f64);
-    work * most / (work + most)
+    at_most(work as f64 * COLD_FACTOR, MOST)
+}
+
+/// `nanos`, and ever less of it the nearer it comes to `most`.
+fn at_most(nanos: f64, most: Duration) -> f64 {
+    let most = most.as_nanos() as f64;
+    nanos * most / (nanos + most)
 }
 
 /// The rest after which half of what can be lost is lost.
@@ -80,6 +105,10 @@ pub const HALF_COLD: Duration = Duration::from_micros(6_000);
 pub const COLD_FACTOR: f64 = 3.5;
 /// However long the work is, it does not take longer by more than this: by then all that it needs is loaded.
 pub const MOST: Duration = Duration::from_millis(2);
+/// The part of that which is loaded for one connection alone, likewise: in multiples of short work.
+pub const OWN_FACTOR: f64 = 1.5;
+/// However long the work is, no more than this of it is one connection's own.
+pub const MOST_OWN: Duration = Duration::from_micros(150);
 
 /// How much less, and how much more, than that it may be, as shares of it: nine in ten programs.
 pub const FEWER: f64 = 0.6;
@@ -95,19 +124,37 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    fn of(work: u64, measured: u64, own: u64, processor: Option<u64>) -> u64 {
+        let rest = Rest {
+            measured,
+            own,
+            processor,
+        };
+        assert_eq!(WakeUp::None.allowance(work, rest), 0);
+        WakeUp::Assumed.allowance(work, rest)
+    }
+
     #[test]
     fn who_rests_no_longer_needs_no_longer() {
-        assert_eq!(WakeUp::Assumed.allowance(MS, 5 * MS, 0), 0);
-        assert_eq!(WakeUp::Assumed.allowance(0, 0, 20 * MS), 0);
-        assert_eq!(WakeUp::None.allowance(MS, 0, 20 * MS), 0);
+        assert_eq!(of(MS, 5 * MS, 5 * MS, None), 0);
+        assert_eq!(of(MS, 5 * MS, MS, Some(0)), 0);
+        assert_eq!(of(0, 0, 20 * MS, None), 0);
     }
 
     #[test]
     fn the_allowance_grows_with_the_rest_and_with_the_work_up_to_a_limit() {
-        let of = |work, rested, longer| WakeUp::Assumed.allowance(work, rested, longer);
-        assert!(of(100_000, 0, 5 * MS) < of(100_000, 0, 20 * MS));
-        assert!(of(100_000, 0, 20 * MS) < of(200_000, 0, 20 * MS));
-        assert!(of(100_000, 20 * MS, 20 * MS) < of(100_000, 0, 20 * MS) / 4);
-        assert!(of(u64::MAX, 0, u64::MAX) <= MOST.as_nanos() as u64);
+        assert!(of(100_000, 0, 5 * MS, None) < of(100_000, 0, 20 * MS, None));
+        assert!(of(100_000, 0, 20 * MS, None) < of(200_000, 0, 20 * MS, None));
+        assert!(of(100_000, 20 * MS, 40 * MS, None) < of(100_000, 0, 20 * MS, None) / 4);
+        assert!(of(u64::MAX, 0, u64::MAX, None) <= MOST.as_nanos() as u64);
+    }
+
+    #[test]
+    fn a_processor_that_others_keep_awake_leaves_what_is_a_connections_own() {
+        let alone = of(400_000, 0, 20 * MS, None);
+        assert_eq!(of(400_000, 0, 20 * MS, Some(20 * MS)), alone);
+        let busy = of(400_000, 0, 20 * MS, Some(0));
+        assert!(busy < alone / 4 && busy <= MOST_OWN.as_nanos() as u64);
+        assert!((busy..alone).contains(&of(400_000, 0, 20 * MS, Some(MS))));
     }
 }

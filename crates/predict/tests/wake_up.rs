@@ -4,7 +4,7 @@ mod made;
 
 use made::{Made, in_sequence};
 use model::Prediction;
-use predict::{PredictionTarget, Predictor, WakeUp};
+use predict::{Computing, PredictionTarget, Predictor, WakeUp};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -87,4 +87,32 @@ fn what_was_measured_at_this_distance_is_not_slowed_down_again() {
 fn a_long_statement_is_slowed_down_by_no_more_than_a_short_while() {
     let of = |wake_up| page(2, micros(100), 500 * MS, Duration::ZERO, "rtt=20ms", wake_up).duration;
     assert!(of(WakeUp::Assumed) - of(WakeUp::None) < 6 * MS);
+}
+
+/// 64 clients before one core: it never rests, and only what is each connection's own is loaded again. A client alone rests as long as without
+/// cores to share.
+#[test]
+fn a_core_that_others_keep_busy_is_hardly_slowed_down() {
+    let query = Made::query(60, 80).server(micros(400));
+    let operation = in_sequence(Duration::ZERO, &[query]);
+    let of = |clients, server, wake_up| {
+        let target = PredictionTarget {
+            link: "rtt=5ms".parse().expect("a link"),
+            clients,
+        };
+        let computing = Computing { client: None, server };
+        let mut predictor = Predictor::new(vec![target], Box::new(|_| true))
+            .with_computing(computing)
+            .with_wake_up(wake_up);
+        predictor.add(&operation);
+        predictor.finish().remove(0)
+    };
+    let crowded = |wake_up| of(64, Some(1), wake_up).per_second;
+    let (allowed, without) = (crowded(WakeUp::Assumed), crowded(WakeUp::None));
+    let longer = 1e6 / allowed - 1e6 / without;
+    assert!((50.0..150.0).contains(&longer), "{longer} us an operation");
+    let alone = |server| of(1, server, WakeUp::Assumed).duration;
+    let (alone, shared) = (alone(None), alone(Some(1)));
+    assert!(alone.abs_diff(shared) < micros(10), "{alone:?}, {shared:?}");
+    assert!(alone > micros(5_500), "{alone:?}");
 }

@@ -40,6 +40,11 @@ impl<W: Ord> SharedCores<W> {
         self.cores.ended(now)
     }
 
+    /// How long the core has rested that a job would get now; absent when it has never computed.
+    pub fn rest_of_next(&self, now: u64) -> Option<u64> {
+        self.cores.rest_of_next(now)
+    }
+
     /// How much longer than alone one more job would take now.
     pub fn slowdown_of_next(&self) -> f64 {
         self.cores.slowdown_of_next()
