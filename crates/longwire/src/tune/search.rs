@@ -164,8 +164,8 @@ impl Search {
         if round.len() > left { Vec::new() } else { round }
     }
 
-    /// The setting with the shortest time: of the last final, once all its settings ran in it. Where no runs are left and a
-    /// setting outside that final still looks better than its winner, of all: a recommendation never stands next to a better one.
+    /// The setting with the shortest time: of the last final, once all its settings ran in it. Where the report would show
+    /// something better than what that final recommends, of all: a recommendation never stands next to a better one.
     pub fn best(&self) -> Option<MethodSetting> {
         self.best_among(self.field())
     }
@@ -192,7 +192,7 @@ impl Search {
         !is_within(time, least, GOOD)
     }
 
-    /// The time by which a setting is compared with others than finalists.
+    /// The time by which settings are compared that were not all in one final.
     fn time_in(&self, field: Field, setting: MethodSetting) -> Option<Duration> {
         match field {
             Field::Final | Field::Seen => self.time(setting),

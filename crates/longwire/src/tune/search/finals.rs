@@ -6,7 +6,8 @@ use super::{FINAL, GOOD, MethodSetting, Search, Thoroughness, is_within};
 impl Search {
     /// Settings of the last final that are as good as the recommended one, as far as their jobs tell; the fastest first.
     pub fn as_good(&self) -> Vec<MethodSetting> {
-        let Some(chosen) = self.recommended() else {
+        let in_final = |chosen: &MethodSetting| self.finalists.contains(chosen);
+        let Some(chosen) = self.recommended().filter(in_final) else {
             return Vec::new();
         };
         let others = self.still_in().into_iter().filter(|setting| *setting != chosen);

@@ -291,9 +291,16 @@ fn what_is_as_good_is_named() {
         let search = run(&curves, machine, Search::new(&[1; 3], 40, Thoroughness::Search));
         let chosen = search.recommended().expect("a recommendation");
         let others = search.as_good();
-        let either: Vec<usize> = [chosen].iter().chain(&others).map(|setting| setting.way).collect();
+        let either: Vec<usize> = [chosen]
+            .iter()
+            .chain(&others)
+            .map(|setting| setting.way)
+            .collect();
         assert!(chosen.way < 2, "seed {seed}: {chosen:?}");
-        assert!(either.contains(&0) && !either.contains(&2), "seed {seed}: {either:?}");
+        assert!(
+            either.contains(&0) && !either.contains(&2),
+            "seed {seed}: {either:?}"
+        );
     }
 }
 
