@@ -384,8 +384,7 @@ impl Campaign<'_, '_> {
     /// Reports the recommendation of a race.
     fn recommend(&mut self, race: &Race, link: Option<&Arc<str>>) {
         let chosen = race.search.recommended();
-        let best = race.search.best().and_then(|best| race.search.reported(best));
-        let (Some(chosen), Some(best)) = (chosen, best) else {
+        let (Some(chosen), Some(best)) = (chosen, race.search.least_reported()) else {
             return;
         };
         let there = |tuned: &&Tuned| tuned.job == self.job && tuned.link.as_ref() == link;

@@ -166,7 +166,7 @@ impl Search {
 
     /// The setting with the shortest time: of the last final, once all its settings ran in it. Where the report would show
     /// something better than what that final recommends, of all: a recommendation never stands next to a better one.
-    pub fn best(&self) -> Option<MethodSetting> {
+    fn best(&self) -> Option<MethodSetting> {
         self.best_among(self.field())
     }
 
@@ -188,8 +188,7 @@ impl Search {
     fn is_outdone(&self) -> bool {
         let chosen = self.recommended_in_final();
         let time = chosen.and_then(|chosen| self.reported(chosen));
-        let least = self.settings().filter_map(|setting| self.reported(setting)).min();
-        !is_within(time, least, GOOD)
+        !is_within(time, self.least_reported(), GOOD)
     }
 
     /// The time by which settings are compared that were not all in one final.
@@ -238,6 +237,11 @@ impl Search {
     /// The reported median of a setting's runs that count.
     pub fn reported(&self, setting: MethodSetting) -> Option<Duration> {
         median(&self.counted(setting))
+    }
+
+    /// The minimum of the reported medians.
+    pub fn least_reported(&self) -> Option<Duration> {
+        self.settings().filter_map(|setting| self.reported(setting)).min()
     }
 
     /// The shortest run of a setting; absent before the first.
