@@ -109,39 +109,45 @@ impl Search {
 
     /// The settings in question are compared in a final; once there was one, only if it left something to compare.
     pub(super) fn begin_final(&mut self) {
-        let mut question = self.in_question();
-        match self.is_judged() {
-            true => {
-                let challengers = self.challengers();
-                if challengers.is_empty() {
-                    return;
-                }
-                question.extend(challengers);
-            }
-            false => question.extend(self.neighbours()),
+        let others = match self.is_judged() {
+            true => self.challengers(),
+            false => self.neighbours(),
+        };
+        if others.is_empty() && self.is_judged() {
+            return;
         }
-        let first = [self.best(), self.recommended()];
-        let is_first = |setting: &MethodSetting| first.contains(&Some(*setting));
-        question.extend(first.into_iter().flatten());
-        question.sort_unstable();
-        question.dedup();
-        question.extend(self.runners_up(&question));
-        let unseen = |setting: &MethodSetting| self.low(*setting).is_none();
-        question.sort_by_key(|setting| (!is_first(setting), unseen(setting), self.low(*setting), *setting));
-        // More than can be run a few times would leave all of them undecided.
-        let left = self.most().saturating_sub(self.taken);
-        question.truncate(left / self.runs.min(FEWEST));
-        question.sort_unstable();
-        if question.len() < 2.min(self.settings().count()) {
+        let field = self.field_of_final(others);
+        if field.len() < 2.min(self.settings().count()) {
             return;
         }
         self.rounds = self.runs;
-        self.finalists = question;
+        self.finalists = field;
         for setting in self.finalists.clone() {
             if let Some(tries) = self.tries_mut(setting) {
                 tries.end_final();
             }
         }
+    }
+
+    /// Who takes part in a final with `others`.
+    fn field_of_final(&self, others: Vec<MethodSetting>) -> Vec<MethodSetting> {
+        let first = [self.best(), self.recommended()];
+        let is_first = |setting: &MethodSetting| first.contains(&Some(*setting));
+        let mut field = self.in_question();
+        field.extend(others);
+        field.extend(first.into_iter().flatten());
+        field.sort_unstable();
+        field.dedup();
+        field.extend(self.runners_up(&field));
+        field.sort_by_key(|setting| {
+            let low = self.low(*setting);
+            (!is_first(setting), low.is_none(), low, *setting)
+        });
+        // More than can be run a few times would leave all of them undecided.
+        let left = self.most().saturating_sub(self.taken);
+        field.truncate(left / self.runs.min(FEWEST));
+        field.sort_unstable();
+        field
     }
 
     /// Of each way that is near the best: its best, its smallest good value, and the one below that.
