@@ -4,7 +4,8 @@
 # At the distance that is there and over links of 1, 10 and 40 ms, on PostgreSQL and MariaDB, with rows of three widths: first the search
 # (insert and select), then every way with every value, in turns. Both the recommended setting and the best are looked up in the sweep, so
 # that they were run at the same time; the least of many medians is lower than any true one, so the ratio is rather too large. Where it is
-# above 1.05, the ways of both run again, every value eleven times in turns: the last column is the ratio then.
+# above 1.05, the ways of both run again, every value eleven times in turns: the column "again" is the ratio then. "as good" says whether
+# the recommendation names the best of the sweep as one that is as good ("-": it is the recommended one); it counts for nothing.
 # A setting that would take longer than the patience over a link is in neither (row by row over 40 ms).
 #
 # BENCH_RUNS (3) of each setting in the sweep, BENCH_PATIENCE (1s), BENCH_WIDTHS ("50 322 2000"), BENCH_LINKS ("1ms 10ms 40ms") change the run.
@@ -35,14 +36,20 @@ main() {
     echo "about 25 minutes" >&2
     {
         echo "longwire $("$longwire" -V | cut -d' ' -f2), $(nproc) processors, load $(cut -d' ' -f1-3 /proc/loadavg), $(date -u +%FT%TZ)"
-        printf '%-11s %5s  %-7s %-9s  %-34s %-34s %6s  %-14s %s\n' database bytes job link recommended 'best of the sweep' ratio 'runs of sweep' again
+        printf '%-11s %5s  %-7s %-9s  %-34s %-34s %6s  %6s  %-7s  %s\n' database bytes job link recommended 'best of the sweep' ratio again 'as good' 'runs of sweep'
         for width in "${widths[@]}"; do
             database PostgreSQL "$width" "postgres://$PGUSER:$PGPASSWORD@127.0.0.1:$PGPORT/$PGDATABASE"
             database MariaDB "$width" "mysql://$MYSQL_USER:$MYSQL_PWD@127.0.0.1:$MYSQL_TCP_PORT/$MYSQL_DATABASE"
         done
-        awk '{ n++; if ($1 <= 1.05) good++; if ($2 <= 1.05) met++; if ($2 > worst) worst = $2 }
-            END { if (n) printf "\n%d of %d within 5 %% of the best of the sweep; %d when those that were not met again, the worst %.3f times the best\n", good, n, met, worst }' "$scratch/ratios"
+        for link in here "${rtts[@]/#/rtt=}" all; do counted "$link"; done
     } | tee "$results/tune-exhaustive.txt"
+}
+
+# How many cells of a link, or of all, are within 5 % of the best.
+counted() {
+    awk -v link="$1" 'link == "all" || $1 == link { n++; if ($2 <= 1.05) good++; if ($3 <= 1.05) met++; if ($3 > worst) worst = $3; if ($4 != "no") named++ }
+        END { if (n) printf "\n%s: %d of %d within 5 %% of the best of the sweep; %d when those that were not ran again, the worst %.3f times the best; %d are that best or name it as good\n",
+            link, good, n, met, worst, named }' "$scratch/ratios"
 }
 
 # One database with rows of one width: about as many bytes at each width.
@@ -63,12 +70,15 @@ database() {
         | ($all | map(select(.way == $one.way and .value == $one.value)) | first) as $same
         | select($best and $same)
         | [$name, $width, $one.job, ($one.link // "here"), ($one | setting), ($best | setting),
-           ($same.duration_ns / $best.duration_ns), "\($one.runs) of \($one.full_sweep_runs)"] | @tsv' |
-        while IFS=$'\t' read -r name width job link recommended best ratio taken; do
+           ($same.duration_ns / $best.duration_ns),
+           (if $same == $best then "-" elif any($one.as_good[]; .way == $best.way and .value == $best.value) then "yes" else "no" end),
+           "\($one.runs) of \($one.full_sweep_runs)"] | @tsv' |
+        while IFS=$'\t' read -r name width job link recommended best ratio named taken; do
             again=
             if awk -v ratio="$ratio" 'BEGIN { exit !(ratio > 1.05) }'; then again=$(again "$recommended" "$best"); fi
-            echo "$ratio ${again:-$ratio}" >>"$scratch/ratios"
-            printf '%-11s %5s  %-7s %-9s  %-34s %-34s %6.3f  %-14s %s\n' "$name" "$width" "$job" "$link" "$recommended" "$best" "$ratio" "$taken" "$again"
+            echo "$link $ratio ${again:-$ratio} $named" >>"$scratch/ratios"
+            printf '%-11s %5s  %-7s %-9s  %-34s %-34s %6.3f  %6s  %-7s  %s\n' \
+                "$name" "$width" "$job" "$link" "$recommended" "$best" "$ratio" "$again" "$named" "$taken"
         done
 }
 

@@ -49,6 +49,9 @@ fn a_run_recommends_a_way_for_each_job_and_distance_and_leaves_nothing() {
         assert!(number("duration_ns") * 100 <= number("best_ns") * 105, "{one}");
         assert!(number("runs") * 4 <= number("full_sweep_runs"), "{one}");
         assert!(one["spelling"].as_str().is_some_and(|text| !text.is_empty()));
+        let others = one["as_good"].as_array().expect("a list");
+        let is_itself = |other: &Value| other["way"] == one["way"] && other["value"] == one["value"];
+        assert!(!others.iter().any(is_itself), "{one}");
     }
     let tuned = of_type(&records, "tuned");
     let row_by_row = |source: &str| {

@@ -70,6 +70,7 @@ pub use tally::{SampleOutcome, SampleTally};
 pub use timestamp::Timestamp;
 pub use transaction::{HeldPrediction, HeldTime, HeldTransactions, OperationTransaction};
 pub use tune::{
-    Job, Method, MethodParameter, ParameterUnit, Recommendation, TrialOutcome, TrialSource, Tuned,
+    ChosenSetting, Job, Method, MethodParameter, ParameterUnit, Recommendation, TrialOutcome, TrialSource,
+    Tuned,
 };
 pub use tunnel::{TunnelTotals, TunnelWay};

@@ -182,7 +182,7 @@ pub struct Recommendation {
     pub link: Option<Arc<str>>,
     /// Name of the method.
     pub method: Arc<str>,
-    /// The smallest setting within 5 % of the best; absent for a method that has none.
+    /// The smallest setting that is surely within 5 % of the best; absent for a method that has none.
     pub value: Option<u64>,
     /// How the driver spells it.
     pub spelling: String,
@@ -196,6 +196,17 @@ pub struct Recommendation {
     pub worst: Duration,
     /// Runs it took, and the runs that a full sweep would have taken.
     pub runs: [u32; 2],
+    /// What was compared with it and is as good, the fastest first.
+    pub as_good: Vec<ChosenSetting>,
+}
+
+/// A way with one of its settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenSetting {
+    /// Name of the method.
+    pub method: Arc<str>,
+    /// The setting; absent for a method that has none.
+    pub value: Option<u64>,
 }
 
 impl Recommendation {

@@ -1,15 +1,17 @@
 //! All jobs at all distances: runs what the search asks for and keeps the results.
 
+mod rounds;
+
 use super::curve;
-use super::distance::{Distance, Unfinished};
+use super::distance::Distance;
 use super::jobs::JobsPlan;
 use super::search::{MethodSetting, Search, Thoroughness};
 use super::watched::{self, Watched};
 use anyhow::Result;
 use link::LinkDescription;
 use model::{
-    DistributionBuilder, Job, LinkOutcome, Method, ParameterUnit, Recommendation, TrialOutcome, TrialSource,
-    Tuned, Warning, format_duration,
+    ChosenSetting, DistributionBuilder, Job, LinkOutcome, Method, ParameterUnit, Recommendation,
+    TrialOutcome, TrialSource, Tuned, Warning,
 };
 use pipeline::interruption::Interrupted;
 use pipeline::progress::ProgressSink;
@@ -110,6 +112,15 @@ struct Race {
     search: Search,
     outcomes: BTreeMap<MethodSetting, Vec<TrialOutcome>>,
     source: TrialSource,
+}
+
+impl Race {
+    /// Notes a run, by the outcomes of its jobs.
+    fn ran(&mut self, setting: MethodSetting, jobs: Vec<TrialOutcome>) {
+        self.search
+            .ran(setting, jobs.iter().map(|job| job.duration).collect());
+        self.outcomes.entry(setting).or_default().extend(jobs);
+    }
 }
 
 impl Campaign<'_, '_> {
@@ -213,69 +224,20 @@ impl Campaign<'_, '_> {
         }
     }
 
-    /// One run that does not count: it fills the server's memory and starts its processes.
-    fn warm_up(&mut self) -> Result<(), JobEnd> {
-        let race = self.race(1, TrialSource::Measured);
-        let mut search = race.search;
-        // The last way of the list is as good as any; not the first, which goes row by row.
-        let last = self.ways.len().saturating_sub(1);
-        (0..last).for_each(|way| search.close(MethodSetting { way, place: 0 }));
-        let Some(setting) = search.next_setting() else {
-            return Ok(());
-        };
-        self.found.runs.warm_ups += 1;
-        match self.trial(setting, &Distance::here()) {
-            // A fault in it will occur again when it counts.
-            Ok(_)
-            | Err(
-                Unfinished::TooLong
-                | Unfinished::Failed(TuneError::Statement { .. } | TuneError::Rows { .. }),
-            ) => Ok(()),
-            Err(Unfinished::Stopped(interrupted)) => Err(interrupted.into()),
-            Err(Unfinished::Failed(error)) => Err(JobEnd::Broken(error)),
-        }
-    }
-
-    /// Runs what the search asks for.
-    fn run_race(&mut self, race: &mut Race, distance: &Distance, link: Option<&str>) -> Result<(), JobEnd> {
-        while let Some(setting) = race.search.next_setting() {
-            self.plan.limits.go_on()?;
-            let doing = format!(
-                "{} {}: run {} of at most {}, {}",
-                self.job,
-                link.unwrap_or("here"),
-                race.search.taken() + 1,
-                race.search.most(),
-                self.words(setting)
-            );
-            self.progress.status(&doing);
-            match self.trial(setting, distance) {
-                Ok(outcome) => {
-                    race.search.ran(setting, outcome.duration);
-                    race.outcomes.entry(setting).or_default().push(outcome);
-                }
-                Err(unfinished) => {
-                    race.search.close(setting);
-                    self.unfinished(setting, unfinished, link)?;
-                }
-            }
-        }
-        self.count(race);
-        Ok(())
-    }
-
     /// Predicts what the search asks for.
     fn predict_race(&mut self, race: &mut Race, link: usize) -> Result<(), JobEnd> {
-        while let Some(setting) = race.search.next_setting() {
-            match self.predicted(setting, link)? {
-                Some(outcome) => {
-                    race.search.ran(setting, outcome.duration);
-                    race.outcomes.entry(setting).or_default().push(outcome);
+        loop {
+            let settings = race.search.next_settings();
+            if settings.is_empty() {
+                return Ok(());
+            }
+            for setting in settings {
+                match self.predicted(setting, link)? {
+                    Some(outcome) => race.ran(setting, vec![outcome]),
+                    None => race.search.close(setting),
                 }
-                None => race.search.close(setting),
             }
         }
-        Ok(())
     }
 
     /// Predicts the best setting of each way that was not run over this link.
@@ -341,53 +303,11 @@ impl Campaign<'_, '_> {
         Ok(self.watched.get(&setting))
     }
 
-    /// A run: the job once, or, where it is short, again on new connections, of which the one with the median time counts. A
-    /// short job's time depends on which processors its two ends happened to get.
-    fn trial(&mut self, setting: MethodSetting, distance: &Distance) -> Result<TrialOutcome, Unfinished> {
-        let Some(way) = self.ways.get(setting.way).copied() else {
-            return Err(Unfinished::Failed(TuneError::NotPrepared));
-        };
-        let value = values(way).get(setting.place).copied().flatten();
-        let mut done: Vec<TrialOutcome> = Vec::new();
-        while done.len() < MOST_REPEATS
-            && done.iter().map(|outcome| outcome.duration).sum::<Duration>() < ENOUGH
-        {
-            done.push(distance.run(self.workbench, (way, value), None, &self.plan.limits)?);
-        }
-        done.sort_by_key(|outcome| outcome.duration);
-        Ok(done.swap_remove(done.len() / 2))
-    }
-
-    /// Notes why a run did not complete; passes on errors that end all others too.
-    fn unfinished(
-        &mut self,
-        setting: MethodSetting,
-        unfinished: Unfinished,
-        link: Option<&str>,
-    ) -> Result<(), JobEnd> {
-        let words = self.words(setting);
-        let at = link.unwrap_or("here");
-        let text = match unfinished {
-            Unfinished::Stopped(interrupted) => return Err(interrupted.into()),
-            Unfinished::TooLong => format!(
-                "{} {words} {at} was given up after {}: --patience gives it longer, --rows less to do",
-                self.job,
-                format_duration(self.plan.limits.patience)
-            ),
-            Unfinished::Failed(error @ (TuneError::Statement { .. } | TuneError::Rows { .. })) => {
-                format!("{} {words} {at} is left out: {error}", self.job)
-            }
-            Unfinished::Failed(error) => return Err(JobEnd::Broken(error)),
-        };
-        self.found.warnings.push(Warning { text });
-        Ok(())
-    }
-
     /// Keeps the runs of a race that count.
     fn keep(&mut self, race: &Race, link: Option<&Arc<str>>) {
         for (setting, outcomes) in &race.outcomes {
             let counted = race.search.counted(*setting);
-            let tuned = self.tuned(*setting, counted, outcomes, race.source, link);
+            let tuned = self.tuned(*setting, &counted, outcomes, race.source, link);
             self.found.tuned.extend(tuned);
         }
     }
@@ -464,8 +384,7 @@ impl Campaign<'_, '_> {
     /// Reports the recommendation of a race.
     fn recommend(&mut self, race: &Race, link: Option<&Arc<str>>) {
         let chosen = race.search.recommended();
-        let best = race.search.best().and_then(|best| race.search.reported(best));
-        let (Some(chosen), Some(best)) = (chosen, best) else {
+        let (Some(chosen), Some(best)) = (chosen, race.search.least_reported()) else {
             return;
         };
         let there = |tuned: &&Tuned| tuned.job == self.job && tuned.link.as_ref() == link;
@@ -494,7 +413,21 @@ impl Campaign<'_, '_> {
             worst_way,
             worst,
             runs: [taken, full].map(|runs| u32::try_from(runs).unwrap_or(u32::MAX)),
+            as_good: self.as_good(race),
         });
+    }
+
+    /// What is as good as the recommendation of a race.
+    fn as_good(&self, race: &Race) -> Vec<ChosenSetting> {
+        let good = race.search.as_good().into_iter();
+        let named = good.filter_map(|setting| {
+            let way = self.ways.get(setting.way)?;
+            Some(ChosenSetting {
+                method: Arc::clone(&way.name),
+                value: values(way).get(setting.place).copied().flatten(),
+            })
+        });
+        named.collect()
     }
 
     fn words(&self, setting: MethodSetting) -> String {
@@ -515,12 +448,6 @@ fn values(way: &Method) -> Vec<Option<u64>> {
         None => vec![None],
     }
 }
-
-/// A run of a short job continues until its jobs took this long together.
-const ENOUGH: Duration = Duration::from_millis(100);
-
-/// Maximum number of jobs of a run.
-const MOST_REPEATS: usize = 5;
 
 /// The run with that duration, plus figures that other runs of the same setting counted and it did not.
 fn typical(outcomes: &[TrialOutcome], median: Duration) -> Option<TrialOutcome> {

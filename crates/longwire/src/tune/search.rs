@@ -8,14 +8,17 @@
 //! 1. Scan: for each way its largest value, the middle and a small one; over a link, the one with the best estimate.
 //! 2. Second look: a way that came out up to four times slower than the best has its best value run again.
 //! 3. Refine: in ways that are not clearly worse, halve between the smallest good value and the largest bad one below.
-//! 4. Final: the best, the smallest good value and the one below it, of each such way, in turn, forwards and backwards; a setting
-//!    that is clearly worse leaves. Only runs of one final decide, by their medians, so that a machine that gets slower or faster
-//!    does so for all. Where 5 % is in doubt, each runs twice as often. When the final puts another value in question, that
-//!    meets the best in a final of its own.
+//! 4. Final: the best, the smallest good value and the one below it, of each such way, and the values next to the best, in turn,
+//!    job by job, forwards and backwards; a setting that is clearly worse leaves. Only runs of one final decide, by the ratios of
+//!    jobs next to each other, so that a machine that gets slower or faster does so for all. Where 5 % is in doubt, each runs
+//!    twice as often. When the final leaves another value in question, that meets the best in a final of its own.
 //!
 //! The shortest run of each setting determines which ones meet in a final: disturbances make a run longer, never shorter.
 //! All of it takes at most a quarter of the runs of a full sweep, and at least one run a way.
 
+mod explore;
+mod finals;
+mod ratio;
 #[cfg(test)]
 mod tests;
 
@@ -56,7 +59,7 @@ pub struct Search {
 /// Which settings are compared with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
-    /// Those of the last final, by their medians in it.
+    /// Those of the last final, by the ratios of their jobs.
     Final,
     /// All that ran, by the minimum of their runs: before a final.
     Seen,
@@ -69,8 +72,8 @@ enum Field {
 struct Tries {
     /// Runs before the last final it was in.
     before: Vec<Duration>,
-    /// Runs in that final.
-    in_final: Vec<Duration>,
+    /// Runs in that final, each with its jobs.
+    in_final: Vec<Vec<Duration>>,
     /// The time it is expected to take; absent where that is unknown.
     guess: Option<Duration>,
     /// It failed, or takes too long to be run.
@@ -107,14 +110,14 @@ impl Search {
         }
     }
 
-    /// Notes a run.
-    pub fn ran(&mut self, setting: MethodSetting, time: Duration) {
+    /// Notes a run, by the times of its jobs.
+    pub fn ran(&mut self, setting: MethodSetting, jobs: Vec<Duration>) {
         self.taken += 1;
         let in_final = self.finalists.contains(&setting);
         if let Some(tries) = self.tries_mut(setting) {
             match in_final {
-                true => tries.in_final.push(time),
-                false => tries.before.push(time),
+                true => tries.in_final.push(jobs),
+                false => tries.before.extend(median(&jobs)),
             }
         }
     }
@@ -129,64 +132,66 @@ impl Search {
         self.taken
     }
 
-    /// What to run next; absent when enough is known, or no more is to be spent.
-    pub fn next_setting(&mut self) -> Option<MethodSetting> {
+    /// What to run next, several in turn; nothing when enough is known, or no more is to be spent.
+    pub fn next_settings(&mut self) -> Vec<MethodSetting> {
         if self.thoroughness == Thoroughness::FullSweep {
             self.finalists = self
                 .settings()
                 .filter(|setting| !self.is_closed(*setting))
                 .collect();
             self.rounds = self.runs;
-            return self.next_in_final();
+            return self.next_round();
         }
         if let Some(setting) = self.unscanned() {
-            return Some(setting);
+            return vec![setting];
         }
-        if self.taken >= self.most() {
-            return None;
+        let left = self.most().saturating_sub(self.taken);
+        if left == 0 {
+            return Vec::new();
         }
-        if let Some(setting) = self.next_in_final() {
-            return Some(setting);
+        let mut round = self.next_round();
+        if round.is_empty() {
+            if let Some(setting) = self.second_look().or_else(|| self.refinement()) {
+                return vec![setting];
+            }
+            match self.rounds == self.runs && self.is_in_doubt() {
+                true => self.rounds *= 2,
+                false => self.begin_final(),
+            }
+            round = self.next_round();
         }
-        if let Some(setting) = self.second_look().or_else(|| self.refinement()) {
-            return Some(setting);
-        }
-        if self.is_in_doubt() && self.rounds == self.runs {
-            self.rounds *= 2;
-        } else {
-            self.begin_final();
-        }
-        self.next_in_final()
+        // In part of a round, not all would be compared.
+        if round.len() > left { Vec::new() } else { round }
     }
 
-    /// The setting with the shortest time: of the last final, once all its settings ran in it. Where no runs are left and a
-    /// setting outside that final still looks better than its winner, of all: a recommendation never stands next to a better one.
-    pub fn best(&self) -> Option<MethodSetting> {
+    /// The setting with the shortest time: of the last final, once all its settings ran in it. Where the report would show
+    /// something better than what that final recommends, of all: a recommendation never stands next to a better one.
+    fn best(&self) -> Option<MethodSetting> {
         self.best_among(self.field())
     }
 
-    /// The smallest value within 5 % of the best, in the best's way.
+    /// The smallest value within 5 % of the best, in the best's way; of a final, the smallest that surely is.
     pub fn recommended(&self) -> Option<MethodSetting> {
         self.recommended_among(self.field())
     }
 
     /// Which settings are compared.
     fn field(&self) -> Field {
-        let another_final = self.most().saturating_sub(self.taken) >= 2 * self.runs.min(FEWEST);
         match self.is_judged() {
-            true if another_final || !self.is_outdone() => Field::Final,
+            true if !self.is_outdone() => Field::Final,
             true => Field::All,
             false => Field::Seen,
         }
     }
 
-    /// Whether the report would show something better than the winner of the last final, or as good and smaller.
+    /// Whether the report would show something better than what the last final recommends.
     fn is_outdone(&self) -> bool {
-        let final_one = self.recommended_among(Field::Final);
-        final_one != self.recommended_among(Field::All)
+        let chosen = self.recommended_in_final();
+        let time = chosen.and_then(|chosen| self.reported(chosen));
+        !is_within(time, self.least_reported(), GOOD)
     }
 
-    /// The time by which a setting is compared.
+    /// The time by which settings are compared that were not all in one final.
     fn time_in(&self, field: Field, setting: MethodSetting) -> Option<Duration> {
         match field {
             Field::Final | Field::Seen => self.time(setting),
@@ -195,47 +200,54 @@ impl Search {
     }
 
     fn best_among(&self, field: Field) -> Option<MethodSetting> {
+        if field == Field::Final {
+            return self.best_in_final();
+        }
         let timed = |setting: MethodSetting| Some((self.time_in(field, setting)?, setting));
-        let best = match field {
-            Field::Final => self.finalists.iter().copied().filter_map(timed).min(),
-            Field::Seen | Field::All => self.settings().filter_map(timed).min(),
-        };
+        let best = self.settings().filter_map(timed).min();
         best.map(|(_, setting)| setting)
     }
 
     fn recommended_among(&self, field: Field) -> Option<MethodSetting> {
+        if field == Field::Final {
+            return self.recommended_in_final();
+        }
         let best = self.best_among(field)?;
         let bound = self.time_in(field, best);
         self.of_way(best.way)
-            .filter(|setting| field != Field::Final || self.finalists.contains(setting))
             .find(|setting| is_within(self.time_in(field, *setting), bound, GOOD))
     }
 
     /// The runs that count of a setting: those of its last final, else all.
-    pub fn counted(&self, setting: MethodSetting) -> &[Duration] {
+    pub fn counted(&self, setting: MethodSetting) -> Vec<Duration> {
         self.tries(setting)
-            .map_or(&[], |tries| match tries.in_final.is_empty() {
-                true => &tries.before,
-                false => &tries.in_final,
+            .map_or_else(Vec::new, |tries| match tries.in_final.is_empty() {
+                true => tries.before.clone(),
+                false => tries.final_times().collect(),
             })
     }
 
     /// The time of a setting: the median of its runs in a final (of an even number the lower one), before that its shortest run;
     /// absent before the first.
     pub fn time(&self, setting: MethodSetting) -> Option<Duration> {
-        let tries = self.tries(setting)?;
-        median(&tries.in_final).or_else(|| self.low(setting))
+        let times: Vec<Duration> = self.tries(setting)?.final_times().collect();
+        median(&times).or_else(|| self.low(setting))
     }
 
     /// The reported median of a setting's runs that count.
     pub fn reported(&self, setting: MethodSetting) -> Option<Duration> {
-        median(self.counted(setting))
+        median(&self.counted(setting))
+    }
+
+    /// The minimum of the reported medians.
+    pub fn least_reported(&self) -> Option<Duration> {
+        self.settings().filter_map(|setting| self.reported(setting)).min()
     }
 
     /// The shortest run of a setting; absent before the first.
     fn low(&self, setting: MethodSetting) -> Option<Duration> {
         let tries = self.tries(setting)?;
-        tries.before.iter().chain(&tries.in_final).min().copied()
+        tries.before.iter().copied().chain(tries.final_times()).min()
     }
 
     /// The setting of a way with the shortest run; absent when none was run.
@@ -266,241 +278,6 @@ impl Search {
     /// Whether there is nothing to run at all.
     pub fn is_closed_wholly(&self) -> bool {
         self.settings().all(|setting| self.is_closed(setting))
-    }
-
-    fn unscanned(&self) -> Option<MethodSetting> {
-        let points: Vec<Vec<MethodSetting>> = (0..self.ways.len()).map(|way| self.scan_points(way)).collect();
-        let deepest = points.iter().map(Vec::len).max().unwrap_or_default();
-        // All ways once before any a second time: the largest values first, which take the shortest time.
-        (0..deepest)
-            .flat_map(|depth| points.iter().filter_map(move |points| points.get(depth)))
-            .copied()
-            .find(|setting| !self.is_closed(*setting) && self.count(*setting) == 0)
-    }
-
-    /// The settings of a way that are run whatever the results of other ways.
-    fn scan_points(&self, way: usize) -> Vec<MethodSetting> {
-        let at = |place| MethodSetting { way, place };
-        if let Some(best) = self.best_guess_of(way) {
-            let overall = self.settings().filter_map(|setting| self.guess(setting)).min();
-            let near = is_within(self.guess(best), overall, WORTH_A_LOOK);
-            let good = |setting: &MethodSetting| is_within(self.guess(*setting), self.guess(best), GOOD);
-            let smallest = self.of_way(way).find(good).unwrap_or(best);
-            return if near { vec![smallest, best] } else { Vec::new() };
-        }
-        match self.ways.get(way).map_or(0, Vec::len) {
-            0 => Vec::new(),
-            1 => vec![at(0)],
-            2 => vec![at(1), at(0)],
-            count => vec![at(count - 1), at(count / 2), at(count / 4)],
-        }
-    }
-
-    /// A run that happened to be slow is no reason to drop a way.
-    fn second_look(&self) -> Option<MethodSetting> {
-        let overall = self.least();
-        (0..self.ways.len()).find_map(|way| {
-            let best = self.best_of(way)?;
-            let time = self.low(best);
-            let doubtful = !is_within(time, overall, WORTH_A_LOOK) && is_within(time, overall, FAR);
-            (doubtful && self.count(best) == 1 && self.runs > 1).then_some(best)
-        })
-    }
-
-    fn refinement(&self) -> Option<MethodSetting> {
-        self.worthy().into_iter().find_map(|way| self.refine(way))
-    }
-
-    /// Ways that are not clearly worse than the best, and the winner's in any case.
-    fn worthy(&self) -> Vec<usize> {
-        let overall = self.least();
-        let winner = self.best().map(|best| best.way);
-        let near = |way: &usize| {
-            let best = self.best_of(*way).and_then(|best| self.low(best));
-            Some(*way) == winner || is_within(best, overall, WORTH_A_LOOK)
-        };
-        (0..self.ways.len()).filter(near).collect()
-    }
-
-    /// The most informative setting of a way: half-way between the smallest good one and the largest bad one below; then between
-    /// the best and a bad one above.
-    fn refine(&self, way: usize) -> Option<MethodSetting> {
-        let best = self.best_of(way)?;
-        let bound = self.low(best)?;
-        let good = self
-            .of_way(way)
-            .find(|setting| is_within(self.low(*setting), Some(bound), GOOD))?;
-        let floor = self
-            .of_way(way)
-            .filter(|setting| setting.place < good.place && self.is_bad(*setting, bound))
-            .map(|setting| setting.place + 1)
-            .max()
-            .unwrap_or(0);
-        let below = self.open_between(way, floor, good.place);
-        below.or_else(|| {
-            let above = self
-                .of_way(way)
-                .find(|setting| setting.place > best.place && self.count(*setting) > 0);
-            let flat = above.is_some_and(|above| is_within(self.low(above), Some(bound), GOOD));
-            let end = above.map_or(usize::MAX, |above| above.place);
-            (!flat)
-                .then(|| self.open_between(way, best.place + 1, end))
-                .flatten()
-        })
-    }
-
-    /// The middle of the places from `from` on and before `to` that can be run and were not.
-    fn open_between(&self, way: usize, from: usize, to: usize) -> Option<MethodSetting> {
-        let open: Vec<MethodSetting> = self
-            .of_way(way)
-            .filter(|setting| (from..to).contains(&setting.place))
-            .filter(|setting| self.count(*setting) == 0 && !self.is_closed(*setting))
-            .collect();
-        open.get(open.len() / 2).copied()
-    }
-
-    /// Whether a setting is known to be worse than good, or surely expected to be.
-    fn is_bad(&self, setting: MethodSetting, best: Duration) -> bool {
-        match self.low(setting) {
-            Some(time) => time > best.mul_f64(GOOD),
-            None => {
-                self.is_closed(setting)
-                    || self
-                        .guess(setting)
-                        .is_some_and(|guess| guess > best.mul_f64(SURELY))
-            }
-        }
-    }
-
-    /// Of each way that is near the best: its best, its smallest good value, and the one below that.
-    fn in_question(&self) -> Vec<MethodSetting> {
-        let least = self.least();
-        let mut question = Vec::new();
-        for way in self.worthy() {
-            let Some(best) = self.best_of(way) else { continue };
-            let bound = self.low(best);
-            if !is_within(bound, least, FINAL) {
-                continue;
-            }
-            let good = |setting: &MethodSetting| is_within(self.low(*setting), bound, GOOD);
-            let smallest = self.of_way(way).find(good).unwrap_or(best);
-            let below = self
-                .of_way(way)
-                .filter(|setting| setting.place < smallest.place && self.count(*setting) > 0)
-                .max()
-                .filter(|below| is_within(self.low(*below), bound, FINAL));
-            question.extend([Some(best), Some(smallest), below].into_iter().flatten());
-        }
-        question.sort_unstable();
-        question.dedup();
-        question
-    }
-
-    /// The settings in question are compared in a final, unless they all were already.
-    fn begin_final(&mut self) {
-        let mut question = self.in_question();
-        question.extend(self.challengers());
-        if question.iter().all(|setting| self.finalists.contains(setting)) && self.is_judged() {
-            return;
-        }
-        let first = [self.best(), self.recommended()];
-        let is_first = |setting: &MethodSetting| first.contains(&Some(*setting));
-        question.extend(first.into_iter().flatten());
-        question.sort_unstable();
-        question.dedup();
-        question.extend(self.runners_up(&question));
-        question.sort_by_key(|setting| (!is_first(setting), self.low(*setting), *setting));
-        // More than can be run a few times would leave all of them undecided.
-        let left = self.most().saturating_sub(self.taken);
-        let few = self.runs.min(FEWEST);
-        question.truncate(left / few);
-        question.sort_unstable();
-        if question.len() < 2.min(self.settings().count()) {
-            return;
-        }
-        self.rounds = self.runs;
-        self.finalists = question;
-        for setting in self.finalists.clone() {
-            if let Some(tries) = self.tries_mut(setting) {
-                let last = std::mem::take(&mut tries.in_final);
-                tries.before.extend(last);
-            }
-        }
-    }
-
-    /// Settings that were not in the last final and look better than its winner, or as good with a smaller value of the same
-    /// way: their runs are from another time.
-    fn challengers(&self) -> Vec<MethodSetting> {
-        let best = self.best_among(Field::Final);
-        let chosen = self.recommended_among(Field::Final);
-        let Some((best, chosen)) = best.zip(chosen).filter(|_| self.is_judged()) else {
-            return Vec::new();
-        };
-        let bound = self.time(best);
-        let looks_better = |setting: &MethodSetting| {
-            let is_smaller = setting.way == best.way && setting.place < chosen.place;
-            let factor = if is_smaller { GOOD } else { 1.0 };
-            !self.finalists.contains(setting) && is_within(self.time(*setting), bound, factor)
-        };
-        self.settings().filter(looks_better).collect()
-    }
-
-    /// Settings that fill the field: one that wins alone may have won because of the machine's state at the time.
-    fn runners_up(&self, question: &[MethodSetting]) -> Vec<MethodSetting> {
-        let mut others: Vec<MethodSetting> = self
-            .settings()
-            .filter(|setting| self.count(*setting) > 0 && !question.contains(setting))
-            .filter(|setting| is_within(self.low(*setting), self.least(), FAR))
-            .collect();
-        others.sort_by_key(|setting| self.low(*setting));
-        others.truncate(FIELD.saturating_sub(question.len()));
-        others
-    }
-
-    /// The finalist with the fewest runs in it, as long as rounds are left: in turn, forwards and backwards.
-    fn next_in_final(&self) -> Option<MethodSetting> {
-        let runs = |setting: &MethodSetting| self.tries(*setting).map_or(0, |tries| tries.in_final.len());
-        let few = self.runs.min(FEWEST);
-        let least = self
-            .finalists
-            .iter()
-            .filter_map(|setting| self.time(*setting))
-            .min();
-        let is_in = |setting: &MethodSetting| {
-            let undecided = runs(setting) < few || is_within(self.time(*setting), least, FINAL);
-            let all = self.thoroughness == Thoroughness::FullSweep;
-            !self.is_closed(*setting) && (all || undecided)
-        };
-        let open = || self.finalists.iter().filter(|setting| is_in(setting));
-        let fewest = open().map(runs).min()?;
-        let mut next = open().filter(|setting| runs(setting) == fewest);
-        let next = match fewest % 2 {
-            0 => next.next(),
-            _ => next.next_back(),
-        };
-        next.copied().filter(|_| fewest < self.rounds)
-    }
-
-    /// Whether there was a final in which all finalists ran.
-    fn is_judged(&self) -> bool {
-        let ran = |setting: &MethodSetting| {
-            let tries = self.tries(*setting);
-            tries.is_none_or(|tries| tries.closed || !tries.in_final.is_empty())
-        };
-        !self.finalists.is_empty() && self.finalists.iter().all(ran)
-    }
-
-    /// Whether a finalist is on either side of 5 % by less than runs scatter.
-    fn is_in_doubt(&self) -> bool {
-        let best = self.best().filter(|_| self.is_judged());
-        let close = |setting: &MethodSetting| {
-            let near =
-                |factor: f64| is_within(self.time(*setting), best.and_then(|best| self.time(best)), factor);
-            best.is_some_and(|best| setting.way == best.way && setting.place < best.place)
-                && near(DOUBT[1])
-                && !near(DOUBT[0])
-        };
-        self.finalists.iter().any(close)
     }
 
     fn least(&self) -> Option<Duration> {
@@ -534,8 +311,23 @@ impl Search {
         self.tries(setting)?.guess
     }
 
-    fn is_closed(&self, setting: MethodSetting) -> bool {
+    /// Whether it is out of the race.
+    pub fn is_closed(&self, setting: MethodSetting) -> bool {
         self.tries(setting).is_none_or(|tries| tries.closed)
+    }
+}
+
+impl Tries {
+    /// The time of each run in the last final.
+    fn final_times(&self) -> impl Iterator<Item = Duration> {
+        self.in_final.iter().filter_map(|jobs| median(jobs))
+    }
+
+    /// Another final begins.
+    fn end_final(&mut self) {
+        let times: Vec<Duration> = self.final_times().collect();
+        self.before.extend(times);
+        self.in_final.clear();
     }
 }
 
@@ -552,17 +344,7 @@ fn is_within(time: Option<Duration>, of: Option<Duration>, factor: f64) -> bool 
 
 /// Within this of the best a setting is as good.
 pub const GOOD: f64 = 1.05;
-/// A way that is within this of the best is examined more closely.
-const WORTH_A_LOOK: f64 = 1.5;
 /// A way that is beyond this is not run again: no machine varies that much for one run.
 const FAR: f64 = 4.0;
 /// Settings beyond this take no part in the finals.
 const FINAL: f64 = 1.25;
-/// A setting expected to take more than this of the best is not good, however wrong the expectation may be.
-const SURELY: f64 = 1.6;
-/// Minimum number of settings in a final, if there are that many.
-const FIELD: usize = 4;
-/// Fewer runs in turn decide nothing, unless fewer were requested.
-const FEWEST: usize = 2;
-/// Between these, twice as many runs determine whether a setting is good.
-const DOUBT: [f64; 2] = [1.025, 1.08];

@@ -66,8 +66,8 @@ fn section(report: &TuneReport, job: Job, out: &mut String) {
     }
     small_print(
         "Both axes are logarithmic; the setting is in each way's own unit. A dashed line is a way that has nothing to set. Full dots \
-         were run, open ones are predicted from the run here; the ring is what is recommended: the smallest setting within 5 % of \
-         the best.",
+         were run, open ones are predicted from the run here; the ring is what is recommended: the smallest setting that is \
+         surely within 5 % of the best.",
         out,
     );
     table(report, job, out);
@@ -90,9 +90,12 @@ fn recommended(report: &TuneReport, one: &Recommendation, out: &mut String) {
         true => String::new(),
         false => format!(" <code>{}</code>", Escaped(&one.spelling)),
     };
+    let others = report
+        .as_good(one)
+        .map_or_else(String::new, |others| format!(" As good: {}.", Escaped(&others)));
     let _ = writeln!(
         out,
-        "<p><b>{}: {}{setting}</b>, {}{stake}.{spelling}</p>",
+        "<p><b>{}: {}{setting}</b>, {}{stake}.{spelling}{others}</p>",
         Escaped(&place_words(one.link.as_deref())),
         Escaped(&one.method),
         time(one.duration),

@@ -2,7 +2,7 @@
 
 use super::nanos;
 use crate::outcome::TuneReport;
-use model::{Recommendation, Tuned};
+use model::{ChosenSetting, Recommendation, Tuned};
 use serde::Serialize;
 
 /// One way with one setting at one distance.
@@ -103,6 +103,15 @@ pub(super) struct RecommendationRecord<'a> {
     worst_ratio: f64,
     runs: u32,
     full_sweep_runs: u32,
+    as_good: Vec<AsGood<'a>>,
+}
+
+/// A setting that is as good as the recommended one.
+#[derive(Serialize)]
+struct AsGood<'a> {
+    way: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<u64>,
 }
 
 impl<'a> RecommendationRecord<'a> {
@@ -121,6 +130,16 @@ impl<'a> RecommendationRecord<'a> {
             worst_ratio: one.ratio(),
             runs,
             full_sweep_runs,
+            as_good: one.as_good.iter().map(AsGood::of).collect(),
+        }
+    }
+}
+
+impl<'a> AsGood<'a> {
+    fn of(setting: &'a ChosenSetting) -> Self {
+        Self {
+            way: &setting.method,
+            value: setting.value,
         }
     }
 }

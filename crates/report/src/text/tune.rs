@@ -76,6 +76,19 @@ impl TuneReport {
             .find(|known| known.job == job && &*known.name == way)?;
         Some(way.parameter.as_ref()?.unit.words(value?))
     }
+
+    /// What is as good as a recommendation, in words: `copy, 4 KiB; whole result`; absent where nothing is.
+    pub fn as_good(&self, one: &Recommendation) -> Option<String> {
+        let words = one.as_good.iter().map(|setting| {
+            let value = self.setting(one.job, &setting.method, setting.value);
+            value.map_or_else(
+                || setting.method.to_string(),
+                |value| format!("{}, {value}", setting.method),
+            )
+        });
+        let words: Vec<String> = words.collect();
+        (!words.is_empty()).then(|| words.join("; "))
+    }
 }
 
 /// The view of `tune`: what is recommended, then what it was found from.
@@ -267,6 +280,9 @@ fn recommended(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
         );
         if one.spelling != *one.method {
             let _ = writeln!(out, "  {}", printable(&one.spelling));
+        }
+        if let Some(others) = report.as_good(one) {
+            let _ = writeln!(out, "  as good: {}", printable(&others));
         }
     }
 }

@@ -1103,6 +1103,10 @@ pub fn tune() -> TuneReport {
             worst_way: "row by row".into(),
             worst: micros(323_000_000),
             runs: [31, 265],
+            as_good: vec![model::ChosenSetting {
+                method: "copy".into(),
+                value: Some(65_536),
+            }],
         }],
         ..TuneReport::default()
     }

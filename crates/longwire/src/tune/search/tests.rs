@@ -60,15 +60,20 @@ struct Machine {
 fn run(curves: &[Curve], machine: Machine, mut search: Search) -> Search {
     let mut noise = Noise(machine.seed);
     let mut clock = noise.next() * 100.0;
-    while let Some(setting) = search.next_setting() {
-        let scatter = 1.0 + machine.scatter * noise.next() * noise.next();
-        let drift = 1.0 + machine.drift * (clock / machine.pace).sin().max(0.0);
-        clock += 1.0;
-        let time = curves[setting.way].at(setting.place) * scatter * drift;
-        search.ran(setting, Duration::from_secs_f64(time / 1_000.0));
-        assert!(search.taken() < 100_000, "never ends");
+    loop {
+        let settings = search.next_settings();
+        if settings.is_empty() {
+            return search;
+        }
+        for setting in settings {
+            let scatter = 1.0 + machine.scatter * noise.next() * noise.next();
+            let drift = 1.0 + machine.drift * (clock / machine.pace).sin().max(0.0);
+            clock += 1.0;
+            let time = curves[setting.way].at(setting.place) * scatter * drift;
+            search.ran(setting, vec![Duration::from_secs_f64(time / 1_000.0)]);
+            assert!(search.taken() < 100_000, "never ends");
+        }
     }
-    search
 }
 
 fn searched(curves: &[Curve], machine: Machine) -> Search {
@@ -267,6 +272,62 @@ fn nothing_to_run_is_no_recommendation() {
     let mut search = Search::new(&[2], 3, Thoroughness::Search);
     search.close(MethodSetting { way: 0, place: 0 });
     search.close(MethodSetting { way: 0, place: 1 });
-    assert_eq!(search.next_setting(), None);
+    assert_eq!(search.next_settings(), []);
     assert_eq!(search.recommended(), None);
+}
+
+#[test]
+fn what_is_as_good_is_named() {
+    // The same, a fiftieth slower, a fifth slower.
+    let curves = [Curve::flat(100.0), Curve::flat(102.0), Curve::flat(120.0)];
+    for seed in 0..100 {
+        let machine = Machine {
+            scatter: 0.02,
+            drift: 1.0,
+            pace: 40.0,
+            seed,
+        };
+        // A quarter of a sweep of three settings has room for a final only where each runs often.
+        let search = run(&curves, machine, Search::new(&[1; 3], 40, Thoroughness::Search));
+        let chosen = search.recommended().expect("a recommendation");
+        let others = search.as_good();
+        let either: Vec<usize> = [chosen]
+            .iter()
+            .chain(&others)
+            .map(|setting| setting.way)
+            .collect();
+        assert!(chosen.way < 2, "seed {seed}: {chosen:?}");
+        assert!(
+            either.contains(&0) && !either.contains(&2),
+            "seed {seed}: {either:?}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_as_good_as_what_is_far_ahead() {
+    let search = searched(&insert(), QUIET);
+    let chosen = search.recommended().expect("a recommendation");
+    let others = search.as_good();
+    assert!(!others.is_empty(), "its neighbours take hardly longer");
+    assert!(others.iter().all(|other| other.way == chosen.way), "{others:?}");
+    assert!(!others.contains(&chosen));
+}
+
+#[test]
+fn a_smaller_value_is_recommended_only_where_it_is_surely_good() {
+    // The smaller value is 1 % slower, the times scatter by a fifth.
+    let mut search = Search::new(&[2], 8, Thoroughness::FullSweep);
+    let mut noise = Noise(7);
+    let mut settings = search.next_settings();
+    while !settings.is_empty() {
+        for setting in settings {
+            let job = |_| (1.0 + 0.4 * noise.next()) * if setting.place == 0 { 1.01 } else { 1.0 };
+            search.ran(setting, (0..3).map(job).map(Duration::from_secs_f64).collect());
+        }
+        settings = search.next_settings();
+    }
+    let [small, large] = [0, 1].map(|place| MethodSetting { way: 0, place });
+    assert_eq!(search.recommended(), Some(large));
+    assert_eq!(search.as_good(), [small]);
 }

@@ -1,0 +1,115 @@
+//! Before the final: which ways are near the best, and where on their curves the smallest good value is.
+
+use super::{FAR, GOOD, MethodSetting, Search, is_within};
+use std::time::Duration;
+
+impl Search {
+    pub(super) fn unscanned(&self) -> Option<MethodSetting> {
+        let points: Vec<Vec<MethodSetting>> = (0..self.ways.len()).map(|way| self.scan_points(way)).collect();
+        let deepest = points.iter().map(Vec::len).max().unwrap_or_default();
+        // All ways once before any a second time: the largest values first, which take the shortest time.
+        (0..deepest)
+            .flat_map(|depth| points.iter().filter_map(move |points| points.get(depth)))
+            .copied()
+            .find(|setting| !self.is_closed(*setting) && self.count(*setting) == 0)
+    }
+
+    /// The settings of a way that are run whatever the results of other ways.
+    fn scan_points(&self, way: usize) -> Vec<MethodSetting> {
+        let at = |place| MethodSetting { way, place };
+        if let Some(best) = self.best_guess_of(way) {
+            let overall = self.settings().filter_map(|setting| self.guess(setting)).min();
+            let near = is_within(self.guess(best), overall, WORTH_A_LOOK);
+            let good = |setting: &MethodSetting| is_within(self.guess(*setting), self.guess(best), GOOD);
+            let smallest = self.of_way(way).find(good).unwrap_or(best);
+            return if near { vec![smallest, best] } else { Vec::new() };
+        }
+        match self.ways.get(way).map_or(0, Vec::len) {
+            0 => Vec::new(),
+            1 => vec![at(0)],
+            2 => vec![at(1), at(0)],
+            count => vec![at(count - 1), at(count / 2), at(count / 4)],
+        }
+    }
+
+    /// A run that happened to be slow is no reason to drop a way.
+    pub(super) fn second_look(&self) -> Option<MethodSetting> {
+        let overall = self.least();
+        (0..self.ways.len()).find_map(|way| {
+            let best = self.best_of(way)?;
+            let time = self.low(best);
+            let doubtful = !is_within(time, overall, WORTH_A_LOOK) && is_within(time, overall, FAR);
+            (doubtful && self.count(best) == 1 && self.runs > 1).then_some(best)
+        })
+    }
+
+    pub(super) fn refinement(&self) -> Option<MethodSetting> {
+        self.worthy().into_iter().find_map(|way| self.refine(way))
+    }
+
+    /// Ways that are not clearly worse than the best, and the winner's in any case.
+    pub(super) fn worthy(&self) -> Vec<usize> {
+        let overall = self.least();
+        let winner = self.best().map(|best| best.way);
+        let near = |way: &usize| {
+            let best = self.best_of(*way).and_then(|best| self.low(best));
+            Some(*way) == winner || is_within(best, overall, WORTH_A_LOOK)
+        };
+        (0..self.ways.len()).filter(near).collect()
+    }
+
+    /// The most informative setting of a way: half-way between the smallest good one and the largest bad one below; then between
+    /// the best and a bad one above.
+    fn refine(&self, way: usize) -> Option<MethodSetting> {
+        let best = self.best_of(way)?;
+        let bound = self.low(best)?;
+        let good = self
+            .of_way(way)
+            .find(|setting| is_within(self.low(*setting), Some(bound), GOOD))?;
+        let floor = self
+            .of_way(way)
+            .filter(|setting| setting.place < good.place && self.is_bad(*setting, bound))
+            .map(|setting| setting.place + 1)
+            .max()
+            .unwrap_or(0);
+        let below = self.open_between(way, floor, good.place);
+        below.or_else(|| {
+            let above = self
+                .of_way(way)
+                .find(|setting| setting.place > best.place && self.count(*setting) > 0);
+            let flat = above.is_some_and(|above| is_within(self.low(above), Some(bound), GOOD));
+            let end = above.map_or(usize::MAX, |above| above.place);
+            (!flat)
+                .then(|| self.open_between(way, best.place + 1, end))
+                .flatten()
+        })
+    }
+
+    /// The middle of the places from `from` on and before `to` that can be run and were not.
+    fn open_between(&self, way: usize, from: usize, to: usize) -> Option<MethodSetting> {
+        let open: Vec<MethodSetting> = self
+            .of_way(way)
+            .filter(|setting| (from..to).contains(&setting.place))
+            .filter(|setting| self.count(*setting) == 0 && !self.is_closed(*setting))
+            .collect();
+        open.get(open.len() / 2).copied()
+    }
+
+    /// Whether a setting is known to be worse than good, or surely expected to be.
+    pub(super) fn is_bad(&self, setting: MethodSetting, best: Duration) -> bool {
+        match self.low(setting) {
+            Some(time) => time > best.mul_f64(GOOD),
+            None => {
+                self.is_closed(setting)
+                    || self
+                        .guess(setting)
+                        .is_some_and(|guess| guess > best.mul_f64(SURELY))
+            }
+        }
+    }
+}
+
+/// A way that is within this of the best is examined more closely.
+const WORTH_A_LOOK: f64 = 1.5;
+/// A setting expected to take more than this of the best is not good, however wrong the expectation may be.
+const SURELY: f64 = 1.6;

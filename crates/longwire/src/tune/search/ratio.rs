@@ -1,0 +1,105 @@
+//! How two settings compare whose jobs were done in turn: by the ratios of jobs next to each other, so that what makes the
+//! machine slower for a while does so for both.
+
+use std::time::Duration;
+
+/// The ratio of two settings' times.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ratio {
+    /// Median of the pairs' ratios.
+    pub median: f64,
+    /// Between these the true median is, in about 95 of 100 cases; with fewer pairs than [`FEWEST_PAIRS`] less surely.
+    bounds: [f64; 2],
+    pairs: usize,
+}
+
+impl Ratio {
+    /// The first time of each pair over the second; absent without a pair.
+    pub fn of(pairs: impl IntoIterator<Item = [Duration; 2]>) -> Option<Self> {
+        let seconds = |time: Duration| time.as_secs_f64().max(LEAST);
+        let ratio = |[one, other]: [Duration; 2]| seconds(one) / seconds(other);
+        let mut ratios: Vec<f64> = pairs.into_iter().map(ratio).collect();
+        ratios.sort_by(f64::total_cmp);
+        let count = ratios.len();
+        let last = count.checked_sub(1)?;
+        // Of n values each as likely above the median as below, those above are n/2, give or take half the root of n.
+        let place = ((count as f64 - SURE * (count as f64).sqrt()) / 2.0).max(0.0) as usize;
+        let at = |place: usize| ratios.get(place).copied();
+        Some(Self {
+            median: (at(last / 2)? + at(count / 2)?) / 2.0,
+            bounds: [at(place)?, at(last - place)?],
+            pairs: count,
+        })
+    }
+
+    /// Whether the first is as good as the second: hardly slower, or not known to be slower at all.
+    pub fn is_as_good(&self) -> bool {
+        self.median <= AS_GOOD || (self.pairs >= FEWEST_PAIRS && self.least() <= 1.0)
+    }
+
+    /// Whether the first surely takes more than `factor` of the second.
+    pub fn is_surely_beyond(&self, factor: f64) -> bool {
+        self.least() > factor
+    }
+
+    /// Whether the first surely takes at most `factor` of the second.
+    pub fn is_surely_within(&self, factor: f64) -> bool {
+        self.most() <= factor
+    }
+
+    const fn least(&self) -> f64 {
+        let [least, _] = self.bounds;
+        least
+    }
+
+    const fn most(&self) -> f64 {
+        let [_, most] = self.bounds;
+        most
+    }
+}
+
+/// Up to this a setting is as good as another, however surely it is slower.
+const AS_GOOD: f64 = 1.03;
+/// With fewer, an interval that contains 1 means nothing.
+const FEWEST_PAIRS: usize = 5;
+/// Standard deviations of 95 %.
+const SURE: f64 = 1.96;
+const LEAST: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(of: &[[u64; 2]]) -> Ratio {
+        let pairs = of.iter().map(|pair| pair.map(Duration::from_micros));
+        Ratio::of(pairs).expect("pairs")
+    }
+
+    #[test]
+    fn what_is_always_slower_is_surely_slower() {
+        let found = ratio(&[[110, 100], [220, 200], [330, 300], [111, 100], [120, 100]]);
+        assert!((found.median - 1.1).abs() < 1e-9);
+        assert!(found.is_surely_beyond(1.05) && !found.is_as_good());
+    }
+
+    #[test]
+    fn a_machine_that_gets_slower_changes_no_ratio() {
+        let pairs: Vec<[u64; 2]> = (1..=20).map(|pace| [102 * pace, 100 * pace]).collect();
+        let found = ratio(&pairs);
+        assert!(found.is_surely_within(1.03) && found.is_as_good(), "{found:?}");
+    }
+
+    #[test]
+    fn what_scatters_more_than_it_differs_is_as_good_but_not_surely() {
+        let pairs: Vec<[u64; 2]> = (0..20).map(|turn| [100 + turn % 5 * 10, 110]).collect();
+        let found = ratio(&pairs);
+        assert!(found.is_as_good() && !found.is_surely_within(0.95), "{found:?}");
+    }
+
+    #[test]
+    fn few_pairs_decide_by_their_median_alone() {
+        let found = ratio(&[[100, 101], [130, 100]]);
+        assert!(!found.is_as_good() && !found.is_surely_beyond(1.0));
+        assert_eq!(Ratio::of([]), None);
+    }
+}
