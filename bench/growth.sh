@@ -1,11 +1,12 @@
 #!/bin/bash
 # growth.sh: time and memory of commands as their input grows: captures of 1, 10 and 100 times as many connections and operations, and of 10 and 100 times as many
-# different statements.
+# different statements. `top` is looked at in a terminal of its own until its first screen is there; `watch` relays pgbench that connects for each
+# transaction, then psql that sends different statements.
 #
 # The first is a real capture of pgbench that connects for each transaction, repeated with other addresses (64 copies at the same time); the second is psql that runs
 # select 1 as c1, as c2, ... on one connection. Nothing may grow faster than its input; what is limited (20,000 statements, 1,000 connections, a sample of operations for a page) stops growing.
 #
-# BENCH_MB (6) is the size of the smallest capture, BENCH_GROWTH ("1 10 100") the steps, BENCH_STATEMENTS (1000) the fewest statements. Needs root to capture.
+# BENCH_MB (6) is the size of the smallest capture, BENCH_GROWTH ("1 10 100") the steps, BENCH_STATEMENTS (1000) the fewest statements, BENCH_TRANSACTIONS (300) the fewest that `watch` sees. Needs root to capture.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . bench/machine.sh
@@ -15,6 +16,7 @@ longwire=$target/release/longwire
 grow=$target/release/examples/grow
 megabytes=${BENCH_MB:-6}
 statements=${BENCH_STATEMENTS:-1000}
+transactions=${BENCH_TRANSACTIONS:-300}
 read -ra steps <<<"${BENCH_GROWTH:-1 10 100}"
 
 main() {
@@ -54,10 +56,11 @@ captured() {
 of_connections() {
     captured "$scratch/small.pcap" pgbench -n -C -c 1 -t 12
     for step in "${steps[@]}"; do
-        "$grow" "$scratch/small.pcap" "$scratch/$step.pcap" $((megabytes * step))
+        "$grow" "$scratch/small.pcap" "$scratch/$step.pcap" $((megabytes * step)) "$PGPORT"
     done
     head_of "connections and operations"
     rows
+    watched pgbench -n -C -c 1 -t
     rm -f "$scratch"/*.pcap
 }
 
@@ -68,6 +71,7 @@ of_statements() {
     done
     head_of "different statements"
     rows
+    watched sh -c 'seq -f "select 1 as c%.0f;" "$1" | psql -qAt' sh
 }
 
 head_of() {
@@ -95,6 +99,54 @@ rows() {
     row "predict --clients 16" predict --rtt 10ms --clients 16
     row "check" check --max-turns 1000000 --max-predicted 1h@10ms --forbid n+1
     row "tunnel advise" tunnel advise --rtt 10ms
+    estate >"$scratch/estate.toml"
+    row "plan" plan --operations transaction "$scratch/estate.toml"
+    screens
+}
+
+estate() {
+    cat <<END
+places = ["near", "far"]
+[[link]]
+between = ["near", "far"]
+link = "5ms"
+[[service]]
+name = "application"
+place = "near"
+hosts = ["127.0.0.0/8"]
+[[service]]
+name = "database"
+place = "near"
+hosts = ["10.0.0.0/8"]
+END
+}
+
+# screens: top, from its start to its first screen.
+screens() {
+    printf '%-34s' "top"
+    for step in "${steps[@]}"; do
+        tmux -S "$scratch/tmux" new-session -d -x 140 -y 40 "exec /usr/bin/time -o $scratch/time -f %M $longwire top $scratch/$step.pcap"
+        local begun seconds
+        begun=$(date +%s%N)
+        until tmux -S "$scratch/tmux" capture-pane -p | grep -q 'operations  .*calls/s'; do sleep 0.05; done
+        seconds=$((($(date +%s%N) - begun) / 10000000))
+        tmux -S "$scratch/tmux" send-keys q
+        while tmux -S "$scratch/tmux" has-session 2>/dev/null; do sleep 0.1; done
+        printf '%26s' "$(awk -v hundredths="$seconds" 'END { printf "%.2f s / %.0f MB", hundredths / 100, $1 / 1000 }' "$scratch/time")"
+    done
+    echo
+}
+
+# watched COMMAND...: watch while the command runs, which gets the number of transactions as its last argument.
+watched() {
+    printf '%-34s' "watch, $transactions to $((transactions * steps[-1]))"
+    for step in "${steps[@]}"; do
+        /usr/bin/time -o "$scratch/time" -f '%e %M' "$longwire" watch --quiet \
+            "postgres://$PGUSER:$PGPASSWORD@127.0.0.1:$PGPORT/$PGDATABASE" -- "$@" "$((transactions * step))" >/dev/null 2>"$scratch/errors" ||
+            { cat "$scratch/errors" >&2; exit 1; }
+        tail -n 1 "$scratch/time" | awk '{ printf "%26s", sprintf("%.2f s / %.0f MB", $1, $2 / 1000) }'
+    done
+    echo
 }
 
 # row NAME COMMAND...: the command with each capture.

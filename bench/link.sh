@@ -2,12 +2,12 @@
 # link.sh: how exactly emulated links do what they are asked, at packet level, on this machine.
 #
 # Prints asked beside realised: round trips (ping, and `select 1` through `longwire link`), ten nested links, rates shared by
-# 1, 8 and 64 connections, a small packet on a slow link, packets per second, throughput, losses by seed; then starts and
-# kills links and counts what is left. Needs root (or rights as docs/links.md says), PostgreSQL and ping
+# 1, 8 and 64 connections, a small packet on a slow link, packets per second, throughput, losses by seed, `longwire ping` beside
+# ping at the same pace; then starts and kills links and counts what is left. Needs root (or rights as docs/links.md says), PostgreSQL and ping
 # (scripts/setup.sh test), and an idle machine: everything else that runs is seen in the figures.
 #
 # BENCH_SELECTS (1000) a round trip, BENCH_KILLS (100), BENCH_SECTIONS ("rtt serialisation rate packets throughput one-core loss
-# select nested kills") change the run.
+# select pace nested kills") change the run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +16,7 @@ longwire=$target/release/longwire
 bench=$target/release/examples/link_bench
 selects=${BENCH_SELECTS:-1000}
 kills=${BENCH_KILLS:-100}
-read -ra sections <<<"${BENCH_SECTIONS:-rtt serialisation rate packets throughput one-core loss select nested kills}"
+read -ra sections <<<"${BENCH_SECTIONS:-rtt serialisation rate packets throughput one-core loss select pace nested kills}"
 
 main() {
     if [ -z "${LINK_BENCH_SERVERS:-}" ]; then
@@ -25,6 +25,8 @@ main() {
         cargo build --locked --package testbed --example with_servers
         LINK_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/link.sh
     fi
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
     results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
     mkdir -p "$results"
     { describe; for section in "${sections[@]}"; do echo; "section_$section"; done; } | tee "$results/link.txt"
@@ -70,6 +72,27 @@ section_select() {
             $((median - straight - rtt * 1000)) $((p99 - straight - rtt * 1000)) $((median - paused - rtt * 1000))
     done
 }
+
+# Ten a second, both over the same link at the same time: a machine that sleeps between them does so for both. Of longwire's the round trip,
+# without the time that the server reports.
+section_pace() {
+    local rtt url="postgres://$PGUSER@127.0.0.1:$PGPORT/$PGDATABASE"
+    echo "ten a second for 10 s        ping (p99)   longwire ping (p99)      beyond it   its floor"
+    for rtt in 500us 1ms 2ms 5ms; do
+        "$longwire" link "rtt=$rtt" --forward "$PGPORT" --quiet -- sh -c '
+            ping -n -i 0.1 -c 100 "$LONGWIRE_GATEWAY" >"$1/icmp" &
+            "$0" ping "$2" -i 100ms -n 100 --json >"$1/ping"
+            wait' "$longwire" "$scratch" "$url"
+        echo "rtt=$rtt" \
+            "$(sed -n 's/.*time=\([0-9.]*\) ms.*/\1e6/p' "$scratch/icmp" | ranks)" \
+            "$(sed -n '/"first":false/s/.*"round_trip_ns":\([0-9]*\).*/\1/p' "$scratch/ping" | ranks)" \
+            "$(sed -n '/"summary"/s/.*"floor_ns":\([0-9]*\).*/\1/p' "$scratch/ping")" |
+            awk '{ printf "%-20s %12.0f us (%5.0f) %12.0f us (%5.0f) %12.0f us %7.0f us\n", $1, $2, $3, $4, $5, $4 - $2, $6 / 1e3 }'
+    done
+}
+
+# Median and p99 of the times it reads (ns), in us.
+ranks() { sort -g | awk '{ time[NR] = $1 } END { print time[int((NR + 1) / 2)] / 1e3, time[int((NR * 99 + 99) / 100)] / 1e3 }'; }
 
 section_nested() {
     local command=() level

@@ -3,7 +3,7 @@
 #
 # PostgreSQL has one processor for itself; pgbench and the emulated link share the other, so that what these take is not taken from the
 # server. Captured with one client at no distance, predicted with --server-cores 1 --client-cores 1, measured behind `longwire link` with as
-# many clients. Captures and truth alternate; the next round visits the cells the other way round. All of it has a higher priority than
+# many clients. Each cell has a capture of its own, made just before; the next round visits the cells the other way round. All of it has a higher priority than
 # anything else on the machine.
 #
 # Arguments go to bench/saturation/run.py: --workloads, --clients, --rtts, --rounds, --seconds. About two minutes a workload and round. Needs root

@@ -1,13 +1,13 @@
 #!/bin/bash
 # tunnel.sh: what `longwire tunnel` costs where there is no distance: throughput of a large text result, and time added to
-# `select 1`, beside a plain `longwire relay`, `ssh -L` and `ssh -C -L`.
+# `select 1`, beside a plain `longwire relay`, two of them one behind the other (a tunnel is two processes on the path, too), `ssh -L` and `ssh -C -L`.
 #
 # Everything is on loopback, where a tunnel can only lose. Text: psql copies rows of 480 bytes out, 2,000 different ones again and
 # again, of words that zlib level 2 makes some 16 times smaller. `select 1`: pgbench with one client; time added is a way's time
 # of a transaction less that of the straight one in the same round. Every round visits every way, so that ratios are of
 # neighbours in time; reported are medians of the rounds' ratios, with the least and the most.
 #
-# Ways: direct; relay; tunnel-N[-plain]: level N (or auto), with TLS unless plain; ssh, ssh-C.
+# Ways: direct; relay; relays: two; tunnel-N[-plain]: level N (or auto), with TLS unless plain; ssh, ssh-C.
 # BENCH_ROUNDS (7), BENCH_SECONDS (3) of select 1 a cell, BENCH_BULK_ROUNDS (5), BENCH_BULK_MB (400) change the run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,7 +20,7 @@ seconds=${BENCH_SECONDS:-3}
 bulk_rounds=${BENCH_BULK_ROUNDS:-5}
 bulk_megabytes=${BENCH_BULK_MB:-400}
 bulk_ways=(direct relay tunnel-0 tunnel-1 tunnel-auto tunnel-0-plain tunnel-1-plain tunnel-auto-plain ssh ssh-C)
-select_ways=(direct relay tunnel-0 tunnel-1 tunnel-auto tunnel-auto-plain ssh)
+select_ways=(direct relay relays tunnel-0 tunnel-1 tunnel-auto tunnel-auto-plain ssh)
 longwire=$target/release/longwire
 scratch=
 far_port=
@@ -59,23 +59,30 @@ start_ways() {
     local way
     "$longwire" tunnel keygen --psk "$scratch/shared" >/dev/null
     start_sshd
-    for way in "${bulk_ways[@]}"; do
+    for way in "${bulk_ways[@]}" relays; do
         port[$way]=$PGPORT
         [ "$way" = direct ] || { port[$way]=$(free_port); start_way "$way" "${port[$way]}"; }
     done
-    for way in "${bulk_ways[@]}"; do
+    for way in "${bulk_ways[@]}" relays; do
         until psql -h 127.0.0.1 -p "${port[$way]}" -qAtc 'select 1' >/dev/null 2>&1; do sleep 0.1; done
     done
 }
 
 start_way() {
     case "$1" in
-        relay) "$longwire" relay "tcp://127.0.0.1:$PGPORT" --listen "127.0.0.1:$2" >"$scratch/relay.txt" 2>&1 & process[relay]=$! ;;
+        relay) start_relay "$1" "$2" "$PGPORT" ;;
+        relays) start_relay "$1" "$2" "${port[relay]}" ;;
         tunnel-*-plain) start_tunnel "$1" "$2" "$(echo "$1" | cut -d- -f2)" ;;
         tunnel-*) start_tunnel "$1" "$2" "$(echo "$1" | cut -d- -f2)" --psk-file "$scratch/shared" ;;
         ssh) start_ssh "$1" "$2" -o Compression=no ;;
         ssh-C) start_ssh "$1" "$2" -C ;;
     esac
+}
+
+# start_relay WAY PORT TO
+start_relay() {
+    "$longwire" relay "tcp://127.0.0.1:$3" --listen "127.0.0.1:$2" >"$scratch/$1.txt" 2>&1 &
+    process[$1]=$!
 }
 
 # start_tunnel WAY PORT LEVEL KEY...: both ends, each a process of its own.

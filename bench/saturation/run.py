@@ -1,6 +1,7 @@
 """Many clients before a server with one processor: predicted from a capture of one client, and measured. See bench/saturation.sh."""
 
 import argparse
+import glob
 import json
 import os
 import re
@@ -91,8 +92,8 @@ def server_time():
 
 
 def load(asked, workload, clients, rtt=None):
-    """One run of pgbench: mean of a transaction (ms), the server's processor time for each (us), how late the link was (us)."""
-    command = ["pgbench", "-n", "-c", str(clients), *SCRIPTS[workload]]
+    """One run of pgbench: mean and median of a transaction (ms), the server's processor time for each (us), how late the link was (us)."""
+    command = ["pgbench", "-n", "-c", str(clients), "-l", "--sampling-rate=0.2", *SCRIPTS[workload]]
     # pgbench opens its connections one after the other, with some four round trips each, before it begins to count.
     seconds = asked.seconds + (0.004 * float(rtt.removesuffix("ms")) * clients if rtt else 0)
     command += ["-T", str(max(1, round(seconds)))]
@@ -107,7 +108,17 @@ def load(asked, workload, clients, rtt=None):
     mean = float(re.search(r"latency average = ([\d.]+) ms", done.stdout)[1])
     late = re.search(r"rtt \+([\d.]+) (ns|us|ms)", done.stderr)
     late = float(late[1]) * {"ns": 1e-3, "us": 1, "ms": 1e3}[late[2]] if late else 0
-    return mean, taken / transactions * 1e6, late
+    return mean, logged_median(), taken / transactions * 1e6, late
+
+
+def logged_median():
+    """The median of the transactions in pgbench's log, which is removed; ms."""
+    times = []
+    for name in glob.glob("pgbench_log.*"):
+        with open(name) as log:
+            times += [int(line.split()[2]) for line in log]
+        os.remove(name)
+    return statistics.median(times) / 1e3
 
 
 def captured(asked, workload):
@@ -118,26 +129,19 @@ def captured(asked, workload):
     dump = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     while "listening on" not in dump.stderr.readline():
         pass
-    mean, server, _ = load(asked, workload, 1)
+    mean, _, server, _ = load(asked, workload, 1)
     time.sleep(1)
     dump.send_signal(signal.SIGINT)
     dump.wait()
     return capture, mean, server
 
 
-def predictions(asked, capture):
-    """By clients and round trip, the prediction for the operation that was there most often."""
-    clients = ",".join(map(str, asked.clients))
-    flags = ["--operations", "transaction", "--clients", clients, "--rtt", ",".join(asked.rtts)]
-    cores = ["--server-cores", "1", "--client-cores", "1"]
-    found = {}
-    for line in run([asked.longwire, "predict", *flags, *cores, "--json", capture]).stdout.splitlines():
-        record = json.loads(line)
-        if record["type"] == "prediction":
-            key = (record["clients"], record["link"].removeprefix("rtt="))
-            if key not in found or found[key]["operations"] < record["operations"]:
-                found[key] = record
-    return found
+def prediction(asked, capture, clients, rtt):
+    """The prediction for the operation that was there most often."""
+    flags = ["--operations", "transaction", "--clients", str(clients), "--rtt", rtt, "--server-cores", "1", "--client-cores", "1"]
+    lines = run([asked.longwire, "predict", *flags, "--json", capture]).stdout.splitlines()
+    found = [record for record in map(json.loads, lines) if record["type"] == "prediction"]
+    return max(found, key=lambda record: record["operations"])
 
 
 def measure(asked, workload):
@@ -145,11 +149,11 @@ def measure(asked, workload):
     seen = {cell: [] for cell in cells}
     near = []
     for number in range(asked.rounds):
-        capture, mean, server = captured(asked, workload)
-        near.append((mean, server))
-        predicted = predictions(asked, capture)
         for cell in cells if number % 2 == 0 else reversed(cells):
-            seen[cell].append((*load(asked, workload, *cell), predicted[cell]))
+            # A capture for each cell: the machine's speed drifts by a half within minutes.
+            capture, mean, server = captured(asked, workload)
+            near.append((mean, server))
+            seen[cell].append((*load(asked, workload, *cell), prediction(asked, capture, *cell)))
     show(workload, near, seen)
 
 
@@ -159,11 +163,12 @@ def show(workload, near, seen):
     print(f"{'clients':>8} {'rtt':>5} {'measured':>9} {'predicted':>9} {'error':>7}  {'smallest, largest':<18} {'within':>6} {'a second':>9} {'server us':>9} {'link late':>9}")
     for (clients, rtt), runs in seen.items():
         measured = statistics.median(run[0] for run in runs)
-        predicted = statistics.median(run[3]["mean_ns"] for run in runs) / 1e6
-        errors = [run[3]["mean_ns"] / 1e6 / run[0] - 1 for run in runs]
-        within = sum(run[3]["low_ns"] <= run[0] * 1e6 <= run[3]["high_ns"] for run in runs)
-        server = statistics.median(run[1] for run in runs)
-        late = statistics.median(run[2] for run in runs)
+        predicted = statistics.median(run[4]["mean_ns"] for run in runs) / 1e6
+        errors = [run[4]["mean_ns"] / 1e6 / run[0] - 1 for run in runs]
+        # The bounds are about the median.
+        within = sum(run[4]["low_ns"] <= run[1] * 1e6 <= run[4]["high_ns"] for run in runs)
+        server = statistics.median(run[2] for run in runs)
+        late = statistics.median(run[3] for run in runs)
         print(
             f"{clients:>8} {rtt:>5} {measured:>9.2f} {predicted:>9.2f} {predicted / measured - 1:>+7.1%}  {min(errors):>+7.1%}, {max(errors):>+7.1%}   "
             f"{within} of {len(runs)} {clients / measured * 1e3:>9.0f} {server:>9.0f} {late:>6.0f} us",

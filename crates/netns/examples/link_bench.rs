@@ -223,7 +223,7 @@ fn serialisation(sandbox: &Sandbox) {
 }
 
 fn rate(sandbox: &Sandbox) {
-    println!("rate asked       connections  at the receiver   error   self-check");
+    println!("rate asked       connections  at the receiver   error   self-check  dropped unasked");
     for (text, bits) in [
         ("64kbit", 64e3),
         ("1mbit", 1e6),
@@ -236,12 +236,14 @@ fn rate(sandbox: &Sandbox) {
             // Long enough for one packet more or less, 190 ms at 64 kbit/s, to be below a share of a percent.
             let span = if bits < 1e6 { 40 } else { 5 };
             let realised = pair.transfer(connections, Duration::from_secs(2), Duration::from_secs(span));
-            let checked = pair.network.outcome(pair.link).directions[1].realised_rate;
+            let back = pair.network.outcome(pair.link).directions[1];
             println!(
-                "{text:>10}  {connections:>14}  {:>11.3} Mbit/s  {:>+6.2} %  {}",
+                "{text:>10}  {connections:>14}  {:>11.3} Mbit/s  {:>+6.2} %  {:<10}  {:>15}",
                 realised / 1e6,
                 (realised / bits - 1.0) * 100.0,
-                checked.map_or_else(|| "-".to_owned(), |rate| rate.to_string()),
+                back.realised_rate
+                    .map_or_else(|| "-".to_owned(), |rate| rate.to_string()),
+                back.dropped_unasked,
             );
         }
     }
