@@ -169,7 +169,7 @@ impl Poolers {
             .push(ends.server);
         self.looked_at.remove(&ends.server_host);
         // A pool may have connections from before its first client was seen.
-        let earlier = self.connections.iter().map(|(_, other)| other);
+        let earlier = self.connections.values();
         let backs: HashSet<Endpoint> = earlier
             .filter(|other| other.client_host == ends.server_host)
             .map(|other| other.server)
