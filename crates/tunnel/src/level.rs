@@ -69,7 +69,7 @@ impl CompressionLevel {
     pub const fn codec(self) -> Codec {
         match self.0 {
             0 => Codec::Off,
-            1 => Codec::Zstd(Zstandard::new(-5, 22)),
+            1 => Codec::Zstd(Zstandard::new(-2, 22)),
             2 => Codec::Zstd(Zstandard::new(1, 22)),
             3 => Codec::Zstd(Zstandard {
                 hash_log: Some(17),
