@@ -3,8 +3,9 @@
 #
 # At the distance that is there and over links of 1, 10 and 40 ms, on PostgreSQL and MariaDB, with rows of three widths: first the search
 # (insert and select), then every way with every value, in turns. Both the recommended setting and the best are looked up in the sweep, so
-# that they were run at the same time; the least of many medians is lower than any true one, so the ratio is rather too large. Where it is
-# above 1.05, the ways of both run again, every value eleven times in turns: the column "again" is the ratio then. "as good" says whether
+# that they were run at the same time; the smallest of many medians is lower than any true one, so that ratio is too large. So in every cell in
+# which the two differ, the ways of both run again, every value eleven times in turns: the column "again" is the ratio then, and the one that
+# tells how good the recommendation is, since nothing was chosen by it. "as good" says whether
 # the recommendation names the best of the sweep as one that is as good ("-": it is the recommended one); it counts for nothing.
 # A setting that would take longer than the patience over a link is in neither (row by row over 40 ms).
 #
@@ -48,7 +49,7 @@ main() {
 # How many cells of a link, or of all, are within 5 % of the best.
 counted() {
     awk -v link="$1" 'link == "all" || $1 == link { n++; if ($2 <= 1.05) good++; if ($3 <= 1.05) met++; if ($3 > worst) worst = $3; if ($4 != "no") named++ }
-        END { if (n) printf "\n%s: %d of %d within 5 %% of the best of the sweep; %d when those that were not ran again, the worst %.3f times the best; %d are that best or name it as good\n",
+        END { if (n) printf "\n%s: %d of %d within 5 %% of the best of the sweep; %d when both ran again, the worst %.3f times the best; %d are that best or name it as good\n",
             link, good, n, met, worst, named }' "$scratch/ratios"
 }
 
@@ -74,9 +75,9 @@ database() {
            (if $same == $best then "-" elif any($one.as_good[]; .way == $best.way and .value == $best.value) then "yes" else "no" end),
            "\($one.runs) of \($one.full_sweep_runs)"] | @tsv' |
         while IFS=$'\t' read -r name width job link recommended best ratio named taken; do
-            again=
-            if awk -v ratio="$ratio" 'BEGIN { exit !(ratio > 1.05) }'; then again=$(again "$recommended" "$best"); fi
-            echo "$link $ratio ${again:-$ratio} $named" >>"$scratch/ratios"
+            again=1
+            [ "$recommended" = "$best" ] || again=$(again "$recommended" "$best")
+            echo "$link $ratio $again $named" >>"$scratch/ratios"
             printf '%-11s %5s  %-7s %-9s  %-34s %-34s %6.3f  %6s  %-7s  %s\n' \
                 "$name" "$width" "$job" "$link" "$recommended" "$best" "$ratio" "$again" "$named" "$taken"
         done
