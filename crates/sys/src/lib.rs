@@ -9,6 +9,7 @@
 pub mod application;
 pub mod arguments;
 pub mod clock;
+pub mod completions;
 pub mod error;
 pub mod eviction;
 pub mod listening;

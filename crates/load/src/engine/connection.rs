@@ -118,6 +118,14 @@ impl Connection {
         }
     }
 
+    /// Its socket, where bytes pass as they are, nobody watches and nothing waits to be sent.
+    pub fn bare_socket(&self) -> Option<&Socket> {
+        match &self.transport {
+            Transport::Plain(socket) if self.witness.is_none() && self.unsent.is_empty() => Some(socket),
+            Transport::Plain(_) | Transport::Tls(_) => None,
+        }
+    }
+
     /// Whether some of what was sent waits for the kernel.
     pub fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()

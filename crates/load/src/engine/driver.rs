@@ -7,8 +7,10 @@
 //! 2. A thread with one client that waits does so in the read itself: there is no other client to look after.
 //! 3. Sleeping clients, those who join later and intended begins of an open loop are times in a heap, for which a timer
 //!    interrupts waiting.
-//! 4. A client whose operation failed gets another connection after a pause, made outside the loop: the others go on.
+//! 4. Where a thread has many clients, a ring of the kernel's receives and sends for all whose connections last: `completing`.
+//! 5. A client whose operation failed gets another connection after a pause, made outside the loop: the others go on.
 
+mod completing;
 mod eagerness;
 mod operation;
 mod replacing;
@@ -30,6 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
+use sys::completions::Completions;
 use sys::poller::{Poller, Waker};
 use sys::timer::Timer;
 
@@ -38,6 +41,8 @@ pub(super) struct Driver<'scope, 'env, K: Kind> {
     kind: &'env K,
     shared: &'env SharedRun<'env>,
     scope: &'scope Scope<'scope, 'env>,
+    /// Absent for few clients, and where the kernel has none. Before the connections that it uses: dropped first.
+    completions: Option<Completions>,
     slots: Vec<Slot<K::Machine<'env>>>,
     /// Clients that are not over.
     alive: usize,
@@ -132,6 +137,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             kind: start.kind,
             shared: start.shared,
             scope,
+            completions: completing::completions(slots.len(), &poller),
             alive: slots.len(),
             slots,
             poller,

@@ -3,6 +3,7 @@
 
 mod command;
 mod http;
+mod many;
 mod modes;
 mod open_loop;
 mod sql;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sys::Target;
 use testbed::{MariaDb, Postgres, PostgresAuth};
 
-fn sql(url: &str, script: &[&str], reconnect: bool) -> SqlLoad {
+pub fn sql(url: &str, script: &[&str], reconnect: bool) -> SqlLoad {
     let target = Target::parse(url).unwrap();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, target.port));
     let script = Scripts::of(script.iter().copied(), load::sql::quoting(target.scheme)).unwrap();

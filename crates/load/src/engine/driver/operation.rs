@@ -106,16 +106,24 @@ impl<K: Kind> Driver<'_, '_, K> {
             self.request.clear();
             return;
         }
+        if let Some(completions) = self.completions.as_mut().filter(|all| all.has(index)) {
+            completions.send(index, &self.request);
+            self.request.clear();
+            slot.state = State::Waiting;
+            return;
+        }
         let sent = connection.send(&self.request);
         self.request.clear();
         match sent {
             // A connection that is not open yet takes nothing.
             Ok(()) if connection.has_unsent() && slot.state == State::Connecting => {}
             Ok(()) => {
-                if slot.state == State::Connecting && self.slots.len() == 1 {
+                let opened = slot.state == State::Connecting;
+                slot.state = State::Waiting;
+                if opened {
                     self.make_patient();
+                    self.complete_by_ring(index);
                 }
-                self.slots[index].state = State::Waiting;
             }
             Err(LoadError::Closed) if slot.reused => self.ended(index),
             Err(error) => {
@@ -167,8 +175,9 @@ impl<K: Kind> Driver<'_, '_, K> {
             }
             slot.state = State::Waiting;
         }
-        if let Err(error) = connection.flush() {
-            self.fail(index, &error);
+        match connection.flush() {
+            Ok(()) => self.complete_by_ring(index),
+            Err(error) => self.fail(index, &error),
         }
     }
 
@@ -205,13 +214,18 @@ impl<K: Kind> Driver<'_, '_, K> {
                     return true;
                 }
                 Received::Broken(reason) => {
-                    match broken(reason) {
-                        LoadError::Closed => self.ended(index),
-                        error => self.fail(index, &error),
-                    }
+                    self.broke(index, reason);
                     return true;
                 }
             }
+        }
+    }
+
+    /// The connection is broken.
+    pub(super) fn broke(&mut self, index: usize, reason: OsError) {
+        match broken(reason) {
+            LoadError::Closed => self.ended(index),
+            error => self.fail(index, &error),
         }
     }
 
@@ -289,6 +303,9 @@ impl<K: Kind> Driver<'_, '_, K> {
     }
 
     pub(super) fn hang_up_quietly(&mut self, index: usize) {
+        if let Some(completions) = &mut self.completions {
+            completions.forget(index);
+        }
         if let Some(connection) = self.slots[index].connection.take() {
             connection.close();
         }
@@ -296,9 +313,7 @@ impl<K: Kind> Driver<'_, '_, K> {
 
     /// The operation under way has failed.
     pub(super) fn fail(&mut self, index: usize, error: &LoadError) {
-        if let Some(connection) = self.slots[index].connection.take() {
-            connection.close();
-        }
+        self.hang_up_quietly(index);
         if let Phase::WarmUp { failed } = &mut self.phase {
             failed.get_or_insert_with(|| error.clone());
             self.alive = 0;
@@ -326,6 +341,7 @@ impl<K: Kind> Driver<'_, '_, K> {
 
     /// Takes leave of the server, for all clients.
     pub(super) fn leave(&mut self) {
+        self.completions = None;
         for slot in &mut self.slots {
             if let Some(connection) = slot.connection.take() {
                 connection.leave(self.kind.farewell());

@@ -94,6 +94,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             slot.machine.connected(decoder);
             slot.connection = Some(connection);
             self.make_patient();
+            self.complete_by_ring(index);
         }
         Ok(())
     }

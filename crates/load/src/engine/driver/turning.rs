@@ -21,9 +21,10 @@ impl<K: Kind> Driver<'_, '_, K> {
                 came = self.readable(0, false);
             } else {
                 let longest = self.prepare_to_wait();
-                self.poller.wait(&mut ready, longest);
-                for event in ready.iter() {
-                    self.event(event);
+                if self.completions.is_some() {
+                    self.wait_for_completions(longest, &mut ready);
+                } else {
+                    self.poll(longest, &mut ready);
                 }
             }
             if !self.wakes.is_empty() || self.arrivals.is_some() {
@@ -33,6 +34,14 @@ impl<K: Kind> Driver<'_, '_, K> {
             if !came || self.slots.len() > 1 || !self.waits_in_read() {
                 self.check_deadlines();
             }
+        }
+    }
+
+    /// Waits until the poller has something ready, and deals with it.
+    pub(super) fn poll(&mut self, longest: Duration, ready: &mut ReadyList) {
+        self.poller.wait(ready, Some(longest));
+        for event in ready.iter() {
+            self.event(event);
         }
     }
 
@@ -58,7 +67,7 @@ impl<K: Kind> Driver<'_, '_, K> {
     }
 
     /// Sets the timer to what is due next; returns how long to wait at most.
-    pub(super) fn prepare_to_wait(&mut self) -> Option<Duration> {
+    pub(super) fn prepare_to_wait(&mut self) -> Duration {
         let woken = self.wakes.peek().map(|Reverse((at, _))| *at);
         let arrival = self
             .arrivals
@@ -69,14 +78,14 @@ impl<K: Kind> Driver<'_, '_, K> {
         let now = due.map(|_| Instant::now());
         if let (Some(due), Some(now)) = (due, now) {
             if due <= now {
-                return Some(Duration::ZERO);
+                return Duration::ZERO;
             }
             if self.timer_set_to != Some(due) {
                 self.timer.set(Some(due.duration_since(now)));
                 self.timer_set_to = Some(due);
             }
         }
-        Some(self.patience())
+        self.patience()
     }
 
     pub(super) fn event(&mut self, event: ReadyEvent) {
@@ -93,7 +102,8 @@ impl<K: Kind> Driver<'_, '_, K> {
                 {
                     self.writable(index);
                 }
-                if event.readable() {
+                let by_ring = self.completions.as_ref().is_some_and(|all| all.has(index));
+                if event.readable() && !by_ring {
                     self.readable(index, event.ending());
                 }
             }
