@@ -2,6 +2,7 @@
 
 mod http;
 mod keywords;
+mod outline;
 mod redis;
 mod sql;
 
@@ -84,6 +85,8 @@ impl KnownFingerprints {
 pub struct Fingerprints {
     known: KnownFingerprints,
     recent: Vec<Option<Recent>>,
+    outlined: Vec<Option<Outlined>>,
+    outline: Vec<u8>,
     scratch: Vec<u8>,
 }
 
@@ -92,6 +95,14 @@ pub struct Fingerprints {
 struct Recent {
     hash: u64,
     length: usize,
+    fingerprint: Fingerprint,
+}
+
+/// The outline of texts seen recently and their fingerprint: saves normalising a text that differs in its literals.
+#[derive(Debug, Clone)]
+struct Outlined {
+    dialect: Dialect,
+    outline: Box<[u8]>,
     fingerprint: Fingerprint,
 }
 
@@ -107,6 +118,8 @@ impl Fingerprints {
         Self {
             known,
             recent: vec![None; RECENT_TEXTS],
+            outlined: vec![None; RECENT_TEXTS],
+            outline: Vec::new(),
             scratch: Vec::new(),
         }
     }
@@ -121,6 +134,39 @@ impl Fingerprints {
         {
             return recent.fingerprint.clone();
         }
+        let fingerprint = match outline::write(text, dialect, &mut self.outline) {
+            true => self.of_outline(text, dialect),
+            false => self.normalised(text, dialect),
+        };
+        self.recent[slot] = Some(Recent {
+            hash,
+            length: text.len(),
+            fingerprint: fingerprint.clone(),
+        });
+        fingerprint
+    }
+
+    /// That of a text whose outline is in `outline`.
+    fn of_outline(&mut self, text: &[u8], dialect: Dialect) -> Fingerprint {
+        let slot = hash(&self.outline) as usize % RECENT_TEXTS;
+        if let Some(known) = &self.outlined[slot]
+            && known.dialect == dialect
+            && *known.outline == *self.outline
+        {
+            return known.fingerprint.clone();
+        }
+        let fingerprint = self.normalised(text, dialect);
+        if *fingerprint != *OTHER_STATEMENTS && outline::holds_for_all(&self.outline) {
+            self.outlined[slot] = Some(Outlined {
+                dialect,
+                outline: self.outline.as_slice().into(),
+                fingerprint: fingerprint.clone(),
+            });
+        }
+        fingerprint
+    }
+
+    fn normalised(&mut self, text: &[u8], dialect: Dialect) -> Fingerprint {
         let mut scratch = std::mem::take(&mut self.scratch);
         match dialect {
             Dialect::Redis => redis::normalise(text, &mut scratch),
@@ -133,11 +179,6 @@ impl Fingerprints {
             Err(_) => self.intern(&String::from_utf8_lossy(&scratch)),
         };
         self.scratch = scratch;
-        self.recent[slot] = Some(Recent {
-            hash,
-            length: text.len(),
-            fingerprint: fingerprint.clone(),
-        });
         fingerprint
     }
 

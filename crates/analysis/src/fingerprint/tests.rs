@@ -415,6 +415,111 @@ proptest! {
     }
 }
 
+/// Whether texts that were seen before change the fingerprint of one, as only their literals differ.
+fn assert_earlier_texts_change_nothing(texts: &[String], dialect: Dialect) {
+    let mut seen = Fingerprints::default();
+    for text in texts {
+        let alone = Fingerprints::default().statement(text.as_bytes(), dialect);
+        assert_eq!(
+            seen.statement(text.as_bytes(), dialect),
+            alone,
+            "{text:?} in {dialect:?}"
+        );
+    }
+}
+
+#[test]
+fn texts_that_differ_in_literals_are_read_once_and_no_others() {
+    let alike = ["= 17 and b = 'x'", "= 4 and b = 'it''s'", "= 123456 and b = ''"];
+    let mut seen = Fingerprints::default();
+    let fingerprints = alike.map(|rest| {
+        seen.statement(
+            format!("select a1 from t where a {rest}").as_bytes(),
+            Dialect::Standard,
+        )
+    });
+    assert!(
+        fingerprints
+            .iter()
+            .all(|one| &**one == "select a1 from t where a = ? and b = ?")
+    );
+    assert_eq!(seen.outlined.iter().flatten().count(), 1);
+    let others = [
+        "create user a identified by abc12'x y' q'",
+        "create user a identified by abc12'x' q'",
+        "create user a identified by abc13'x' q'",
+        "select \"a 1\"",
+        "select \"a 2\"",
+        "select `a 1`",
+        "select `a 2`",
+        "select 'a -- 1' 2",
+        "select 'a' -- 1' 2",
+        "select 1e-5, a-5, e'5', x'1', 1.e5, a1, @1, :1, ?1, .5, a.5",
+        "select 2e-6, a-6, e'6', x'2', 2.e6, a1, @1, :2, ?2, .6, a.6",
+        "set app.token = 12 'x'",
+        "set app.token = 13 'y'",
+    ];
+    for dialect in DIALECTS {
+        assert_earlier_texts_change_nothing(&others.map(str::to_owned), dialect);
+    }
+}
+
+/// Pieces of which texts are made that are hard to tell apart.
+const PIECES: [&str; 36] = [
+    "select ",
+    "a",
+    "1",
+    "22",
+    "'",
+    "''",
+    "\"",
+    "`",
+    "\\",
+    "$",
+    "$1",
+    "--",
+    "-",
+    "/*",
+    "*/",
+    "/",
+    "#",
+    "\n",
+    " ",
+    ".",
+    "e",
+    "E5",
+    "+",
+    ",",
+    "(",
+    ")",
+    "in (",
+    "values (",
+    "=",
+    "set b.c",
+    "identified by ",
+    "connect ",
+    "using",
+    ";",
+    "@",
+    ":",
+];
+
+proptest! {
+    #[test]
+    fn no_text_has_the_fingerprint_of_another(
+        texts in proptest::collection::vec(proptest::collection::vec(proptest::sample::select(PIECES.to_vec()), 0..12), 1..40),
+        digits in "[0-9]{1,3}",
+        dialect in proptest::sample::select(DIALECTS.to_vec()),
+    ) {
+        // Each with other numbers and literals behind it.
+        let texts = texts.iter().flat_map(|pieces| {
+            let text = pieces.concat();
+            [text.replace("22", &digits).replace("a", "a b"), text.replace("''", "'1 x'"), text]
+        });
+        assert_earlier_texts_change_nothing(&texts.collect::<Vec<_>>(), dialect);
+    }
+}
+
 #[test]
 fn names_out_of_use_make_room_for_others() {
     let known = KnownFingerprints::default();
