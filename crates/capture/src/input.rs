@@ -1,9 +1,10 @@
 //! The bytes of one source: a file, window by window, or any reader behind a buffer.
 //!
 //! Both look the same to a format: [`Input::peek`] shows what lies ahead without copying it, [`Input::consume`]
-//! moves on. Resident memory stays at one window or buffer, whatever the size of the file. Files are read and not mapped: one
+//! moves on. Resident memory stays at three windows or one buffer, whatever the size of the file. Files are read and not mapped: one
 //! that another process shortens at the same time is a fault, and does not end this process.
 
+use crate::read_ahead::{ROOM, ReadAhead, WINDOW};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::FileExt;
@@ -23,12 +24,22 @@ enum Backing<'a> {
         window: Vec<u8>,
         /// The file's length as it was last seen.
         length: u64,
+        ahead: Ahead,
     },
     Buffered {
         reader: Box<dyn Read + 'a>,
         buffer: Vec<u8>,
         ended: bool,
     },
+}
+
+/// Whether windows of a file are read before they are needed.
+enum Ahead {
+    /// Not until it is known to be worth a thread.
+    NotYet,
+    Running(ReadAhead),
+    /// Not any more.
+    Over,
 }
 
 impl<'a> Input<'a> {
@@ -38,6 +49,7 @@ impl<'a> Input<'a> {
             file,
             window: Vec::new(),
             length: 0,
+            ahead: Ahead::NotYet,
         })
     }
 
@@ -116,9 +128,22 @@ impl<'a> Input<'a> {
     #[cold]
     fn refill(&mut self, count: usize) {
         let outcome = match &mut self.backing {
-            Backing::File { file, window, length } => {
-                read_window(file, window, length, (self.start, self.end), self.position, count)
-            }
+            Backing::File {
+                file,
+                window,
+                length,
+                ahead,
+            } => match ahead.take(window, (self.start, self.end), self.position, count) {
+                Some(there) => Ok(there),
+                None => {
+                    let place = (self.start, self.end);
+                    let outcome = read_window(file, window, length, place, self.position, count);
+                    if let Ok((start, end)) = outcome {
+                        ahead.start(file, self.position + (end - start) as u64, *length);
+                    }
+                    outcome
+                }
+            },
             Backing::Buffered {
                 reader,
                 buffer,
@@ -131,6 +156,43 @@ impl<'a> Input<'a> {
                 (self.start, self.end) = (start, end);
                 self.fault.get_or_insert(cause);
             }
+        }
+    }
+}
+
+impl Ahead {
+    /// Puts the next window behind what is left of this one. Absent when that is not all that is wanted: the rest is read at once.
+    fn take(
+        &mut self,
+        window: &mut Vec<u8>,
+        (start, end): (usize, usize),
+        position: u64,
+        count: usize,
+    ) -> Option<(usize, usize)> {
+        let Self::Running(ahead) = self else {
+            return None;
+        };
+        let left = window.get(start..end)?;
+        let from = ROOM
+            .checked_sub(left.len())
+            .filter(|_| count <= left.len() + WINDOW);
+        let next = from.and_then(|from| {
+            let mut next = ahead.next(position + left.len() as u64)?;
+            next.get_mut(from..ROOM)?.copy_from_slice(left);
+            Some((from, next))
+        });
+        let Some((from, next)) = next else {
+            *self = Self::Over;
+            return None;
+        };
+        ahead.go_on(std::mem::replace(window, next));
+        Some((from, ROOM + WINDOW))
+    }
+
+    /// Begins at `position` when more than a window of the file follows there.
+    fn start(&mut self, file: &File, position: u64, length: u64) {
+        if matches!(self, Self::NotYet) && position.saturating_add(WINDOW as u64) < length {
+            *self = ReadAhead::start(file, position).map_or(Self::Over, Self::Running);
         }
     }
 }
@@ -210,9 +272,6 @@ fn fill_buffer(
     Ok((0, end))
 }
 
-/// Bytes of a file read at a time: small enough to stay in the cache of the processor and negligible in resident memory, large
-/// enough that system calls cost nothing.
-const WINDOW: usize = 1 << 20;
 /// Bytes asked of a reader at first.
 const LEAST_STEP: usize = 16 << 10;
 /// Bytes asked of a reader at a time, later.

@@ -38,6 +38,7 @@ pub mod packet_blocks;
 mod pcap;
 mod pcapng;
 mod pending;
+mod read_ahead;
 mod report;
 mod round_trip;
 mod secrets;
