@@ -120,11 +120,17 @@ impl HalfConnection {
                     sequence: header[3],
                     first: body.first().copied(),
                 };
+                let taken = header.len() + body.len();
+                if arrival.direction == Direction::ServerToClient && conversation.is_row(opening) {
+                    let bytes = meter.charge(taken as u64);
+                    conversation.row(arrival, bytes, sink);
+                    *handed += bytes;
+                    return Ok(taken);
+                }
                 let interest = conversation.interest(arrival.direction, opening);
                 if interest.watch {
                     conversation.watch(body);
                 }
-                let taken = header.len() + body.len();
                 let unit = Unit {
                     opening,
                     head: body.get(..interest.like).unwrap_or(body),

@@ -3,12 +3,12 @@
 use super::capabilities::{CACHE_METADATA, Capabilities, MYSQL, OPTIONAL_METADATA};
 use super::conversation::{Conversation, ConversationPhase, Owed, Part, Progress};
 use super::endings::{EOF, EndFields, OK, OkFields, error_content, is_end_of_rows, is_plain_eof, ready};
-use super::lane::{Interest, MessageStart, Unit};
+use super::lane::{Arrival, Interest, MessageStart, Unit};
 use super::{fault, wrong_byte};
 use decoding::decoder::MessageSink;
 use decoding::framing::HeaderFault;
 use decoding::reader::Reader;
-use model::{Content, Direction, Phase, Role};
+use model::{Content, Direction, Message, Phase, Protocol, Role};
 
 /// What a reply's message plays and says; [`Role::Reply`] settles the reply.
 pub(super) type Said<'a> = (Role, Content<'a>);
@@ -52,9 +52,12 @@ impl Conversation {
     /// Takes a complete message of the server.
     pub(super) fn reply(&mut self, unit: Unit<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
         if self.is_row(unit.opening) {
-            self.rows += 1;
-            let row = Part::new(Role::ReplyPart, Phase::Work, Content::Row);
-            sink(row.of(Direction::ServerToClient, &unit));
+            let arrival = Arrival {
+                direction: Direction::ServerToClient,
+                started: unit.started,
+                ended: unit.ended,
+            };
+            self.row(arrival, unit.bytes, sink);
             return Ok(());
         }
         let mut code = [0; 11];
@@ -63,8 +66,25 @@ impl Conversation {
         Ok(())
     }
 
+    /// Takes a whole row of so many bytes of the stream.
+    #[inline]
+    pub(super) fn row(&mut self, arrival: Arrival, bytes: u64, sink: &mut MessageSink<'_>) {
+        self.rows += 1;
+        sink(Message {
+            protocol: Protocol::Mysql,
+            direction: arrival.direction,
+            started: arrival.started,
+            ended: arrival.ended,
+            bytes,
+            role: Role::ReplyPart,
+            phase: Phase::Work,
+            content: Content::Row,
+        });
+    }
+
     /// Whether a row begins with `opening`: the shortest way for the commonest message.
-    fn is_row(&self, opening: MessageStart) -> bool {
+    #[inline]
+    pub(super) fn is_row(&self, opening: MessageStart) -> bool {
         self.progress == Progress::Rows && opening.first != Some(ERROR) && !is_end_of_rows(opening)
     }
 
