@@ -14,19 +14,21 @@ pub mod rule;
 pub(crate) mod span;
 mod transactions;
 
+use crate::exchange_boxes::{Emptied, ExchangeBoxes};
 use crate::fact::Fact;
 use crate::hosts::{HostSettings, Hosts};
 use foldhash::HashMap;
 use identified::Identified;
 use model::{
-    Assigned, Attribution, ConnectionId, ConnectionMap, Endpoint, Exchange, Operation, OperationKind, Phase,
-    Protocol, RequestId, Timestamp, TransactionState,
+    Assigned, Attribution, ConnectionId, ConnectionMap, Endpoint, Exchange, Operation, OperationKind,
+    OperationStep, Phase, Protocol, RequestId, Timestamp, TransactionState,
 };
 use naming::Naming;
 use requests::{Arrival, Requests, Sides};
 use rule::Rule;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use transactions::Transactions;
 
 /// What grouping hands out.
@@ -64,6 +66,7 @@ pub struct Operations {
     /// Whether that is so of all connections.
     transactions_alone: bool,
     held: usize,
+    emptied: Emptied,
 }
 
 /// The name of requests of which neither method nor path is known.
@@ -75,27 +78,56 @@ pub const MAXIMUM_STEPS: usize = 20_000;
 /// Most exchanges of all operations under way held at a time (about 80 MB).
 pub const MAXIMUM_HELD: usize = 200_000;
 
-/// An exchange with what is known of its connection: boxed on its way, and [`Settled`] in a group.
+/// An exchange with what is known of its connection, on its way to a group.
 #[derive(Debug, Clone)]
-struct Member<E = Box<Exchange>> {
-    exchange: E,
+struct Member {
+    exchange: Box<Exchange>,
     protocol: Protocol,
     sides: Sides,
     /// How it is known which request it belongs to; absent where none does, or it is the request itself.
     assigned: Option<Assigned>,
 }
 
-/// A member of a group. Groups are walked again and again: what they hold lies side by side.
-type Settled = Member<Exchange>;
+/// Members of a group. They are walked again and again, and many: as the steps that they become, side by side.
+#[derive(Debug, Default)]
+struct Members {
+    steps: Vec<OperationStep>,
+    /// The sides of each.
+    sides: Vec<Sides>,
+}
 
-impl<E> Member<E> {
-    fn stored<F>(self, store: impl FnOnce(E) -> F) -> Member<F> {
-        Member {
-            exchange: store(self.exchange),
-            protocol: self.protocol,
-            sides: self.sides,
-            assigned: self.assigned,
+impl Members {
+    fn with_capacity(capacity: usize) -> Self {
+        Self {
+            steps: Vec::with_capacity(capacity),
+            sides: Vec::with_capacity(capacity),
         }
+    }
+
+    fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    fn push(&mut self, member: Member, emptied: &mut Emptied) {
+        self.sides.push(member.sides);
+        self.steps.push(OperationStep {
+            exchange: emptied.take(member.exchange),
+            protocol: member.protocol,
+            after: None,
+            after_start: false,
+            also_after: Vec::new(),
+            client_before: Duration::ZERO,
+            reply_after: None,
+            reply_also_after: Vec::new(),
+            assigned: member.assigned,
+        });
+    }
+
+    fn sort_by_start(&mut self) {
+        let (steps, sides) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.sides));
+        let mut both: Vec<_> = steps.into_iter().zip(sides).collect();
+        both.sort_by_key(|(step, _)| step.exchange.at);
+        (self.steps, self.sides) = both.into_iter().unzip();
     }
 }
 
@@ -114,7 +146,7 @@ enum Key {
 struct Group {
     id: u64,
     kind: OperationKind,
-    members: Vec<Settled>,
+    members: Members,
     /// Where the part before this one ended.
     from: Option<Timestamp>,
     ended: Timestamp,
@@ -140,7 +172,15 @@ impl Operations {
             of_pools: ConnectionMap::default(),
             transactions_alone: false,
             held: 0,
+            emptied: Emptied::default(),
         }
+    }
+
+    /// Gives the boxes of exchanges back.
+    pub fn with_boxes(mut self, boxes: ExchangeBoxes) -> Self {
+        self.requests.give_back(boxes.clone());
+        self.emptied = Emptied::of(boxes);
+        self
     }
 
     /// Names the operations that are connections to these servers; others are named after their server's address.
@@ -166,9 +206,7 @@ impl Operations {
     pub fn fact(&mut self, fact: Fact, out: &mut GroupedSink<'_>) {
         match self.rule {
             Rule::Auto | Rule::Http => {
-                for fact in self.hosts.take(fact) {
-                    self.next(fact, out);
-                }
+                self.hosts.take(fact).each(|fact| self.next(fact, out));
             }
             _ => self.next(fact, out),
         }
@@ -307,7 +345,9 @@ impl Operations {
 
     fn group_rest(&mut self, out: &mut GroupedSink<'_>) {
         let unclaimed = self.requests.finish(out);
-        self.unclaimed(unclaimed, out);
+        for member in unclaimed {
+            self.unclaimed(member, out);
+        }
         for member in self.identified.finish() {
             self.by_connection(member, out);
         }
@@ -340,7 +380,7 @@ impl Operations {
         match self.rule {
             Rule::Auto | Rule::Http => {
                 let unclaimed = self.requests.claim(member, out);
-                self.unclaimed(unclaimed, out);
+                unclaimed.each(|member| self.unclaimed(member, out));
             }
             Rule::Connection => self.by_connection(member, out),
             Rule::Transaction => self.by_transaction(member, out),
@@ -362,34 +402,29 @@ impl Operations {
     }
 
     /// Takes what no request caused.
-    fn unclaimed(&mut self, members: impl IntoIterator<Item = Member>, out: &mut GroupedSink<'_>) {
-        for member in members {
-            match self.rule {
-                Rule::Http => out(Grouped::Alone(member.exchange, member.protocol)),
-                _ => self.identified_or_by_connection(member, out),
-            }
+    fn unclaimed(&mut self, member: Member, out: &mut GroupedSink<'_>) {
+        match self.rule {
+            Rule::Http => out(Grouped::Alone(member.exchange, member.protocol)),
+            _ => self.identified_or_by_connection(member, out),
         }
     }
 
     /// What carries the identifier of a request is that request's, and what is in a transaction with it; the rest by connection.
     fn identified_or_by_connection(&mut self, member: Member, out: &mut GroupedSink<'_>) {
-        for (member, request) in self.identified.take(member) {
-            match request {
-                Some((request, assigned)) => {
-                    let member = Member {
-                        assigned: Some(assigned),
-                        ..member
-                    };
-                    self.add(Key::Request(request), OperationKind::Request, member, out);
-                }
-                None if self.transactions_alone
-                    || self.of_pools.contains_key(&member.exchange.connection) =>
-                {
-                    self.by_transaction(member, out);
-                }
-                None => self.by_connection(member, out),
+        let sorted = self.identified.take(member);
+        sorted.each(|(member, request)| match request {
+            Some((request, assigned)) => {
+                let member = Member {
+                    assigned: Some(assigned),
+                    ..member
+                };
+                self.add(Key::Request(request), OperationKind::Request, member, out);
             }
-        }
+            None if self.transactions_alone || self.of_pools.contains_key(&member.exchange.connection) => {
+                self.by_transaction(member, out);
+            }
+            None => self.by_connection(member, out),
+        });
         self.close_idle_requests(out);
     }
 
@@ -460,7 +495,7 @@ impl Operations {
         let group = self.groups.entry(key).or_insert_with(|| Group {
             id: take_id(&mut self.next_id),
             kind,
-            members: Vec::new(),
+            members: Members::default(),
             from: None,
             ended,
             name: None,
@@ -483,7 +518,7 @@ impl Operations {
             group.naming.offer(&member.exchange);
             group.name = group.naming.name().or(group.name.as_ref()).cloned();
         }
-        group.members.push(member.stored(|exchange| *exchange));
+        group.members.push(member, &mut self.emptied);
         self.held += 1;
         if group.members.len() >= MAXIMUM_STEPS {
             self.cut(key, out);
@@ -504,13 +539,11 @@ impl Operations {
         let Some(group) = self.groups.get_mut(&key) else {
             return;
         };
-        if group.members.is_empty() {
-            return;
-        }
         let next = match group.members.len() {
+            0 => return,
             // The next part will be as long.
-            MAXIMUM_STEPS.. => Vec::with_capacity(MAXIMUM_STEPS),
-            _ => Vec::new(),
+            MAXIMUM_STEPS.. => Members::with_capacity(MAXIMUM_STEPS),
+            _ => Members::default(),
         };
         let members = std::mem::replace(&mut group.members, next);
         self.held -= members.len();
@@ -533,8 +566,8 @@ impl Operations {
         };
         self.held -= group.members.len();
         if group.is_of_stragglers() {
-            for member in group.members {
-                out(Grouped::Alone(Box::new(member.exchange), member.protocol));
+            for step in group.members.steps {
+                out(Grouped::Alone(Box::new(step.exchange), step.protocol));
             }
             return;
         }
@@ -551,13 +584,13 @@ impl Operations {
 
     /// Whether what was to be the life of a connection is that of a pool's.
     fn is_of_pool(&self, key: Key) -> bool {
-        let is_named = |member: &Settled| self.names.contains_key(&member.sides.server);
+        let is_named = |sides: &Sides| self.names.contains_key(&sides.server);
         self.rule == Rule::Auto
             && self.groups.get(&key).is_some_and(|group| {
                 group.kind == OperationKind::Connection
                     && group.from.is_none()
-                    && !group.members.first().is_some_and(is_named)
-                    && pooled::is_of_pool(&group.members)
+                    && !group.members.sides.first().is_some_and(is_named)
+                    && pooled::is_of_pool(&group.members.steps)
             })
     }
 
@@ -567,9 +600,15 @@ impl Operations {
             return;
         };
         self.held -= group.members.len();
-        group.members.sort_by_key(|member| member.exchange.at);
-        for member in group.members {
-            self.by_transaction(member.stored(Box::new), out);
+        group.members.sort_by_start();
+        for (step, sides) in group.members.steps.into_iter().zip(group.members.sides) {
+            let member = Member {
+                exchange: Box::new(step.exchange),
+                protocol: step.protocol,
+                sides,
+                assigned: step.assigned,
+            };
+            self.by_transaction(member, out);
         }
     }
 }
@@ -583,15 +622,15 @@ impl Group {
     /// Whether it consists only of messages after the last reply (`Terminate`, statements closed): no client waits for these,
     /// so by themselves they are no operation.
     fn is_of_stragglers(&self) -> bool {
-        let nobody_waited = |member: &Settled| {
-            let exchange = &member.exchange;
+        let nobody_waited = |step: &OperationStep| {
+            let exchange = &step.exchange;
             exchange.turns == 0
                 && exchange.reply_bytes == 0
                 && exchange.executions == 0
                 && exchange.request_messages > 0
                 && span::ended(exchange) <= span::started(exchange)
         };
-        self.from.is_none() && self.members.iter().all(nobody_waited)
+        self.from.is_none() && self.members.steps.iter().all(nobody_waited)
     }
 }
 
@@ -630,23 +669,21 @@ fn assemble(
     id: u64,
     kind: OperationKind,
     name: Arc<str>,
-    members: Vec<Settled>,
+    members: Members,
     from: Option<Timestamp>,
     continues: bool,
 ) -> Operation {
-    let started = members.iter().map(|member| span::started(&member.exchange)).min();
+    let mut linked = dependencies::link(members);
+    let moments = &linked.moments;
+    let started = moments.iter().map(|moment| moment.started).min();
     let at = from.or(started).unwrap_or_default();
-    let ended = members
-        .iter()
-        .map(|member| span::ended(&member.exchange))
-        .max()
-        .unwrap_or(at)
-        .max(at);
-    let mut seen: Vec<ConnectionId> = members.iter().map(|member| member.exchange.connection).collect();
+    let ended = moments.iter().map(|moment| moment.ended).max();
+    let ended = ended.unwrap_or(at).max(at);
+    let mut seen: Vec<ConnectionId> = moments.iter().map(|moment| moment.connection).collect();
     seen.sort_unstable();
     seen.dedup();
-    let mut linked = dependencies::link(members);
-    let walked = attribution::walk(&linked.steps, &linked.parents, at, ended);
+    let turns = moments.iter().map(|moment| moment.turns).sum();
+    let walked = attribution::walk(&linked.steps, &linked.parents, &linked.by_end, at, ended);
     if let (Some(from), Some(first)) = (from, linked.steps.first_mut()) {
         first.client_before = span::started(&first.exchange).since(from);
     }
@@ -656,11 +693,11 @@ fn assemble(
         name,
         at,
         duration: ended.since(at),
-        turns: linked.steps.iter().map(|step| step.exchange.turns).sum(),
+        turns,
         connections: u32::try_from(seen.len()).unwrap_or(u32::MAX),
         attribution: walked.attribution,
         setup: walked.setup,
-        client_after: std::time::Duration::ZERO,
+        client_after: Duration::ZERO,
         transactions: Vec::new(),
         continues,
         steps: linked.steps,

@@ -22,6 +22,7 @@ mod introduction;
 mod owed;
 mod waits;
 
+use crate::exchange_boxes::ExchangeBoxes;
 use crate::fact::{Fact, FactSink};
 use crate::fingerprint::{Dialect, Fingerprints};
 use crate::round_trip::MinimumRoundTrip;
@@ -76,6 +77,7 @@ pub struct Pairing {
     statements: u64,
     keep_literals: bool,
     digests: Option<RandomState>,
+    boxes: ExchangeBoxes,
 }
 
 /// Most prepared statements remembered on one connection; executions of others have no fingerprint.
@@ -118,7 +120,15 @@ impl Pairing {
             statements: 0,
             keep_literals,
             digests: None,
+            boxes: ExchangeBoxes::default(),
         }
+    }
+
+    /// Puts exchanges into boxes that others of the run have emptied.
+    #[must_use]
+    pub fn with_boxes(mut self, boxes: ExchangeBoxes) -> Self {
+        self.boxes = boxes;
+        self
     }
 
     /// Gives reads a digest ([`model::RequestTraits::request_digest`]) by `key`: the same for all connections of a run, and random.
@@ -157,7 +167,7 @@ impl Pairing {
         };
         let exchange = building::exchange(self.connection, Phase::Connect, self.opened, step);
         self.previous_reply_ended = handshake.ack;
-        self.emit(exchange, Protocol::Unknown, out);
+        self.emit(Box::new(exchange), Protocol::Unknown, out);
     }
 
     /// The observation point made a round trip to the server on the client's behalf.
@@ -181,7 +191,7 @@ impl Pairing {
         };
         let mut exchange = building::exchange(self.connection, Phase::Tls, trip.asked, step);
         (exchange.request_bytes, exchange.reply_bytes) = (request_bytes, reply_bytes);
-        self.emit(exchange, Protocol::Tls, out);
+        self.emit(Box::new(exchange), Protocol::Tls, out);
     }
 
     /// A measured round trip of one side.
@@ -231,6 +241,15 @@ impl Pairing {
         fingerprints: &mut Fingerprints,
         out: &mut FactSink<'_>,
     ) {
+        // Most messages are rows in the middle of a reply: nothing but its end changes.
+        if message.role == Role::ReplyPart
+            && message.direction == Direction::ServerToClient
+            && self.speaker == Some(Direction::ServerToClient)
+            && self.goes_on(message)
+        {
+            self.last_message[Direction::ServerToClient.index()] = message.ended;
+            return;
+        }
         if message.direction == Direction::ClientToServer && self.speaker == Some(Direction::ServerToClient) {
             self.client_goes_on(message, protocol, out);
         }
@@ -361,7 +380,10 @@ impl Pairing {
             return;
         };
         let tags = match content {
-            Content::Statement { text } | Content::Prepare { text, .. } => comment::tags(text),
+            Content::Statement { text } | Content::Prepare { text, .. } => {
+                let Some(tags) = comment::tags(text) else { return };
+                tags
+            }
             Content::HttpRequest { request, span, .. } => Tags {
                 request,
                 span,
@@ -550,8 +572,9 @@ impl Pairing {
     /// Opens an exchange for a client message.
     fn open(&mut self, message: &Message<'_>) {
         let turn = self.queue.is_empty() || self.waited_before(message);
-        self.queue
-            .push_back(Building::new(self.connection, message, turn));
+        let store = |exchange| self.boxes.fill(exchange);
+        let building = Building::stored(self.connection, message, turn, store);
+        self.queue.push_back(building);
     }
 
     /// Whether a client that still is owed a reply waited for one before it sent this.
@@ -591,6 +614,7 @@ impl Pairing {
         }
     }
 
+    #[inline]
     fn complete(&mut self, mut building: Building, protocol: Protocol, out: &mut FactSink<'_>) {
         if !building.has_reply() {
             building.step.client_side_rtt = self.client_side.current();
@@ -661,6 +685,12 @@ impl Pairing {
             totals,
         })));
     }
+}
+
+/// What is in the box of an exchange that was taken out.
+pub(crate) fn no_exchange() -> Exchange {
+    let at = Timestamp::default();
+    building::exchange(ConnectionId(0), Phase::Work, at, building::empty_step(at))
 }
 
 /// The error of an exchange whose connection ended, or whose observation did, while a reply was owed.

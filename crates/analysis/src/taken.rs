@@ -11,6 +11,18 @@ pub enum Taken<T> {
     Released(Vec<T>),
 }
 
+impl<T> Taken<T> {
+    /// Hands each on, in order; faster than iterating where it nearly always is one.
+    #[inline]
+    pub fn each(self, mut take: impl FnMut(T)) {
+        match self {
+            Self::Go(one) => take(one),
+            Self::Stays => {}
+            Self::Released(many) => many.into_iter().for_each(take),
+        }
+    }
+}
+
 impl<T> IntoIterator for Taken<T> {
     type Item = T;
     type IntoIter = std::iter::Chain<std::option::IntoIter<T>, std::vec::IntoIter<T>>;

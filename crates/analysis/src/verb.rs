@@ -19,6 +19,12 @@ impl Verb {
     /// That of a fingerprint. Words of SQL are in lower case there, those of Redis in upper case. Misleads where a `select`
     /// calls a function that writes.
     pub fn of(fingerprint: &str) -> Self {
+        // What most are, without a look into the lists.
+        for (beginning, verb) in COMMONEST {
+            if fingerprint.starts_with(beginning) {
+                return verb;
+            }
+        }
         let mut words = fingerprint.split([' ', ';', '(']).filter(|word| !word.is_empty());
         let first = words.next().unwrap_or_default();
         if OF_TRANSACTIONS.contains(&first) && !bounds(fingerprint, words.next()) {
@@ -137,6 +143,13 @@ const BEHIND: [&str; 13] = [
     "exclusive",
     "concurrent",
     "and",
+];
+
+const COMMONEST: [(&str, Verb); 4] = [
+    ("select ", Verb::Read),
+    ("update ", Verb::Write),
+    ("insert ", Verb::Write),
+    ("delete ", Verb::Write),
 ];
 
 const WORDS: [(Verb, &[&str]); 4] = [

@@ -20,34 +20,47 @@ pub struct ExchangeWait {
 
 /// How long the client waited for an exchange.
 pub fn waited(exchange: &Exchange) -> ExchangeWait {
-    let mut waited = ExchangeWait::default();
-    for (step, with_pooler) in exchange.steps().zip(exchange.steps_with_pooler()) {
-        let total = step_time(&with_pooler);
-        let server = step.server.min(total);
-        let rest = total - server;
-        let unknown = if step.server_side_rtt.is_some() {
-            Duration::ZERO
-        } else {
-            unexplained(step).min(rest)
-        };
-        let client = step.client_inside_request.min(rest - unknown);
-        waited.total += total;
-        waited.server += server;
-        waited.network += rest - unknown - client;
-        waited.client += client;
+    let pooler = exchange.pooler_time();
+    let mut waited = of_step(&exchange.first, pooler.total());
+    for step in &exchange.more {
+        let more = of_step(step, Duration::ZERO);
+        waited.total += more.total;
+        waited.server += more.server;
+        waited.network += more.network;
+        waited.client += more.client;
     }
-    waited.network = waited.network.saturating_sub(exchange.pooler_time().own());
+    waited.network = waited.network.saturating_sub(pooler.own());
     waited
 }
 
-fn step_time(step: &Step) -> Duration {
+/// That of one step, behind whose connection a pooler took the time `pooler`.
+fn of_step(step: &Step, pooler: Duration) -> ExchangeWait {
+    let total = step_time(step, step.server + pooler);
+    let server = step.server.min(total);
+    let rest = total - server;
+    let unknown = if step.server_side_rtt.is_some() {
+        Duration::ZERO
+    } else {
+        unexplained(step).min(rest)
+    };
+    let client = step.client_inside_request.min(rest - unknown);
+    ExchangeWait {
+        total,
+        server,
+        network: rest - unknown - client,
+        client,
+    }
+}
+
+/// Of a step with this much time of the server and what is behind its connection.
+fn step_time(step: &Step, server: Duration) -> Duration {
     let (Some(reply_started), Some(reply_ended)) = (step.reply_started, step.reply_ended) else {
         return step.request_ended.since(step.request_started);
     };
     if step.turn {
         reply_ended.since(step.request_started) + step.client_side_rtt.unwrap_or_default()
     } else {
-        step.server - step.server_inside_reply.min(step.server) + reply_ended.since(reply_started)
+        server - step.server_inside_reply.min(server) + reply_ended.since(reply_started)
     }
 }
 

@@ -92,7 +92,8 @@ impl Exchange {
 
     /// Server time of all its steps.
     pub fn server(&self) -> Duration {
-        self.steps().map(|step| step.server).sum()
+        let more = self.more.iter().map(|step| step.server);
+        more.fold(self.first.server, |sum, server| sum + server)
     }
 }
 

@@ -21,6 +21,7 @@ use crate::prediction_thread::PredictionThread;
 use crate::private_file;
 use crate::recent::RecentOperations;
 use analysis::current::Current;
+use analysis::exchange_boxes::ExchangeBoxes;
 use analysis::fact::Fact;
 use analysis::findings::{Distances, Findings, FindingsReport};
 use analysis::hosts::HostSettings;
@@ -75,6 +76,8 @@ pub struct Wanted {
     pub samples: Option<Samples>,
     /// Where all operations are kept, when they are wanted.
     pub kept: Option<KeptOperations>,
+    /// Where the boxes of exchanges are given back, when what decodes them on another thread uses them again.
+    pub boxes: Option<ExchangeBoxes>,
     /// For a run that continues without its outputs: where it is noted that one was given up. Nothing waits for them then.
     pub delivery: Option<Delivery>,
 }
@@ -145,13 +148,17 @@ impl Aggregator {
                 .with_workers(wanted.workers)
         });
         let predictor = predictor.map(PredictionThread::start);
+        let mut operations = Operations::new(wanted.rule)
+            .with_names(wanted.names.iter().cloned())
+            .with_hosts(wanted.hosts.clone())
+            .with_transactions(wanted.live || wanted.by_transaction);
+        if let Some(boxes) = &wanted.boxes {
+            operations = operations.with_boxes(boxes.clone());
+        }
         Ok(Self {
             rule: wanted.rule,
             poolers: Poolers::new(wanted.hosts.given.clone()),
-            operations: Operations::new(wanted.rule)
-                .with_names(wanted.names.iter().cloned())
-                .with_hosts(wanted.hosts.clone())
-                .with_transactions(wanted.live || wanted.by_transaction),
+            operations,
             outlets: Outlets {
                 overview: Overview::default(),
                 since_baseline: None,
@@ -248,9 +255,7 @@ impl Aggregator {
         if let Fact::Exchange { exchange, .. } = &fact {
             self.since_progress.add(exchange);
         }
-        for fact in self.poolers.take(fact) {
-            self.summed(fact);
-        }
+        self.poolers.take(fact).each(|fact| self.summed(fact));
     }
 
     /// Takes a fact of which it is known whether it is a pooler's.

@@ -1,6 +1,7 @@
 //! Turns events of connections into facts: the decoders and the pairing of each connection.
 
 use super::notes::{Note, Notes};
+use analysis::exchange_boxes::ExchangeBoxes;
 use analysis::fact::{Fact, FactSink};
 use analysis::fingerprint::{Fingerprints, KnownFingerprints};
 use analysis::pairing::{OwedInAll, Pairing};
@@ -21,6 +22,7 @@ pub struct ConnectionDecoders {
     digests: RandomState,
     owed: OwedInAll,
     secrets: Option<Arc<dyn Secrets>>,
+    boxes: ExchangeBoxes,
 }
 
 impl std::fmt::Debug for ConnectionDecoders {
@@ -43,7 +45,14 @@ impl ConnectionDecoders {
             digests: RandomState::new(),
             owed: OwedInAll::default(),
             secrets: None,
+            boxes: ExchangeBoxes::default(),
         }
+    }
+
+    /// The same with boxes for exchanges that others of the run empty.
+    #[must_use]
+    pub fn with_boxes(self, boxes: ExchangeBoxes) -> Self {
+        Self { boxes, ..self }
     }
 
     /// The same with secrets that open TLS.
@@ -169,6 +178,7 @@ impl Opened {
         Pairing::new(id, self.at, self.client, self.server, of.keep_literals)
             .with_digests(of.digests.clone())
             .with_owed(of.owed.clone())
+            .with_boxes(of.boxes.clone())
     }
 }
 

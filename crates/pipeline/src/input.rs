@@ -16,6 +16,7 @@ use crate::compression::{CompressionMeter, CompressionOutcome, CompressionPlan};
 use crate::decode::ConnectionDecoders;
 use crate::keys::{FilesAhead, RunKeys};
 use crate::output;
+use analysis::exchange_boxes::ExchangeBoxes;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
@@ -60,13 +61,17 @@ pub struct Reading {
     pub compressing: Option<CompressionPlan>,
     /// What opens TLS in captures, in addition to the keys that they hold themselves.
     pub keys: Arc<RunKeys>,
+    /// Boxes for exchanges, which whoever takes the facts may give back.
+    pub boxes: ExchangeBoxes,
 }
 
 impl Reading {
     /// The decoders of captured connections.
     fn decoders(&self) -> ConnectionDecoders {
         let secrets = Arc::clone(&self.keys) as Arc<dyn Secrets>;
-        ConnectionDecoders::new(self.keep_literals).with_secrets(Some(secrets))
+        ConnectionDecoders::new(self.keep_literals)
+            .with_secrets(Some(secrets))
+            .with_boxes(self.boxes.clone())
     }
 }
 

@@ -12,6 +12,8 @@ const MOST_WORK: u64 = 50;
 
 pub(super) fn look(look: &mut Look<'_>) {
     let mut made: Vec<Made> = Vec::new();
+    // Mostly the next step is on the same connection.
+    let mut last: Option<(ConnectionId, bool)> = None;
     let steps = look
         .operation
         .steps
@@ -19,7 +21,12 @@ pub(super) fn look(look: &mut Look<'_>) {
         .filter(|step| step.protocol.is_database());
     for step in steps {
         let exchange = &step.exchange;
-        if !look.clients.is_reopened(exchange.connection) {
+        let is_reopened = match last {
+            Some((connection, is_reopened)) if connection == exchange.connection => is_reopened,
+            _ => look.clients.is_reopened(exchange.connection),
+        };
+        last = Some((exchange.connection, is_reopened));
+        if !is_reopened {
             continue;
         }
         let place = made

@@ -17,24 +17,24 @@ pub(super) struct Walked {
     pub(super) setup: Duration,
 }
 
-/// Attributes the time from `from` to `to` to the steps and the client between them.
+/// Attributes the time from `from` to `to` to the steps and the client between them. `by_end` is their order by their end.
 pub(super) fn walk(
     steps: &[OperationStep],
     parents: &[Option<u32>],
+    by_end: &[u32],
     from: Timestamp,
     to: Timestamp,
 ) -> Walked {
     let mut children: Vec<Vec<u32>> = Vec::new();
     let mut roots: Vec<u32> = Vec::new();
-    children.resize_with(steps.len(), Vec::new);
-    for (index, parent) in parents.iter().enumerate() {
-        match parent {
-            Some(parent) => children[*parent as usize].push(index as u32),
-            None => roots.push(index as u32),
-        }
+    if parents.iter().any(Option::is_some) {
+        children.resize_with(steps.len(), Vec::new);
     }
-    for list in children.iter_mut().chain(std::iter::once(&mut roots)) {
-        list.sort_by_key(|&index| span::ended(&steps[index as usize].exchange));
+    for &index in by_end {
+        match parents[index as usize] {
+            Some(parent) => children[parent as usize].push(index),
+            None => roots.push(index),
+        }
     }
     let mut walker = Walker {
         steps,
@@ -65,7 +65,7 @@ pub(super) fn walk_some(
 
 struct Walker<'a> {
     steps: &'a [OperationStep],
-    /// The steps made for each; empty where that does not matter.
+    /// The steps made for each; empty where there are none, or that does not matter.
     children: Vec<Vec<u32>>,
     walked: Walked,
 }

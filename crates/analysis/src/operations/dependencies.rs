@@ -13,39 +13,79 @@
 //! operations of a name show beyond that is in `predict::concurrency`.
 
 use super::span;
-use super::{Settled, Timestamp};
+use super::{Members, Sides, Timestamp};
 use foldhash::HashMap;
-use model::{ConnectionMap, OperationStep, Protocol};
+use model::{ConnectionId, ConnectionMap, OperationStep, Protocol};
 
 /// The steps in order of their start, and for each its parent.
 #[derive(Debug)]
 pub(super) struct Linked {
     pub(super) steps: Vec<OperationStep>,
     pub(super) parents: Vec<Option<u32>>,
+    /// What was looked at of each.
+    pub(super) moments: Vec<Moment>,
+    /// Their order by their end.
+    pub(super) by_end: Vec<u32>,
+}
+
+/// What of a step is looked at again and again. Steps are large, and these lie side by side: all of an operation's stay in the processor's
+/// cache.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    at: Timestamp,
+    pub(super) started: Timestamp,
+    pub(super) ended: Timestamp,
+    /// When its reply had passed.
+    replied: Option<Timestamp>,
+    pub(super) connection: ConnectionId,
+    pub(super) turns: u32,
+    /// Whether its first request was waited for.
+    begins_turn: bool,
+    /// Whether its server may ask other servers on its behalf.
+    may_contain: bool,
+}
+
+impl Moment {
+    fn of(step: &OperationStep) -> Self {
+        let exchange = &step.exchange;
+        Self {
+            at: exchange.at,
+            started: span::started(exchange),
+            ended: span::ended(exchange),
+            replied: exchange.more.last().unwrap_or(&exchange.first).reply_ended,
+            connection: exchange.connection,
+            turns: exchange.turns,
+            begins_turn: exchange.first.turn,
+            may_contain: may_contain(step.protocol) && !exchange.is_handshake(),
+        }
+    }
 }
 
 /// Orders the members of an operation and finds what each waited for.
-pub(super) fn link(mut members: Vec<Settled>) -> Linked {
-    members.sort_by_key(|member| member.exchange.at);
-    let parents = parents(&members);
-    let triggers = triggers(&members, &parents);
-    let mut steps: Vec<OperationStep> = members
-        .into_iter()
-        .zip(triggers)
-        .map(|(member, trigger)| OperationStep {
-            exchange: member.exchange,
-            protocol: member.protocol,
-            after: trigger.map(|trigger| trigger.step),
-            after_start: trigger.is_some_and(|trigger| trigger.by_request),
-            client_before: trigger.map(|trigger| trigger.client_before).unwrap_or_default(),
-            also_after: Vec::new(),
-            reply_after: None,
-            reply_also_after: Vec::new(),
-            assigned: member.assigned,
-        })
-        .collect();
+pub(super) fn link(mut members: Members) -> Linked {
+    let all = |steps: &[OperationStep]| steps.iter().map(Moment::of).collect::<Vec<Moment>>();
+    let mut moments = all(&members.steps);
+    if !moments.is_sorted_by_key(|moment| moment.at) {
+        members.sort_by_start();
+        moments = all(&members.steps);
+    }
+    let Members { mut steps, sides } = members;
+    let parents = parents(&steps, &sides, &moments);
+    let mut by_end: Vec<u32> = (0..steps.len() as u32).collect();
+    by_end.sort_by_key(|&index| moments[index as usize].ended);
+    let triggers = triggers(&steps, &moments, &parents, &by_end);
+    for (step, trigger) in steps.iter_mut().zip(triggers) {
+        step.after = trigger.map(|trigger| trigger.step);
+        step.after_start = trigger.is_some_and(|trigger| trigger.by_request);
+        step.client_before = trigger.map(|trigger| trigger.client_before).unwrap_or_default();
+    }
     wait_for_children(&mut steps, &parents);
-    Linked { steps, parents }
+    Linked {
+        steps,
+        parents,
+        moments,
+        by_end,
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -60,87 +100,138 @@ fn may_contain(protocol: Protocol) -> bool {
     !protocol.is_database()
 }
 
-fn parents(members: &[Settled]) -> Vec<Option<u32>> {
+fn parents(steps: &[OperationStep], sides: &[Sides], moments: &[Moment]) -> Vec<Option<u32>> {
     let mut open: Vec<u32> = Vec::new();
-    let mut parents = Vec::with_capacity(members.len());
-    for (index, member) in members.iter().enumerate() {
-        let (started, ended) = (span::started(&member.exchange), span::ended(&member.exchange));
-        open.retain(|&candidate| span::ended(&members[candidate as usize].exchange) >= started);
+    let mut parents = Vec::with_capacity(steps.len());
+    for (index, moment) in moments.iter().enumerate() {
+        let (started, ended) = (moment.started, moment.ended);
+        open.retain(|&candidate| moments[candidate as usize].ended >= started);
         let parent = open.iter().rev().copied().find(|&candidate| {
-            let container = &members[candidate as usize];
-            container.exchange.connection != member.exchange.connection
-                && container.sides.server_host == member.sides.client_host
-                && container.sides.server != member.sides.server
+            let container = &steps[candidate as usize];
+            let (its, of_step) = (&sides[candidate as usize], &sides[index]);
+            container.exchange.connection != moment.connection
+                && its.server_host == of_step.client_host
+                && its.server != of_step.server
                 && span::reached_server(&container.exchange) <= started
                 && span::finished_at_server(&container.exchange).is_some_and(|finished| ended <= finished)
         });
         parents.push(parent);
-        if may_contain(member.protocol) && !member.exchange.is_handshake() {
+        if moment.may_contain {
             open.push(index as u32);
         }
     }
     parents
 }
 
-fn triggers(members: &[Settled], parents: &[Option<u32>]) -> Vec<Option<Trigger>> {
-    let mut by_end: Vec<u32> = (0..members.len() as u32).collect();
-    by_end.sort_by_key(|&index| span::ended(&members[index as usize].exchange));
-    let mut next_to_end = 0;
-    let mut last_ended: HashMap<Option<u32>, u32> = HashMap::default();
-    let mut latest_on: ConnectionMap<u32> = ConnectionMap::default();
-    let mut triggers = Vec::with_capacity(members.len());
-    for (index, member) in members.iter().enumerate() {
-        let started = span::started(&member.exchange);
-        while let Some(&ending) = by_end.get(next_to_end) {
-            // What has not begun yet cannot be waited for, even when it is over at once (a one-way message).
-            if span::ended(&members[ending as usize].exchange) > started || ending >= index as u32 {
-                break;
-            }
-            last_ended.insert(parents[ending as usize], ending);
-            next_to_end += 1;
+fn triggers(
+    steps: &[OperationStep],
+    moments: &[Moment],
+    parents: &[Option<u32>],
+    by_end: &[u32],
+) -> Vec<Option<Trigger>> {
+    let mut ending = by_end.iter().copied().peekable();
+    let mut last_ended = LastEnded::default();
+    let mut latest = Latest::default();
+    let mut triggers = Vec::with_capacity(moments.len());
+    for (index, moment) in moments.iter().enumerate() {
+        // What has not begun yet cannot be waited for, even when it is over at once (a one-way message).
+        let is_over =
+            |&ending: &u32| moments[ending as usize].ended <= moment.started && ending < index as u32;
+        while let Some(ended) = ending.next_if(is_over) {
+            last_ended.note(parents[ended as usize], ended);
         }
-        let earlier = latest_on.insert(member.exchange.connection, index as u32);
-        let pipelined = earlier.filter(|&earlier| {
-            !member.exchange.first.turn && span::ended(&members[earlier as usize].exchange) > started
-        });
+        let earlier = latest.replace(moment.connection, index as u32);
+        let pipelined = earlier
+            .filter(|&earlier| !moment.begins_turn && moments[earlier as usize].ended > moment.started);
         let waited = earlier.filter(|&earlier| {
-            parents[earlier as usize] == parents[index] && turned_around(&members[earlier as usize], member)
+            parents[earlier as usize] == parents[index] && turned_around(&moments[earlier as usize], moment)
         });
         if let Some(earlier) = waited {
-            last_ended.insert(parents[index], earlier);
+            last_ended.note(parents[index], earlier);
         }
-        triggers.push(trigger(members, parents[index], pipelined, &last_ended, started));
+        let last_ended = last_ended.of(parents[index]);
+        triggers.push(trigger(
+            steps,
+            moments,
+            (parents[index], pipelined, last_ended),
+            moment.started,
+        ));
     }
     triggers
+}
+
+/// The child of each parent that ended last so far. Mostly none has a parent.
+#[derive(Debug, Default)]
+struct LastEnded {
+    without_parent: Option<u32>,
+    of: HashMap<u32, u32>,
+}
+
+impl LastEnded {
+    fn note(&mut self, parent: Option<u32>, step: u32) {
+        match parent {
+            None => self.without_parent = Some(step),
+            Some(parent) => {
+                self.of.insert(parent, step);
+            }
+        }
+    }
+
+    fn of(&self, parent: Option<u32>) -> Option<u32> {
+        match parent {
+            None => self.without_parent,
+            Some(parent) => self.of.get(&parent).copied(),
+        }
+    }
+}
+
+/// The latest step of each connection. Mostly the next one is on the same.
+#[derive(Debug, Default)]
+struct Latest {
+    last: Option<(ConnectionId, u32)>,
+    before: ConnectionMap<u32>,
+}
+
+impl Latest {
+    /// Notes a step; gives the one before it on its connection.
+    fn replace(&mut self, connection: ConnectionId, step: u32) -> Option<u32> {
+        match self.last.replace((connection, step)) {
+            Some((last, earlier)) if last == connection => Some(earlier),
+            Some((last, earlier)) => {
+                self.before.insert(last, earlier);
+                self.before.get(&connection).copied()
+            }
+            None => None,
+        }
+    }
 }
 
 /// Whether a client waited for the reply of `earlier`, which passed before it asked again on the same connection. The kernel's
 /// round trip to a client on this host is longer than it takes from reply to request: shifted to the client by it, the reply
 /// would come too late.
-fn turned_around(earlier: &Settled, member: &Settled) -> bool {
-    let last = earlier.exchange.more.last().unwrap_or(&earlier.exchange.first);
-    member.exchange.first.turn
-        && last.reply_ended.is_some_and(|ended| ended <= member.exchange.at)
-        && span::ended(&earlier.exchange) > span::started(&member.exchange)
+fn turned_around(earlier: &Moment, moment: &Moment) -> bool {
+    moment.begins_turn
+        && earlier.replied.is_some_and(|replied| replied <= moment.at)
+        && earlier.ended > moment.started
 }
 
+/// What a step that began at `started` waited for: of its parent, the earlier step that it was sent behind, and its sibling that ended last.
 fn trigger(
-    members: &[Settled],
-    parent: Option<u32>,
-    pipelined: Option<u32>,
-    last_ended: &HashMap<Option<u32>, u32>,
+    steps: &[OperationStep],
+    moments: &[Moment],
+    (parent, pipelined, last_ended): (Option<u32>, Option<u32>, Option<u32>),
     started: Timestamp,
 ) -> Option<Trigger> {
     if let Some(step) = pipelined {
-        let since = span::started(&members[step as usize].exchange);
+        let since = moments[step as usize].started;
         return Some(Trigger {
             step,
             by_request: true,
             client_before: started.since(since),
         });
     }
-    if let Some(&step) = last_ended.get(&parent) {
-        let since = span::ended(&members[step as usize].exchange);
+    if let Some(step) = last_ended {
+        let since = moments[step as usize].ended;
         return Some(Trigger {
             step,
             by_request: false,
@@ -148,7 +239,7 @@ fn trigger(
         });
     }
     let step = parent?;
-    let since = span::reached_server(&members[step as usize].exchange);
+    let since = span::reached_server(&steps[step as usize].exchange);
     Some(Trigger {
         step,
         by_request: true,

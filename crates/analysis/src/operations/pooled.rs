@@ -8,8 +8,8 @@
 //! So a connection that was opened for one page of work stays one operation, and so does a script or a job that commits in a loop.
 
 use super::naming::Naming;
-use super::{Settled, span};
-use model::{Phase, Timestamp, TransactionState};
+use super::span;
+use model::{OperationStep, Phase, Timestamp, TransactionState};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,10 +24,10 @@ const LEAST_TRANSACTIONS: u64 = 2;
 const LEAST_PAUSES: u64 = 2;
 
 /// Whether the exchanges of a connection show that it is one of a pool.
-pub(super) fn is_of_pool(members: &[Settled]) -> bool {
+pub(super) fn is_of_pool(members: &[OperationStep]) -> bool {
     let mut evidence = Evidence::default();
     // What waited for a decision whose it is comes late.
-    let mut members: Vec<&Settled> = members.iter().collect();
+    let mut members: Vec<&OperationStep> = members.iter().collect();
     members.sort_by_key(|member| member.exchange.at);
     for member in members {
         evidence.take(member);
@@ -62,7 +62,7 @@ struct OpenTransaction {
 }
 
 impl Evidence {
-    fn take(&mut self, member: &Settled) {
+    fn take(&mut self, member: &OperationStep) {
         let exchange = &member.exchange;
         match exchange.phase {
             Phase::Connect | Phase::Tls | Phase::Login => self.is_whole = true,
@@ -71,7 +71,7 @@ impl Evidence {
         }
     }
 
-    fn work(&mut self, member: &Settled) {
+    fn work(&mut self, member: &OperationStep) {
         let exchange = &member.exchange;
         let started = span::started(exchange);
         if self.first.is_none() {

@@ -18,7 +18,8 @@ mod matching;
 mod runs;
 mod window;
 
-use super::{Grouped, GroupedSink, Member, assemble, group_name};
+use super::{Grouped, GroupedSink, Member, Members, assemble, group_name};
+use crate::exchange_boxes::{Emptied, ExchangeBoxes};
 use crate::taken::Taken;
 use crate::verb::Verb;
 use model::{
@@ -52,6 +53,7 @@ pub(super) struct Requests {
     within: HashSet<u64>,
     /// Identifiers that several requests under way had at once.
     repeated_identifiers: u64,
+    emptied: Emptied,
 }
 
 /// An opaque exchange that has begun.
@@ -123,6 +125,11 @@ const MAXIMUM_WINDOWS: usize = 1_000;
 const MAXIMUM_WAITING: usize = 1_000;
 
 impl Requests {
+    /// Gives the boxes of exchanges back to `boxes`.
+    pub(super) fn give_back(&mut self, boxes: ExchangeBoxes) {
+        self.emptied = Emptied::of(boxes);
+    }
+
     /// A request has reached its server.
     pub(super) fn started(&mut self, arrival: Arrival, sides: Sides) {
         let outer = self.outer_of(&arrival, sides);
@@ -567,18 +574,11 @@ impl Requests {
                 return;
             }
         }
-        let operation = assemble(
-            request.id,
-            OperationKind::Http,
-            name,
-            request
-                .members
-                .into_iter()
-                .map(|member| member.stored(|exchange| *exchange))
-                .collect(),
-            None,
-            false,
-        );
+        let mut members = Members::default();
+        for member in request.members {
+            members.push(member, &mut self.emptied);
+        }
+        let operation = assemble(request.id, OperationKind::Http, name, members, None, false);
         out(Grouped::Operation(operation));
     }
 

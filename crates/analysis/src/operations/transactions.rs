@@ -59,7 +59,11 @@ impl Transactions {
     pub(super) fn operation(&mut self, operation: &mut Operation, is_open: &dyn Fn(ConnectionId) -> bool) {
         let mut found = Vec::new();
         let mut open = Vec::new();
+        let mut connections: Vec<ConnectionId> = Vec::new();
         for (index, step) in operation.steps.iter().enumerate() {
+            if connections.last() != Some(&step.exchange.connection) {
+                connections.push(step.exchange.connection);
+            }
             if !step.protocol.is_database() {
                 continue;
             }
@@ -75,10 +79,8 @@ impl Transactions {
                 .filter_map(|connection| self.cut(connection, &operation.steps)),
         );
         operation.transactions = found;
-        let mut last = None;
-        for step in &operation.steps {
-            let connection = step.exchange.connection;
-            if last.replace(connection) != Some(connection) && !is_open(connection) {
+        for connection in connections {
+            if !is_open(connection) {
                 self.connections.remove(&connection);
             }
         }
@@ -112,6 +114,10 @@ impl Transactions {
             self.connections.insert(connection, Known::Idle);
             return None;
         }
+        let is_idle = exchange.transaction == Some(TransactionState::Idle);
+        if is_idle && matches!(self.connections.get(&connection), Some(Known::Idle)) {
+            return None;
+        }
         // Operations may come in another order than they ran: what was cut by one is not gone on with by any.
         if let Some(Known::Open(open)) = self.connections.get(&connection)
             && open.opened_by.is_none()
@@ -119,7 +125,6 @@ impl Transactions {
         {
             self.connections.remove(&connection);
         }
-        let is_idle = exchange.transaction == Some(TransactionState::Idle);
         match self.connections.get_mut(&connection) {
             Some(Known::Open(open)) => {
                 open.add(index, exchange, steps);
@@ -165,6 +170,9 @@ impl Transactions {
 
     /// Whether the step is the first that the operation at hand has of a transaction that is open after it.
     fn is_first_of_open(&self, index: u32, step: &OperationStep) -> bool {
+        if step.exchange.transaction == Some(TransactionState::Idle) {
+            return false;
+        }
         match self.connections.get(&step.exchange.connection) {
             Some(Known::Open(open)) => open.steps.first() == Some(&index),
             _ => false,

@@ -172,8 +172,8 @@ impl Asking {
 
 /// Whether the statement, one alone, changes rows that it describes itself: with literals, not with parameters.
 fn writes_rows_it_names(fingerprint: &str) -> bool {
-    let alone = !fingerprint.trim_end_matches([';', ' ']).contains(';');
-    alone && (fingerprint.starts_with("update ") || fingerprint.starts_with("delete "))
+    let is_alone = || !fingerprint.trim_end_matches([';', ' ']).contains(';');
+    (fingerprint.starts_with("update ") || fingerprint.starts_with("delete ")) && is_alone()
 }
 
 /// What is behind the only WHERE of a text. With several (a subquery, a literal with that word), which rows are meant is not known.

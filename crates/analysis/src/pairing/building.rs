@@ -66,10 +66,21 @@ pub(super) struct Building {
 
 impl Building {
     pub(super) fn new(connection: ConnectionId, message: &Message<'_>, turn: bool) -> Self {
+        Self::stored(connection, message, turn, Box::new)
+    }
+
+    /// The same; `store` puts the exchange into a box.
+    #[inline]
+    pub(super) fn stored(
+        connection: ConnectionId,
+        message: &Message<'_>,
+        turn: bool,
+        store: impl FnOnce(Exchange) -> Box<Exchange>,
+    ) -> Self {
         let mut step = empty_step(message.started);
         step.turn = turn;
         Self {
-            exchange: exchange(connection, message.phase, message.started, step),
+            exchange: store(exchange(connection, message.phase, message.started, step)),
             step,
             progress: Progress::Writing,
             lost: false,
@@ -207,6 +218,7 @@ impl Building {
         self.progress = Progress::Writing;
     }
 
+    #[inline]
     pub(super) fn finish(mut self, waits: &mut Waits) -> Box<Exchange> {
         if self.rows_of_statement > 0 {
             *self.exchange.rows.get_or_insert(0) += self.rows_of_statement;
@@ -231,6 +243,7 @@ impl Building {
         step
     }
 
+    #[inline]
     fn store(&mut self, step: Step) {
         self.exchange.turns += u32::from(step.turn);
         if self.exchange.first.reply_started.is_none() && self.exchange.more.is_empty() {
@@ -285,8 +298,9 @@ pub(super) fn empty_step(at: Timestamp) -> Step {
 }
 
 /// An exchange that contains nothing but its first step.
-pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, first: Step) -> Box<Exchange> {
-    Box::new(Exchange {
+#[inline]
+pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, first: Step) -> Exchange {
+    Exchange {
         connection,
         phase,
         at,
@@ -307,7 +321,7 @@ pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, fi
         tags: None,
         levels: None,
         pooler: None,
-    })
+    }
 }
 
 const MAXIMUM_ERROR_CODE: usize = 64;

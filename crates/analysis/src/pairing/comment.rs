@@ -9,15 +9,19 @@ use model::{RequestId, SpanId, Tags};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The tags of a statement's comments; empty when there are none.
-pub(super) fn tags(statement: &[u8]) -> Tags {
+/// The tags of a statement's comments; absent when there are no comments.
+pub(super) fn tags(statement: &[u8]) -> Option<Tags> {
+    let comments = comments(statement);
+    if comments == [None, None] {
+        return None;
+    }
     let mut tags = Tags::default();
-    for comment in comments(statement).into_iter().flatten() {
+    for comment in comments.into_iter().flatten() {
         for pair in pairs(comment) {
             take(pair, &mut tags);
         }
     }
-    tags
+    Some(tags)
 }
 
 /// The comment at the end and the one at the beginning, without their marks.
@@ -138,6 +142,10 @@ const LONGEST_SOFTWARE: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn tags(statement: &[u8]) -> Tags {
+        super::tags(statement).unwrap_or_default()
+    }
 
     #[test]
     fn a_sqlcommenter_comment_is_read() {

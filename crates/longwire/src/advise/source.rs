@@ -62,6 +62,7 @@ pub fn files(
         keep_literals: false,
         compressing: Some(compressing(levels, moved)),
         keys,
+        ..Reading::default()
     };
     let input = input::read(files, reading, &mut |fact| facts.push(fact))?;
     let mut warnings = input.warnings;

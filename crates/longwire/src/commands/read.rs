@@ -4,6 +4,7 @@ mod script_output;
 
 use super::keys_flag::KeyLogArgument;
 use super::reporting::Reporting;
+use analysis::exchange_boxes::ExchangeBoxes;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use pipeline::aggregator::{Aggregator, TablesInput, Wanted};
@@ -46,6 +47,7 @@ pub fn run(args: &Args) -> Result<Status> {
     }
     sys::memory::keep_freed();
     let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
+    let boxes = ExchangeBoxes::default();
     let wanted = Wanted {
         rule: args.reporting.grouping.operations,
         hosts: args.reporting.grouping.hosts_in(&args.files),
@@ -55,6 +57,7 @@ pub fn run(args: &Args) -> Result<Status> {
         exchanges: args.reporting.exchanges,
         findings: Some(args.reporting.distances()),
         samples: page.as_ref().map(PageFile::samples),
+        boxes: Some(boxes.clone()),
         ..Wanted::default()
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
@@ -64,6 +67,7 @@ pub fn run(args: &Args) -> Result<Status> {
         keep_literals: args.reporting.keep_literals,
         compressing: args.reporting.compressing(),
         keys: args.keys.open()?,
+        boxes,
     };
     let input = input::read(&args.files, reading, &mut |fact| aggregator.fact(fact))?;
     let moved = aggregator.moved();

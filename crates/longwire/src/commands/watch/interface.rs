@@ -25,6 +25,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         keep_literals: args.reporting.keep_literals,
         compressing: args.reporting.compressing(),
         keys: keys.file.clone(),
+        ..Reading::default()
     };
     let targets: Vec<Target> = planned.iter().map(|planned| planned.target.clone()).collect();
     let mut source = InterfaceSource::start(&args.interface, &targets, reading)?;
