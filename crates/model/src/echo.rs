@@ -17,6 +17,9 @@ pub struct EchoOutcome {
     pub streams: u32,
     /// Whether both sides polled for messages instead of sleeping until they came.
     pub spin: bool,
+    /// Round trips whose reply this side found by polling a little before it would have slept: those have no wake-up of this side in them. Not
+    /// counted where `spin` is set, which has none in any.
+    pub polled: u64,
     /// Spread of the round trips.
     pub spread: Distribution,
     /// Over which they were counted, the warm-up before not included.

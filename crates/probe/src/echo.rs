@@ -4,9 +4,10 @@
 //! ([`measure`]), or fills one direction ([`bulk()`]) and asks at the same time. What the two say to each other first is in
 //! [`greeting`]; afterwards a stream carries requests and replies and nothing else, so that sizes are what was asked for.
 //!
-//! The measured path is as short as the system allows: one stream a thread sends and receives with blocking calls, many
-//! streams share one epoll loop a core; nothing is allocated, locked or written per message. A round trip costs one
-//! reading of the clock (about 40 ns).
+//! The measured path is as short as the system allows: one stream a thread sends and receives with blocking calls, polling a
+//! little before it sleeps where that pays ([`sys::spin`]); many
+//! streams share one epoll loop a core, which has no time to sleep; nothing is allocated, locked or written per message. A round trip costs one
+//! reading of the clock (about 40 ns), and two more while it polls.
 //!
 //! Start reading at [`measure`], on the other side at [`Listener::serve`].
 
@@ -41,8 +42,19 @@ pub struct EchoPlan {
     pub streams: u32,
     /// How long round trips are counted; a warm-up comes before.
     pub duration: Duration,
-    /// Both sides look for messages instead of sleeping until they come: no wake-ups, one processor each.
-    pub spin: bool,
+    /// How both sides wait for messages.
+    pub spin: Spin,
+}
+
+/// How a side of echo waits for a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spin {
+    /// Asleep: each wake-up is in the round trip, as in an application's.
+    Never,
+    /// Polling for a short time before it sleeps, while that pays ([`sys::spin`]). Only where a thread has one stream.
+    WhilePaying,
+    /// Polling until it comes: no wake-ups, one processor each. A listener does so only where it was started that way.
+    Always,
 }
 
 /// What is measured of a rate.

@@ -4,7 +4,9 @@
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Direction, Observer};
 use probe::echo;
-use probe::echo::{BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions, MOST_BYTES, MOST_STREAMS};
+use probe::echo::{
+    BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions, MOST_BYTES, MOST_STREAMS, Spin,
+};
 use relay::RelayOptions;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -65,7 +67,7 @@ fn plan(request: u32, reply: u32, streams: u32) -> EchoPlan {
         reply,
         streams,
         duration: ms(200),
-        spin: false,
+        spin: Spin::WhilePaying,
     }
 }
 
@@ -90,7 +92,7 @@ fn every_size_and_number_of_streams_is_answered() {
         assert!((0.5..1.1).contains(&share), "{share}: {context}");
     }
     let spinning = EchoPlan {
-        spin: true,
+        spin: Spin::Always,
         ..plan(16, 16, 1)
     };
     let outcome = echo::measure(&echo, &spinning, &RUNS).expect("replies");
@@ -110,7 +112,7 @@ fn a_listener_that_may_spins_where_it_is_asked_to() {
     assert!(echo.spins());
     for streams in [1, 5] {
         let spinning = EchoPlan {
-            spin: true,
+            spin: Spin::Always,
             ..plan(16, 16, streams)
         };
         let outcome = echo::measure(&echo, &spinning, &RUNS).expect("replies");

@@ -26,6 +26,7 @@ pub mod service;
 pub mod signals;
 pub mod socket;
 pub mod socket_owners;
+pub mod spin;
 pub mod target;
 pub mod tcp_info;
 pub mod terminal;

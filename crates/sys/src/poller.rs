@@ -65,6 +65,11 @@ impl Default for ReadyList {
 }
 
 impl ReadyList {
+    /// How many the last call found ready.
+    pub(crate) const fn len(&self) -> usize {
+        self.count
+    }
+
     /// What the last call found ready.
     pub fn iter(&self) -> impl Iterator<Item = ReadyEvent> + '_ {
         self.events.iter().take(self.count).map(|event| ReadyEvent {

@@ -2,7 +2,7 @@
 //!
 //! The round trip is a median: of `echo` that of the smallest messages on one stream, of `ping` that of all samples of one target that
 //! were answered, without the server's time where the server reports it. Rates are those of `echo --bulk`. Both ends' wake-ups are in the
-//! round trip (tens of us), unless echo polled on both sides (`--spin`).
+//! round trip (tens of us), unless echo polled on both sides.
 
 use link::LinkDescription;
 use model::{BitRate, DistributionBuilder, LinkRates};

@@ -10,7 +10,7 @@ use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use pipeline::progress::{ProgressSink, StderrProgress};
 use probe::echo;
-use probe::echo::{BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions};
+use probe::echo::{BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions, Spin};
 use report::JsonWriter;
 use report::outcome::EchoReport;
 use std::io;
@@ -58,6 +58,9 @@ pub struct Args {
     /// for clients that ask for it.
     #[arg(long, conflicts_with = "bulk")]
     pub spin: bool,
+    /// Sleep until messages come, on both sides: wake-ups as an application has them. Otherwise they poll up to 50 us first while that pays.
+    #[arg(long, conflicts_with_all = ["bulk", "spin", "listen"])]
+    pub no_spin: bool,
     /// Measure the rate each way instead, with round trips before and during it.
     #[arg(long)]
     pub bulk: bool,
@@ -67,6 +70,16 @@ pub struct Args {
     /// Write a page with distributions too: one HTML file.
     #[arg(long, value_name = "FILE", conflicts_with = "listen")]
     pub html: Option<PathBuf>,
+}
+
+impl Args {
+    const fn waits(&self) -> Spin {
+        match (self.spin, self.no_spin) {
+            (true, _) => Spin::Always,
+            (false, true) => Spin::Never,
+            (false, false) => Spin::WhilePaying,
+        }
+    }
 }
 
 /// Runs it.
@@ -226,7 +239,7 @@ fn plans(args: &Args) -> Result<Vec<EchoPlan>> {
                 reply,
                 streams,
                 duration: args.time,
-                spin: args.spin,
+                spin: args.waits(),
             }));
         }
     }
@@ -287,6 +300,6 @@ fn summary(report: &EchoReport, elapsed: Duration) -> Summary {
     }
 }
 
-const SLEEPS: &str = "the listener sleeps until messages arrive: its wake-ups are in the round trips; start it with --listen ... --spin";
+const SLEEPS: &str = "the listener polls for a short time at most: its wake-ups may be in the round trips; start it with --listen ... --spin";
 const MOST_COMBINATIONS: usize = 1000;
 const SHORTEST: Duration = Duration::from_millis(10);

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use client::session::{Session, SessionOptions};
 use model::{EchoOutcome, RoundTripSource};
-use probe::echo::{Echo, EchoPlan, Listener, ListenerOptions};
+use probe::echo::{Echo, EchoPlan, Listener, ListenerOptions, Spin};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -160,7 +160,7 @@ pub fn ask(
         reply: reply.max(1),
         streams,
         duration,
-        spin: false,
+        spin: Spin::Never,
     };
     let outcome = probe::echo::measure(echo, &plan, stop)?;
     Ok(RoundTripSample {

@@ -30,10 +30,10 @@ impl Guest {
 /// Answers requests until the client ends.
 pub(super) fn echo(guest: &Guest, hello: &Hello) {
     let mut filler = Filler::new(hello.request.max(hello.reply));
-    let mut stream = Stream::new(Arc::clone(&guest.socket), hello.reply, hello.request);
-    if hello.spin && guest.socket.set_nonblocking(true).is_err() {
+    let stream = Stream::new(Arc::clone(&guest.socket), hello.reply, hello.request);
+    let Ok(mut stream) = stream.waiting(hello.spin) else {
         return;
-    }
+    };
     while stream.receive_whole(&mut filler).is_ok() && stream.send_whole(&filler).is_ok() {
         guest.note_progress();
     }

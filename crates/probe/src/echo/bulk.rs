@@ -7,7 +7,7 @@ use super::greeting::{Hello, Purpose};
 use super::listener::read_within;
 use super::stream::{Filler, passing};
 use super::trips::{self, CountingWindow, Trips};
-use super::{BulkPlan, EchoError, EchoPlan};
+use super::{BulkPlan, EchoError, EchoPlan, Spin};
 use model::{BitRate, BulkOutcome, Direction, Distribution, DistributionBuilder};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -32,7 +32,7 @@ pub fn bulk(echo: &Echo, plan: &BulkPlan, stop: &AtomicBool) -> Result<BulkOutco
             Direction::ClientToServer => Purpose::Sink,
             Direction::ServerToClient => Purpose::Source,
         },
-        spin: false,
+        spin: Spin::Never,
         request: 1,
         reply: 1,
         streams: 1,
@@ -88,7 +88,7 @@ fn round_trips(
 ) -> Result<Distribution, EchoError> {
     let hello = Hello {
         purpose: Purpose::Echo,
-        spin: false,
+        spin: Spin::Never,
         request: plan.request,
         reply: plan.reply,
         streams: 1,
@@ -100,7 +100,7 @@ fn round_trips(
         reply: plan.reply,
         streams: 1,
         duration: plan.duration,
-        spin: false,
+        spin: Spin::Never,
     };
     let trips = std::thread::scope(|scope| {
         let asking = scope.spawn(|| trips::of_one(Arc::clone(&socket), &plan, window));

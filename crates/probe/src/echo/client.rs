@@ -5,7 +5,7 @@ use super::greeting::{Answer, Hello, LENGTH, NoGreeting, Purpose, VERSION, Verdi
 use super::listener::{Listener, ListenerOptions, processors, read_within};
 use super::trips::{CountingWindow, Trips};
 use super::usage::{self, Account, QUESTION};
-use super::{EchoError, EchoPlan, GREETING, trips};
+use super::{EchoError, EchoPlan, GREETING, Spin, trips};
 use model::{DistributionBuilder, EchoOutcome};
 use std::io::{self, ErrorKind, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
@@ -37,7 +37,7 @@ impl Echo {
     pub fn connect(target: &Target) -> Result<Self, EchoError> {
         let hello = Hello {
             purpose: Purpose::Account,
-            spin: false,
+            spin: Spin::Never,
             request: 1,
             reply: 1,
             streams: 1,
@@ -52,7 +52,7 @@ impl Echo {
         })
     }
 
-    /// Whether the other side looks for messages where it is asked to ([`EchoPlan::spin`]).
+    /// Whether the other side polls as long as it takes where it is asked to ([`Spin::Always`]).
     pub const fn spins(&self) -> bool {
         self.spins
     }
@@ -114,7 +114,7 @@ pub fn floor(plan: &EchoPlan, stop: &AtomicBool) -> Result<Option<Duration>, Ech
     let listener = Listener::bind(
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         ListenerOptions {
-            spin: plan.spin,
+            spin: plan.spin == Spin::Always,
             ..ListenerOptions::default()
         },
     )?;
@@ -242,7 +242,8 @@ fn outcome(
         request_bytes: plan.request.into(),
         reply_bytes: plan.reply.into(),
         streams: plan.streams,
-        spin: plan.spin && echo.spins,
+        spin: plan.spin == Spin::Always && echo.spins,
+        polled: trips.polled,
         per_second: times.count() as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE),
         spread: times.distribution(),
         elapsed,

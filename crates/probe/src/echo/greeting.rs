@@ -5,7 +5,7 @@
 //! | 0-7 | `longwire` | `longwire` |
 //! | 8-9 | version, 1 | version, 1 |
 //! | 10 | what the connection is for: 1 account, 2 echo, 3 bytes to the listener, 4 bytes from it | verdict: 0 accepted, else why not |
-//! | 11 | 1: look, do not sleep | 1: looks for messages where it is asked to |
+//! | 11 | how to wait: 0 asleep, 1 polling, 2 polling while it pays | 1: polls where it is asked to |
 //! | 12-15 | payload bytes of a request | most payload bytes of a message |
 //! | 16-19 | payload bytes of a reply | most streams of a client |
 //! | 20-23 | streams of this client | processors |
@@ -14,6 +14,7 @@
 //! Every connection of a client begins with it. On an `account` connection the client then sends single bytes and gets
 //! each time what processor time the listener has used ([`super::usage`]).
 
+use super::Spin;
 use std::time::Duration;
 
 /// Bytes of a greeting, each way.
@@ -39,7 +40,7 @@ pub(super) enum Purpose {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) purpose: Purpose,
-    pub(super) spin: bool,
+    pub(super) spin: Spin,
     pub(super) request: u32,
     pub(super) reply: u32,
     pub(super) streams: u32,
@@ -66,7 +67,7 @@ pub(super) struct Answer {
     pub(super) most_bytes: u32,
     pub(super) most_streams: u32,
     pub(super) processors: u32,
-    /// Whether the listener looks for messages where it is asked to.
+    /// Whether the listener polls as long as it takes where it is asked to.
     pub(super) spins: bool,
 }
 
@@ -91,7 +92,13 @@ impl Hello {
         };
         let skip = u64::try_from(self.skip.as_nanos()).unwrap_or(u64::MAX);
         let words = [self.request, self.reply, self.streams];
-        encode(VERSION, [purpose, u8::from(self.spin)], words, skip)
+        let spin = match self.spin {
+            Spin::Never => 0,
+            Spin::Always => 1,
+            // Added last: a listener that does not know it takes it for the former.
+            Spin::WhilePaying => 2,
+        };
+        encode(VERSION, [purpose, spin], words, skip)
     }
 
     pub(super) fn decode(bytes: &[u8; LENGTH]) -> Result<Self, NoGreeting> {
@@ -105,7 +112,12 @@ impl Hello {
         };
         Ok(Self {
             purpose,
-            spin: spin != 0,
+            spin: match spin {
+                0 => Spin::Never,
+                1 => Spin::Always,
+                2 => Spin::WhilePaying,
+                _ => return Err(NoGreeting::Unknown),
+            },
             request,
             reply,
             streams,
@@ -192,7 +204,7 @@ mod tests {
     fn hello() -> Hello {
         Hello {
             purpose: Purpose::Sink,
-            spin: true,
+            spin: Spin::Always,
             request: 16,
             reply: 70_000,
             streams: 64,

@@ -4,7 +4,7 @@ use super::answering::{self, Guest};
 use super::door::Door;
 use super::greeting::{Answer, Hello, Purpose, VERSION, Verdict};
 use super::pool::{Arrival, Gone, Pool};
-use super::{EchoError, MOST_BYTES, MOST_STREAMS};
+use super::{EchoError, MOST_BYTES, MOST_STREAMS, Spin};
 use sys::error::LiveError;
 use sys::listening;
 
@@ -22,7 +22,8 @@ pub struct ListenerOptions {
     pub once: bool,
     /// Connections on which nothing happens for this long are closed.
     pub idle: Duration,
-    /// Whether clients may have it look for messages instead of sleeping until they come: that takes a processor.
+    /// Whether clients may have it poll for messages as long as it takes: that takes a processor. For a short time, while that pays,
+    /// all may ([`sys::spin`]).
     pub spin: bool,
 }
 
@@ -173,10 +174,11 @@ impl Site {
 
     /// Serves a connection that was greeted.
     fn welcome(self: &Arc<Self>, socket: TcpStream, hello: Hello) {
-        let hello = Hello {
-            spin: hello.spin && self.spin,
-            ..hello
+        let spin = match hello.spin {
+            Spin::Always if !self.spin => Spin::WhilePaying,
+            spin => spin,
         };
+        let hello = Hello { spin, ..hello };
         let guest = Arc::new(Guest {
             socket: Arc::new(socket),
             progress: AtomicU64::new(0),

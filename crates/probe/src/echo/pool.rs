@@ -1,5 +1,6 @@
 //! Many streams on few threads: one epoll loop a processor, for clients with more streams than there are processors.
 
+use super::Spin;
 use super::answering::Guest;
 use super::error::Ending;
 use super::greeting::Hello;
@@ -100,7 +101,7 @@ struct Loop {
     poller: Poller,
     handle: Arc<WorkerHandle>,
     seats: Vec<Option<Seat>>,
-    /// Streams whose clients want it to look instead of sleeping.
+    /// Streams whose clients want it to poll instead of sleeping.
     spinning: usize,
     filler: Filler,
 }
@@ -155,11 +156,12 @@ impl Loop {
             if !watched {
                 continue;
             }
-            self.spinning += usize::from(hello.spin);
+            let spin = hello.spin == Spin::Always;
+            self.spinning += usize::from(spin);
             let seat = Seat {
                 stream,
                 guest,
-                spin: hello.spin,
+                spin,
                 _gone: gone,
             };
             match self.seats.get_mut(place) {

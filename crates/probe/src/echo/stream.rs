@@ -1,10 +1,13 @@
 //! One stream: messages of a known size out and in, in parts where they are large.
 
+use super::Spin;
 use super::error::Ending;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use sys::error::OsError;
+use sys::spin::AdaptiveSpin;
 
 /// Bytes that fill messages, and room to read them into. Contents are random once, so that nothing on the way compresses
 /// them; what arrives is not looked at.
@@ -60,6 +63,10 @@ pub(super) struct Stream {
     incoming: u32,
     to_send: u32,
     to_receive: u32,
+    /// Present where a blocking socket is polled before it is slept on.
+    spin: Option<AdaptiveSpin>,
+    /// Whether the last bytes received were found by polling.
+    polled: bool,
 }
 
 impl Stream {
@@ -70,7 +77,24 @@ impl Stream {
             incoming,
             to_send: 0,
             to_receive: incoming,
+            spin: None,
+            polled: false,
         }
+    }
+
+    /// The same, waiting as `spin` says, for a thread that has no other stream.
+    pub(super) fn waiting(mut self, spin: Spin) -> io::Result<Self> {
+        match spin {
+            Spin::Never => {}
+            Spin::WhilePaying => self.spin = Some(AdaptiveSpin::default()),
+            Spin::Always => self.socket.set_nonblocking(true)?,
+        }
+        Ok(self)
+    }
+
+    /// Whether the end of the last message received was found by polling instead of being woken for it.
+    pub(super) const fn was_polled(&self) -> bool {
+        self.polled
     }
 
     /// Whether bytes of a message begun wait to be sent.
@@ -103,7 +127,11 @@ impl Stream {
             let size = room
                 .len()
                 .min(usize::try_from(self.to_receive).unwrap_or(room.len()));
-            match (&*self.socket).read(room.get_mut(..size).unwrap_or_default()) {
+            let room = room.get_mut(..size).unwrap_or_default();
+            let spin = self.spin.as_mut();
+            let polled = spin.and_then(|spin| spin.read(self.socket.as_fd(), room));
+            self.polled = polled.is_some();
+            match polled.unwrap_or_else(|| (&*self.socket).read(room)) {
                 Ok(0) => return Err(Ending::Finished),
                 Ok(count) => self.to_receive -= u32::try_from(count).unwrap_or(self.to_receive),
                 Err(error) if passing(&error) => return Ok(Came::Part),
@@ -116,7 +144,7 @@ impl Stream {
         }
     }
 
-    /// Sends a whole message, waiting where it must: asleep on a blocking socket, else looking again and again.
+    /// Sends a whole message, waiting where it must: asleep on a blocking socket, perhaps after polling, else polling.
     pub(super) fn send_whole(&mut self, filler: &Filler) -> Result<(), Ending> {
         let mut came = self.begin(filler)?;
         while came == Came::Part {

@@ -1,8 +1,8 @@
 //! The measured path of the side that asks.
 
-use super::EchoPlan;
 use super::error::Ending;
 use super::stream::{Came, Filler, Stream};
+use super::{EchoPlan, Spin};
 use model::DistributionBuilder;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
@@ -61,6 +61,8 @@ pub(super) struct Trips {
     pub(super) elapsed: Duration,
     /// Processor time while they were counted.
     pub(super) processor: Duration,
+    /// Round trips whose reply was found by polling where sleeping was possible.
+    pub(super) polled: u64,
     /// Streams that broke, and how the last of them did.
     pub(super) errors: u64,
     pub(super) broken: Option<Ending>,
@@ -73,6 +75,7 @@ impl Trips {
         self.folded.merge(other.folded);
         self.elapsed = self.elapsed.max(other.elapsed);
         self.processor += other.processor;
+        self.polled += other.polled;
         self.errors += other.errors;
         self.broken = self.broken.or(other.broken);
     }
@@ -118,6 +121,11 @@ impl<'a> Counter<'a> {
         true
     }
 
+    /// The reply of the one completed last was found by polling.
+    fn polled(&mut self) {
+        self.trips.polled += u64::from(self.began.is_some());
+    }
+
     /// Once in half a million round trips; those under way meanwhile are that much longer.
     #[cold]
     fn fold(&mut self) {
@@ -145,17 +153,17 @@ impl<'a> Counter<'a> {
     }
 }
 
-/// One stream on this thread: blocking, or looking where that was asked for.
+/// One stream on this thread: waiting as the plan says.
 pub(super) fn of_one(socket: Arc<TcpStream>, plan: &EchoPlan, window: &CountingWindow) -> Trips {
     let mut counter = Counter::new(window);
     let mut filler = Filler::new(plan.request.max(plan.reply));
-    if plan.spin
-        && let Err(error) = socket.set_nonblocking(true)
-    {
-        counter.broke(Ending::Broken(sys::error::OsError::of(&error)));
-        return counter.finish();
-    }
-    let mut stream = Stream::new(socket, plan.request, plan.reply);
+    let mut stream = match Stream::new(socket, plan.request, plan.reply).waiting(plan.spin) {
+        Ok(stream) => stream,
+        Err(error) => {
+            counter.broke(Ending::Broken(sys::error::OsError::of(&error)));
+            return counter.finish();
+        }
+    };
     let mut from = Instant::now();
     loop {
         let trip = stream
@@ -168,6 +176,9 @@ pub(super) fn of_one(socket: Arc<TcpStream>, plan: &EchoPlan, window: &CountingW
         }
         if !counter.completed(from, now) {
             break;
+        }
+        if stream.was_polled() {
+            counter.polled();
         }
         from = now;
     }
@@ -208,7 +219,7 @@ impl Many {
             poller,
             streams,
             filler: Filler::new(plan.request.max(plan.reply)),
-            longest: plan.spin.then_some(Duration::ZERO),
+            longest: (plan.spin == Spin::Always).then_some(Duration::ZERO),
         })
     }
 

@@ -12,6 +12,7 @@ pub(super) struct EchoRecord {
     reply_bytes: u64,
     streams: u32,
     spin: bool,
+    polled_replies: u64,
     duration_ns: u64,
     per_second: f64,
     #[serde(flatten)]
@@ -33,6 +34,7 @@ impl EchoRecord {
             reply_bytes: echo.reply_bytes,
             streams: echo.streams,
             spin: echo.spin,
+            polled_replies: echo.polled,
             duration_ns: nanos(echo.elapsed),
             per_second: echo.per_second,
             spread: Spread::of(&echo.spread),

@@ -77,7 +77,7 @@ pub fn echo_view(report: &EchoReport, style: &Style) -> String {
 
 fn trips(report: &EchoReport, style: &Style, out: &mut String) {
     let spin = if report.echoes.iter().any(|echo| echo.spin) {
-        ", both sides looking"
+        ", both sides polling"
     } else {
         ""
     };
@@ -124,6 +124,20 @@ fn trips(report: &EchoReport, style: &Style, out: &mut String) {
     table.render(style, out);
     if table.has_dash(style) {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
+    }
+    let waited: u64 = report
+        .echoes
+        .iter()
+        .filter(|echo| !echo.spin)
+        .map(|echo| echo.spread.count)
+        .sum();
+    let polled: u64 = report.echoes.iter().map(|echo| echo.polled).sum();
+    if polled > 0 {
+        let text = format!(
+            "polling found {:.0} % of the replies without a wake-up of this side; --no-spin sleeps, as most applications do",
+            polled as f64 / waited as f64 * 100.0
+        );
+        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &text));
     }
     let cpu = "cpu: processor time per round trip, of this side's threads and of the other side's process";
     let _ = writeln!(out, "  {}", style.paint(Ink::Faint, cpu));

@@ -543,6 +543,7 @@ pub fn echo() -> EchoOutcome {
         reply_bytes: 16,
         streams: 64,
         spin: false,
+        polled: 0,
         spread: spread(302_140, 412),
         elapsed: micros(2_000_000),
         per_second: 151_070.0,

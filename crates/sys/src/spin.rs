@@ -1,0 +1,227 @@
+//! Polling for a short time before sleeping, as long as that pays.
+//!
+//! A processor that sleeps takes tens of microseconds to wake: longer than a request and its reply take on one host or in one
+//! rack. A thread that looks again and again for a while before it sleeps is there when the next message comes. That costs
+//! processor time, and where every processor has work it takes it from those for whom one waits.
+//!
+//! 1. A wait polls for at most 50 us, then sleeps. A poll in vain makes the thread poll four times more rarely, down to one
+//!    wait in 256, and one that paid twice as often again: where nothing comes, or only later, the price is 0.2 us a wait.
+//! 2. When another thread ran on this processor meanwhile, or several sockets were ready at once, no processor was free:
+//!    that counts as in vain, whatever came.
+//! 3. At least one processor is left to others: in a process fewer threads poll at once than there are processors, none
+//!    where there is only one.
+//!
+//! No time stamp depends on it: they are the kernel's, or taken when the bytes have been read. Observed times are shorter
+//! by the wake-ups that did not happen.
+
+use crate::poller::{Poller, ReadyList};
+use rustix::net::RecvFlags;
+use std::io::{self, ErrorKind};
+use std::os::fd::BorrowedFd;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Whether a thread polls before it sleeps: one value a thread that waits, for its whole life.
+#[derive(Debug, Default)]
+pub struct AdaptiveSpin {
+    /// One wait in two to the power of this polls.
+    reluctance: u32,
+    /// Waits until one polls again.
+    skip: u32,
+}
+
+impl AdaptiveSpin {
+    /// Calls `look` until it finds something, for at most 50 us; absent when nothing was found, or when this wait is not to poll: then sleep.
+    pub fn poll<T>(&mut self, look: impl FnMut() -> Option<T>) -> Option<T> {
+        if !self.is_due() {
+            return None;
+        }
+        let _permit = Permit::take()?;
+        let polled = poll(look);
+        self.learn(polled.cost);
+        polled.found
+    }
+
+    const fn is_due(&mut self) -> bool {
+        match self.skip.checked_sub(1) {
+            Some(left) => {
+                self.skip = left;
+                false
+            }
+            None => true,
+        }
+    }
+
+    fn learn(&mut self, cost: Cost) {
+        match cost {
+            Cost::Nothing => {}
+            Cost::Paid => self.reluctance = self.reluctance.saturating_sub(1),
+            Cost::InVain => self.reluctance = (self.reluctance + 2).min(MOST_RELUCTANT),
+        }
+        self.skip = (1 << self.reluctance) - 1;
+    }
+}
+
+/// The waits of this program.
+impl AdaptiveSpin {
+    /// As [`Poller::wait`], after polling where that pays.
+    pub fn wait(&mut self, poller: &Poller, list: &mut ReadyList, longest: Option<Duration>) {
+        let polls = longest != Some(Duration::ZERO);
+        let look = || {
+            poller.wait(list, Some(Duration::ZERO));
+            (list.len() > 0).then_some(())
+        };
+        if !polls || self.poll(look).is_none() {
+            poller.wait(list, longest);
+        } else if list.len() > 1 {
+            // Others wait for this thread already: what it needs is the processor, not a shorter way to it.
+            self.learn(Cost::InVain);
+        }
+    }
+
+    /// Reads from a blocking socket what comes while it is polled; absent when nothing came, or when this wait is not to
+    /// poll.
+    pub fn read(&mut self, socket: BorrowedFd<'_>, room: &mut [u8]) -> Option<io::Result<usize>> {
+        self.poll(|| {
+            let read = rustix::net::recv(socket, &mut *room, RecvFlags::DONTWAIT);
+            match read.map(|(count, _)| count).map_err(io::Error::from) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+                read => Some(read),
+            }
+        })
+    }
+}
+
+struct Polled<T> {
+    found: Option<T>,
+    cost: Cost,
+}
+
+/// What a poll was good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cost {
+    /// Something was there already.
+    Nothing,
+    /// Something came, which a sleeping thread would have had to be woken for.
+    Paid,
+    /// Nothing came, or the processor was wanted by others.
+    InVain,
+}
+
+fn poll<T>(mut look: impl FnMut() -> Option<T>) -> Polled<T> {
+    let found = look();
+    if found.is_some() {
+        return Polled {
+            found,
+            cost: Cost::Nothing,
+        };
+    }
+    let began = Instant::now();
+    let mut before = began;
+    let mut displaced = false;
+    loop {
+        std::hint::spin_loop();
+        let found = look();
+        let now = Instant::now();
+        displaced |= now.saturating_duration_since(before) >= DISPLACED;
+        before = now;
+        if found.is_some() {
+            let cost = if displaced { Cost::InVain } else { Cost::Paid };
+            return Polled { found, cost };
+        }
+        if displaced || now.saturating_duration_since(began) >= WINDOW {
+            return Polled {
+                found: None,
+                cost: Cost::InVain,
+            };
+        }
+    }
+}
+
+/// One of the threads of this process that poll; given back when dropped.
+struct Permit;
+
+impl Permit {
+    fn take() -> Option<Self> {
+        static PROCESSORS: OnceLock<usize> = OnceLock::new();
+        let processors =
+            *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let permit = (POLLING.fetch_add(1, Ordering::Relaxed) + 1 < processors).then_some(Self);
+        if permit.is_none() {
+            POLLING.fetch_sub(1, Ordering::Relaxed);
+        }
+        permit
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        POLLING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+static POLLING: AtomicUsize = AtomicUsize::new(0);
+
+/// How long a wait polls: about what waking a processor and a thread takes.
+const WINDOW: Duration = Duration::from_micros(50);
+/// A look takes less; when two are further apart another thread, or the host of a virtual machine, had the processor.
+const DISPLACED: Duration = Duration::from_micros(10);
+const MOST_RELUCTANT: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In how many of `waits` it polls, if each poll costs `cost`.
+    fn polls(spin: &mut AdaptiveSpin, waits: u32, cost: Cost) -> u32 {
+        let mut polls = 0;
+        for _ in 0..waits {
+            if spin.is_due() {
+                polls += 1;
+                spin.learn(cost);
+            }
+        }
+        polls
+    }
+
+    #[test]
+    fn polls_in_vain_become_rare_and_paying_ones_come_back() {
+        let mut spin = AdaptiveSpin::default();
+        assert_eq!(polls(&mut spin, 100, Cost::Paid), 100);
+        assert_eq!(
+            polls(&mut spin, 341, Cost::InVain),
+            5,
+            "waits 0, 4, 20, 84 and 340"
+        );
+        assert_eq!(polls(&mut spin, 25_600, Cost::InVain), 100);
+        polls(&mut spin, 600, Cost::Paid);
+        assert_eq!(polls(&mut spin, 100, Cost::Paid), 100);
+    }
+
+    #[test]
+    fn where_every_second_wait_is_long_it_polls_rarely() {
+        let mut spin = AdaptiveSpin::default();
+        let mut polls = 0;
+        for wait in 0..100_000 {
+            if spin.is_due() {
+                polls += 1;
+                spin.learn(if wait % 2 == 0 { Cost::Paid } else { Cost::InVain });
+            }
+        }
+        assert!(polls < 2_000, "{polls}");
+    }
+
+    #[test]
+    fn what_comes_while_it_polls_is_found() {
+        let mut looks = 0;
+        let polled = poll(|| {
+            looks += 1;
+            (looks == 3).then_some("it")
+        });
+        assert_eq!((polled.found, looks), (Some("it"), 3));
+        let began = Instant::now();
+        assert_eq!(poll(|| None::<()>).cost, Cost::InVain);
+        assert!(began.elapsed() >= DISPLACED);
+    }
+}
