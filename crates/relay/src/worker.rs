@@ -20,6 +20,7 @@ use sys::error::LiveError;
 use sys::poller::{Poller, ReadyEvent, ReadyList, Waker};
 use sys::resolve;
 use sys::socket::Socket;
+use sys::spin::AdaptiveSpin;
 
 /// A client on its way to a worker.
 #[derive(Debug)]
@@ -102,6 +103,7 @@ pub(super) struct Worker {
     journal: Journal,
     batch: Batch,
     again: Vec<usize>,
+    spin: AdaptiveSpin,
 }
 
 enum Slot {
@@ -125,6 +127,7 @@ impl Worker {
             journal: Journal::new(),
             batch: Batch::default(),
             again: Vec::new(),
+            spin: AdaptiveSpin::default(),
         })
     }
 
@@ -132,7 +135,8 @@ impl Worker {
     pub(super) fn run(mut self) {
         let mut ready = ReadyList::default();
         while self.continues() {
-            self.poller.wait(&mut ready, self.patience());
+            let patience = self.patience();
+            self.spin.wait(&self.poller, &mut ready, patience);
             let offset = WallOffset::now();
             for slot in std::mem::take(&mut self.again) {
                 self.with_open(slot, offset, |connection, round| {
