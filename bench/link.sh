@@ -7,7 +7,7 @@
 # (scripts/setup.sh test), and an idle machine: everything else that runs is seen in the figures.
 #
 # BENCH_SELECTS (1000) a round trip, BENCH_KILLS (100), BENCH_SECTIONS ("rtt serialisation rate packets throughput one-core loss
-# select pace nested kills") change the run.
+# select pace nested kills"), BENCH_RATES ("64kbit 1mbit 10mbit 100mbit 1gbit") change the run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

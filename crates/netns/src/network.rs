@@ -14,6 +14,7 @@
 mod addresses;
 mod awake;
 mod capture;
+mod checksum;
 mod device;
 mod floor;
 mod forwarder;
@@ -23,6 +24,7 @@ mod link_direction;
 mod namespace;
 mod netlink;
 mod packets;
+mod segmentation;
 mod waiting;
 
 use crate::sandbox::Sandbox;

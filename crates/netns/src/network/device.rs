@@ -1,9 +1,11 @@
 //! TUN devices: one end of a link, in the namespace of the thread that makes it.
 
+use super::segmentation::{Frame, PREFIX_BYTES};
 use super::{netlink, system};
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::fs::OpenOptions;
+use std::io::IoSlice;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
@@ -26,7 +28,7 @@ impl Device {
                 reason: OsError::of(&error),
             })?;
         let fd = OwnedFd::from(file);
-        let flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+        let flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as libc::c_short;
         call(
             fd.as_fd(),
             libc::TUNSETIFF as libc::Ioctl,
@@ -34,19 +36,25 @@ impl Device {
             &flags.to_ne_bytes(),
         )
         .map_err(|reason| LiveError::TunRefused { reason })?;
+        leave_cutting_to_us(fd.as_fd()).map_err(system("configure a network device"))?;
         configure(name, own, peer, mtu).map_err(system("configure a network device"))?;
         Ok(Self(fd))
     }
 
-    /// Reads one packet into `room`; absent when none waits.
-    pub(super) fn read(&self, room: &mut [u8]) -> Option<usize> {
-        let count = rustix::io::read(&self.0, room).ok();
-        count.filter(|count| *count > 0)
+    /// Reads what the host has sent at once into `room`; absent when nothing waits.
+    pub(super) fn read<'a>(&self, room: &'a mut [u8]) -> Option<Frame<'a>> {
+        let count = rustix::io::read(&self.0, &mut *room).ok()?;
+        Frame::new(room.get_mut(..count)?)
     }
 
     /// Hands one packet to the host.
     pub(super) fn write(&self, packet: &[u8]) -> Result<(), OsError> {
-        rustix::io::write(&self.0, packet)?;
+        self.write_parts(&[IoSlice::new(&[0; PREFIX_BYTES]), IoSlice::new(packet)])
+    }
+
+    /// Hands to the host what `parts` are together: a `virtio_net_hdr` and what it describes.
+    pub(super) fn write_parts(&self, parts: &[IoSlice<'_>]) -> Result<(), OsError> {
+        rustix::io::writev(&self.0, parts)?;
         Ok(())
     }
 }
@@ -112,6 +120,17 @@ fn call(fd: BorrowedFd<'_>, operation: libc::Ioctl, name: &str, value: &[u8]) ->
         .for_each(|(to, from)| *to = *from);
     // SAFETY: every operation used here reads and writes one `ifreq`, and `request` has its layout.
     if unsafe { libc::ioctl(fd.as_raw_fd(), operation, &raw mut request) } < 0 {
+        return Err(OsError::last());
+    }
+    Ok(())
+}
+
+/// Makes the host hand over what its TCP sends at once as one, with the checksums left out: `segmentation` does what the kernel
+/// would do for each packet.
+fn leave_cutting_to_us(fd: BorrowedFd<'_>) -> Result<(), OsError> {
+    let features = libc::c_ulong::from(libc::TUN_F_CSUM | libc::TUN_F_TSO4);
+    // SAFETY: the operation takes a number, and no memory of this process.
+    if unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETOFFLOAD as libc::Ioctl, features) } < 0 {
         return Err(OsError::last());
     }
     Ok(())

@@ -6,7 +6,8 @@ use super::device::Device;
 use super::gateway::packet_filter::PacketFilter;
 use super::lateness::percentiles_of_sum;
 use super::link_direction::LinkDirection;
-use super::packets::Buffers;
+use super::packets::{Buffers, Packet};
+use super::segmentation::{Joined, PREFIX_BYTES, Segment};
 use super::waiting::{Looking, Waiting};
 use link::LinkDescription;
 use model::{Direction, LinkOutcome, Timestamp};
@@ -135,6 +136,7 @@ struct Work {
     /// When a packet was on any link last.
     last_on_link: Timestamp,
     buffers: Buffers,
+    joined: Joined,
     handling: Duration,
     room: Box<[u8]>,
 }
@@ -153,6 +155,7 @@ impl Work {
             awake: None,
             last_on_link: Timestamp::default(),
             buffers: Buffers::default(),
+            joined: Joined::default(),
             handling: Duration::ZERO,
             room: vec![0; LARGEST_PACKET].into(),
         }
@@ -244,7 +247,7 @@ impl Work {
                 if let Some(work) = self.links.get_mut(number) {
                     let now = self.clock.now();
                     let at = work.lanes[SERVER].not_before_last(now);
-                    work.lanes[SERVER].accept(at, now, &packet, &mut self.buffers);
+                    work.lanes[SERVER].accept(at, now, Segment::whole(&packet), &mut self.buffers);
                 }
             }
             Order::Stop => {}
@@ -254,21 +257,24 @@ impl Work {
     /// Takes what a host has sent, but no more than a batch: the others want their turn.
     fn read(&mut self, number: usize, side: usize) {
         let work = &mut self.links[number];
-        for _ in 0..BATCH {
-            let Some(count) = work.devices[side].read(&mut self.room) else {
+        let mut taken = 0;
+        while taken < BATCH {
+            let Some(mut frame) = work.devices[side].read(&mut self.room) else {
                 return;
             };
-            let packet = &self.room[..count];
-            let now = self.clock.now();
-            let handling = work.handling_of(packet).unwrap_or(self.handling);
-            let at = work.lanes[side].not_before_last(now.before(handling));
-            if side == CLIENT
-                && let Some(tap) = &mut work.tap
-            {
-                // Not `at`, which may lie before the packet that this one answers.
-                tap.packet(now, packet);
+            while let Some(segment) = frame.next_segment() {
+                let now = self.clock.now();
+                let handling = work.handling_of(segment.bytes).unwrap_or(self.handling);
+                let at = work.lanes[side].not_before_last(now.before(handling));
+                if side == CLIENT
+                    && let Some(tap) = &mut work.tap
+                {
+                    // Not `at`, which may lie before the packet that this one answers.
+                    tap.packet(now, segment.bytes);
+                }
+                work.lanes[side].accept(at, now, segment, &mut self.buffers);
+                taken += 1;
             }
-            work.lanes[side].accept(at, now, packet, &mut self.buffers);
         }
     }
 
@@ -277,23 +283,18 @@ impl Work {
         let mut next: Option<Timestamp> = None;
         for work in &mut self.links {
             for side in 0..2 {
-                let mut now = self.clock.now();
-                while let Some(packet) = work.lanes[side].release(now) {
-                    let passes = side == SERVER
-                        || work
-                            .packet_filter
-                            .as_ref()
-                            .is_none_or(|packet_filter| packet_filter.passes(&packet));
-                    if passes && work.devices[1 - side].write(&packet).is_err() {
-                        work.lanes[side].refused();
+                loop {
+                    let packet = work.release(side, self.clock.now(), &mut self.buffers);
+                    if packet.as_ref().is_none_or(|packet| !self.joined.takes(packet)) {
+                        if self.joined.is_empty() {
+                            break;
+                        }
+                        let refused = self.joined.hand_over(&work.devices[1 - side], &mut self.buffers);
+                        work.lanes[side].refused(refused);
                     }
-                    if side == SERVER
-                        && let Some(tap) = &mut work.tap
-                    {
-                        tap.packet(now, &packet);
+                    if let Some(packet) = packet {
+                        self.joined.add(packet);
                     }
-                    self.buffers.give_back(packet);
-                    now = self.clock.now();
                 }
                 let due = work.lanes[side].next_due();
                 next = [next, due].into_iter().flatten().min();
@@ -315,6 +316,23 @@ impl LinkWork {
             tap: None,
             packet_filter: None,
             tcp_handling: None,
+        }
+    }
+
+    /// The next packet that is due at `now` and that the host on the other side is to have.
+    fn release(&mut self, side: usize, now: Timestamp, buffers: &mut Buffers) -> Option<Packet> {
+        loop {
+            let packet = self.lanes[side].release(now)?;
+            if side == SERVER {
+                if let Some(tap) = &mut self.tap {
+                    tap.packet(now, &packet.bytes);
+                }
+                return Some(packet);
+            }
+            match &self.packet_filter {
+                Some(filter) if !filter.passes(&packet.bytes) => buffers.give_back(packet),
+                Some(_) | None => return Some(packet),
+            }
         }
     }
 
@@ -356,8 +374,8 @@ const SERVER: usize = 1;
 const PROTOCOL: usize = 9;
 const TCP: u8 = 6;
 
-/// A TUN device hands over one packet a read, of 65,535 bytes at most.
-const LARGEST_PACKET: usize = 65_536;
+/// A TUN device hands over one packet a read, of 65,535 bytes at most, or several as one that is no larger.
+const LARGEST_PACKET: usize = PREFIX_BYTES + 65_536;
 
 /// Longer than it takes to measure floor and gateway.
 const WHILE_MEASURING: Duration = Duration::from_millis(500);

@@ -2,6 +2,7 @@
 
 use super::lateness::Lateness;
 use super::packets::{Buffers, Packet};
+use super::segmentation::Segment;
 use link::{DropCause, LinkDescription, Passage, Pipe};
 use model::{BitRate, Direction, LinkDirectionOutcome, Timestamp};
 use std::collections::VecDeque;
@@ -75,8 +76,14 @@ impl LinkDirection {
     }
 
     /// Takes a packet that entered the link at `at`; `now` is when the forwarder has it.
-    pub(super) fn accept(&mut self, at: Timestamp, now: Timestamp, bytes: &[u8], buffers: &mut Buffers) {
-        let wire_bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    pub(super) fn accept(
+        &mut self,
+        at: Timestamp,
+        now: Timestamp,
+        segment: Segment<'_>,
+        buffers: &mut Buffers,
+    ) {
+        let wire_bytes = u32::try_from(segment.bytes.len()).unwrap_or(u32::MAX);
         let counts = &mut self.counters.counts;
         counts.packets += 1;
         counts.wire_bytes += u64::from(wire_bytes);
@@ -89,7 +96,7 @@ impl LinkDirection {
         }
         match queue.pipe.accept(at, wire_bytes) {
             Passage::Arrives(due) => {
-                let Some(packet) = buffers.copy(bytes) else {
+                let Some(packet) = buffers.copy(segment) else {
                     counts.dropped_unasked += 1;
                     queue.lost += u64::from(wire_bytes);
                     return;
@@ -133,9 +140,9 @@ impl LinkDirection {
         Some(held.packet)
     }
 
-    /// A packet that was due could not be handed to its host.
-    pub(super) const fn refused(&mut self) {
-        self.counters.counts.dropped_unasked += 1;
+    /// So many packets that were due could not be handed to their host.
+    pub(super) const fn refused(&mut self, packets: u64) {
+        self.counters.counts.dropped_unasked += packets;
     }
 
     /// How late packets were that had to wait.
@@ -220,7 +227,7 @@ mod tests {
         for burst in 0..2 {
             let begin = burst * 10_000_000;
             for _ in 0..101 {
-                lane.accept(at(begin), at(begin), &[0; 1000], &mut buffers);
+                lane.accept(at(begin), at(begin), Segment::whole(&[0; 1000]), &mut buffers);
             }
             for packet in 1..=101 {
                 assert!(lane.release(at(begin + packet * 1000)).is_some());
@@ -237,7 +244,7 @@ mod tests {
         let mut lane = lane("rate=8mbit loss=50%");
         let mut buffers = Buffers::default();
         for _ in 0..1000 {
-            lane.accept(at(0), at(0), &[0; 1000], &mut buffers);
+            lane.accept(at(0), at(0), Segment::whole(&[0; 1000]), &mut buffers);
         }
         let mut now = 0;
         while lane.next_due().is_some() {
@@ -255,13 +262,13 @@ mod tests {
     fn a_changed_link_lets_what_is_on_its_way_arrive_as_planned() {
         let mut lane = lane("rtt=20ms");
         let mut buffers = Buffers::default();
-        lane.accept(at(0), at(0), &[1], &mut buffers);
+        lane.accept(at(0), at(0), Segment::whole(&[1]), &mut buffers);
         lane.change(&"rtt=2ms".parse().unwrap());
-        lane.accept(at(0), at(0), &[2], &mut buffers);
-        assert_eq!(lane.release(at(1_000)), Some(vec![2]));
+        lane.accept(at(0), at(0), Segment::whole(&[2]), &mut buffers);
+        assert_eq!(lane.release(at(1_000)).map(|packet| packet.bytes), Some(vec![2]));
         assert_eq!(lane.release(at(9_999)), None);
         assert_eq!(lane.next_due(), Some(at(10_000)));
-        assert_eq!(lane.release(at(10_000)), Some(vec![1]));
+        assert_eq!(lane.release(at(10_000)).map(|packet| packet.bytes), Some(vec![1]));
         assert_eq!(lane.outcome().packets, 1);
     }
 
@@ -271,7 +278,7 @@ mod tests {
         let mut buffers = Buffers::default();
         let packets = super::super::packets::MOST_BYTES / 1500;
         for _ in 0..packets {
-            lane.accept(at(0), at(0), &[0; 1500], &mut buffers);
+            lane.accept(at(0), at(0), Segment::whole(&[0; 1500]), &mut buffers);
         }
         let outcome = lane.outcome();
         assert!(

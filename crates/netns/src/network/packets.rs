@@ -1,19 +1,27 @@
 //! Room for packets, used again and again.
 
-/// A packet on its way, or to be.
-pub(super) type Packet = Vec<u8>;
+use super::segmentation::Segment;
+
+/// A packet on its way.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Packet {
+    pub(super) bytes: Vec<u8>,
+    /// As in [`Segment`].
+    pub(super) is_part: bool,
+}
 
 /// Buffers that are unused now, and how much those in use take.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
-    small: Vec<Packet>,
-    large: Vec<Packet>,
+    small: Vec<Vec<u8>>,
+    large: Vec<Vec<u8>>,
     used: usize,
 }
 
 impl Buffers {
-    /// A copy of `bytes`; absent when packets take all the memory they may.
-    pub(super) fn copy(&mut self, bytes: &[u8]) -> Option<Packet> {
+    /// A copy of `segment`; absent when packets take all the memory they may.
+    pub(super) fn copy(&mut self, segment: Segment<'_>) -> Option<Packet> {
+        let Segment { bytes, is_part } = segment;
         if self.used + LARGE_BYTES.max(bytes.len()) > MOST_BYTES {
             return None;
         }
@@ -22,23 +30,24 @@ impl Buffers {
         } else {
             (&mut self.large, LARGE_BYTES.max(bytes.len()))
         };
-        let mut packet = pool.pop().unwrap_or_else(|| Vec::with_capacity(room));
-        packet.extend_from_slice(bytes);
-        self.used += packet.capacity();
-        Some(packet)
+        let mut copy = pool.pop().unwrap_or_else(|| Vec::with_capacity(room));
+        copy.extend_from_slice(bytes);
+        self.used += copy.capacity();
+        Some(Packet { bytes: copy, is_part })
     }
 
     /// Takes the room of a packet back.
-    pub(super) fn give_back(&mut self, mut packet: Packet) {
-        self.used = self.used.saturating_sub(packet.capacity());
-        packet.clear();
-        let pool = if packet.capacity() < LARGE_BYTES {
+    pub(super) fn give_back(&mut self, packet: Packet) {
+        let mut room = packet.bytes;
+        self.used = self.used.saturating_sub(room.capacity());
+        room.clear();
+        let pool = if room.capacity() < LARGE_BYTES {
             &mut self.small
         } else {
             &mut self.large
         };
         if pool.len() < KEPT {
-            pool.push(packet);
+            pool.push(room);
         }
     }
 }
@@ -61,14 +70,14 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_buffers_come_back() {
         let mut buffers = Buffers::default();
-        let packet = [7; 1500];
-        let held: Vec<Packet> = std::iter::from_fn(|| buffers.copy(&packet)).collect();
+        let packet = Segment::whole(&[7; 1500]);
+        let held: Vec<Packet> = std::iter::from_fn(|| buffers.copy(packet)).collect();
         assert!(held.len() * LARGE_BYTES <= MOST_BYTES && (held.len() + 2) * LARGE_BYTES > MOST_BYTES);
-        assert!(buffers.copy(&[1]).is_none());
+        assert!(buffers.copy(Segment::whole(&[1])).is_none());
         for packet in held {
             buffers.give_back(packet);
         }
         assert_eq!(buffers.used, 0);
-        assert_eq!(buffers.copy(&packet).unwrap(), packet);
+        assert_eq!(buffers.copy(packet).unwrap().bytes, packet.bytes);
     }
 }

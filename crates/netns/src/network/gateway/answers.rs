@@ -1,6 +1,7 @@
 //! Packets that the gateway answers itself, because the outside said no.
 
 use super::packet_filter::{ACK, ICMP, RST, TCP};
+use crate::network::checksum::checksum;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// The refusal of a connection: RFC 9293, 3.10.7.1.
@@ -39,19 +40,6 @@ fn packet(from: Ipv4Addr, to: Ipv4Addr, protocol: u8, content: &[u8]) -> Vec<u8>
     packet[10..12].copy_from_slice(&sum.to_be_bytes());
     packet.extend(content);
     packet
-}
-
-/// RFC 1071.
-fn checksum(bytes: &[u8]) -> u16 {
-    let words = bytes.chunks(2).map(|pair| {
-        let low = pair.get(1).copied().unwrap_or(0);
-        u32::from(u16::from_be_bytes([pair[0], low]))
-    });
-    let mut sum: u32 = words.sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
 }
 
 #[cfg(test)]

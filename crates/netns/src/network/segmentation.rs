@@ -1,0 +1,448 @@
+//! TCP packets that a host hands over as one, cut into the packets of the link, and joined again for the host that receives them.
+//!
+//! A system call for each packet, and the receiving host's TCP within it, is more than a core does at 1 Gbit/s. The kernel's TCP
+//! prepares up to 64 kB at once and leaves it to the device to cut them (segmentation offload). Here that is done as soon as they
+//! are read, so that the link's model, its counts and captures know only packets as they are on a wire. Those that are due at the
+//! same moment are joined on their way out. Packets that the sender handed over one by one are received one by one.
+
+use super::checksum::{checksum, sum};
+use super::device::Device;
+use super::packets::{Buffers, Packet};
+use std::io::IoSlice;
+use std::ops::Range;
+
+/// What precedes a packet that is read from a device or written to it: `struct virtio_net_hdr` of `linux/virtio_net.h`.
+pub(super) const PREFIX_BYTES: usize = 10;
+
+/// What one read gave: one packet, or several as one.
+#[derive(Debug)]
+pub(super) struct Frame<'a> {
+    bytes: &'a mut [u8],
+    /// Absent when it is one packet.
+    cut: Option<Cut>,
+    /// Where that begins which has not been given yet, headers not counted.
+    next: usize,
+}
+
+/// How to cut a frame.
+#[derive(Debug)]
+struct Cut {
+    headers: Headers,
+    /// Payload of every packet but the last.
+    payload: usize,
+}
+
+/// A packet of the link.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Segment<'a> {
+    pub(super) bytes: &'a [u8],
+    /// It was cut from a frame: it may be joined with its neighbours.
+    pub(super) is_part: bool,
+}
+
+impl<'a> Segment<'a> {
+    /// A packet that was one from the beginning.
+    pub(super) const fn whole(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            is_part: false,
+        }
+    }
+}
+
+impl<'a> Frame<'a> {
+    /// `bytes` as they were read. Absent when they are no packet.
+    pub(super) fn new(bytes: &'a mut [u8]) -> Option<Self> {
+        let (prefix, bytes) = bytes.split_at_mut_checked(PREFIX_BYTES)?;
+        let field = |at: usize| usize::from(u16::from_ne_bytes([prefix[at], prefix[at + 1]]));
+        let (payload, sum_from, sum_at) = (field(4), field(6), field(8));
+        let headers = Headers::of(bytes).filter(|_| prefix[1] & !SAYS_ECN == IS_TCP4 && payload > 0);
+        let cut = headers.map(|headers| Cut { headers, payload });
+        if cut.is_none() && prefix[0] & LACKS_CHECKSUM != 0 {
+            complete(bytes.get_mut(sum_from..)?, sum_at, 0);
+        }
+        let next = cut.as_ref().map_or(0, |cut| cut.headers.length);
+        (!bytes.is_empty()).then_some(Self { bytes, cut, next })
+    }
+
+    /// The next packet of it; absent when all were given.
+    pub(super) fn next_segment(&mut self) -> Option<Segment<'_>> {
+        let (begin, all) = (self.next, self.bytes.len());
+        if begin >= all {
+            return None;
+        }
+        let Some(cut) = &self.cut else {
+            self.next = all;
+            return Some(Segment::whole(self.bytes));
+        };
+        self.next = all.min(begin + cut.payload);
+        // Its headers go where the payload before it was, which nobody needs any more.
+        let length = cut.headers.length;
+        let packet = &mut self.bytes[begin - length..self.next];
+        let position = Position {
+            offset: begin - length,
+            number: (begin - length) / cut.payload,
+            is_last: self.next == all,
+        };
+        cut.headers.write_to(packet, &position);
+        Some(Segment {
+            bytes: packet,
+            is_part: true,
+        })
+    }
+}
+
+/// The headers of IPv4 and TCP that the packets of a frame have in common.
+#[derive(Debug, Clone)]
+struct Headers {
+    bytes: [u8; MOST_HEADER_BYTES],
+    /// Where those of TCP begin.
+    tcp: usize,
+    length: usize,
+}
+
+/// Where in its frame a packet is.
+struct Position {
+    offset: usize,
+    number: usize,
+    is_last: bool,
+}
+
+impl Headers {
+    /// Those that `packet` begins with; absent when it is no TCP packet with payload.
+    fn of(packet: &[u8]) -> Option<Self> {
+        let tcp = usize::from(packet.first()? & 0x0f) * 4;
+        let length = tcp + usize::from(packet.get(tcp + 12)? >> 4) * 4;
+        let is_whole = tcp >= 20 && length >= tcp + 20 && packet.len() > length;
+        let mut bytes = [0; MOST_HEADER_BYTES];
+        bytes
+            .get_mut(..length)
+            .filter(|_| is_whole && packet[0] >> 4 == 4 && packet[PROTOCOL] == TCP)?
+            .copy_from_slice(&packet[..length]);
+        Some(Self { bytes, tcp, length })
+    }
+
+    /// Makes them those of `packet`, whose payload is there. What belongs to the whole frame goes to its first packet (CWR) or its
+    /// last (FIN, PSH), as the kernel does it.
+    fn write_to(&self, packet: &mut [u8], position: &Position) {
+        packet[..self.length].copy_from_slice(&self.bytes[..self.length]);
+        let number = self.number(4, 2).wrapping_add(position.number as u32);
+        packet[4..6].copy_from_slice(&(number as u16).to_be_bytes());
+        let sequence = self.sequence().wrapping_add(position.offset as u32);
+        packet[self.tcp + 4..self.tcp + 8].copy_from_slice(&sequence.to_be_bytes());
+        if !position.is_last {
+            packet[self.tcp + FLAGS] &= !(FIN | PSH);
+        }
+        if position.offset > 0 {
+            packet[self.tcp + FLAGS] &= !CWR;
+        }
+        set_lengths(packet, packet.len(), self.tcp);
+        let addresses = addresses_sum(packet, packet.len() - self.tcp);
+        packet[self.tcp + TCP_CHECKSUM..][..2].fill(0);
+        complete(&mut packet[self.tcp..], TCP_CHECKSUM, addresses);
+    }
+
+    fn number(&self, at: usize, bytes: usize) -> u32 {
+        let bytes = &self.bytes[at..at + bytes];
+        bytes
+            .iter()
+            .fold(0, |number, byte| number << 8 | u32::from(*byte))
+    }
+
+    fn sequence(&self) -> u32 {
+        self.number(self.tcp + 4, 4)
+    }
+
+    fn flags(&self) -> u8 {
+        self.bytes[self.tcp + FLAGS]
+    }
+
+    /// Whether a packet with these headers may follow one with `other` in a frame: all but lengths, numbers, sums and what the
+    /// last packet of a frame may have is the same.
+    fn go_with(&self, other: &Self) -> bool {
+        let tcp = self.tcp;
+        let same = |range: Range<usize>| self.bytes[range.clone()] == other.bytes[range];
+        (tcp, self.length) == (other.tcp, other.length)
+            && (self.flags() ^ other.flags()) & !(FIN | PSH) == 0
+            && [
+                0..2,
+                6..10,
+                12..tcp + 4,
+                tcp + 8..tcp + FLAGS,
+                tcp + 14..tcp + 16,
+                tcp + 18..self.length,
+            ]
+            .into_iter()
+            .all(same)
+    }
+}
+
+/// Packets that are handed to a host as one.
+#[derive(Debug, Default)]
+pub(super) struct Joined {
+    packets: Vec<Packet>,
+    /// Of the first and of the last one; absent when there is one that takes no other.
+    ends: Option<[Headers; 2]>,
+    length: usize,
+}
+
+impl Joined {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Whether `packet` continues what is here, so that it may be added; any packet does when nothing is.
+    pub(super) fn takes(&self, packet: &Packet) -> bool {
+        let [Some(begin), Some(end)] = [self.packets.first(), self.packets.last()] else {
+            return true;
+        };
+        let (Some([first, last]), Some(own)) = (&self.ends, part_headers(packet)) else {
+            return false;
+        };
+        let [payload, before, more] = [begin, end, packet].map(|packet| packet.bytes.len() - first.length);
+        own.go_with(first)
+            && own.sequence() == last.sequence().wrapping_add(before as u32)
+            && last.flags() & (FIN | PSH) == 0
+            && before == payload
+            && more <= payload
+            && self.packets.len() < MOST_JOINED
+            && self.length + more <= MOST_BYTES
+    }
+
+    /// Adds a packet that continues what is here.
+    pub(super) fn add(&mut self, packet: Packet) {
+        let headers = part_headers(&packet);
+        if self.is_empty() {
+            self.length = packet.bytes.len();
+            self.ends = headers.clone().zip(headers).map(<[Headers; 2]>::from);
+        } else if let (Some([_, last]), Some(headers)) = (&mut self.ends, headers) {
+            self.length += packet.bytes.len() - headers.length;
+            *last = headers;
+        }
+        self.packets.push(packet);
+    }
+
+    /// Hands them over; says how many the host did not take.
+    pub(super) fn hand_over(&mut self, device: &Device, buffers: &mut Buffers) -> u64 {
+        let handed = match (self.packets.as_slice(), &self.ends) {
+            ([_, _, ..], Some([first, last])) => {
+                let (begin, length) = self.begin(first, last);
+                let mut parts = [IoSlice::new(&[]); 1 + MOST_JOINED];
+                parts[0] = IoSlice::new(&begin[..length]);
+                for (part, packet) in parts[1..].iter_mut().zip(&self.packets) {
+                    *part = IoSlice::new(&packet.bytes[first.length..]);
+                }
+                device.write_parts(&parts[..1 + self.packets.len()])
+            }
+            ([packet, ..], _) => device.write(&packet.bytes),
+            ([], _) => Ok(()),
+        };
+        let refused = handed.err().map_or(0, |_| self.packets.len() as u64);
+        self.packets
+            .drain(..)
+            .for_each(|packet| buffers.give_back(packet));
+        refused
+    }
+
+    /// What comes before the payloads of all packets, and how long it is: a `virtio_net_hdr` and the headers of the frame.
+    fn begin(&self, first: &Headers, last: &Headers) -> ([u8; PREFIX_BYTES + MOST_HEADER_BYTES], usize) {
+        let mut begin = [0; PREFIX_BYTES + MOST_HEADER_BYTES];
+        let (prefix, headers) = begin.split_at_mut(PREFIX_BYTES);
+        headers.copy_from_slice(&first.bytes);
+        headers[first.tcp + FLAGS] |= last.flags();
+        set_lengths(headers, self.length, first.tcp);
+        // The receiving host takes the sum for right; one that forwards the frame cuts it and completes the sums.
+        let addresses = sum(&[], addresses_sum(headers, self.length - first.tcp));
+        headers[first.tcp + TCP_CHECKSUM..][..2].copy_from_slice(&addresses.to_be_bytes());
+        (prefix[0], prefix[1]) = (LACKS_CHECKSUM, IS_TCP4);
+        let payload = self
+            .packets
+            .first()
+            .map_or(0, |packet| packet.bytes.len() - first.length);
+        let fields = [first.length, payload, first.tcp, TCP_CHECKSUM];
+        for (field, value) in prefix[2..].chunks_exact_mut(2).zip(fields) {
+            field.copy_from_slice(&(value as u16).to_ne_bytes());
+        }
+        (begin, PREFIX_BYTES + first.length)
+    }
+}
+
+/// The headers of a packet that may be joined with others.
+fn part_headers(packet: &Packet) -> Option<Headers> {
+    packet.is_part.then(|| Headers::of(&packet.bytes))?
+}
+
+/// Makes the headers of IP say that the packet has `length` bytes.
+fn set_lengths(packet: &mut [u8], length: usize, ip_bytes: usize) {
+    packet[2..4].copy_from_slice(&(length as u16).to_be_bytes());
+    packet[IP_CHECKSUM..][..2].fill(0);
+    let own = checksum(&packet[..ip_bytes]);
+    packet[IP_CHECKSUM..][..2].copy_from_slice(&own.to_be_bytes());
+}
+
+/// What the checksum of TCP covers besides the segment of `length` bytes (RFC 9293, 3.1).
+fn addresses_sum(packet: &[u8], length: usize) -> u64 {
+    u64::from(sum(&packet[12..20], u64::from(TCP) + length as u64))
+}
+
+/// Puts the checksum over `content` and what `before` sums up at `at` in it.
+fn complete(content: &mut [u8], at: usize, before: u64) {
+    let own = match !sum(content, before) {
+        // In UDP, zero is none (RFC 768); in TCP both are the same.
+        0 => 0xffff,
+        own => own,
+    };
+    if let Some(field) = content.get_mut(at..at + 2) {
+        field.copy_from_slice(&own.to_be_bytes());
+    }
+}
+
+/// Flags and kinds of a `virtio_net_hdr`.
+const LACKS_CHECKSUM: u8 = 1;
+const IS_TCP4: u8 = 1;
+const SAYS_ECN: u8 = 0x80;
+
+const PROTOCOL: usize = 9;
+const TCP: u8 = 6;
+const IP_CHECKSUM: usize = 10;
+/// In the headers of TCP.
+const FLAGS: usize = 13;
+const TCP_CHECKSUM: usize = 16;
+const FIN: u8 = 0x01;
+const PSH: u8 = 0x08;
+const CWR: u8 = 0x80;
+
+/// 60 bytes each of IPv4 and TCP.
+const MOST_HEADER_BYTES: usize = 120;
+/// What the length of an IPv4 packet can say.
+const MOST_BYTES: usize = 65_535;
+/// As many as fit with Ethernet's mtu.
+const MOST_JOINED: usize = 44;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: usize = 1448;
+
+    /// A frame with `payload` bytes of a connection, from `sequence` on, that ends with PSH and begins with CWR.
+    fn frame(sequence: u32, payload: usize) -> Vec<u8> {
+        let mut bytes = vec![LACKS_CHECKSUM, IS_TCP4, 0, 0];
+        for field in [MSS, 20, TCP_CHECKSUM] {
+            bytes.extend((field as u16).to_ne_bytes());
+        }
+        bytes.extend([0x45, 0, 0, 0, 0xff, 0xff, 0x40, 0, 64, TCP, 0, 0]);
+        bytes.extend([198, 18, 0, 1, 198, 18, 0, 2, 0x9c, 0x40, 0x15, 0x38]);
+        bytes.extend(sequence.to_be_bytes());
+        bytes.extend([0, 0, 0, 7, 8 << 4, CWR | PSH | 0x10, 1, 0, 0, 0, 0, 0]);
+        bytes.extend([1, 1, 8, 10, 0, 0, 0, 9, 0, 0, 0, 8]);
+        bytes.extend((0..payload).map(|number| (number % 251) as u8));
+        bytes
+    }
+
+    fn cut(mut bytes: Vec<u8>) -> Vec<Packet> {
+        let mut frame = Frame::new(&mut bytes).unwrap();
+        let mut packets = Vec::new();
+        let mut buffers = Buffers::default();
+        while let Some(segment) = frame.next_segment() {
+            packets.push(buffers.copy(segment).unwrap());
+        }
+        packets
+    }
+
+    fn joined(packets: Vec<Packet>) -> (Joined, usize) {
+        let mut joined = Joined::default();
+        let mut taken = 0;
+        for packet in packets {
+            if !joined.takes(&packet) {
+                break;
+            }
+            taken += 1;
+            joined.add(packet);
+        }
+        (joined, taken)
+    }
+
+    #[test]
+    fn packets_of_a_frame_are_as_the_kernel_cuts_them() {
+        let packets = cut(frame(u32::MAX, 2 * MSS + 100));
+        let sequences = [u32::MAX, MSS as u32 - 1, 2 * MSS as u32 - 1];
+        let flags = [CWR | 0x10, 0x10, PSH | 0x10];
+        for (number, packet) in packets.iter().enumerate() {
+            let bytes = &packet.bytes;
+            let headers = Headers::of(bytes).unwrap();
+            assert!(packet.is_part);
+            assert_eq!(headers.number(2, 2) as usize, bytes.len());
+            assert_eq!(headers.number(4, 2), [0xffff, 0, 1][number]);
+            assert_eq!(headers.sequence(), sequences[number]);
+            assert_eq!(headers.flags(), flags[number]);
+            assert_eq!(checksum(&bytes[..20]), 0);
+            assert_eq!(sum(&bytes[20..], addresses_sum(bytes, bytes.len() - 20)), 0xffff);
+            assert!(
+                bytes[52..]
+                    .iter()
+                    .enumerate()
+                    .all(|(at, byte)| *byte == ((number * MSS + at) % 251) as u8)
+            );
+        }
+        assert_eq!(
+            packets
+                .iter()
+                .map(|packet| packet.bytes.len())
+                .collect::<Vec<_>>(),
+            [1500, 1500, 152]
+        );
+    }
+
+    #[test]
+    fn joined_packets_are_a_frame_of_the_same_packets() {
+        // The first one, with CWR, goes alone.
+        let mut packets = cut(frame(1, 40 * MSS + 7));
+        packets.remove(0);
+        let (joined, taken) = joined(packets);
+        assert_eq!(taken, 40);
+        let Some([first, last]) = &joined.ends else {
+            panic!("a frame")
+        };
+        let (begin, length) = joined.begin(first, last);
+        let mut bytes = begin[..length].to_vec();
+        for packet in &joined.packets {
+            bytes.extend(&packet.bytes[first.length..]);
+        }
+        assert_eq!(bytes.len() - PREFIX_BYTES, joined.length);
+        assert_eq!(cut(bytes), joined.packets);
+    }
+
+    #[test]
+    fn only_what_continues_is_joined() {
+        let later = |sequence: usize| cut(frame(sequence as u32, 3 * MSS)).remove(1);
+        let [one, two, three] = [0, 1, 2].map(|number| later(1 + number * MSS));
+        let (mut gap, taken) = joined(vec![one, three]);
+        assert_eq!(taken, 1);
+        assert!(gap.takes(&two));
+        let whole = Packet {
+            is_part: false,
+            ..later(1 + MSS)
+        };
+        assert!(!gap.takes(&whole));
+        let mut other = later(1 + MSS);
+        other.bytes[19] = 3;
+        assert!(!gap.takes(&other));
+        gap.add(two);
+        // Nothing follows what ends an application's write.
+        let (end, _) = joined(cut(frame(1, MSS / 2)));
+        assert!(!end.takes(&cut(frame(1 + MSS as u32 / 2, 3 * MSS)).remove(1)));
+    }
+
+    #[test]
+    fn a_packet_of_its_own_gets_its_checksum() {
+        let mut bytes = frame(1, 100);
+        bytes[1] = 0;
+        let [packet] = <[Packet; 1]>::try_from(cut(bytes)).unwrap();
+        assert!(!packet.is_part);
+        // The sum of the addresses is in the field, as the kernel leaves it; here it is zero.
+        assert_eq!(sum(&packet.bytes[20..], 0), 0xffff);
+        let (one, _) = joined(vec![packet]);
+        assert!(one.ends.is_none());
+    }
+}
