@@ -7,7 +7,8 @@
 # (scripts/setup.sh test), and an idle machine: everything else that runs is seen in the figures.
 #
 # BENCH_SELECTS (1000) a round trip, BENCH_KILLS (100), BENCH_SECTIONS ("rtt serialisation rate packets throughput one-core loss
-# select pace nested kills"), BENCH_RATES ("64kbit 1mbit 10mbit 100mbit 1gbit") change the run.
+# select pace nested kills"), BENCH_RATES ("64kbit 1mbit 10mbit 100mbit 1gbit"), BENCH_CONGESTION (the
+# system's; cubic, bbr, reno; between the hosts of sections other than select and pace) change the run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,6 +36,7 @@ main() {
 describe() {
     echo "longwire link, packet level: $(date -u +%F), $(nproc) CPUs, $(uname -sr), load $(cut -d' ' -f1-3 /proc/loadavg)"
     sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1
+    echo "TCP sends as ${BENCH_CONGESTION:-$(sysctl -n net.ipv4.tcp_congestion_control)} says"
 }
 
 section_rtt() { "$bench" rtt; }

@@ -56,6 +56,9 @@ fn pair(sandbox: &Sandbox, link: &str) -> Pair {
     let description: LinkDescription = link.parse().expect("a link");
     let mut network = Network::new(sandbox).expect("a network");
     network.keep_awake();
+    if let Ok(name) = std::env::var("BENCH_CONGESTION") {
+        network.set_congestion_control(name.leak());
+    }
     let client = network.add_host("client").expect("a host");
     let server = network.add_host("server").expect("a host");
     let link = network.add_link(client, server, &description).expect("a link");

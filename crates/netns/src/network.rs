@@ -141,10 +141,18 @@ impl Network {
     pub fn add_link(&mut self, a: HostId, b: HostId, link: &LinkDescription) -> Result<LinkId, LiveError> {
         let id = LinkId(self.topology.wires().len());
         let wire = self.topology.add_wire(a.0, b.0)?;
+        let rate = link.rate.iter().flatten().max();
+        let processors = match rate.is_some_and(|rate| rate.as_bits_per_second() >= FAST) {
+            true => awake::processors(),
+            false => Vec::new(),
+        };
         let end = |host: HostId, own, peer| {
             let device = &wire.device;
-            self.within(host, || Device::make(device, own, peer, link.mtu))
-                .map(Arc::new)
+            let made = self.within(host, || {
+                namespace::receive_on(&processors);
+                Device::make(device, own, peer, link.mtu)
+            });
+            made.map(Arc::new)
         };
         let devices = [
             end(a, wire.addresses[0], wire.addresses[1])?,
@@ -298,11 +306,13 @@ impl Network {
         self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Packets that the hosts' devices dropped because the forwarder had not read those before them.
+    /// Packets of each direction that a host dropped because the forwarder, or the host that receives them, had not yet dealt with
+    /// those before them. Those that TCP sent as one count as one.
     fn dropped_by_devices(&self, link: LinkId) -> [u64; 2] {
         let wire = &self.topology.wires()[link.0];
-        wire.hosts
-            .map(|host| self.within(HostId(host), || namespace::dropped_packets(&wire.device)))
+        let dropped = |host| self.within(HostId(host), || namespace::dropped_packets(&wire.device));
+        let [[received_a, sent_a], [received_b, sent_b]] = wire.hosts.map(dropped);
+        [sent_a + received_b, sent_b + received_a]
     }
 
     /// Writes what passes the link to `file` from now on: pcap with nanoseconds, raw IP, seen at the link's `a` side
@@ -369,6 +379,10 @@ const MOST_HANDLING: Duration = Duration::from_micros(150);
 
 /// The same with a gateway, which has more to do.
 const MOST_GATEWAY_HANDLING: Duration = Duration::from_micros(150);
+
+/// Bits per second from which a link's receiving hosts need a processor besides the forwarder's: on a slower one, packets are received as
+/// soon as they are handed over, without the way to another processor.
+const FAST: u64 = 200_000_000;
 
 /// How long the gateway may take to answer its own process.
 const REACH: Duration = Duration::from_secs(2);

@@ -108,7 +108,7 @@ impl Shared {
 }
 
 /// The processors that this process may use.
-fn processors() -> Vec<usize> {
+pub(super) fn processors() -> Vec<usize> {
     sched_getaffinity(None).map_or(Vec::new(), |set| {
         (0..CpuSet::MAX_CPU)
             .filter(|processor| set.is_set(*processor))
