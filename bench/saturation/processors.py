@@ -1,4 +1,4 @@
-"""Processor time of the server, of the load and of the emulator while pgbench runs: /proc/PID/task/TID/schedstat, in nanoseconds.
+"""Processor time of the server, of the load and of the emulator while a load runs: /proc/PID/task/TID/schedstat, in nanoseconds.
 
 Counted over a window in which all connections are open, so that neither their setup nor their end is in it. The kernel charges its work
 on packets (soft interrupts) to the thread that it interrupts.
@@ -31,7 +31,7 @@ def sessions(postmaster):
 def account(postmaster, emulator, clients, seconds, running):
     """The share of a processor that each group used while `running` served all clients; None where it ended too soon.
 
-    `emulator`: the name of its process.
+    "server waiting" is how many sessions waited for the processor, on average. `emulator`: the name of its process.
     """
     while len(sessions(postmaster)) < clients:
         if running.poll() is not None:
@@ -46,14 +46,14 @@ def account(postmaster, emulator, clients, seconds, running):
     if running.poll() is not None:
         return None
     shares = {}
-    for thread, (group, seconds_used) in after.items():
-        in_window = seconds_used - before.get(thread, (group, 0))[1]
+    for counted, (group, until) in after.items():
+        in_window = until - before.get(counted, (group, 0))[1]
         shares[group] = shares.get(group, 0) + in_window / (ended - began)
     return shares
 
 
 def used(server, emulator):
-    """Processor time so far, {thread: (group, seconds)}; and what the host took from this machine. `server`: {process: group}."""
+    """Processor time so far, {thread: (group, seconds)}, and time in which threads of the server waited for it; and what the host took from this machine. `server`: {process: group}."""
     found, groups = {}, {"pgbench": "load", emulator: "link"}
     for process in filter(str.isdigit, os.listdir("/proc")):
         own = server.get(int(process)) or groups.get(read(f"{process}/comm").strip(), "rest")
@@ -63,8 +63,10 @@ def used(server, emulator):
             continue
         for thread in threads:
             is_awake = own == "link" and read(f"{process}/task/{thread}/comm").strip() == AWAKE
-            nanos = read(f"{process}/task/{thread}/schedstat").split()
-            found[thread] = "awake" if is_awake else own, int(nanos[0] if nanos else 0) / 1e9
+            ran, waited = (int(nanos) / 1e9 for nanos in (read(f"{process}/task/{thread}/schedstat") or "0 0 0").split()[:2])
+            found[thread] = "awake" if is_awake else own, ran
+            if own == "server":
+                found[thread + " waiting"] = "server waiting", waited
     found["steal"] = "stolen", int(read("stat").split()[8]) / os.sysconf("SC_CLK_TCK")
     return found
 

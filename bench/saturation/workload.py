@@ -62,9 +62,9 @@ class Place:
     def milliseconds(self):
         return float(self.rtt.removesuffix("ms")) if self.rtt else 0
 
-    def script(self, name):
+    def script(self, name, text=None):
         """The workload as pgbench takes it, and the flags that it needs; the file is made in this folder."""
-        text = AGGREGATE if name not in BUILTIN else subprocess.run(["pgbench", f"--show-script={name}"], capture_output=True, text=True).stderr
+        text = text or built_in(name)
         if self.kind == "pauses":
             is_statement = lambda line: line.strip() and not line.startswith(("\\", "--"))
             pause = f"\\sleep {self.milliseconds() * 1e3:.0f} us\n"
@@ -76,6 +76,10 @@ class Place:
 
 
 NEAR = Place("near")
+
+
+def built_in(name):
+    return subprocess.run(["pgbench", f"--show-script={name}"], capture_output=True, text=True).stderr if name in BUILTIN else AGGREGATE
 
 
 def load(server, longwire, name, clients, place, seconds):

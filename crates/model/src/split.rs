@@ -46,7 +46,7 @@ impl Interval {
 /// Where round trips of a split come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RoundTripSource {
-    /// `longwire echo` on the server's host, with messages of the workload's sizes and as many streams as clients.
+    /// `longwire echo` on the server's host, with messages of the workload's sizes, at the rate of its turns.
     Echo,
     /// Both ends of an echo in this process: the server is on this machine.
     OwnEcho,

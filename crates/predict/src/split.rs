@@ -77,6 +77,38 @@ pub fn shares(transaction: Duration, turns: f64, round_trip: Duration, client: D
     }
 }
 
+/// Round trips of messages alone, measured by an echo at two numbers of streams that always have a message on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EchoedRoundTrips {
+    /// With one stream.
+    pub alone: Duration,
+    /// With `streams` of them: as many as the workload has clients.
+    pub together: Duration,
+    /// At least one.
+    pub streams: u32,
+}
+
+impl EchoedRoundTrips {
+    /// The round trip where messages come at the rate at which `clients` have turns, each `turns` of them in a `transaction`.
+    ///
+    /// All streams of an echo wait for the network and for the processors that handle its packets; of the clients only those that do not
+    /// wait for the server. By Little's law `n` of them are under way, for which n / round trip(n) is that rate; between the two
+    /// measured numbers of streams the round trip grows linearly.
+    pub fn under(&self, clients: u32, turns: f64, transaction: Duration) -> Duration {
+        let streams = f64::from(self.streams.max(1));
+        let [alone, together] = [self.alone, self.together].map(|span| span.as_secs_f64());
+        let rate = turns * f64::from(clients) / transaction.as_secs_f64().max(LEAST);
+        let growth = ((together - alone) / (streams - 1.0).max(1.0)).max(0.0);
+        let unsaturated = 1.0 - rate * growth;
+        let under_way = if unsaturated > 0.0 {
+            rate * (alone - growth) / unsaturated
+        } else {
+            streams
+        };
+        span(alone + growth * (under_way.clamp(1.0, streams) - 1.0))
+    }
+}
+
 impl MeasuredWorkload {
     /// From measured points; absent when there is none. Points without clients or time are left out.
     pub fn new(
@@ -339,6 +371,38 @@ mod tests {
                 );
                 last = rate;
             }
+        }
+    }
+
+    #[test]
+    fn clients_that_wait_for_the_server_do_not_crowd_the_network() {
+        // An echo of 23 us of one processor a message: 64 streams wait 1.5 ms for it.
+        let echo = EchoedRoundTrips {
+            alone: micros(37.0),
+            together: micros(1_507.0),
+            streams: 64,
+        };
+        assert_eq!(echo.under(64, 1.0, micros(5_193.0)), micros(37.0));
+        // As fast as the echo itself: all 64 are under way. At 97 % of that: some.
+        assert!(echo.under(64, 1.0, micros(1_507.0)).abs_diff(micros(1_507.0)) < micros(1.0));
+        assert_eq!(echo.under(64, 1.0, micros(700.0)), micros(1_507.0));
+        let some = echo.under(64, 2.0, micros(3_100.0));
+        assert!(some > micros(200.0) && some < micros(1_000.0), "{some:?}");
+        // A link without a limit of its own: the rate of messages does not matter.
+        let long = EchoedRoundTrips {
+            alone: micros(20_000.0),
+            together: micros(20_010.0),
+            streams: 64,
+        };
+        assert!(long.under(64, 2.0, micros(50_000.0)).abs_diff(micros(20_005.0)) < micros(6.0));
+        // One client, and the kernel's round trip, which is the same for all.
+        for streams in [1, 64] {
+            let same = EchoedRoundTrips {
+                alone: micros(50.0),
+                together: micros(50.0),
+                streams,
+            };
+            assert_eq!(same.under(streams, 3.0, micros(400.0)), micros(50.0));
         }
     }
 

@@ -139,7 +139,9 @@ fn points(report: &SplitReport, out: &mut String) {
     ];
     opening::table(&headings, &rows, out);
     let source = match first.source {
-        RoundTripSource::Echo => "an echo's on the server's host, of the same sizes, as many at once",
+        RoundTripSource::Echo => {
+            "an echo's on the server's host, of the same sizes, at the rate of the turns"
+        }
         RoundTripSource::OwnEcho => "an echo's on this machine, where the server is too",
         RoundTripSource::Kernel => {
             "the kernel's, without wake-ups and waiting, so that the server's part is too long by these"

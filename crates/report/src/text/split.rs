@@ -96,10 +96,10 @@ fn confidence(report: &SplitReport) -> String {
 fn source_words(source: RoundTripSource) -> &'static str {
     match source {
         RoundTripSource::Echo => {
-            "round trips are an echo's on the server's host, of the same sizes, as many at once"
+            "round trips are an echo's on the server's host, of the same sizes, at the rate of the turns"
         }
         RoundTripSource::OwnEcho => {
-            "the server is on this machine: round trips are an echo's of this process, of the same sizes, as many at once"
+            "the server is on this machine: round trips are an echo's of this process, of the same sizes, at the rate of the turns"
         }
         RoundTripSource::Kernel => {
             "round trips are the kernel's (TCP_INFO), without wake-ups and waiting: server is too long by these; see --echo"

@@ -22,7 +22,7 @@ use sys::Target;
 /// elsewhere.
 ///
 /// Drives the workload (select 1, or scripts in pgbench's language) at each number of clients, measures round trips of
-/// messages of its sizes at the same concurrency, and takes them out: clients / throughput = client + turns x round trip + server. Round
+/// messages of its sizes at the same rate, and takes them out: clients / throughput = client + turns x round trip + server. Round
 /// trips come from `longwire echo --listen` on the server's host (--echo); where the server is on this machine, from an echo in
 /// this process; else from the kernel, which leaves out wake-ups, so that the server's share is a little too long.
 #[derive(Debug, ClapArgs)]

@@ -5,7 +5,7 @@ use crate::split::{Round, RoundTripProbe, RoundTripSample, SplitBench, Visit};
 use anyhow::{Context, Result};
 use model::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning};
 use pipeline::progress::{ProgressSink, StderrProgress};
-use predict::split::{Elsewhere, Forecast, MeasuredWorkload, Shares, shares};
+use predict::split::{EchoedRoundTrips, Elsewhere, Forecast, MeasuredWorkload, Shares, shares};
 use probe::echo::Echo;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -124,11 +124,21 @@ impl SplitMeasurement {
         })
     }
 
-    /// From each round, the visit to this many clients, and the round trip measured with it.
+    /// From each round, the visit to this many clients, and the round trip at the rate of its turns.
     fn visits(&self, clients: u32) -> impl Iterator<Item = (&Visit, RoundTripSample)> {
         self.rounds.iter().filter_map(move |(round, nears)| {
-            let near = nears.iter().find(|(streams, _)| *streams == clients)?;
-            Some((round.of(clients)?, near.1))
+            let of = |wanted: u32| nears.iter().find(|(streams, _)| *streams == wanted);
+            let (visit, (_, together)) = (round.of(clients)?, *of(clients)?);
+            let echoed = EchoedRoundTrips {
+                alone: of(1)?.1.round_trip,
+                together: together.round_trip,
+                streams: clients,
+            };
+            let near = RoundTripSample {
+                round_trip: echoed.under(clients, visit.turns, visit.transaction),
+                ..together
+            };
+            Some((visit, near))
         })
     }
 
