@@ -10,8 +10,9 @@
 #
 # Arguments go to bench/saturation/run.py: --workloads, --clients, --rtts, --rounds, --seconds; --before LONGWIRE predicts with an earlier build
 # from the same captures. About two minutes a workload and round. `bench/saturation.sh sources` goes to bench/saturation/sources.py: few
-# cells, each measured twice both ways, so that the error of the model, the emulator's and the machine's can be told apart. Needs root (tcpdump,
-# namespaces, priorities) and two processors.
+# cells, each measured twice both ways, so that the error of the model, the emulator's and the machine's can be told apart; `bench/saturation.sh split`
+# to bench/saturation/split.py: the shares of `longwire split` and the kernel's account of the server. Needs root (tcpdump, namespaces, priorities) and two
+# processors.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . bench/machine.sh
@@ -26,11 +27,14 @@ fi
 
 results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
 mkdir -p "$results"
-script=run
-[ "${1:-}" != sources ] || { script=sources; shift; }
+script=run file=saturation.txt
+case "${1:-}" in
+    sources) script=sources file=saturation-sources.txt; shift ;;
+    split) script=split file=split.txt; shift ;;
+esac
 {
     describe_machine
     echo "longwire  $("$LONGWIRE" -V), $(git rev-parse --short HEAD)"
     echo
     python3 -B "bench/saturation/$script.py" --longwire "$LONGWIRE" "$@"
-} | tee "$results/saturation.txt"
+} | tee "$results/$file"
