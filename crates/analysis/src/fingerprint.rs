@@ -135,6 +135,8 @@ impl Fingerprints {
             return recent.fingerprint.clone();
         }
         let fingerprint = match outline::write(text, dialect, &mut self.outline) {
+            // It will hardly come again with these literals.
+            true if self.outline != text => return self.of_outline(text, dialect),
             true => self.of_outline(text, dialect),
             false => self.normalised(text, dialect),
         };

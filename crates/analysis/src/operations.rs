@@ -92,15 +92,15 @@ struct Member {
 #[derive(Debug, Default)]
 struct Members {
     steps: Vec<OperationStep>,
-    /// The sides of each.
-    sides: Vec<Sides>,
+    /// The sides of the steps from a number on, up to where the next begin. Most groups are of one connection.
+    sides: Vec<(usize, Sides)>,
 }
 
 impl Members {
     fn with_capacity(capacity: usize) -> Self {
         Self {
             steps: Vec::with_capacity(capacity),
-            sides: Vec::with_capacity(capacity),
+            sides: Vec::new(),
         }
     }
 
@@ -109,8 +109,7 @@ impl Members {
     }
 
     fn push(&mut self, member: Member, emptied: &mut Emptied) {
-        self.sides.push(member.sides);
-        self.steps.push(OperationStep {
+        let step = OperationStep {
             exchange: emptied.take(member.exchange),
             protocol: member.protocol,
             after: None,
@@ -120,14 +119,42 @@ impl Members {
             reply_after: None,
             reply_also_after: Vec::new(),
             assigned: member.assigned,
-        });
+        };
+        self.add(step, member.sides);
     }
 
-    fn sort_by_start(&mut self) {
-        let (steps, sides) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.sides));
-        let mut both: Vec<_> = steps.into_iter().zip(sides).collect();
-        both.sort_by_key(|(step, _)| step.exchange.at);
-        (self.steps, self.sides) = both.into_iter().unzip();
+    fn add(&mut self, step: OperationStep, sides: Sides) {
+        if self.sides.last().is_none_or(|(_, last)| *last != sides) {
+            self.sides.push((self.steps.len(), sides));
+        }
+        self.steps.push(step);
+    }
+
+    /// The sides of the step with a number.
+    fn sides_of(&self, step: usize) -> Option<&Sides> {
+        let behind = self.sides.partition_point(|(from, _)| *from <= step);
+        let (_, sides) = self.sides.get(behind.checked_sub(1)?)?;
+        Some(sides)
+    }
+
+    /// All steps, each with its sides, in order of their start.
+    fn by_start(self) -> Vec<(OperationStep, Sides)> {
+        let lengths = self.sides.iter().skip(1).map(|(from, _)| *from);
+        let ends: Vec<usize> = lengths.chain([self.steps.len()]).collect();
+        let sides = self.sides.iter().zip(ends);
+        let sides = sides.flat_map(|((from, sides), end)| std::iter::repeat_n(*sides, end - from));
+        let mut all: Vec<(OperationStep, Sides)> = self.steps.into_iter().zip(sides).collect();
+        all.sort_by_key(|(step, _)| step.exchange.at);
+        all
+    }
+
+    /// The same in order of their start.
+    fn sorted(self) -> Self {
+        let mut sorted = Self::default();
+        for (step, sides) in self.by_start() {
+            sorted.add(step, sides);
+        }
+        sorted
     }
 }
 
@@ -584,7 +611,7 @@ impl Operations {
 
     /// Whether what was to be the life of a connection is that of a pool's.
     fn is_of_pool(&self, key: Key) -> bool {
-        let is_named = |sides: &Sides| self.names.contains_key(&sides.server);
+        let is_named = |(_, sides): &(usize, Sides)| self.names.contains_key(&sides.server);
         self.rule == Rule::Auto
             && self.groups.get(&key).is_some_and(|group| {
                 group.kind == OperationKind::Connection
@@ -596,12 +623,11 @@ impl Operations {
 
     /// Groups the exchanges of a connection again: by its transactions.
     fn regroup(&mut self, key: Key, out: &mut GroupedSink<'_>) {
-        let Some(mut group) = self.groups.remove(&key) else {
+        let Some(group) = self.groups.remove(&key) else {
             return;
         };
         self.held -= group.members.len();
-        group.members.sort_by_start();
-        for (step, sides) in group.members.steps.into_iter().zip(group.members.sides) {
+        for (step, sides) in group.members.by_start() {
             let member = Member {
                 exchange: Box::new(step.exchange),
                 protocol: step.protocol,

@@ -13,7 +13,7 @@
 //! operations of a name show beyond that is in `predict::concurrency`.
 
 use super::span;
-use super::{Members, Sides, Timestamp};
+use super::{Members, Timestamp};
 use foldhash::HashMap;
 use model::{ConnectionId, ConnectionMap, OperationStep, Protocol};
 
@@ -66,11 +66,11 @@ pub(super) fn link(mut members: Members) -> Linked {
     let all = |steps: &[OperationStep]| steps.iter().map(Moment::of).collect::<Vec<Moment>>();
     let mut moments = all(&members.steps);
     if !moments.is_sorted_by_key(|moment| moment.at) {
-        members.sort_by_start();
+        members = members.sorted();
         moments = all(&members.steps);
     }
-    let Members { mut steps, sides } = members;
-    let parents = parents(&steps, &sides, &moments);
+    let parents = parents(&members, &moments);
+    let mut steps = members.steps;
     let mut by_end: Vec<u32> = (0..steps.len() as u32).collect();
     by_end.sort_by_key(|&index| moments[index as usize].ended);
     let triggers = triggers(&steps, &moments, &parents, &by_end);
@@ -100,18 +100,20 @@ fn may_contain(protocol: Protocol) -> bool {
     !protocol.is_database()
 }
 
-fn parents(steps: &[OperationStep], sides: &[Sides], moments: &[Moment]) -> Vec<Option<u32>> {
+fn parents(members: &Members, moments: &[Moment]) -> Vec<Option<u32>> {
     let mut open: Vec<u32> = Vec::new();
-    let mut parents = Vec::with_capacity(steps.len());
+    let mut parents = Vec::with_capacity(members.len());
+    let may_ask = |container: usize, step: usize| {
+        let (its, of_step) = members.sides_of(container).zip(members.sides_of(step))?;
+        Some(its.server_host == of_step.client_host && its.server != of_step.server)
+    };
     for (index, moment) in moments.iter().enumerate() {
         let (started, ended) = (moment.started, moment.ended);
         open.retain(|&candidate| moments[candidate as usize].ended >= started);
         let parent = open.iter().rev().copied().find(|&candidate| {
-            let container = &steps[candidate as usize];
-            let (its, of_step) = (&sides[candidate as usize], &sides[index]);
+            let container = &members.steps[candidate as usize];
             container.exchange.connection != moment.connection
-                && its.server_host == of_step.client_host
-                && its.server != of_step.server
+                && may_ask(candidate as usize, index) == Some(true)
                 && span::reached_server(&container.exchange) <= started
                 && span::finished_at_server(&container.exchange).is_some_and(|finished| ended <= finished)
         });

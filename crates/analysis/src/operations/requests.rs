@@ -105,7 +105,7 @@ pub(super) struct Arrival {
 }
 
 /// Both sides of a connection, and the hosts they are on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sides {
     pub(super) client: Endpoint,
     pub(super) server: Endpoint,
