@@ -178,12 +178,19 @@ fn three_hosts(sandbox: &Sandbox) {
     network.add_link(hosts[0], hosts[1], &parsed("rtt=10ms")).unwrap();
     network.add_link(hosts[1], hosts[2], &parsed("rtt=20ms")).unwrap();
     let address = network.address(hosts[2], hosts[1]).unwrap();
-    let _listener = network
+    let listener = network
         .within(hosts[2], || TcpListener::bind((address, 4000)))
         .unwrap();
     let (connected, span) = timed(|| network.within(hosts[0], || TcpStream::connect((address, 4000))));
-    connected.unwrap();
     assert!(span >= Duration::from_millis(28), "{span:?}");
+    // What one link hands over joined, the host in between sends on over the other.
+    let content: Vec<u8> = (0..2_000_000_u32).map(|number| (number % 251) as u8).collect();
+    let sent = content.clone();
+    let sender = std::thread::spawn(move || connected.unwrap().write_all(&sent).unwrap());
+    let mut received = Vec::new();
+    listener.accept().unwrap().0.read_to_end(&mut received).unwrap();
+    sender.join().unwrap();
+    assert!(received == content, "{} bytes", received.len());
     assert!(network.address(hosts[0], hosts[2]).is_none());
 }
 
