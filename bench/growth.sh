@@ -97,7 +97,7 @@ rows() {
     row "read --parquet" read --parquet "$scratch/tables"
     row "predict --rtt 10ms" predict --rtt 10ms
     row "predict --clients 16" predict --rtt 10ms --clients 16
-    row "check" check --max-turns 1000000 --max-predicted 1h@10ms --forbid n+1
+    row "check" check --operations transaction --max-turns 1000000 --max-predicted 1h@10ms --forbid n+1
     row "tunnel advise" tunnel advise --rtt 10ms
     estate >"$scratch/estate.toml"
     row "plan" plan --operations transaction "$scratch/estate.toml"
