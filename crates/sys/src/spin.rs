@@ -147,11 +147,11 @@ impl Permit {
         static PROCESSORS: OnceLock<usize> = OnceLock::new();
         let processors =
             *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
-        let permit = (POLLING.fetch_add(1, Ordering::Relaxed) + 1 < processors).then_some(Self);
-        if permit.is_none() {
-            POLLING.fetch_sub(1, Ordering::Relaxed);
+        if POLLING.fetch_add(1, Ordering::Relaxed) + 1 < processors {
+            return Some(Self);
         }
-        permit
+        POLLING.fetch_sub(1, Ordering::Relaxed);
+        None
     }
 }
 
@@ -210,6 +210,19 @@ mod tests {
             }
         }
         assert!(polls < 2_000, "{polls}");
+    }
+
+    #[test]
+    fn one_processor_is_left_to_others_however_often_permits_are_asked_for() {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..3 {
+            let permits: Vec<Permit> = std::iter::from_fn(Permit::take).collect();
+            assert_eq!(permits.len(), processors - 1);
+            for _ in 0..10 {
+                assert!(Permit::take().is_none());
+            }
+        }
+        assert_eq!(POLLING.load(Ordering::Relaxed), 0);
     }
 
     #[test]
