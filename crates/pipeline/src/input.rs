@@ -61,7 +61,7 @@ pub struct Reading {
     pub compressing: Option<CompressionPlan>,
     /// What opens TLS in captures, in addition to the keys that they hold themselves.
     pub keys: Arc<RunKeys>,
-    /// Boxes for exchanges, which whoever takes the facts may give back.
+    /// Boxes to put exchanges in. The code that takes the facts may return them once they are empty.
     pub boxes: ExchangeBoxes,
 }
 
