@@ -14,7 +14,6 @@
 mod addresses;
 mod awake;
 mod capture;
-mod checksum;
 mod device;
 mod floor;
 mod forwarder;

@@ -8,6 +8,7 @@
 
 pub mod application;
 pub mod arguments;
+pub mod checksum;
 pub mod clock;
 pub mod completions;
 pub mod error;

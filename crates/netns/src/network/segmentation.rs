@@ -5,11 +5,11 @@
 //! are read, so that the link's model, its counts and captures know only packets as they are on a wire. Those that are due at the
 //! same moment are joined on their way out. Packets that the sender handed over one by one are received one by one.
 
-use super::checksum::{checksum, sum};
 use super::device::Device;
 use super::packets::{Buffers, Packet};
 use std::io::IoSlice;
 use std::ops::Range;
+use sys::checksum::{checksum, sum};
 
 /// What precedes a packet that is read from a device or written to it: `struct virtio_net_hdr` of `linux/virtio_net.h`.
 pub(super) const PREFIX_BYTES: usize = 10;

@@ -1,8 +1,8 @@
 //! Packets that the gateway answers itself, because the outside said no.
 
 use super::packet_filter::{ACK, ICMP, RST, TCP};
-use crate::network::checksum::checksum;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use sys::checksum::checksum;
 
 /// The refusal of a connection: RFC 9293, 3.10.7.1.
 pub(super) fn refusal(client: SocketAddrV4, server: SocketAddrV4, sequence: u32) -> Vec<u8> {

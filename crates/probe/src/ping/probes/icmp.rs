@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use sys::checksum::checksum;
 use sys::clock::WallOffset;
 use sys::error::OsError;
 use sys::resolve;
@@ -151,20 +152,6 @@ fn icmp_socket(address: &IpAddr) -> Result<(Socket, bool), OsError> {
 /// Tells our raw echoes from those of others.
 fn identifier() -> [u8; 2] {
     (std::process::id() as u16).to_be_bytes()
-}
-
-/// RFC 1071.
-fn checksum(bytes: &[u8]) -> u16 {
-    let words = bytes.chunks(2).map(|pair| match pair {
-        [high, low] => u32::from(u16::from_be_bytes([*high, *low])),
-        [high] => u32::from(*high) << 8,
-        _ => 0,
-    });
-    let mut sum: u32 = words.sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
 }
 
 const LOOK: Duration = Duration::from_millis(100);
