@@ -110,15 +110,8 @@ impl Members {
 
     fn push(&mut self, member: Member, emptied: &mut Emptied) {
         let step = OperationStep {
-            exchange: emptied.take(member.exchange),
-            protocol: member.protocol,
-            after: None,
-            after_start: false,
-            also_after: Vec::new(),
-            client_before: Duration::ZERO,
-            reply_after: None,
-            reply_also_after: Vec::new(),
             assigned: member.assigned,
+            ..OperationStep::first(emptied.take(member.exchange), member.protocol)
         };
         self.add(step, member.sides);
     }

@@ -99,6 +99,24 @@ pub struct OperationStep {
     pub assigned: Option<Assigned>,
 }
 
+impl OperationStep {
+    /// A step that waited for nothing but the beginning of its operation.
+    #[inline]
+    pub const fn first(exchange: Exchange, protocol: Protocol) -> Self {
+        Self {
+            exchange,
+            protocol,
+            after: None,
+            after_start: false,
+            also_after: Vec::new(),
+            client_before: Duration::ZERO,
+            reply_after: None,
+            reply_also_after: Vec::new(),
+            assigned: None,
+        }
+    }
+}
+
 /// Where an operation's wall time went. The parts exclude each other and sum to the duration to the nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Attribution {

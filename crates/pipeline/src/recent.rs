@@ -111,17 +111,7 @@ fn alone(id: u64, step: &OperationStep) -> Option<Operation> {
         client_after: Duration::ZERO,
         continues: false,
         transactions: Vec::new(),
-        steps: vec![OperationStep {
-            exchange,
-            protocol: step.protocol,
-            after: None,
-            after_start: false,
-            also_after: Vec::new(),
-            client_before: Duration::ZERO,
-            reply_after: None,
-            reply_also_after: Vec::new(),
-            assigned: None,
-        }],
+        steps: vec![OperationStep::first(exchange, step.protocol)],
     })
 }
 

@@ -82,15 +82,8 @@ impl Made {
         change(&mut exchange);
         self.now = at.after(TURN);
         self.steps.push(OperationStep {
-            exchange,
-            protocol: self.protocol,
-            after: None,
-            after_start: false,
             client_before: gap,
-            also_after: Vec::new(),
-            reply_after: None,
-            reply_also_after: Vec::new(),
-            assigned: None,
+            ..OperationStep::first(exchange, self.protocol)
         });
         self
     }

@@ -63,17 +63,7 @@ fn step(name: &str, connection: ConnectionId, at: Timestamp, duration: Duration)
         levels: None,
         pooler: None,
     };
-    OperationStep {
-        exchange,
-        protocol: Protocol::Postgres,
-        after: None,
-        after_start: false,
-        also_after: Vec::new(),
-        client_before: Duration::ZERO,
-        reply_after: None,
-        reply_also_after: Vec::new(),
-        assigned: None,
-    }
+    OperationStep::first(exchange, Protocol::Postgres)
 }
 
 /// That operations of this name take so long elsewhere.
