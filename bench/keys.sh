@@ -4,7 +4,7 @@
 # psql, mariadb, curl, redis-cli, Python, Java, Node.js, PHP and Ruby do the same work (look-ups, a result of 500 rows, a transaction; curl: three pages)
 # twice, with servers that speak TLS 1.2 and then 1.3. Both runs are captured; the one with TLS is read with its keys. A row of the table
 # is printed only if statements with their fingerprints, rows and turns, and the turns of the login, are the same in both runs, and if
-# the plain text of each direction is tshark's to the byte: the comparisons are tests (crates/longwire/tests/keys/same_work.rs), and the
+# the plain text of each direction is tshark's to the byte: the comparisons are tests (crates/longwire/tests/live/keys/same_work.rs), and the
 # script fails with them. What may differ is TLS itself: its turns have a column of their own.
 #
 # Needs the right to capture (root), tshark, and scripts/setup.sh test and stacks. Times are not measured: the machine need not be idle.
@@ -16,7 +16,7 @@ main() {
     trap 'rm -rf "$scratch"' EXIT
     npm install --silent --no-audit --no-fund --prefix "$scratch" pg@8.23.0 mysql2@3.22.0 >&2
     export LONGWIRE_NODE_MODULES=$scratch/node_modules
-    cargo test --locked --package longwire --features stacks --test keys same_work -- --nocapture --test-threads 1 \
+    cargo test --locked --package longwire --features stacks --test live keys::same_work -- --nocapture --test-threads 1 \
         >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
     results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
     mkdir -p "$results"

@@ -9,9 +9,9 @@ scripts/setup.sh toxiproxy-clients
 # What the tests need is fetched first: there is no network in a namespace.
 fetched=$(mktemp -d)
 trap 'rm -rf "$fetched"' EXIT
-tests() { cargo test --locked --package longwire --features stacks --test toxiproxy "$@"; }
+tests() { cargo test --locked --package longwire --features stacks --test relays "$@"; }
 tests --no-run
-tests clients::the -- --nocapture
+tests toxiproxy::clients::the -- --nocapture
 (
     cd "$fetched"
     directory=$(go mod download -json github.com/Shopify/toxiproxy/v2@v2.12.0 | sed -n 's/^.*"Dir": "\(.*\)",*$/\1/p')
@@ -20,8 +20,8 @@ tests clients::the -- --nocapture
 )
 if unshare --net true 2>/dev/null; then
     export GOPROXY=off GOSUMDB=off CARGO_NET_OFFLINE=true
-    unshare --net sh -c 'ip link set lo up && exec cargo test --locked --package longwire --features stacks --test toxiproxy go:: -- \
+    unshare --net sh -c 'ip link set lo up && exec cargo test --locked --package longwire --features stacks --test relays toxiproxy::clients::go:: -- \
         --nocapture --test-threads 1'
 else
-    tests go:: -- --nocapture --test-threads 1
+    tests toxiproxy::clients::go:: -- --nocapture --test-threads 1
 fi

@@ -10,7 +10,7 @@
 mod content;
 mod course;
 mod crowd;
-#[path = "../tunnel_clients/ends.rs"]
+#[path = "../relays/tunnel_clients/ends.rs"]
 mod ends;
 mod pace;
 mod phases;
@@ -22,7 +22,14 @@ use netns::Entered;
 use plan::Plan;
 
 fn main() {
-    if std::env::args().any(|word| word == "--ignored") {
+    let ignored = std::env::args().any(|word| word == "--ignored");
+    if std::env::args().any(|word| word == "--list") {
+        if !ignored {
+            println!("{}: test", plan::ALL_PHASES);
+        }
+        return;
+    }
+    if ignored {
         // The group of timing tests is asked for: times are printed here, but none is held against a bound.
         return;
     }

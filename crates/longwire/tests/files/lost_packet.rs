@@ -1,0 +1,103 @@
+//! One packet that the capture lost changes few exchanges: those after it in the connection are found again.
+//!
+//! Takes every capture and recording of the tests, removes each packet that carries payload in turn, and counts the exchanges
+//! that differ from those of the whole capture. An exchange that lost its own bytes counts as changed; a packet may hold the bytes
+//! of more than [`FEW`], when requests are sent together, and then no other may change.
+//!
+//! `LOST_PACKET_CAPTURES=DIR cargo test -p longwire --test files lost_packet -- --nocapture` takes the captures of a folder too, and
+//! `LOST_PACKET_VERBOSE=1` lists each try that changes more than [`FEW`] exchanges.
+
+mod captures;
+mod compare;
+mod observe;
+
+use captures::{Capture, captures};
+use compare::changed;
+use observe::exchanges;
+use std::collections::BTreeMap;
+
+/// Exchanges that one lost packet may change.
+const FEW: usize = 3;
+
+/// Maximum tries with one capture, spread evenly.
+const MOST_TRIES: usize = 100;
+
+/// Tries of one protocol.
+#[derive(Default)]
+struct Tally {
+    tries: usize,
+    few: usize,
+    /// No more changed than [`FEW`], or than those whose bytes were lost.
+    own: usize,
+    worst: usize,
+}
+
+#[test]
+fn a_lost_packet_changes_few_exchanges_of_its_connection() {
+    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
+    let verbose = std::env::var_os("LOST_PACKET_VERBOSE").is_some();
+    for capture in captures() {
+        try_each_packet(&capture, &mut tallies, verbose);
+    }
+    println!(
+        "{:10} {:>6} {:>9} {:>18} {:>6}",
+        "protocol", "tries", "few", "few, or its own", "worst"
+    );
+    let mut bad = Vec::new();
+    for (protocol, tally) in &tallies {
+        let share = |count: usize| 100.0 * count as f64 / tally.tries as f64;
+        println!(
+            "{protocol:10} {:6} {:7.1} % {:16.1} % {:6}",
+            tally.tries,
+            share(tally.few),
+            share(tally.own),
+            tally.worst
+        );
+        if tally.own * 100 < tally.tries * 95 {
+            bad.push(protocol);
+        }
+    }
+    assert!(tallies.len() > 8, "there are captures of all protocols");
+    assert!(
+        bad.is_empty(),
+        "more than {FEW} exchanges change in over 5 % of tries: {bad:?}"
+    );
+}
+
+fn try_each_packet(capture: &Capture, tallies: &mut BTreeMap<String, Tally>, verbose: bool) {
+    let clean = exchanges(&capture.bytes());
+    let payload = capture.payload_packets();
+    let tries = payload.len().min(MOST_TRIES);
+    let mut over = 0;
+    for number in 0..tries {
+        let lost = &payload[number * payload.len() / tries];
+        let found = exchanges(&capture.without(lost.packet));
+        let count = changed(&clean.exchanges, &found.exchanges);
+        let touched = clean.touched_by(lost);
+        let tally = tallies.entry(clean.protocol.clone()).or_default();
+        tally.tries += 1;
+        tally.worst = tally.worst.max(count);
+        tally.few += usize::from(count <= FEW);
+        if count <= FEW.max(touched) {
+            tally.own += 1;
+        } else {
+            over += 1;
+            if verbose {
+                println!(
+                    "{}: without packet {}: {count} changed",
+                    capture.name,
+                    lost.packet + 1
+                );
+                for line in compare::difference(&clean.exchanges, &found.exchanges)
+                    .iter()
+                    .take(8)
+                {
+                    println!("    {line}");
+                }
+            }
+        }
+    }
+    if verbose && over > 0 {
+        println!("{}: {over} of {tries}", capture.name);
+    }
+}

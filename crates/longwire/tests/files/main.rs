@@ -1,0 +1,21 @@
+//! What longwire says of files, arguments and configurations: no server, no browser, no other language.
+
+mod arguments;
+mod captures;
+mod content;
+mod errors;
+mod fastcgi;
+mod generate;
+mod grammar;
+mod help;
+mod inert;
+mod interface_addresses;
+mod joined;
+mod keys_in_captures;
+mod lab_config;
+mod lost_packet;
+mod mistakes;
+mod observation;
+mod parallel;
+mod pcapng;
+mod requests;

@@ -1,0 +1,103 @@
+//! What a configuration may not say: each fault with its line and column, and no secret in it.
+
+use testbed::binary::{refused, run, shown};
+
+/// The text, where its fault is, and words of what is said.
+const FAULTS: [(&str, &str, &str); 13] = [
+    ("", "1:1", "[[relay]] or [interface]"),
+    (
+        "[[relay]]\ntarget = \"postgres://db1\"\n",
+        "1:1",
+        "missing field `listen`",
+    ),
+    (
+        "[[relay]]\ntarget = \"nonsense\"\nlisten = \"5433\"\n",
+        "1:1",
+        "neither a URL nor",
+    ),
+    (
+        "[[relay]]\ntarget = \"postgres://db1\"\nlisten = \"5433\"\nlink = \"rtt=4\"\n",
+        "1:1",
+        "unit",
+    ),
+    ("[interface]\nnames = []\n", "1:1", "names is empty"),
+    ("[interface]\nnames = [\"lo\"]\nring = \"64x\"\n", "3:8", "64x"),
+    (
+        "[interface]\nnames = [\"lo\"]\nport = 1\n",
+        "3:1",
+        "unknown field `port`",
+    ),
+    (
+        "[interface]\nnames = [\"lo\"]\n[operations]\nrule = \"gap\"\n",
+        "4:8",
+        "gap",
+    ),
+    (
+        "[interface]\nnames = [\"lo\"]\n[windows]\nlength = \"5\"\n",
+        "4:10",
+        "unit",
+    ),
+    (
+        "[interface]\nnames = [\"lo\"]\n[names]\nstatements = 0\n",
+        "4:14",
+        "from 1 to 2000",
+    ),
+    (
+        "[interface]\nnames = [\"lo\"]\n[prometheus]\nlisten = \"db1\"\n",
+        "4:10",
+        "db1",
+    ),
+    (
+        "[interface]\nnames = [\"lo\"]\n[otlp]\nendpoint = \"http://c:4318\"\ntraces = 2.0\n",
+        "5:10",
+        "from 0.0 to 1.0",
+    ),
+    ("[interface\n", "1:11", "]"),
+];
+
+#[test]
+fn faults_have_their_place() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("agent.toml");
+    let path = file.display().to_string();
+    for (text, place, words) in FAULTS {
+        std::fs::write(&file, text).expect("it is written");
+        let place = format!("{path}:{place}: ");
+        eprintln!("{text}");
+        refused(
+            &["agent", "--config", &path, "--check-config"],
+            &[&place, words, "hint: docs/agent.md"],
+        );
+    }
+}
+
+#[test]
+fn secrets_of_a_configuration_are_not_shown() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("agent.toml");
+    let path = file.display().to_string();
+    for text in [
+        "[[relay]]\ntarget = \"postgres://me:hunter2@db1:x/shop\"\nlisten = \"5433\"\n",
+        "[[relay]]\ntarget = \"postgres://me:hunter2@db1\"\nlisten = \"5433\"\nlink = \"rtt=4\"\n",
+        "[[relay]]\ntarget = \"postgres://me:hunter2@db1\" x\n",
+    ] {
+        std::fs::write(&file, text).expect("it is written");
+        let output = refused(&["agent", "--config", &path, "--check-config"], &[&path]);
+        assert!(!shown(&output).contains("hunter2"), "{}", shown(&output));
+    }
+}
+
+#[test]
+fn one_that_can_be_used_is_said_to_be() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("agent.toml");
+    let text = include_str!("../../../../../docs/examples/agent/agent.toml");
+    std::fs::write(&file, text).expect("it is written");
+    let output = run(&["agent", "--config", &file.display().to_string(), "--check-config"]);
+    testbed::binary::done(&output);
+    assert!(
+        testbed::binary::stderr(&output).contains("can be used"),
+        "{}",
+        shown(&output)
+    );
+}

@@ -1,0 +1,20 @@
+//! Traffic through relays and tunnels of the real binary, in front of real servers.
+
+mod advise;
+mod check;
+mod distance;
+mod exports;
+mod findings;
+mod held;
+mod hostile;
+mod http;
+mod poolers;
+mod redis;
+mod relay;
+mod session;
+mod targets;
+mod tls;
+mod toxiproxy;
+mod tunnel_clients;
+mod tunnel_port;
+mod watch;

@@ -1,0 +1,15 @@
+//! Longwire as a client of real servers: ping, load, split, tune, labs and the demonstration.
+
+mod demo;
+mod derby;
+mod jdbc;
+mod lab;
+mod load;
+mod password;
+mod ping;
+mod plan;
+mod split;
+mod tune;
+mod tune_capture;
+mod tune_program;
+mod verify;

@@ -1,0 +1,12 @@
+//! With programs of other languages: browsers, Python, JavaScript, Spark, DuckDB and ClickHouse, drivers and frameworks.
+
+mod action;
+mod comments;
+mod frameworks;
+mod mcp;
+mod page;
+mod pytest;
+mod queries;
+mod run_pages;
+mod spark;
+mod tables;
