@@ -45,7 +45,7 @@ impl MariaDbConfig {
         let account = Self::account()?;
         files::make_directory(place.directory, account)?;
         if !place.directory.join("data").exists() {
-            initialise(place.directory, place.host, account)?;
+            Self::initialise(place.directory, place.host)?;
         }
         let command = self.command(place)?;
         // SIGKILL: nothing in the data directory is used again, so an orderly shutdown would only take time.
@@ -53,6 +53,24 @@ impl MariaDbConfig {
         let running = Running::start(command, place, account, libc::SIGKILL, &ready)?;
         self.introduce(place, account)?;
         Ok(running)
+    }
+
+    /// Makes the data directory in `directory`, which is the account's; [`Self::start`] does so where it is missing.
+    ///
+    /// # Errors
+    /// [`ServerError`], when `mariadb-install-db` is missing or fails.
+    pub fn initialise(directory: &Path, host: &dyn ServerHost) -> Result<(), ServerError> {
+        let mut command = Command::new(program::require("mariadb-install-db", PACKAGE)?);
+        command.args([
+            "--no-defaults",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+        ]);
+        command.args(["--skip-name-resolve", INNODB_LOG_SIZE]);
+        command.arg(format!("--datadir={}", directory.join("data").display()));
+        command.arg(format!("--tmpdir={}", directory.display()));
+        command.current_dir("/");
+        process::run(command, host, Self::account()?).map(|_| ())
     }
 
     fn command(&self, place: &ServerPlace<'_>) -> Result<Command, ServerError> {
@@ -117,20 +135,6 @@ impl MariaDbConfig {
 
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
-}
-
-fn initialise(directory: &Path, host: &dyn ServerHost, account: Account) -> Result<(), ServerError> {
-    let mut command = Command::new(program::require("mariadb-install-db", PACKAGE)?);
-    command.args([
-        "--no-defaults",
-        "--auth-root-authentication-method=normal",
-        "--skip-test-db",
-    ]);
-    command.args(["--skip-name-resolve", INNODB_LOG_SIZE]);
-    command.arg(format!("--datadir={}", directory.join("data").display()));
-    command.arg(format!("--tmpdir={}", directory.display()));
-    command.current_dir("/");
-    process::run(command, host, account).map(|_| ())
 }
 
 const PACKAGE: &str = "mariadb-server";

@@ -68,7 +68,7 @@ impl PostgresConfig {
         let data = place.directory.join("data");
         files::make_directory(place.directory, account)?;
         if !data.exists() {
-            initialise(&data, place.host, account)?;
+            Self::initialise(place.directory, place.host)?;
         }
         self.configure(&data, place, account)?;
         let mut command = Command::new(require("postgres")?);
@@ -78,6 +78,27 @@ impl PostgresConfig {
         let running = Running::start(command, place, account, libc::SIGQUIT, &ready)?;
         self.introduce(place, account)?;
         Ok(running)
+    }
+
+    /// Makes the data directory in `directory`, which is the account's; [`Self::start`] does so where it is missing.
+    ///
+    /// # Errors
+    /// [`ServerError`], when `initdb` is missing or fails.
+    pub fn initialise(directory: &Path, host: &dyn ServerHost) -> Result<(), ServerError> {
+        let mut command = Command::new(require("initdb")?);
+        command.args([
+            "--no-sync",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--wal-segsize=1",
+        ]);
+        command
+            .arg(format!("--username={}", Self::USER))
+            .arg("-D")
+            .arg(directory.join("data"))
+            .current_dir("/");
+        process::run(command, host, Self::account()?).map(|_| ())
     }
 
     fn configure(&self, data: &Path, place: &ServerPlace<'_>, account: Account) -> Result<(), ServerError> {
@@ -143,23 +164,6 @@ fn sql(place: &ServerPlace<'_>, account: Account, statement: &str) -> Result<Str
         .args(["-p", &place.port.to_string()])
         .current_dir("/");
     process::run(command, place.host, account)
-}
-
-fn initialise(data: &Path, host: &dyn ServerHost, account: Account) -> Result<(), ServerError> {
-    let mut command = Command::new(require("initdb")?);
-    command.args([
-        "--no-sync",
-        "--auth=trust",
-        "--encoding=UTF8",
-        "--locale=C",
-        "--wal-segsize=1",
-    ]);
-    command
-        .arg(format!("--username={}", PostgresConfig::USER))
-        .arg("-D")
-        .arg(data)
-        .current_dir("/");
-    process::run(command, host, account).map(|_| ())
 }
 
 fn require(program: &str) -> Result<PathBuf, ServerError> {

@@ -12,6 +12,7 @@ pub mod binary;
 pub mod browser;
 pub mod capture;
 pub mod certificate;
+mod cluster;
 pub mod collector;
 pub mod floor;
 pub mod http;

@@ -8,6 +8,7 @@ use servers::mariadb::MariaDbConfig as Server;
 use tempfile::TempDir;
 
 use crate::certificate::Certificate;
+use crate::cluster;
 use crate::process::{self, given, launch, private_directory, require};
 
 /// What a server is to be like; the default is no TLS, no durability.
@@ -47,6 +48,9 @@ impl MariaDbOptions {
     pub fn start(self) -> MariaDb {
         let account = given(Server::account());
         let directory = private_directory(account);
+        cluster::provide("mariadb-install-db", account, directory.path(), |place| {
+            Server::initialise(place, &servers::Here)
+        });
         let certificate = self.tls.then(|| Certificate::create(directory.path(), account));
         let server = Server {
             user: Some((MariaDb::USER.to_owned(), MariaDb::PASSWORD.to_owned())),

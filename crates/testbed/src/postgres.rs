@@ -8,6 +8,7 @@ use servers::postgres::{Authentication, PostgresConfig as Server};
 use tempfile::TempDir;
 
 use crate::certificate::Certificate;
+use crate::cluster;
 use crate::process::{self, given, launch, private_directory, require};
 
 /// How clients over TCP prove who they are. The superuser's password is [`Postgres::PASSWORD`] in every case.
@@ -66,6 +67,9 @@ impl PostgresOptions {
     pub fn start(self) -> Postgres {
         let account = given(Server::account());
         let directory = private_directory(account);
+        cluster::provide("initdb", account, directory.path(), |place| {
+            Server::initialise(place, &servers::Here)
+        });
         let certificate = self.tls.then(|| Certificate::create(directory.path(), account));
         let authentication = match self.auth {
             PostgresAuth::Trust => Authentication::Trust,

@@ -1,0 +1,97 @@
+//! Data directories as a server's own program makes them: made once on this machine, copied for each test.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use servers::{Account, ServerError};
+
+use crate::process::{given, require, run};
+
+/// Puts a data directory into `directory`, which is `account`'s: a copy of the one that `initialise` made in a directory like it, the first time.
+///
+/// It is made again when `program`, which makes it, is another one, or when the kept one is not whole. Where this user has no cache directory,
+/// nothing is done: the server makes its own.
+pub(crate) fn provide(
+    program: &str,
+    account: Account,
+    directory: &Path,
+    initialise: impl FnOnce(&Path) -> Result<(), ServerError>,
+) {
+    let Some(cache) = cache() else { return };
+    let kept = cache.join(format!("{program}-{}", version(&require(program), account)));
+    if !is_whole(&kept) {
+        make(&cache, &kept, account, initialise);
+    }
+    let mut copy = Command::new("cp");
+    copy.arg("--archive").arg(kept.join("data")).arg(directory);
+    run(copy);
+}
+
+fn make(
+    cache: &Path,
+    kept: &Path,
+    account: Account,
+    initialise: impl FnOnce(&Path) -> Result<(), ServerError>,
+) {
+    // Where the account may reach it: not below the home of root.
+    let making = crate::process::private_directory(account);
+    given(initialise(making.path()));
+    let arriving = tempfile::tempdir_in(cache).unwrap_or_else(|error| panic!("{}: {error}", cache.display()));
+    let mut copy = Command::new("cp");
+    copy.arg("--archive")
+        .arg(making.path().join("data"))
+        .arg(arriving.path());
+    run(copy);
+    let size = size_of(&arriving.path().join("data"));
+    let written = fs::write(arriving.path().join(SIZE), size.to_string());
+    written.unwrap_or_else(|error| panic!("{}: {error}", arriving.path().display()));
+    if kept.exists() && !is_whole(kept) {
+        fs::remove_dir_all(kept).ok();
+    }
+    // Another test may have put the same there a moment ago; then this one is not needed.
+    fs::rename(arriving.path(), kept).ok();
+    assert!(is_whole(kept), "{}: it is not whole", kept.display());
+}
+
+fn cache() -> Option<PathBuf> {
+    let given = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = given.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
+    let clusters = cache.join("longwire/clusters");
+    fs::create_dir_all(&clusters).ok()?;
+    Some(clusters)
+}
+
+/// Tells one version of `program` from another, and data directories of one account from those of another.
+fn version(program: &Path, account: Account) -> String {
+    let about = fs::metadata(program).unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+    let owner = match account {
+        Account::Own => "own".to_owned(),
+        Account::Other { uid, .. } => uid.to_string(),
+        Account::Inner => "inner".to_owned(),
+    };
+    format!("{}-{}-{owner}", about.size(), about.mtime())
+}
+
+fn is_whole(kept: &Path) -> bool {
+    let size = fs::read_to_string(kept.join(SIZE)).ok();
+    size.is_some_and(|size| size == size_of(&kept.join("data")).to_string())
+}
+
+/// Bytes of all files in `directory`.
+fn size_of(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?)))
+        .map(|(path, about)| {
+            if about.is_dir() {
+                size_of(&path)
+            } else {
+                about.len()
+            }
+        })
+        .sum()
+}
+
+const SIZE: &str = "size";
