@@ -5,7 +5,8 @@
 # make check  while working, within a minute once all is built: formatting, lints, and the tests that need a Rust toolchain alone (no server, no
 #             browser, no Java, no root). It installs nothing
 # make test   all checks: formatting, lints, every test (real servers included), licences and advisories. Tests that hold measured times
-#             against bounds come last and one at a time: see `timing` below
+#             against bounds come last and one at a time: see `timing` below. At its end: what each phase took, the slowest tests, each fault.
+#             Programs in other languages that tests need are built once and kept in ~/.cache/longwire
 # make timing those tests alone
 #
 # make docs   makes the site of README.md and docs/ in target/book, and checks its links; needs a Rust toolchain (for mdBook) and python3
@@ -22,9 +23,12 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .PHONY: demo docs pictures dist check-dist jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression lab-estate bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks toxiproxy-clients
 
+# The profile `demo` builds in half the time of the release, for half its speed; it is put where the release would be.
 demo:
 	scripts/setup.sh demo
-	cargo build --release --locked --package longwire
+	@echo "Building longwire: this takes three to four minutes the first time."
+	cargo build --profile demo --locked --package longwire
+	@mkdir -p "$${CARGO_TARGET_DIR:-target}"/release && install "$${CARGO_TARGET_DIR:-target}"/demo/longwire "$${CARGO_TARGET_DIR:-target}"/release/longwire
 	@echo
 	@"$${CARGO_TARGET_DIR:-target}"/release/longwire demo --html "$${CARGO_TARGET_DIR:-target}"/longwire-demo.html
 
@@ -46,7 +50,7 @@ check-dist:
 
 jdbc:
 	scripts/setup.sh jdbc
-	mvn --quiet --batch-mode --file bridges/jdbc/pom.xml package
+	scripts/jdbc-bridge.sh
 	for kind in debug release; do \
 	    mkdir -p "$${CARGO_TARGET_DIR:-target}/$$kind" && cp bridges/jdbc/target/longwire-jdbc.jar "$${CARGO_TARGET_DIR:-target}/$$kind/" || exit 1; \
 	done
@@ -66,26 +70,19 @@ check:
 	cargo test --locked --package wire --lib $(addprefix --test ,$(CHECK_WIRE))
 	cargo test --locked --package capture --lib $(addprefix --test ,$(CHECK_CAPTURE))
 	cargo test --locked --package report --lib $(addprefix --test ,$(CHECK_REPORT))
-	cargo test --locked --package longwire --package pipeline --package lab --package script --lib $(addprefix --test ,$(CHECK_LONGWIRE))
+	cargo test --locked --package pipeline --package lab --package script --lib
+	cargo test --locked --package longwire --test files -- $(addsuffix ::,$(CHECK_LONGWIRE))
 	cargo test --locked --package testbed --test architecture --test doc_links --test types
 
 test:
-	scripts/setup.sh test
-	mvn --quiet --batch-mode --file bridges/jdbc/pom.xml package
-	scripts/collector.sh
-	scripts/object-store.sh
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --locked --quiet
-	. scripts/capture-right.sh && cargo test --workspace --locked --no-fail-fast
-	cargo test --package client --package probe --features oracle --lib --test oracle --locked
-	$(MAKE) timing
-	scripts/check-dependencies.sh
+	@since=$$(date +%s) && scripts/setup.sh test && python3 scripts/gate.py --since $$since
 
-# Tests marked `#[ignore = "timing: ..."]`: other work on the machine may make them fail, so `cargo test` leaves them out. One that fails
+# Tests marked `#[ignore = "timing: ..."]`: other work on the machine may make them fail, so they run one at a time and last. One that fails
 # prints this machine's own floor.
 timing:
-	. scripts/capture-right.sh && cargo test --workspace --tests --locked --no-fail-fast -- --ignored --test-threads=1
+	scripts/test-tools.sh
+	. scripts/capture-right.sh && PATH="$${CARGO_TARGET_DIR:-$$PWD/target}/tools:$$PATH" \
+	    cargo nextest run --workspace --locked --features longwire/oracle --profile timing --run-ignored only
 
 bench-read:
 	scripts/setup.sh bench

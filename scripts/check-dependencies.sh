@@ -3,13 +3,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-if ! command -v cargo-deny >/dev/null 2>&1; then
-    # Run once a build and in seconds: compiling it fast matters more than its own speed.
-    echo "test: installing cargo-deny"
-    CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_DEBUG=0 \
-    CARGO_PROFILE_RELEASE_CODEGEN_UNITS=256 cargo install --locked cargo-deny
-fi
-
+scripts/test-tools.sh
+PATH="${CARGO_TARGET_DIR:-$PWD/target}/tools:$PATH"
 cargo deny --log-level error check --hide-inclusion-graph licenses bans sources
 if timeout 120 cargo deny --log-level error fetch db >/dev/null 2>&1; then
     cargo deny --log-level error check --hide-inclusion-graph advisories

@@ -42,7 +42,7 @@ install_tools() {
 # The linker is told to use no symbol of a later glibc.
 build() {
     cargo zigbuild --release --locked --package longwire --target "$target.$glibc"
-    mvn --quiet --batch-mode --file bridges/jdbc/pom.xml package
+    scripts/jdbc-bridge.sh
 }
 
 # The files as they lie once they are installed.
