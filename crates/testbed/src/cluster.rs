@@ -2,24 +2,24 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use servers::{Account, ServerError};
 
+use crate::cache;
 use crate::process::{given, require, run};
 
 /// Puts a data directory into `directory`, which is `account`'s: a copy of the one that `initialise` made in a directory like it, the first time.
 ///
-/// It is made again when `program`, which makes it, is another one, or when the kept one is not whole. Where this user has no cache directory,
-/// nothing is done: the server makes its own.
+/// It is made again when `program`, which makes it, is another one, or when the kept one is not whole.
 pub(crate) fn provide(
     program: &str,
     account: Account,
     directory: &Path,
     initialise: impl FnOnce(&Path) -> Result<(), ServerError>,
 ) {
-    let Some(cache) = cache() else { return };
+    let cache = cache::folder("clusters");
     let kept = cache.join(format!("{program}-{}", version(&require(program), account)));
     if !is_whole(&kept) {
         make(&cache, &kept, account, initialise);
@@ -53,14 +53,6 @@ fn make(
     // Another test may have put the same there a moment ago; then this one is not needed.
     fs::rename(arriving.path(), kept).ok();
     assert!(is_whole(kept), "{}: it is not whole", kept.display());
-}
-
-fn cache() -> Option<PathBuf> {
-    let given = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache = given.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
-    let clusters = cache.join("longwire/clusters");
-    fs::create_dir_all(&clusters).ok()?;
-    Some(clusters)
 }
 
 /// Tells one version of `program` from another, and data directories of one account from those of another.

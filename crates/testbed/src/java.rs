@@ -1,7 +1,7 @@
 //! Java programs of tests: one source file, compiled here, run with JDBC drivers that are named by their Maven coordinates.
 //!
-//! Maven fetches a driver once, from wherever this machine's Maven is told to look, and keeps it (`~/.m2`); a copy under the target
-//! directory makes later tests do without Maven.
+//! Maven fetches a driver once, from wherever this machine's Maven is told to look, and keeps it (`~/.m2`); a copy in [`cache::folder`]
+//! makes later tests do without Maven.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::cache;
 use crate::process::{require, run};
 
 /// A compiled Java program; its classes are gone when dropped.
@@ -62,7 +63,7 @@ impl JavaProgram {
 /// # Panics
 /// When Maven is missing or cannot find one: with its message.
 pub fn jars(coordinates: &[&str]) -> Vec<PathBuf> {
-    let directory = jar_directory();
+    let directory = cache::folder("java");
     let wanted: Vec<Artifact<'_>> = coordinates.iter().map(|text| Artifact::parse(text)).collect();
     // Other tests of this process and other processes may want the same at this moment.
     let lock = File::create(directory.join("lock")).and_then(|file| file.lock().map(|()| file));
@@ -84,7 +85,8 @@ pub fn jars(coordinates: &[&str]) -> Vec<PathBuf> {
 pub fn bridge() -> PathBuf {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bridges/jdbc");
     let jar = project.join("target/longwire-jdbc.jar");
-    let lock = File::create(jar_directory().join("bridge-lock")).and_then(|file| file.lock().map(|()| file));
+    let lock =
+        File::create(cache::folder("java").join("bridge-lock")).and_then(|file| file.lock().map(|()| file));
     let _lock = lock.unwrap_or_else(|error| panic!("{}: {error}", project.display()));
     if is_older(
         &jar,
@@ -161,17 +163,6 @@ fn fetch(artifacts: &[&Artifact<'_>], directory: &Path) {
         let (from, to) = (artifact.file(arriving.path()), artifact.file(directory));
         std::fs::rename(&from, &to).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
     }
-}
-
-/// Where jars are kept: next to the programs of this build.
-fn jar_directory() -> PathBuf {
-    let program = std::env::current_exe().unwrap_or_else(|error| panic!("this program's own path: {error}"));
-    // target/debug/deps/test-1234567890abcdef
-    let build = program.ancestors().nth(2);
-    let build = build.unwrap_or_else(|| panic!("{}: not under a target directory", program.display()));
-    let directory = build.join("java");
-    std::fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
-    directory
 }
 
 fn class_path(classes: &Path, jars: &[PathBuf]) -> String {

@@ -10,6 +10,7 @@
 
 pub mod binary;
 pub mod browser;
+pub mod cache;
 pub mod capture;
 pub mod certificate;
 mod cluster;

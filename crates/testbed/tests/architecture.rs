@@ -242,10 +242,44 @@ fn only_timing_tests_are_left_to_make_timing_and_each_tells_the_machines_floor()
         }
     }
     assert!(wrong.is_empty(), "ignored, and no timing test: {wrong:#?}");
-    let makefile = std::fs::read_to_string(root().join("Makefile")).expect("the Makefile");
-    for step in ["\t$(MAKE) timing\n", " -- --ignored --test-threads=1\n"] {
-        assert!(makefile.contains(step), "{step:?} is missing in the Makefile");
+    for (file, step) in [
+        ("scripts/gate.py", "--profile timing --run-ignored only"),
+        (
+            ".config/nextest.toml",
+            "[profile.timing]\ninherits = \"default\"\ntest-threads = 1\n",
+        ),
+    ] {
+        let text = std::fs::read_to_string(root().join(file)).expect("it is there");
+        assert!(text.contains(step), "{step:?} is missing in {file}");
     }
+}
+
+/// `cargo nextest` runs none.
+#[test]
+fn no_documentation_holds_a_test() {
+    let mut found = Vec::new();
+    for path in files(&root().join("crates")) {
+        let Some(text) = rust(&path) else { continue };
+        let mut is_open = false;
+        for (index, line) in text.lines().enumerate() {
+            let comment = line.trim_start();
+            let comment = comment
+                .strip_prefix("///")
+                .or_else(|| comment.strip_prefix("//!"));
+            let Some(language) = comment.and_then(|text| text.trim_start().strip_prefix("```")) else {
+                continue;
+            };
+            let is_rust = ["", "rust", "no_run", "should_panic", "compile_fail"].contains(&language.trim());
+            if !is_open && is_rust {
+                found.push(format!("{}:{}", path.display(), index + 1));
+            }
+            is_open = !is_open;
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "code that nothing runs; write ```text: {found:#?}"
+    );
 }
 
 /// What is in a file of Rust.

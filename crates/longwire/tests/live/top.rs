@@ -229,7 +229,7 @@ fn the_terminal_is_as_it_was_after_a_panic() {
         terminal.folder().display()
     ));
     terminal.line(&format!(
-        "RUST_BACKTRACE=0 {} --exact a_panic_in_a_terminal --nocapture; echo \"ended $?\"; stty -a >after",
+        "RUST_BACKTRACE=0 {} --exact top::a_panic_in_a_terminal --nocapture; echo \"ended $?\"; stty -a >after",
         test.display()
     ));
     let shown = restored(&terminal, 101);

@@ -95,7 +95,10 @@ fn fetch_turns_of_psql_fall_as_its_fetch_count_grows() {
 fn fetch_turns_of_a_jdbc_driver_fall_with_a_parameter_of_its_url() {
     let server = with_rows();
     let jars = testbed::java::jars(&["org.postgresql:postgresql:42.7.4"]);
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tune_program/FetchRows.java");
+    let source = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/servers/tune_program/FetchRows.java"
+    );
     let program = JavaProgram::compile(source.as_ref(), &jars);
     let target = format!(
         "jdbc:postgresql://127.0.0.1:{}/{}?user={}&password={}",

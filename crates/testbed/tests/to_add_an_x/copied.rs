@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -74,9 +75,15 @@ impl Copied {
         *text = text.replace(anchor, &format!("{anchor}{lines}"));
     }
 
-    /// Writes the copy, and holds that `cargo test` of it with these arguments passes.
+    /// Writes the copy, and holds that `cargo test` of it with these arguments passes. What has passed once is not run again until a file of
+    /// the copy or the compiler is another one.
     #[track_caller]
     pub fn passes(&self, arguments: &[&str]) {
+        let passed = testbed::cache::folder("passed").join(self.digest(arguments));
+        if passed.exists() {
+            println!("passed before, with the same files and compiler");
+            return;
+        }
         self.write();
         // Not --locked: the lock file has the packages of all crates, and cargo leaves out those of crates that are not here.
         let cargo = std::env::var_os("CARGO").expect("cargo sets CARGO for its tests");
@@ -90,6 +97,16 @@ impl Copied {
         let printed = String::from_utf8_lossy(&output.stdout);
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{printed}{complaint}");
+        fs::write(&passed, "").unwrap_or_else(|error| panic!("{}: {error}", passed.display()));
+    }
+
+    /// Of the files, the compiler and what is run.
+    fn digest(&self, arguments: &[&str]) -> String {
+        let compiler = Command::new("rustc").arg("-vV").output();
+        let mut hasher = DefaultHasher::new();
+        (compiler.expect("rustc is here").stdout, arguments).hash(&mut hasher);
+        self.files.borrow().hash(&mut hasher);
+        format!("to-add-an-x-{:016x}", hasher.finish())
     }
 
     /// Leaves files alone that are as they should be: cargo goes by their times.

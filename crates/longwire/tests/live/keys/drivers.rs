@@ -58,7 +58,7 @@ fn keys_of_javas_drivers_open_their_connections_with_an_agent() {
         "org.mariadb.jdbc:mariadb-java-client:3.5.1",
         "name.neykov:extract-tls-secrets:4.0.0",
     ]);
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/keys/AskOnce.java");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/live/keys/AskOnce.java");
     let program = JavaProgram::compile(source.as_ref(), &jars[..2]);
     for (version, _) in VERSIONS {
         let (pg, my) = (postgres(version), mariadb(version));

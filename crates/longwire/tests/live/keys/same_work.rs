@@ -232,7 +232,7 @@ fn java_does_the_same_work() {
         "org.mariadb.jdbc:mariadb-java-client:3.5.1",
         "name.neykov:extract-tls-secrets:4.0.0",
     ]);
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/keys/SameWork.java");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/live/keys/SameWork.java");
     let program = JavaProgram::compile(source.as_ref(), &jars[..2]);
     let agent = ["--java-agent".to_owned(), jars[2].display().to_string()];
     let name = "Java 17: pgjdbc 42.7, MariaDB Connector/J 3.5";
@@ -264,7 +264,7 @@ fn mysqls_connector_j_does_the_same_work() {
         "com.mysql:mysql-connector-j:9.1.0",
         "name.neykov:extract-tls-secrets:4.0.0",
     ]);
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/keys/SameWork.java");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/live/keys/SameWork.java");
     let program = JavaProgram::compile(source.as_ref(), &jars[..1]);
     let version = BOTH[1];
     let server = mariadb(version);
