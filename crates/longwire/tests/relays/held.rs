@@ -275,16 +275,17 @@ fn records_of_update(output: &std::process::Output, update: &str) -> Value {
         .clone()
 }
 
-/// A pool that tests its connections, with transactions of reads and writes and pauses in between.
+/// A pool that tests its connections, with transactions of reads and writes, and pauses several times as long in between however slow the machine.
 const SQLALCHEMY: &str = r#"
 import os, time
 from sqlalchemy import create_engine, text
 engine = create_engine(os.environ["URL"], pool_pre_ping=True)
 for number in range(6):
+    begun = time.monotonic()
     with engine.begin() as connection:
         connection.execute(text("select name from stock where i = 1")).all()
         connection.execute(text("update stock set n = n - 1 where i = 1"))
-    time.sleep(0.05)
+    time.sleep(max(0.05, 4 * (time.monotonic() - begun)))
 "#;
 
 /// Persistent connections that are tested.
@@ -299,11 +300,12 @@ settings.configure(DATABASES={"default": {
 import django; django.setup()
 from django.db import close_old_connections, connection, transaction
 for number in range(6):
+    begun = time.monotonic()
     close_old_connections()
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("select name from stock where i = %s", [1])
         cursor.execute("update stock set n = n - 1 where i = %s", [1])
-    time.sleep(0.05)
+    time.sleep(max(0.05, 4 * (time.monotonic() - begun)))
 "#;
 
 /// Opened for one job, which commits in a loop and rests little.

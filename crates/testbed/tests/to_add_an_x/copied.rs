@@ -87,13 +87,17 @@ impl Copied {
         self.write();
         // Not --locked: the lock file has the packages of all crates, and cargo leaves out those of crates that are not here.
         let cargo = std::env::var_os("CARGO").expect("cargo sets CARGO for its tests");
-        let output = Command::new(cargo)
-            .args(["test", "--offline", "--quiet"])
-            .args(arguments)
-            .current_dir(&self.root)
-            .env("CARGO_TARGET_DIR", target())
-            .output()
-            .expect("cargo can be started again");
+        let mut command = Command::new(cargo);
+        command.args(["test", "--offline", "--quiet"]).args(arguments);
+        command.current_dir(&self.root).env("CARGO_TARGET_DIR", target());
+        // Build scripts that look at these would run again, here and in the next build of the workspace, with all that depends on them.
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if OF_ONE_CRATE.iter().any(|prefix| text.starts_with(prefix)) {
+                command.env_remove(&name);
+            }
+        }
+        let output = command.output().expect("cargo can be started again");
         let printed = String::from_utf8_lossy(&output.stdout);
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{printed}{complaint}");
@@ -199,6 +203,9 @@ fn original(path: &Path) -> PathBuf {
     path.strip_prefix(FOLDER)
         .map_or_else(|_| path.to_owned(), |rest| Path::new("crates").join(rest))
 }
+
+/// What cargo tells a test of the crate that it belongs to.
+const OF_ONE_CRATE: [&str; 3] = ["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_CRATE_"];
 
 /// Instead of `crates`: cargo knows a crate by its path from the workspace, and would take the copy's crates in the target
 /// directory, which is shared for what both depend on, for those of the workspace.
