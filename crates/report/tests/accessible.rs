@@ -4,6 +4,7 @@ mod axe;
 mod sample_page;
 mod samples;
 
+use axe::Axe;
 use report::html::{Page, write_advice, write_tune};
 use sample_page::{full, html};
 use std::io;
@@ -16,7 +17,7 @@ fn page(make: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
 
 #[test]
 fn the_page_of_a_capture() {
-    axe::clean("read", &html(&full().page()));
+    Axe::start().clean("read", &html(&full().page()));
 }
 
 #[test]
@@ -26,16 +27,17 @@ fn the_page_of_a_lab() {
         lab: Some(&lab),
         ..sample.page()
     };
-    axe::clean("lab", &html(&page));
+    Axe::start().clean("lab", &html(&page));
 }
 
 #[test]
 fn the_pages_of_tuning_and_of_advice() {
     let conditions = samples::conditions();
-    axe::clean(
+    let axe = Axe::start();
+    axe.clean(
         "tune",
         &page(|out| write_tune(&samples::tune(), &conditions, out)),
     );
     let advice = page(|out| write_advice(&samples::advice(), &conditions, &[samples::warning()], out));
-    axe::clean("advise", &advice);
+    axe.clean("advise", &advice);
 }

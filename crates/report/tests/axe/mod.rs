@@ -4,29 +4,51 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use testbed::Browser;
 
-/// Asserts that axe finds nothing in the page at the widths of a phone and a desktop, light and dark.
-pub fn clean(name: &str, html: &str) {
-    let directory = tempfile::tempdir().expect("a private directory can be made");
-    let file = directory.path().join("page.html");
-    std::fs::write(&file, html).expect("the page can be written");
-    let axe = std::fs::read_to_string(script()).expect("axe is text");
-    for (width, scheme) in [(390, "light"), (390, "dark"), (1400, "light"), (1400, "dark")] {
-        let browser = Browser::start(width, 900);
-        let feature = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
-        browser.devtools("Emulation.setEmulatedMedia", &feature);
-        browser.open(&file);
-        browser.run(&axe);
-        let found = browser.run(
-            "return axe.run().then((result) => [result.passes.length, result.violations.map((one) =>
-               one.id + ': ' + one.nodes.map((node) => node.target + ' ' + node.html).join(' | '))])",
-        );
-        let passed = found[0].as_u64().unwrap_or_default();
-        assert!(passed > 10, "{name}: axe looked at something: {found}");
-        assert_eq!(
-            found[1],
-            Value::Array(Vec::new()),
-            "{name}, {width} pixels, {scheme}"
-        );
+/// Axe in a browser of its own.
+pub struct Axe {
+    browser: Browser,
+    script: String,
+}
+
+impl Axe {
+    pub fn start() -> Self {
+        Self {
+            browser: Browser::start(1400, 900),
+            script: std::fs::read_to_string(script()).expect("axe is text"),
+        }
+    }
+
+    /// Asserts that it finds nothing in the page at the widths of a phone and a desktop, light and dark.
+    pub fn clean(&self, name: &str, html: &str) {
+        let directory = tempfile::tempdir().expect("a private directory can be made");
+        let file = directory.path().join("page.html");
+        std::fs::write(&file, html).expect("the page can be written");
+        for (width, scheme) in [(390, "light"), (390, "dark"), (1400, "light"), (1400, "dark")] {
+            self.browser.resize(width, 900);
+            let feature = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+            self.browser.devtools("Emulation.setEmulatedMedia", &feature);
+            self.browser.open(&file);
+            self.browser.run(&self.script);
+            let is = self
+                .browser
+                .run("return [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]");
+            assert_eq!(
+                is,
+                json!([width, scheme == "dark"]),
+                "{name}: what the page is shown in"
+            );
+            let found = self.browser.run(
+                "return axe.run().then((result) => [result.passes.length, result.violations.map((one) =>
+                   one.id + ': ' + one.nodes.map((node) => node.target + ' ' + node.html).join(' | '))])",
+            );
+            let passed = found[0].as_u64().unwrap_or_default();
+            assert!(passed > 10, "{name}: axe looked at something: {found}");
+            assert_eq!(
+                found[1],
+                Value::Array(Vec::new()),
+                "{name}, {width} pixels, {scheme}"
+            );
+        }
     }
 }
 
