@@ -124,7 +124,8 @@ fn nested_links_add_up() {
 fn the_kernel_at_the_far_end_answers_pings_and_nobody_answers_for_others() {
     let ping = testbed::require("ping");
     let ping = ping.display();
-    let script = format!("{ping} -c 3 -i 0.2 -q $LONGWIRE_GATEWAY; {ping} -c 1 -W 1 -q 192.0.2.1");
+    // Without -w ping gives the last answer two round trips, which a busy machine may need.
+    let script = format!("{ping} -c 3 -i 0.5 -w 10 -q $LONGWIRE_GATEWAY; {ping} -c 1 -W 1 -q 192.0.2.1");
     let printed = ends(link(&["rtt=30ms"], &script), 1);
     assert!(
         printed.contains("3 received") && printed.contains("0 received"),
@@ -152,7 +153,7 @@ fn it_tells_what_was_realised_as_text_records_and_capture() {
     let path = |name: &str| directory.path().join(name).display().to_string();
     let capture = path("link.pcap");
     let ping = testbed::require("ping");
-    let script = format!("{} -c 5 -i 0.2 -q $LONGWIRE_GATEWAY", ping.display());
+    let script = format!("{} -c 5 -i 0.5 -w 10 -q $LONGWIRE_GATEWAY", ping.display());
     let arguments = ["rtt=20ms rate=1mbit", "--json", "--capture", &capture];
     let output = link(&arguments, &script)
         .output()

@@ -47,7 +47,7 @@ fn an_ordinary_user_stays_who_they_are_without_rights() {
     let (_directory, program) = for_everybody();
     let ping = testbed::require("ping");
     let inside = format!(
-        "id -u; grep -c \"^CapEff:.0*$\" /proc/self/status; {} -c 2 -i 0.2 -q $LONGWIRE_GATEWAY",
+        "id -u; grep -c \"^CapEff:.0*$\" /proc/self/status; {} -c 2 -i 0.5 -w 10 -q $LONGWIRE_GATEWAY",
         ping.display()
     );
     let script = format!("id -u; {} link rtt=20ms -- sh -c '{inside}'", program.display());
