@@ -23,7 +23,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .PHONY: demo docs pictures dist check-dist jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression lab-estate bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks toxiproxy-clients
 
-# The profile `demo` builds in half the time of the release, for half its speed; it is put where the release would be.
+# The profile `demo` builds in half the time of the release and optimises less; it is put where the release would be.
 demo:
 	scripts/setup.sh demo
 	@echo "Building longwire: this takes three to four minutes the first time."
