@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 use testbed::binary::{self, longwire, number, stderr, stdout};
+use testbed::waiting::wait_until;
 use testbed::{JavaProgram, MariaDb, Postgres};
 
 /// Runs `longwire tune` with `arguments`.
@@ -209,8 +209,10 @@ fn a_program_that_goes_past_the_relay_is_no_comparison() {
 fn what_was_run_is_told_when_the_user_ends_it() {
     let server = with_rows();
     let mut command = longwire(&["tune"]);
-    let script = "psql -X -q -c 'select 1' >/dev/null; sleep $LONG";
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "psql -X -q -c 'select 1' >/dev/null; : >\"$FOLDER/ran-$LONG\"; sleep $LONG";
     command
+        .env("FOLDER", folder.path())
         .args([
             &server.url(),
             "--rounds",
@@ -225,7 +227,9 @@ fn what_was_run_is_told_when_the_user_ends_it() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let running = command.spawn().expect("the binary starts");
-    std::thread::sleep(Duration::from_millis(1500));
+    wait_until("the second setting runs", || {
+        folder.path().join("ran-60").exists()
+    });
     let number = running.id().to_string();
     let killed = Command::new("kill")
         .args(["-INT", &number])

@@ -11,6 +11,8 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Properties;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /**
  * What applications do by JDBC, once for each URL: JdbcClient TYPE_OF_TEXT TYPE_OF_BYTES SLEEP USER PASSWORD URL...
@@ -109,25 +111,31 @@ public final class JdbcClient {
         return digits == null ? null : HexFormat.of().parseHex(digits);
     }
 
-    /** Cancels a statement that would take minutes: drivers ask for it over a connection of its own. */
+    /**
+     * Cancels a statement that would take minutes: drivers ask for it over a connection of its own. Again and again, since one that comes before the
+     * statement does nothing; not any more once it has ended.
+     */
     private static void cancel(Connection connection, String sleep) throws Exception {
         long begun = System.nanoTime();
         try (Statement statement = connection.createStatement()) {
+            CountDownLatch ended = new CountDownLatch(1);
             Thread canceller = new Thread(() -> {
                 try {
-                    Thread.sleep(100);
-                    statement.cancel();
+                    while (!ended.await(100, TimeUnit.MILLISECONDS)) statement.cancel();
                 } catch (Exception error) {
                     error.printStackTrace();
                 }
             });
             canceller.start();
+            boolean cancelled = false;
             try {
                 statement.executeQuery(sleep).close();
             } catch (SQLException expected) {
-                connection.rollback();
+                cancelled = true;
             }
+            ended.countDown();
             canceller.join();
+            if (cancelled) connection.rollback();
         }
         if (System.nanoTime() - begun > 60_000_000_000L) throw new IllegalStateException("the statement was not cancelled");
     }
