@@ -364,6 +364,8 @@ pub struct Summary {
     pub spread: Distribution,
     /// Packets read, of all protocols; absent where there are none (a relay).
     pub packets: Option<u64>,
+    /// Exchanges that longwire dropped because it did not keep up with what passed: they are in no other figure of operations and statements.
+    pub dropped_exchanges: u64,
     /// Of a run that took samples of its own (ping, echo, load): how many, how many were lost. Its `spread` is theirs.
     pub samples: Option<SampleTotals>,
 }

@@ -15,6 +15,7 @@ use super::moved::{ConnectionChoice, MovedConnections};
 use super::outlet::Outlet;
 use super::sink::RecordSink;
 use crate::delivery::Delivery;
+use crate::fact_channel::FactLosses;
 use crate::kept::KeptOperations;
 use crate::page::Samples;
 use crate::prediction_thread::PredictionThread;
@@ -92,6 +93,7 @@ pub struct Aggregator {
     recording: Option<Recording>,
     since_progress: SinceProgress,
     missing: Missing,
+    dropped_exchanges: u64,
     conditions: Conditions,
     current: Option<Current>,
 }
@@ -183,6 +185,7 @@ impl Aggregator {
             recording: None,
             since_progress: SinceProgress::default(),
             missing: Missing::default(),
+            dropped_exchanges: 0,
             conditions,
             current: wanted.live.then(Current::default),
         })
@@ -256,6 +259,17 @@ impl Aggregator {
             self.since_progress.add(exchange);
         }
         self.poolers.take(fact).each(|fact| self.summed(fact));
+    }
+
+    /// Takes what was lost on the way here, for the warnings.
+    pub fn lost(&mut self, losses: FactLosses) {
+        self.dropped_exchanges += losses.exchanges;
+        self.missing.lost(losses);
+    }
+
+    /// Exchanges that were dropped on the way here since the beginning.
+    pub fn dropped_exchanges(&self) -> u64 {
+        self.dropped_exchanges
     }
 
     /// Takes a fact of which it is known whether it is a pooler's.
@@ -382,6 +396,7 @@ impl Aggregator {
         warnings.extend(inferred.into_iter().map(|text| Warning { text }));
         let mut totals = std::mem::take(&mut outlets.overview).finish();
         totals.summary.packets = packets;
+        totals.summary.dropped_exchanges = missing.dropped_exchanges();
         warnings.extend(missing.warnings());
         warnings.extend(mostly_guessed(&totals.summary.assigned));
         warnings.extend(no_requests(rule, &totals.summary));

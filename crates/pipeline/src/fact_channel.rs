@@ -1,11 +1,24 @@
 //! Facts from the threads that forward bytes to the thread that sums them up: a channel, so that forwarding never waits.
+//!
+//! It is bounded. When much waits, pipelined exchanges are summed up before they are posted; when it is full, exchanges are dropped and counted
+//! ([`FactLosses`]), because an application must neither wait for its observation nor be stopped by it. Only longwire's own clients wait for room
+//! ([`FactChannel::waiting`]): everything they do must be seen, and their pace does not matter then.
+
+mod posting;
+mod room;
+mod summing;
+#[cfg(test)]
+mod tests;
 
 use super::decode::ConnectionDecoders;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use analysis::pairing::OwedInAll;
 use model::ObserverFactory;
-use model::{ConnectionEvent, ConnectionId, Direction, Observer, Segment, Timestamp};
+use model::{ConnectionId, Direction, Observer, Segment, Timestamp};
+use posting::{Outlet, Posting};
+pub use room::FactLosses;
+use room::{GATHER, Room, WhenFull};
 use std::hash::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -17,6 +30,7 @@ use std::time::Duration;
 pub struct FactChannel {
     sender: Sender<Posted>,
     arrivals: Mutex<Arrivals>,
+    room: Arc<Room>,
     keep_literals: bool,
     /// One key for the whole run.
     digests: RandomState,
@@ -88,9 +102,19 @@ impl Payload {
 impl FactChannel {
     /// Nothing on its way yet.
     pub fn new(keep_literals: bool) -> Self {
+        Self::with_room(keep_literals, WhenFull::Drop)
+    }
+
+    /// The same for longwire's own clients, which wait when it is full: another thread must take what arrives.
+    pub fn waiting(keep_literals: bool) -> Self {
+        Self::with_room(keep_literals, WhenFull::Wait)
+    }
+
+    fn with_room(keep_literals: bool, when_full: WhenFull) -> Self {
         let (sender, receiver) = mpsc::channel();
         Self {
             sender,
+            room: Arc::new(Room::new(when_full)),
             arrivals: Mutex::new(Arrivals {
                 receiver,
                 held: Vec::new(),
@@ -105,11 +129,9 @@ impl FactChannel {
 
     /// The same, also with the payload: for [`FactChannel::take_all`] and [`FactChannel::wait`].
     #[must_use]
-    pub fn with_payload(self) -> Self {
-        Self {
-            payload: Some(Arc::default()),
-            ..self
-        }
+    pub fn with_payload(mut self) -> Self {
+        self.payload = Some(Arc::default());
+        self
     }
 
     /// Takes the facts that have arrived, in the order of their end.
@@ -140,12 +162,18 @@ impl FactChannel {
         self.taken(ready)
     }
 
+    /// What was lost since the last call, because what arrived was not taken as fast.
+    pub fn take_losses(&self) -> FactLosses {
+        self.room.take_losses()
+    }
+
     fn arrivals(&self) -> MutexGuard<'_, Arrivals> {
         self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nothing of `all` is on its way any more.
     fn taken(&self, all: Vec<Posted>) -> Vec<Posted> {
+        self.room.free(&all);
         if let Some(payload) = &self.payload {
             let taken = all.iter().map(|posted| match posted {
                 Posted::Fact(_) => 0,
@@ -164,120 +192,22 @@ impl ObserverFactory for FactChannel {
                 .with_digests(self.digests.clone())
                 .with_fingerprints(self.fingerprints.clone())
                 .with_owed(self.owed.clone()),
-            sender: self.sender.clone(),
+            outlet: Outlet::new(self.sender.clone(), self.room.clone(), self.payload.is_none()),
             payload: self.payload.clone(),
+            unseen: [0; 2],
         })
     }
 }
 
-/// Decodes one connection on the thread that forwards it, and posts the facts.
-struct Posting {
-    connections: ConnectionDecoders,
-    sender: Sender<Posted>,
-    payload: Option<Arc<AtomicU64>>,
-}
-
-impl Posting {
-    /// Keeps the payload of `segment`, unless much waits already: then only that it passed.
-    fn keep(&self, connection: ConnectionId, segment: &Segment<'_>, waiting: &AtomicU64) {
-        let length = segment.payload.len() as u64;
-        let room = waiting.load(Ordering::Relaxed) + length <= MOST_WAITING;
-        let (bytes, unseen) = match room {
-            true => (segment.payload.to_vec(), 0),
-            false => (Vec::new(), length),
-        };
-        waiting.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        post(
-            &self.sender,
-            Posted::Payload(Payload {
-                connection,
-                direction: segment.direction,
-                at: segment.at,
-                bytes,
-                unseen: unseen + segment.unseen,
-            }),
-        );
+impl Drop for FactChannel {
+    fn drop(&mut self) {
+        self.room.end();
     }
-}
-
-impl Observer for Posting {
-    fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>) {
-        if let (Some(waiting), ConnectionEvent::Segment(segment)) = (&self.payload, &event) {
-            self.keep(connection, segment, waiting);
-        }
-        let sender = &self.sender;
-        self.connections
-            .event(connection, event, &mut |fact| post(sender, Posted::Fact(fact)));
-    }
-}
-
-fn post(sender: &Sender<Posted>, posted: Posted) {
-    // The receiver is gone only when the run is over.
-    sender.send(posted).ok();
 }
 
 fn time_of(posted: &Posted) -> Timestamp {
     match posted {
         Posted::Payload(payload) => payload.at,
         Posted::Fact(fact) => fact.time(),
-    }
-}
-
-/// How long facts are gathered at a time; the next ones are put in the order of time with them: several threads send them.
-const GATHER: Duration = Duration::from_millis(50);
-
-/// Maximum payload on its way, where it is kept.
-const MOST_WAITING: u64 = 64 << 20;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use model::Endpoint;
-
-    fn opened(channel: &FactChannel, number: u32, at: u64) {
-        let connection = ConnectionId(number);
-        let endpoint = Endpoint {
-            address: std::net::IpAddr::from([127, 0, 0, 1]),
-            port: 5432,
-        };
-        channel.observe(connection).event(
-            connection,
-            ConnectionEvent::Opened {
-                at: Timestamp::from_nanos(at),
-                client: endpoint,
-                server: endpoint,
-                sides_certain: true,
-            },
-        );
-    }
-
-    fn numbers(posted: &[Posted]) -> Vec<u32> {
-        let facts = posted.iter().map(|posted| match posted {
-            Posted::Fact(Fact::Opened { connection, .. }) => connection.0,
-            other => panic!("{other:?} was not sent"),
-        });
-        facts.collect()
-    }
-
-    #[test]
-    fn what_a_slower_thread_saw_before_comes_before() {
-        let channel = FactChannel::new(false);
-        opened(&channel, 2, 2_000);
-        assert_eq!(numbers(&channel.wait(Duration::ZERO)), [0; 0]);
-        opened(&channel, 3, 3_000);
-        opened(&channel, 1, 1_000);
-        assert_eq!(numbers(&channel.wait(Duration::ZERO)), [1, 2]);
-        assert_eq!(numbers(&channel.wait(Duration::ZERO)), [3]);
-        assert_eq!(numbers(&channel.wait(Duration::ZERO)), [0; 0]);
-    }
-
-    #[test]
-    fn the_rest_is_taken_at_the_end() {
-        let channel = FactChannel::new(false);
-        opened(&channel, 2, 2_000);
-        channel.wait(Duration::ZERO);
-        opened(&channel, 1, 1_000);
-        assert_eq!(numbers(&channel.take_all()), [1, 2]);
-        assert_eq!(numbers(&channel.take_all()), [0; 0]);
     }
 }

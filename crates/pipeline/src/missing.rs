@@ -1,5 +1,6 @@
 //! What a run could not see, for the warnings shown with its figures.
 
+use crate::fact_channel::FactLosses;
 use analysis::pairing::NO_REPLY;
 use model::{ConnectionOutcome, Exchange, Protocol, RttSource, Warning, counted, format_duration};
 
@@ -16,6 +17,7 @@ pub(crate) struct Missing {
     same_hosts: u64,
     loopback: u64,
     fastest_reply: Bounded,
+    losses: FactLosses,
 }
 
 /// Connections whose round trip is a bound.
@@ -48,6 +50,16 @@ impl Bounded {
 }
 
 impl Missing {
+    /// Adds what was lost before it could be summed up.
+    pub(crate) fn lost(&mut self, losses: FactLosses) {
+        self.losses.add(losses);
+    }
+
+    /// Exchanges that are in no figure because they were dropped.
+    pub(crate) fn dropped_exchanges(&self) -> u64 {
+        self.losses.exchanges
+    }
+
     /// Takes an exchange.
     pub(crate) fn exchange(&mut self, exchange: &Exchange) {
         self.unanswered += u64::from(exchange.error.as_deref() == Some(NO_REPLY));
@@ -110,6 +122,8 @@ impl Missing {
             self.fastest_reply.range()
         );
         [
+            dropped(&self.losses),
+            summed(&self.losses),
             when(self.same_hosts, same_hosts),
             when(self.loopback, loopback),
             when(self.fastest_reply.connections, bounded),
@@ -120,4 +134,48 @@ impl Missing {
         .into_iter()
         .flatten()
     }
+}
+
+/// The warning that exchanges were dropped.
+fn dropped(losses: &FactLosses) -> Option<Warning> {
+    let FactLosses {
+        exchanges,
+        turns,
+        starts,
+        connections,
+        summed: _,
+    } = *losses;
+    let parts = [
+        (exchanges > 0).then(|| {
+            let exchanges = counted(exchanges, "exchange", "exchanges");
+            format!("{exchanges} with {}", counted(turns, "turn", "turns"))
+        }),
+        (starts > 0).then(|| {
+            format!(
+                "the beginning of {}",
+                counted(starts, "HTTP request", "HTTP requests")
+            )
+        }),
+        (connections > 0).then(|| format!("all of {}", counted(connections, "connection", "connections"))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| Warning {
+        text: format!(
+            "dropped because longwire did not keep up: {}. They are only in the totals of their connections: operations and statements have too \
+             few exchanges, and time that was waited for them counts as the client's; observe fewer connections at a time, or capture the \
+             traffic (tcpdump -w) and `longwire read` the capture",
+            parts.join(", ")
+        ),
+    })
+}
+
+/// The warning that pipelined exchanges are one in the figures.
+fn summed(losses: &FactLosses) -> Option<Warning> {
+    (losses.summed > 0).then(|| Warning {
+        text: format!(
+            "longwire hardly kept up: {} counted as one with the exchange before them; their turns, bytes, calls and times are \
+             complete, but the spread of times is that of fewer, longer exchanges",
+            counted(losses.summed, "pipelined exchange is", "pipelined exchanges are")
+        ),
+    })
 }

@@ -585,6 +585,7 @@ fn summary() -> impl Strategy<Value = Summary> {
     )
         .prop_map(
             |(counts, (payload, duration, packets, samples), attribution, setup, spread)| Summary {
+                dropped_exchanges: counts.0 / 2,
                 assigned: [
                     (Assigned::Identifier, counts.0 % 7),
                     (Assigned::Order, counts.0 % 3),

@@ -87,7 +87,7 @@ pub fn load(
     moved: Vec<ConnectionChoice>,
     stop: &AtomicBool,
 ) -> Result<Traffic> {
-    let channel = FactChannel::new(false).with_payload();
+    let channel = FactChannel::waiting(false).with_payload();
     let mut meter = CompressionMeter::new(compressing(levels, moved));
     let mut facts = Vec::new();
     let begins = Mutex::new(Vec::new());

@@ -65,6 +65,7 @@ pub fn otlp_settings(endpoint: Option<&str>) -> Result<OtlpSettings> {
 pub struct SeenCounts {
     packets: AtomicU64,
     dropped: AtomicU64,
+    exchanges_dropped: AtomicU64,
     reloads: [AtomicU64; 2],
 }
 
@@ -73,6 +74,11 @@ impl SeenCounts {
     pub fn packets(&self, passed: u64, dropped: u64) {
         self.packets.store(passed, Ordering::Relaxed);
         self.dropped.store(dropped, Ordering::Relaxed);
+    }
+
+    /// Exchanges that were dropped so far because they were not summed up as fast as they came.
+    pub fn exchanges_dropped(&self, count: u64) {
+        self.exchanges_dropped.store(count, Ordering::Relaxed);
     }
 
     /// A configuration was read again.
@@ -104,6 +110,12 @@ impl SeenCounts {
                 "Of these, packets that the kernel dropped because longwire was too slow: what they carried is missing in all figures.",
             )
             .with(Vec::new(), since, value(&self.dropped)),
+            counter(
+                "longwire_exchanges_dropped_total",
+                "longwire.exchanges.dropped",
+                "Exchanges behind relays that longwire dropped because it was too slow: they are missing in all figures.",
+            )
+            .with(Vec::new(), since, value(&self.exchanges_dropped)),
             reloads,
         ]
     }

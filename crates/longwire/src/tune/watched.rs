@@ -9,6 +9,7 @@ use link::LinkDescription;
 use model::{Method, Operation, Timestamp, TrialOutcome};
 use pipeline::fact_channel::FactChannel;
 use predict::{PredictionTarget, Predictor};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use sys::Clock;
 use tune::Workbench;
@@ -33,16 +34,19 @@ pub fn run(
     links: &[LinkDescription],
     limits: &Limits<'_>,
 ) -> Result<Watched, Unfinished> {
-    let channel = FactChannel::new(false);
+    let channel = FactChannel::waiting(false);
     let watch = Watch {
         clock: Clock::anchored_now(),
         factory: &channel,
         began: None,
     };
-    let mut outcome = Distance::here().run(workbench, of, Some(watch), limits)?;
+    let (outcome, facts) = while_collecting(&channel, || {
+        Distance::here().run(workbench, of, Some(watch), limits)
+    });
+    let mut outcome = outcome?;
     let job = match outcome.span {
-        Some(span) => within(&channel, span),
-        None => job(&channel),
+        Some(span) => within(facts, span),
+        None => job(facts),
     };
     // A workbench that counts turns knows what was under way when; pairing sees a wait for the server wherever it had one.
     if outcome.turns.is_none() && !job.is_empty() {
@@ -55,6 +59,28 @@ pub fn run(
     Ok(Watched { outcome, longer })
 }
 
+/// Runs `work`, whose facts arrive in `channel`, and gives them all: they are taken on another thread, because the channel has room for a
+/// part of them only. They are as many as the job has exchanges.
+fn while_collecting<T>(channel: &FactChannel, work: impl FnOnce() -> T) -> (T, Vec<Fact>) {
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let collecting = scope.spawn(|| {
+            let mut facts = Vec::new();
+            loop {
+                let was_done = is_done.load(Ordering::Acquire);
+                facts.extend(channel.facts());
+                if was_done {
+                    return facts;
+                }
+                std::thread::sleep(COLLECT);
+            }
+        });
+        let done = work();
+        is_done.store(true, Ordering::Release);
+        (done, collecting.join().unwrap_or_default())
+    })
+}
+
 /// The minimum extra time of this many turns over a link. A window of requests under way shows fewer waits without distance
 /// than it has with distance: replies are back before it is full.
 fn turns_take(turns: Option<u64>, link: &LinkDescription) -> Duration {
@@ -64,7 +90,7 @@ fn turns_take(turns: Option<u64>, link: &LinkDescription) -> Duration {
 
 /// The exchanges that began within the job's own time, as one operation: for drivers, whose transactions not every server
 /// reports.
-fn within(channel: &FactChannel, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
+fn within(facts: Vec<Fact>, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
     let mut parts = Vec::new();
     let mut operations = Operations::new(Rule::Whole);
     let mut keep = |grouped: Grouped| {
@@ -72,7 +98,7 @@ fn within(channel: &FactChannel, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
             parts.push(operation);
         }
     };
-    for fact in channel.facts() {
+    for fact in facts {
         let outside = matches!(&fact, Fact::Exchange { exchange, .. } if !(from..=to).contains(&exchange.at));
         if !outside {
             operations.fact(fact, &mut keep);
@@ -83,7 +109,7 @@ fn within(channel: &FactChannel, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
 }
 
 /// The parts of the longest transaction: the job, however long logging in and preparing took in addition.
-fn job(channel: &FactChannel) -> Vec<Operation> {
+fn job(facts: Vec<Fact>) -> Vec<Operation> {
     let mut operations = Operations::new(Rule::Transaction);
     let mut parts: Vec<Operation> = Vec::new();
     let mut keep = |grouped: Grouped| {
@@ -91,7 +117,7 @@ fn job(channel: &FactChannel) -> Vec<Operation> {
             parts.push(operation);
         }
     };
-    for fact in channel.facts() {
+    for fact in facts {
         operations.fact(fact, &mut keep);
     }
     operations.finish(&mut keep);
@@ -120,6 +146,9 @@ fn longer(job: &[Operation], links: &[LinkDescription]) -> Vec<Duration> {
     };
     there.map(|duration| duration.saturating_sub(here)).collect()
 }
+
+/// How often facts are taken while a job runs.
+const COLLECT: Duration = Duration::from_millis(5);
 
 #[cfg(test)]
 mod tests {

@@ -9,5 +9,6 @@ mod memory;
 mod output;
 mod process;
 mod prometheus;
+mod queues;
 mod relay;
 mod tunnel;

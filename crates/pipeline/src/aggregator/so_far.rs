@@ -39,6 +39,7 @@ impl Aggregator {
             // The overview counts connections, and their bytes, when they end.
             connections: current.open + current.closed,
             payload_bytes: current.payload_bytes,
+            dropped_exchanges: self.missing.dropped_exchanges(),
             ..totals.summary
         };
         let mut warnings: Vec<Warning> = self.missing.clone().warnings().collect();

@@ -44,10 +44,12 @@ impl Aggregator {
             .as_mut()
             .map(Findings::end_window)
             .unwrap_or_default();
+        let mut totals = self.outlets.overview.end_window();
+        totals.summary.dropped_exchanges = missing.dropped_exchanges();
         let mut warnings: Vec<Warning> = missing.warnings().collect();
         warnings.extend(no_room(&found));
         Window {
-            totals: self.outlets.overview.end_window(),
+            totals,
             findings: found.findings,
             warnings,
         }

@@ -5,7 +5,7 @@ use super::numbering::Numbering;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use anyhow::{Context, Result};
-use model::{ConnectionId, Warning};
+use model::{ConnectionId, Warning, counted};
 use report::{Record, RecordReader};
 use std::io::BufRead;
 
@@ -139,7 +139,10 @@ impl RecordingFacts {
                     false => self.notes.warnings.push(Warning { text }),
                 }
             }
-            Err(Record::Summary(_)) => self.seen.end = true,
+            Err(Record::Summary(summary)) => {
+                self.seen.end = true;
+                self.seen.dropped += summary.dropped_exchanges;
+            }
             Err(_) => {}
         }
         None
@@ -161,6 +164,8 @@ struct Seen {
     /// The summary, with which every whole recording ends.
     end: bool,
     exchanges: u64,
+    /// Exchanges that the run which wrote it dropped.
+    dropped: u64,
     /// Exchanges, as the connections count them.
     counted: u64,
 }
@@ -179,6 +184,13 @@ impl Seen {
         if !self.end && intact {
             input.damaged(format!(
                 "{name} has no summary at its end: the run that wrote it, or its copy, was cut short; what came before is reported"
+            ));
+        }
+        if self.dropped > 0 {
+            return input.damaged(format!(
+                "{name} lacks {} that the run which wrote it dropped, because it did not keep up with what passed: operations and statements \
+                 are those of the others",
+                counted(self.dropped, "exchange", "exchanges")
             ));
         }
         if self.exchanges < self.counted {

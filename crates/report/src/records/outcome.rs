@@ -286,6 +286,8 @@ pub(super) struct SummaryRecord {
     spread: Option<Spread>,
     #[serde(skip_serializing_if = "Option::is_none")]
     packets: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dropped_exchanges: Option<u64>,
     #[serde(flatten)]
     totals: Option<TotalKeys>,
 }
@@ -341,6 +343,7 @@ impl SummaryRecord {
                 .then(|| AssignedRecord::of(&summary.assigned)),
             spread: (summary.spread != Distribution::default()).then(|| Spread::of(&summary.spread)),
             packets: summary.packets,
+            dropped_exchanges: (summary.dropped_exchanges > 0).then_some(summary.dropped_exchanges),
             totals: summary.samples.as_ref().map(TotalKeys::of),
         }
     }
@@ -368,6 +371,7 @@ impl ReadBody for SummaryRecord {
                 .map(|spread| spread.distribution())
                 .unwrap_or_default(),
             packets: self.packets,
+            dropped_exchanges: self.dropped_exchanges.unwrap_or_default(),
             samples: self.totals.map(|totals| totals.totals()),
         }))
     }

@@ -489,6 +489,7 @@ pub fn summary() -> Summary {
         setup: micros(7_620_360),
         spread: spread(253, 281_000),
         packets: Some(15_120),
+        dropped_exchanges: 12,
         samples: None,
     }
 }

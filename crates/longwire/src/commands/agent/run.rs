@@ -47,6 +47,7 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
             for fact in facts(traffic.channel.take_all()) {
                 aggregator.fact(fact);
             }
+            aggregator.lost(traffic.channel.take_losses());
             agent.end(aggregator, relays::warnings(&ended))
         }
         AgentSource::Interfaces(args_of_interface, targets) => {
@@ -156,6 +157,7 @@ impl<'a> Agent<'a> {
             for fact in traffic.wait(LOOK) {
                 aggregator.fact(fact);
             }
+            aggregator.lost(traffic.take_losses());
             if ticked.elapsed() >= watchdog {
                 ticked = Instant::now();
                 self.tick(traffic, aggregator);
@@ -174,6 +176,7 @@ impl<'a> Agent<'a> {
         if let Some(ring) = traffic.ring() {
             self.seen.packets(ring.passed, ring.dropped);
         }
+        self.seen.exchanges_dropped(aggregator.dropped_exchanges());
         self.exporting.tick(&self.delivery);
         // What a pooler is shows itself soon or not at all: series would wait for it.
         aggregator.decide_poolers();

@@ -63,6 +63,7 @@ impl DemoSetup {
         for fact in self.channel.facts() {
             aggregator.fact(fact);
         }
+        aggregator.lost(self.channel.take_losses());
     }
 }
 

@@ -42,6 +42,7 @@ impl ObservedLoad {
         for fact in self.channel.facts() {
             self.aggregator.fact(fact);
         }
+        self.aggregator.lost(self.channel.take_losses());
     }
 
     /// Ends the recording; gives the statements and what a reader of the figures must know.

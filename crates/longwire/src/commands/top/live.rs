@@ -122,6 +122,7 @@ impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
         for fact in self.traffic.wait(LOOK) {
             self.aggregator.fact(fact);
         }
+        self.aggregator.lost(self.traffic.take_losses());
         if self.flushed.elapsed() >= EVERY_SECOND {
             self.flushed = Instant::now();
             self.once_a_second();

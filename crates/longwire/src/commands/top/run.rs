@@ -45,6 +45,7 @@ fn relayed(args: &Args) -> Result<Status> {
     for fact in facts(traffic.channel.take_all()) {
         aggregator.fact(fact);
     }
+    aggregator.lost(traffic.channel.take_losses());
     let unused = UnusedRelays::among(&ended, &args.command);
     let mut warnings = relays::warnings(&ended);
     warnings.extend(unused.warnings.iter().cloned());

@@ -5,7 +5,7 @@ use crate::commands::relays::{self, Relays};
 use analysis::fact::Fact;
 use model::{ConnectionId, HostProcess, Warning};
 use pipeline::delivery::Delivery;
-use pipeline::fact_channel::{FactChannel, Posted};
+use pipeline::fact_channel::{FactChannel, FactLosses, Posted};
 use screen::RingCounts;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,11 @@ use std::time::Duration;
 pub trait LiveTraffic {
     /// Waits at most about `patience`, and takes the facts that have arrived.
     fn wait(&mut self, patience: Duration) -> Vec<Fact>;
+
+    /// What was lost since the last call between what observes and this.
+    fn take_losses(&mut self) -> FactLosses {
+        FactLosses::default()
+    }
 
     /// What a reader of the figures must know of what was seen so far.
     fn warnings(&self) -> Vec<Warning>;
@@ -26,7 +31,7 @@ pub trait LiveTraffic {
         None
     }
 
-    /// What the kernel counted; absent for relays, which miss nothing.
+    /// What the kernel counted; absent for relays.
     fn ring(&self) -> Option<RingCounts> {
         None
     }
@@ -66,6 +71,10 @@ pub struct InterfaceTraffic {
 impl LiveTraffic for RelayedTraffic {
     fn wait(&mut self, patience: Duration) -> Vec<Fact> {
         facts(self.channel.wait(patience))
+    }
+
+    fn take_losses(&mut self) -> FactLosses {
+        self.channel.take_losses()
     }
 
     fn warnings(&self) -> Vec<Warning> {

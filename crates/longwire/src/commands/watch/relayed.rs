@@ -129,6 +129,7 @@ impl Observed for Relayed {
     fn collect(&mut self, aggregator: &mut Aggregator) {
         let posted = self.channel.wait(LOOK);
         take(posted, &mut self.meter, &mut self.fault, aggregator);
+        aggregator.lost(self.channel.take_losses());
     }
 
     fn open_connections(&self) -> u64 {
@@ -145,6 +146,7 @@ impl Rest {
             &mut self.fault,
             aggregator,
         );
+        aggregator.lost(self.channel.take_losses());
         let mut warnings = relays::warnings(ended);
         warnings.extend(unused.warnings.iter().cloned());
         if let Some(meter) = self.meter.take() {

@@ -144,6 +144,7 @@ impl Run {
         exporting.tick(&self.delivery);
         let [passed, dropped] = observed.packets();
         self.seen.packets(passed, dropped);
+        self.seen.exchanges_dropped(self.aggregator.dropped_exchanges());
         if self.priced.elapsed() >= PRICED {
             self.priced = Instant::now();
             exporting.found(self.aggregator.findings_so_far(), self.began.elapsed());
