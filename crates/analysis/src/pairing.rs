@@ -28,6 +28,7 @@ use crate::fingerprint::{Dialect, Fingerprints};
 use crate::round_trip::MinimumRoundTrip;
 use asking::PreparedStatements;
 use building::{Building, Progress};
+use decoding::pending_replies::PendingReplies;
 use doubt::Answers;
 use introduction::Introduction;
 use model::{
@@ -36,7 +37,6 @@ use model::{
     Timestamp,
 };
 pub use owed::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL, OwedInAll};
-use std::collections::VecDeque;
 use std::hash::RandomState;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub struct Pairing {
     opened: Timestamp,
     last_seen: Timestamp,
     handshake_ended: Option<Timestamp>,
-    queue: VecDeque<Building>,
+    queue: PendingReplies<Building, MAXIMUM_OWED>,
     /// Replies after lost bytes, until it is known which requests they answer.
     answers: Answers,
     /// Who spoke last.
@@ -99,7 +99,7 @@ impl Pairing {
             opened: at,
             last_seen: at,
             handshake_ended: None,
-            queue: VecDeque::new(),
+            queue: PendingReplies::default(),
             answers: Answers::default(),
             speaker: None,
             pipelines: false,
@@ -253,10 +253,13 @@ impl Pairing {
         if message.direction == Direction::ClientToServer && self.speaker == Some(Direction::ServerToClient) {
             self.client_goes_on(message, protocol, out);
         }
+        if message.direction == Direction::ClientToServer {
+            self.make_room(protocol, out);
+        }
         match (message.direction, message.role) {
             (Direction::ClientToServer, Role::Opaque) => self.opaque_request(message, out),
             (Direction::ClientToServer, Role::OneWay) => self.one_way(message, protocol, fingerprints, out),
-            (Direction::ClientToServer, role) => self.request(message, role, protocol, fingerprints, out),
+            (Direction::ClientToServer, role) => self.request(message, role, fingerprints, out),
             (Direction::ServerToClient, Role::Opaque) => self.opaque_reply(message, out),
             (Direction::ServerToClient, Role::Notice) => self.notice(message, protocol, out),
             (Direction::ServerToClient, Role::Greeting) => self.greeting(message, protocol, out),
@@ -270,17 +273,26 @@ impl Pairing {
         self.last_message[message.direction.index()] = message.ended;
     }
 
+    /// Gives up the oldest requests where as many wait for a reply as may. Which replies answer the others is not certain any more.
+    fn make_room(&mut self, protocol: Protocol, out: &mut FactSink<'_>) {
+        while self.queue.len() >= self.owed.most() {
+            if let Some(front) = self.queue.front_mut() {
+                front.exchange.error.get_or_insert_with(|| Arc::from(GIVEN_UP));
+            }
+            self.finish_front(protocol, out);
+            if let Some(front) = self.queue.front_mut() {
+                front.lost = true;
+            }
+        }
+    }
+
     fn request(
         &mut self,
         message: &Message<'_>,
         role: Role,
-        protocol: Protocol,
         fingerprints: &mut Fingerprints,
         out: &mut FactSink<'_>,
     ) {
-        while self.queue.len() >= self.owed.most() {
-            self.finish_front(protocol, out);
-        }
         match self.queue.back().map(|back| back.progress) {
             Some(Progress::Writing) => {}
             Some(Progress::Paused) => self.next_step(message),
@@ -574,7 +586,12 @@ impl Pairing {
         let turn = self.queue.is_empty() || self.waited_before(message);
         let store = |exchange| self.boxes.fill(exchange);
         let building = Building::stored(self.connection, message, turn, store);
-        self.queue.push_back(building);
+        self.add(building);
+    }
+
+    /// Adds an exchange, for which [`Pairing::make_room`] has made room.
+    fn add(&mut self, building: Building) {
+        self.queue.push(building).ok();
     }
 
     /// Whether a client that still is owed a reply waited for one before it sent this.
@@ -599,7 +616,7 @@ impl Pairing {
             building.exchange.phase = Phase::Connect;
         }
         building.progress = Progress::Awaiting;
-        self.queue.push_back(building);
+        self.add(building);
     }
 
     fn next_step(&mut self, message: &Message<'_>) {
@@ -609,7 +626,7 @@ impl Pairing {
     }
 
     fn finish_front(&mut self, protocol: Protocol, out: &mut FactSink<'_>) {
-        if let Some(front) = self.queue.pop_front() {
+        if let Some(front) = self.queue.pop() {
             self.complete(front, protocol, out);
         }
     }
@@ -695,6 +712,9 @@ pub(crate) fn no_exchange() -> Exchange {
 
 /// The error of an exchange whose connection ended, or whose observation did, while a reply was owed.
 pub const NO_REPLY: &str = "no reply";
+
+/// The error of an exchange whose reply is not waited for, because too many requests wait for one.
+pub const GIVEN_UP: &str = "too many requests without a reply";
 
 /// Longest server version kept.
 const MAXIMUM_VERSION: usize = 256;

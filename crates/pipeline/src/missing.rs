@@ -1,7 +1,7 @@
 //! What a run could not see, for the warnings shown with its figures.
 
 use crate::fact_channel::FactLosses;
-use analysis::pairing::NO_REPLY;
+use analysis::pairing::{GIVEN_UP, NO_REPLY};
 use model::{ConnectionOutcome, Exchange, Protocol, RttSource, Warning, counted, format_duration};
 
 use std::time::Duration;
@@ -13,6 +13,7 @@ pub(crate) struct Missing {
     damaged: u64,
     reason: Option<String>,
     unanswered: u64,
+    given_up: u64,
     /// Connections without a round trip of their own, by the source it was taken from.
     same_hosts: u64,
     loopback: u64,
@@ -63,6 +64,7 @@ impl Missing {
     /// Takes an exchange.
     pub(crate) fn exchange(&mut self, exchange: &Exchange) {
         self.unanswered += u64::from(exchange.error.as_deref() == Some(NO_REPLY));
+        self.given_up += u64::from(exchange.error.as_deref() == Some(GIVEN_UP));
     }
 
     /// Takes a connection that has ended.
@@ -104,6 +106,11 @@ impl Missing {
              figure",
             self.unanswered
         );
+        let given_up = format!(
+            "requests that were given up because too many waited for a reply on their connection, or on all: {}; which replies answer the \
+             requests after them is a guess until their client waits",
+            self.given_up
+        );
         let same_hosts = format!(
             "{} without a round trip of their own: that of other connections between the same hosts is taken, where \
              the client's side is not known none, as in a capture taken there",
@@ -130,6 +137,7 @@ impl Missing {
             when(self.encrypted, encrypted),
             when(self.damaged, damaged),
             when(self.unanswered, unanswered),
+            when(self.given_up, given_up),
         ]
         .into_iter()
         .flatten()

@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("wire_commercial", &["model", "decoding"]),
     ("wire", &["model", "decoding", "wire_commercial", "tls_keys"]),
     ("capture", &["model"]),
-    ("analysis", &["model"]),
+    ("analysis", &["model", "decoding"]),
     ("link", &["model"]),
     ("predict", &["model", "link"]),
     ("estate", &["model", "link", "predict"]),

@@ -24,18 +24,18 @@ pub use signature::recognise;
 use body::Body;
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{HeaderFault, Input};
+use decoding::pending_replies::PendingReplies;
 use decoding::recognition::Recognition;
 use decoding::resume::Resumption;
 use head::{Method, Request, Response};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
-use std::collections::VecDeque;
 
 /// Decodes one HTTP connection. Memory: at most [`MAXIMUM_HEAD`] per direction and 1024 notes of requests in flight.
 #[derive(Debug, Default)]
 pub struct HttpDecoder {
     halves: [HalfConnection; 2],
     /// Methods of the requests whose responses are not complete, oldest first.
-    waiting: VecDeque<Method>,
+    waiting: PendingReplies<Method, MAXIMUM_WAITING>,
     /// The role that the request body being sent will have.
     body_role: BodyRole,
     left: bool,
@@ -129,13 +129,7 @@ impl HttpDecoder {
     }
 
     fn request(&mut self, request: &Request<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
-        if self.waiting.len() == MAXIMUM_WAITING {
-            return Err(HeaderFault {
-                expected: "at most 1024 requests without a response",
-                found: "more".to_owned(),
-            });
-        }
-        self.waiting.push_back(request.method);
+        self.waiting.push(request.method)?;
         let waits = request.expects_continue && request.body.is_some();
         self.body_role = if waits {
             BodyRole::Unpermitted
@@ -198,7 +192,7 @@ impl HttpDecoder {
     }
 
     fn answered(&mut self) -> Role {
-        self.waiting.pop_front();
+        self.waiting.pop();
         Role::Reply
     }
 

@@ -121,6 +121,11 @@ impl Decoder for PostgresDecoder {
                     session.tls_follows = true;
                 }
                 Direction::ClientToServer => {
+                    if !input.is_empty()
+                        && let Err(fault) = session.owed.check()
+                    {
+                        return Err(framer.fault(fault.into()));
+                    }
                     let header = shapes.client_header(first);
                     let Some(frame) = framer.next(&mut input, header, |header| shapes.client(header))? else {
                         break;

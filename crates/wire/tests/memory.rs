@@ -112,6 +112,27 @@ fn redis_values_that_claim_much_hold_little() {
 }
 
 #[test]
+fn a_postgres_client_that_gets_no_reply_becomes_opaque() {
+    let startup = b"\0\0\0\x10\0\x03\0\0user\0a\0\0";
+    let syncs = b"S\0\0\0\x04".repeat(600_000);
+    let mut said = None;
+    let most = most_held(|| {
+        let mut stream = Stream::new(5432);
+        feed_in_parts(&mut stream, Direction::ClientToServer, startup);
+        feed_in_parts(
+            &mut stream,
+            Direction::ServerToClient,
+            b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I",
+        );
+        feed_in_parts(&mut stream, Direction::ClientToServer, &syncs);
+        said = stream.decoding().opaque;
+    });
+    assert!(most < 4 << 20, "{most} bytes held");
+    let said = said.expect("it says that it cannot follow");
+    assert!(said.contains("expected fewer requests without a reply"), "{said}");
+}
+
+#[test]
 fn informix_messages_that_claim_much_hold_little() {
     let filler = vec![b'x'; 10 << 20];
     let claims = |head: &[u8]| [head, &filler].concat();

@@ -29,12 +29,12 @@ pub use opening::opens;
 pub use signature::recognise;
 
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
-use decoding::framing::Input;
+use decoding::framing::{HeaderFault, Input};
+use decoding::pending_replies::PendingReplies;
 use decoding::resume::{Resumption, find};
 use lane::{HalfConnection, Object};
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId};
 use sections::Sections;
-use std::collections::VecDeque;
 use values::Encoding;
 
 /// Decodes one DRDA connection, from its beginning or from the middle.
@@ -58,7 +58,7 @@ struct Session {
     /// An execution that is not reported yet.
     execution: Option<Execution>,
     /// Commands of the chains that are not answered, oldest first.
-    due: VecDeque<Due>,
+    due: PendingReplies<Due, MAXIMUM_DUE>,
     /// Chains that are not answered.
     owed: u32,
     /// Bytes of the client were lost since it last had to wait.
@@ -137,7 +137,13 @@ impl Decoder for DrdaDecoder {
                 continue;
             }
             match direction {
-                Direction::ClientToServer => session.client(half, sink),
+                Direction::ClientToServer => {
+                    if let Err(fault) = session.due.check() {
+                        let HeaderFault { expected, found } = fault.into();
+                        return Err(half.error(expected, found));
+                    }
+                    session.client(half, sink);
+                }
                 Direction::ServerToClient => session.server(half, sink),
             }
             half.ended();

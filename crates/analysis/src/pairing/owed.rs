@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Most requests that may be owed a reply on one connection. When a client sends more, its oldest ones are closed as
-/// unanswered: no real client does so, garbage may.
+/// Most requests that may be owed a reply on one connection. When a client sends more, its oldest ones are given up, and which replies answer
+/// the others is decided as behind lost bytes: no real client does so, garbage may.
 pub const MAXIMUM_OWED: usize = 100_000;
 
 /// Most of all connections of a run together, as far as each may not have [`ALWAYS_OWED`]. Each takes 0.9 KB.

@@ -5,8 +5,8 @@ use super::record::{Header, Kind, fault};
 use super::reply::Head;
 use decoding::decoder::MessageSink;
 use decoding::framing::{Frame, HeaderFault};
+use decoding::pending_replies::PendingReplies;
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
-use std::collections::VecDeque;
 
 /// The requests of one connection.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(super) struct Session {
     /// What the client still sends of a request that has its reply.
     rest: Option<Rest>,
     /// Requests whose replies are not complete, oldest first.
-    owed: VecDeque<Owed>,
+    owed: PendingReplies<Owed, MAXIMUM_OWED>,
     /// The head of a reply whose request was not seen.
     unasked: Head,
     /// The last request's method and target.
@@ -73,8 +73,8 @@ impl Session {
             Kind::BeginRequest | Kind::GetValues if self.sending.is_some() => {
                 Err(fault("the rest of a request", "another one"))
             }
-            Kind::BeginRequest | Kind::GetValues if self.owed.len() >= MAXIMUM_OWED => {
-                Err(fault("at most 64 requests without a reply", "more"))
+            Kind::BeginRequest | Kind::GetValues if self.owed.check().is_err() => {
+                self.owed.check().map_err(HeaderFault::from)
             }
             Kind::BeginRequest if self.place(header.request).is_some() => {
                 Err(fault("a number that no open request has", &number()))
@@ -134,7 +134,7 @@ impl Session {
                 (Role::RequestPart, Phase::Work)
             }
             Kind::GetValues => {
-                self.owed.push_back(Owed::new(header.request));
+                self.owe(header.request);
                 (Role::Request, Phase::Login)
             }
             kind => match self
@@ -157,7 +157,7 @@ impl Session {
     fn part_of_request(&mut self, part: Part, is_last: bool, is_told: bool, sink: &mut MessageSink<'_>) {
         let role = match self.sending.take_if(|_| is_last) {
             Some(sending) => {
-                self.owed.push_back(Owed::new(sending.request));
+                self.owe(sending.request);
                 if sending.last == Kind::Params {
                     self.rest = Some(sending.rest());
                 }
@@ -187,7 +187,7 @@ impl Session {
                 Phase::Work,
                 Content::Other,
             ));
-            self.owed.push_back(Owed::new(sending.request));
+            self.owe(sending.request);
             self.rest = Some(sending.rest());
         }
         let place = self.place(header.request);
@@ -202,7 +202,7 @@ impl Session {
             Some(0) => {
                 sink(reply(part, header.request, said, is_whole));
                 if is_whole {
-                    self.owed.pop_front();
+                    self.owed.pop();
                     self.pass_early(sink);
                 }
             }
@@ -228,7 +228,7 @@ impl Session {
             if !early.is_whole {
                 return;
             }
-            self.owed.pop_front();
+            self.owed.pop();
         }
     }
 
@@ -241,6 +241,11 @@ impl Session {
                 Content::Other,
             ));
         }
+    }
+
+    /// A reply is pending, for which [`Session::admit`] found room.
+    fn owe(&mut self, request: u16) {
+        self.owed.push(Owed::new(request)).ok();
     }
 
     fn place(&self, request: u16) -> Option<usize> {
@@ -266,7 +271,7 @@ impl Session {
 
     pub(super) fn lose_replies(&mut self) {
         self.unasked = Head::default();
-        for owed in &mut self.owed {
+        for owed in self.owed.iter_mut() {
             *owed = Owed::new(owed.request);
         }
     }

@@ -6,8 +6,8 @@ use super::lane::{Interest, MessageStart, Unit};
 use super::statements::Statements;
 use decoding::decoder::MessageSink;
 use decoding::framing::HeaderFault;
+use decoding::pending_replies::PendingReplies;
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId};
-use std::collections::VecDeque;
 
 /// How far a connection has progressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,7 +75,7 @@ pub(super) struct Conversation {
     pub(super) statements: Statements,
     /// The client's software, until it is handed out with the message that named it.
     pub(super) introduced: Option<Vec<u8>>,
-    pub(super) owed: VecDeque<Owed>,
+    pub(super) owed: PendingReplies<Owed, MAX_OWED>,
     /// More replies were owed than are remembered: beyond those in `owed` they cannot be distinguished.
     pub(super) too_many_owed: bool,
     pub(super) progress: Progress,
@@ -102,7 +102,7 @@ impl Default for Conversation {
             capabilities: Capabilities::NONE,
             statements: Statements::default(),
             introduced: None,
-            owed: VecDeque::new(),
+            owed: PendingReplies::default(),
             too_many_owed: false,
             progress: Progress::default(),
             rows: 0,
@@ -184,7 +184,7 @@ impl Conversation {
     }
 
     fn lose_reply(&mut self) {
-        if let Some(Owed::Preparation(statement)) = self.owed.pop_front() {
+        if let Some(Owed::Preparation(statement)) = self.owed.pop() {
             self.statements.unanswered(statement);
         }
     }
@@ -258,15 +258,14 @@ impl Conversation {
 
     /// Remembers that the server owes a reply.
     pub(super) fn owe(&mut self, owed: Owed) {
-        self.too_many_owed |= self.owed.len() == MAX_OWED;
         if !self.too_many_owed {
-            self.owed.push_back(owed);
+            self.too_many_owed = self.owed.push(owed).is_err();
         }
     }
 
     /// The oldest owed reply is complete.
     pub(super) fn settle(&mut self) {
-        self.owed.pop_front();
+        self.owed.pop();
         self.progress = Progress::Start;
         self.rows = 0;
     }

@@ -1,6 +1,6 @@
 //! What the server owes: one note for every client message that has an answer of its own.
 
-use std::collections::VecDeque;
+use decoding::pending_replies::{PendingReplies, TooManyPending};
 
 /// A client message that is to be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,22 +37,24 @@ impl Due {
     }
 }
 
-/// What is owed, oldest first. Holds at most [`MAXIMUM_DUE`] notes; of a longer pipeline only its requests are noted.
+/// What is owed, oldest first: at most [`MAXIMUM_DUE`] notes.
 #[derive(Debug, Default)]
 pub(super) struct Owed {
-    queue: VecDeque<Due>,
+    queue: PendingReplies<Due, MAXIMUM_DUE>,
     requests: usize,
 }
 
 impl Owed {
+    /// Whether there is room for what the next message is owed.
+    pub(super) fn check(&self) -> Result<(), TooManyPending> {
+        self.queue.check()
+    }
+
+    /// Notes one more, for which [`Owed::check`] found room.
     pub(super) fn push(&mut self, due: Due) {
-        if self.queue.len() >= MAXIMUM_DUE
-            && (!due.completes_request() || self.queue.len() >= 2 * MAXIMUM_DUE)
-        {
-            return;
+        if self.queue.push(due).is_ok() {
+            self.requests += usize::from(due.completes_request());
         }
-        self.requests += usize::from(due.completes_request());
-        self.queue.push_back(due);
     }
 
     pub(super) fn front(&self) -> Option<Due> {
@@ -112,10 +114,11 @@ impl Owed {
     }
 
     fn pop(&mut self) -> Option<Due> {
-        let due = self.queue.pop_front()?;
+        let due = self.queue.pop()?;
         self.requests -= usize::from(due.completes_request());
         Some(due)
     }
 }
 
-const MAXIMUM_DUE: usize = 64 * 1024;
+/// Notes that may wait, of one byte each: a pipeline of 100,000 executions has five each.
+const MAXIMUM_DUE: usize = 512 * 1024;

@@ -1,8 +1,8 @@
 //! What the server owes: one note for every request that will be answered, equal neighbours counted together.
 
 use super::command::Subscription;
+use decoding::pending_replies::{PendingReplies, TooManyPending};
 use model::Phase;
-use std::collections::VecDeque;
 
 /// How a request will be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,19 +26,17 @@ pub(super) enum Due {
 /// What is owed, oldest first. Equal neighbours are one run: a million `SET`s take the room of one.
 #[derive(Debug, Default)]
 pub(super) struct Owed {
-    runs: VecDeque<(Due, u64)>,
+    runs: PendingReplies<(Due, u64), MAXIMUM_RUNS>,
 }
 
 impl Owed {
-    /// Notes one more request; false when there are more runs than any client makes.
-    pub(super) fn push(&mut self, due: Due) -> bool {
-        let is_full = self.runs.len() >= MAXIMUM_RUNS;
+    /// Notes one more request, unless there are more runs than any client makes.
+    pub(super) fn push(&mut self, due: Due) -> Result<(), TooManyPending> {
         match self.runs.back_mut() {
             Some((last, count)) if *last == due => *count += 1,
-            Some(_) if is_full => return false,
-            Some(_) | None => self.runs.push_back((due, 1)),
+            Some(_) | None => self.runs.push((due, 1))?,
         }
-        true
+        Ok(())
     }
 
     pub(super) fn front(&self) -> Option<Due> {
@@ -50,14 +48,14 @@ impl Owed {
         let due = *due;
         *count -= 1;
         if *count == 0 {
-            self.runs.pop_front();
+            self.runs.pop();
         }
         Some(due)
     }
 
     /// Puts a note back in front whose answer has only begun.
     pub(super) fn put_back(&mut self, due: Due) {
-        self.runs.push_front((due, 1));
+        self.runs.put_back((due, 1));
     }
 
     pub(super) fn clear(&mut self) {

@@ -7,7 +7,7 @@ use super::codepoint::{
 };
 use super::lane::HalfConnection;
 use super::values::{Encoding, Parameters, readable, statement};
-use super::{Command, Due, Execution, MAXIMUM_DUE, Session, What, ebcdic, message};
+use super::{Command, Due, Execution, Session, What, ebcdic, message};
 use decoding::decoder::MessageSink;
 use model::{Content, Direction, Phase, Role};
 
@@ -91,14 +91,14 @@ impl Session {
         let is_login = matches!(code, EXCSAT | ACCSEC | SECCHK | ACCRDB);
         self.phase
             .get_or_insert(if is_login { Phase::Login } else { Phase::Work });
-        if self.due.len() < MAXIMUM_DUE
-            && let Some(structure) = half.structure()
-        {
-            self.due.push_back(Due {
+        if let Some(structure) = half.structure() {
+            let due = Due {
                 correlation: structure.correlation,
                 command: self.command,
                 is_login,
-            });
+            };
+            // There was room before the object.
+            self.due.push(due).ok();
         }
     }
 

@@ -332,7 +332,7 @@ impl HalfConnection {
         }
     }
 
-    fn error(&self, expected: &'static str, found: String) -> DecodeError {
+    pub(super) fn error(&self, expected: &'static str, found: String) -> DecodeError {
         DecodeError {
             protocol: "drda",
             direction: match self.direction {

@@ -89,7 +89,7 @@ impl Session {
         let Some(place) = self.due.iter().position(of_this) else {
             return (Command::default(), Phase::Work);
         };
-        self.due.drain(..place);
+        self.due.discard(place);
         let due = self.due.front();
         due.map_or((Command::default(), Phase::Work), |due| {
             let phase = if due.is_login { Phase::Login } else { Phase::Work };

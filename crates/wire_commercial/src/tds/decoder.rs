@@ -8,9 +8,10 @@ use super::tokens::{Done, Token, Tokens};
 use super::{HEADER, LAST_PACKET, PRELOGIN, RESPONSE, kind};
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{Frame, FramePlan, Framer, HeaderFault, Input};
+use decoding::pending_replies::PendingReplies;
 use decoding::resume::{MessageShape, Resumption, find};
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId, Timestamp, TransactionState};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 /// Decodes one TDS connection, from its beginning or from the middle.
 ///
@@ -30,7 +31,7 @@ struct Session {
     /// Bytes of a response that belong to no message yet.
     reply: Part,
     tokens: Tokens,
-    owed: VecDeque<Due>,
+    owed: PendingReplies<Due, MAXIMUM_OWED>,
     /// The client asked to stop what the server is doing.
     stops: bool,
     transaction: Option<TransactionState>,
@@ -176,9 +177,7 @@ impl Session {
         if kind == PRELOGIN && self.said.is_empty() && frame.body.first() == Some(&TLS_HANDSHAKE) {
             return Err(fault("messages in plain", "TLS".to_owned()));
         }
-        if self.owed.len() >= MAXIMUM_OWED {
-            return Err(fault("fewer requests without a reply", MAXIMUM_OWED.to_string()));
-        }
+        self.owed.check()?;
         self.request.add(frame);
         let room = MAXIMUM_KEPT.saturating_sub(self.said.len());
         self.said
@@ -331,7 +330,8 @@ impl Session {
     }
 
     fn owe(&mut self, due: Due) {
-        self.owed.push_back(due);
+        // There was room before the request, which owes one reply.
+        self.owed.push(due).ok();
     }
 
     /// Hands out the request, or what more it says: its first message has its bytes.
@@ -399,7 +399,7 @@ impl Session {
     }
 
     fn tell_prelogin(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
-        self.owed.pop_front();
+        self.owed.pop();
         let answer = answer::options(frame.body).ok();
         let version = answer.and_then(|answer| answer.version);
         let version = version.map(|version| format!("SQL Server {version}"));
@@ -452,7 +452,7 @@ impl Session {
         };
         self.tell_reply(frame, behind, role, phase, content, sink);
         if role == Role::Reply {
-            self.owed.pop_front();
+            self.owed.pop();
         }
     }
 

@@ -7,8 +7,9 @@ use super::ending::{Age, Ending, NO_MORE_ROWS, Summary, TRANSACTION, ending, nam
 use super::{introduction, packet};
 use decoding::decoder::MessageSink;
 use decoding::framing::HeaderFault;
+use decoding::pending_replies::PendingReplies;
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId, Timestamp, TransactionState};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 /// A whole packet.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +40,7 @@ pub(super) struct Session {
     said: Vec<u8>,
     /// Last bytes of the response that is being sent, without headers.
     answered: Vec<u8>,
-    owed: VecDeque<Due>,
+    owed: PendingReplies<Due, MAXIMUM_OWED>,
     calls: Calls,
     cursors: HashMap<u32, Cursor>,
     /// A statement whose cursor was not seen, because bytes were lost.
@@ -188,9 +189,7 @@ impl Session {
             ));
             return Ok(());
         }
-        if self.owed.len() >= MAXIMUM_OWED {
-            return Err(fault("fewer requests without a reply", MAXIMUM_OWED.to_string()));
-        }
+        self.owed.check()?;
         let body = match packet.kind {
             packet::DATA => packet.body.get(FLAGS..).unwrap_or_default(),
             packet::CONNECT => packet.body,
@@ -387,7 +386,8 @@ impl Session {
     /// A request that goes on with a paused reply is owed no other.
     fn owe(&mut self, due: Due, goes_on: bool) {
         if !goes_on || self.owed.is_empty() {
-            self.owed.push_back(due);
+            // There was room before the request, which owes one reply.
+            self.owed.push(due).ok();
         }
     }
 
@@ -409,7 +409,7 @@ impl Session {
         if self.marks_ends && self.owed.len() > 1 && !held.is_marked {
             return sink(held.reply(Role::ReplyPart, due.phase, Content::Other));
         }
-        self.owed.pop_front();
+        self.owed.pop();
         let answered = std::mem::take(&mut self.answered);
         self.tell_reply(&held, due, &answered, sink);
         self.answered = answered;

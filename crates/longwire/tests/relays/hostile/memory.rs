@@ -1,7 +1,7 @@
 //! What files and connections may cost: memory, by the data that is kept of them.
 
 use analysis::fact::Fact;
-use analysis::pairing::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL};
+use analysis::pairing::{GIVEN_UP, MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL};
 use model::{
     Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, Segment, Timestamp,
 };
@@ -126,4 +126,54 @@ fn what_is_owed_a_reply_is_bounded_over_all_connections() {
         done = event(id, closed);
     }
     assert!(done >= asked, "each is reported in the end: {done} of {asked}");
+}
+
+/// The requests that were given up must not have left their replies to others.
+#[test]
+fn replies_to_requests_that_were_given_up_are_nobody_elses() {
+    const BEYOND: usize = 500;
+    let mut connections = ConnectionDecoders::new(false);
+    let id = ConnectionId(0);
+    let (mut given_up, mut wrong, mut reply_bytes) = (0, 0, 0);
+    let mut event = |event: ConnectionEvent<'_>| {
+        connections.event(id, event, &mut |fact| {
+            let Fact::Exchange { exchange, .. } = fact else {
+                return;
+            };
+            let is_ping = exchange.fingerprint.as_deref() == Some("PING");
+            given_up += usize::from(exchange.error.as_deref() == Some(GIVEN_UP));
+            wrong += usize::from(is_ping && exchange.reply_bytes == 5);
+            reply_bytes += exchange.reply_bytes;
+        });
+    };
+    event(ConnectionEvent::Opened {
+        at: Timestamp::from_nanos(0),
+        client: endpoint(40_000),
+        server: endpoint(6379),
+        sides_certain: true,
+    });
+    let mut now = 0;
+    let mut pass = |direction: Direction, payload: &[u8]| {
+        now += 1_000_000;
+        event(ConnectionEvent::Segment(Segment {
+            direction,
+            at: Timestamp::from_nanos(now),
+            payload,
+            unseen: 0,
+            sender_idle: None,
+        }));
+    };
+    let (up, down) = (Direction::ClientToServer, Direction::ServerToClient);
+    pass(up, &b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n".repeat(BEYOND));
+    pass(up, &b"*1\r\n$4\r\nPING\r\n".repeat(MAXIMUM_OWED));
+    let replies = [b"$-1\r\n".repeat(BEYOND), b"+PONG\r\n".repeat(MAXIMUM_OWED)].concat();
+    replies.chunks(60_000).for_each(|some| pass(down, some));
+    event(ConnectionEvent::Closed {
+        at: Timestamp::from_nanos(1 << 50),
+        how: Closing::Unfinished,
+        totals: ConnectionTotals::default(),
+    });
+    assert_eq!(given_up, BEYOND);
+    assert_eq!(wrong, 0, "replies of GET are taken for those of PING");
+    assert_eq!(reply_bytes, replies.len() as u64, "every byte is somewhere");
 }
