@@ -14,7 +14,7 @@ use model::{ConnectionMap, Timestamp};
 use otlp::{SpansOfOperation, TraceOptions, metrics_request, traces_request};
 use sending::{Sending, Stop};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -24,7 +24,7 @@ use sys::threads::spawn;
 /// Exports until it is finished.
 #[derive(Debug)]
 pub struct OtlpExporter {
-    threads: Vec<(Sender<Stop>, JoinHandle<()>)>,
+    threads: Vec<(SyncSender<Stop>, JoinHandle<()>)>,
     news: News,
     queue: Option<SpanQueue>,
 }
@@ -138,13 +138,14 @@ impl OtlpExporter {
     }
 }
 
-type Running = (Sender<Stop>, JoinHandle<()>);
+type Running = (SyncSender<Stop>, JoinHandle<()>);
 
 fn start_thread(
     name: &str,
     run: impl FnOnce(&Receiver<Stop>) + Send + 'static,
 ) -> Result<Running, ExportError> {
-    let (sender, receiver) = mpsc::channel();
+    // It is stopped once.
+    let (sender, receiver) = mpsc::sync_channel(1);
     let thread = spawn(name.to_owned(), move || {
         block_all_signals();
         run(&receiver);

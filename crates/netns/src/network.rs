@@ -333,7 +333,7 @@ impl Network {
     }
 
     fn finish_capture(&self, link: LinkId, next: Option<CaptureTap>) -> Result<(), LiveError> {
-        let (reply, answer) = mpsc::channel();
+        let (reply, answer) = mpsc::sync_channel(1);
         self.forwarder.order(Order::Capture(link.0, next, reply));
         match answer.recv() {
             Ok(Some(tap)) => tap.finish(),
@@ -343,7 +343,7 @@ impl Network {
 
     /// What was asked for and what was realised, since the last change of the link.
     pub fn outcome(&self, link: LinkId) -> LinkOutcome {
-        let (reply, answer) = mpsc::channel();
+        let (reply, answer) = mpsc::sync_channel(1);
         self.forwarder.order(Order::Outcome(link.0, reply));
         let mut outcome = answer.recv().ok().flatten().unwrap_or_default();
         outcome.floor = self.floor_of(link);

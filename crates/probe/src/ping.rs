@@ -129,7 +129,7 @@ pub fn run<E>(
     stop: &AtomicBool,
     mut tell: impl FnMut(usize, PingEvent) -> Result<(), E>,
 ) -> Result<(), E> {
-    let (sender, events) = mpsc::channel();
+    let (sender, events) = mpsc::sync_channel(MAX_WAITING);
     std::thread::scope(|scope| {
         for (number, plan) in plans.iter().enumerate() {
             let sender = sender.clone();
@@ -142,7 +142,10 @@ pub fn run<E>(
             });
         }
         drop(sender);
-        let told = events.iter().try_for_each(|(number, event)| tell(number, event));
+        // With the receiver gone, nobody waits for room.
+        let told = events
+            .into_iter()
+            .try_for_each(|(number, event)| tell(number, event));
         if told.is_err() {
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
         }
@@ -160,3 +163,6 @@ impl PingPlan {
         }
     }
 }
+
+/// Events that wait to be reported: while their reader does not take them, nothing more is asked.
+const MAX_WAITING: usize = 1024;

@@ -228,7 +228,8 @@ pub(crate) fn start_with_floor(
         numbers: options.numbers,
         lifecycle: AtomicU8::new(0),
     });
-    let (finished, done) = mpsc::channel();
+    // Each thread says it once.
+    let (finished, done) = mpsc::sync_channel(worker_count());
     let crew = match options.link.zip(check.clone()) {
         Some((link, check)) => vec![start_shaper(&shared, link, check, finished)?],
         None => (0..worker_count())
@@ -254,7 +255,7 @@ type WorkerHandle = (Arc<Mailbox>, JoinHandle<()>);
 fn start_worker(
     number: usize,
     shared: &Arc<Shared>,
-    finished: mpsc::Sender<()>,
+    finished: mpsc::SyncSender<()>,
 ) -> Result<WorkerHandle, LiveError> {
     let mailbox = Arc::new(Mailbox::new()?);
     let worker = Worker::new(shared.clone(), mailbox.clone())?;
@@ -270,7 +271,7 @@ fn start_shaper(
     shared: &Arc<Shared>,
     link: LinkDescription,
     check: Arc<Check>,
-    finished: mpsc::Sender<()>,
+    finished: mpsc::SyncSender<()>,
 ) -> Result<WorkerHandle, LiveError> {
     let mailbox = Arc::new(Mailbox::new()?);
     let shaper = Shaper::new(shared.clone(), mailbox.clone(), link, check)?;

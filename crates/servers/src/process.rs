@@ -14,7 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
-use std::sync::mpsc::{self, Sender, SyncSender};
+use std::sync::mpsc::{self, SyncSender};
 use std::time::{Duration, Instant};
 
 use crate::{Account, ServerError, ServerHost};
@@ -195,9 +195,9 @@ fn end_with_parent(command: &mut Command, signal: i32) {
 
 /// Starts `command` from the one thread that lives as long as this process.
 fn spawn(command: Command) -> std::io::Result<Child> {
-    static STARTER: OnceLock<Sender<Order>> = OnceLock::new();
+    static STARTER: OnceLock<SyncSender<Order>> = OnceLock::new();
     let starter = STARTER.get_or_init(|| {
-        let (orders, received) = mpsc::channel::<Order>();
+        let (orders, received) = mpsc::sync_channel::<Order>(MAX_ORDERS);
         std::thread::spawn(move || {
             for mut order in received {
                 order.reply.send(order.command.spawn()).ok();
@@ -211,6 +211,9 @@ fn spawn(command: Command) -> std::io::Result<Child> {
         .map_err(std::io::Error::other)?;
     answer.recv().map_err(std::io::Error::other)?
 }
+
+/// Commands that wait to be started; who asks for one more waits, as for its own.
+const MAX_ORDERS: usize = 16;
 
 struct Order {
     command: Command,

@@ -27,7 +27,7 @@ pub(crate) enum Command {
     /// A toxic ends.
     Remove(String),
     /// Answer, when everything before has been done.
-    Confirm(mpsc::Sender<()>),
+    Confirm(mpsc::SyncSender<()>),
     /// Close everything.
     Stop,
 }
@@ -156,7 +156,7 @@ impl RunningProxy {
 
     /// Has something done to the toxics, and returns when every open connection obeys.
     pub(crate) fn carry_out(&self, command: Command) {
-        let (sender, done) = mpsc::channel();
+        let (sender, done) = mpsc::sync_channel(1);
         self.mailbox.send(command);
         self.mailbox.send(Command::Confirm(sender));
         // The thread never blocks. Had it ended, there would be no connection left to obey.

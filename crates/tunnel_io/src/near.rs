@@ -92,7 +92,7 @@ impl NearEnd {
             .collect::<Result<Vec<_>, _>>()?;
         let room = Dispatcher::new(listeners, Arc::clone(&shared), mailboxes.clone())?;
         let acceptor = room.start()?;
-        let (done, keepers_done) = mpsc::channel();
+        let (done, keepers_done) = mpsc::sync_channel(mailboxes.len());
         for mailbox in &mailboxes {
             Reconnector::start(Arc::clone(&shared), Arc::clone(mailbox), done.clone())?;
         }

@@ -11,7 +11,7 @@ use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -62,7 +62,7 @@ pub struct Bridge {
 /// Where replies go, by channel; nowhere once the process has ended.
 #[derive(Default)]
 pub(super) struct Channels {
-    open: Mutex<Option<HashMap<u32, Sender<Frame>>>>,
+    open: Mutex<Option<HashMap<u32, SyncSender<Frame>>>>,
 }
 
 impl std::fmt::Debug for Bridge {
@@ -287,7 +287,7 @@ impl Drop for Bridge {
 
 impl Channels {
     fn add(&self, number: u32) -> Receiver<Frame> {
-        let (sender, receiver) = channel();
+        let (sender, receiver) = sync_channel(MAX_FRAMES);
         // Without a process nothing is kept, and the receiver reports that.
         if let Some(open) = self.open().as_mut() {
             open.insert(number, sender);
@@ -305,17 +305,19 @@ impl Channels {
     fn serve(&self, stdout: ChildStdout) {
         let mut from = BufReader::with_capacity(64 * 1024, stdout);
         while let Ok(Some(frame)) = Frame::read(&mut from) {
-            if let Some(open) = self.open().as_ref()
-                && let Some(receiver) = open.get(&frame.channel)
+            let number = frame.channel;
+            if let Some(open) = self.open().as_mut()
+                && let Some(receiver) = open.get(&number)
+                && receiver.try_send(frame).is_err()
             {
-                // The caller may have given up.
-                receiver.send(frame).ok();
+                // The caller has given up, or takes nothing: others must not wait for it.
+                open.remove(&number);
             }
         }
         *self.open() = None;
     }
 
-    fn open(&self) -> MutexGuard<'_, Option<HashMap<u32, Sender<Frame>>>> {
+    fn open(&self) -> MutexGuard<'_, Option<HashMap<u32, SyncSender<Frame>>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -351,6 +353,8 @@ fn median(mut durations: Vec<Duration>) -> Duration {
 
 /// Of the frames: `Bridge.VERSION`.
 const VERSION: i32 = 1;
+/// Frames of one channel that wait for their receiver: a million samples.
+const MAX_FRAMES: usize = 1024;
 const USUAL_START: Duration = Duration::from_secs(30);
 const LOOK_UP: Duration = Duration::from_millis(50);
 /// How often, and with what pauses, a process that ends is looked after: half a second.

@@ -29,7 +29,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 use sys::completions::Completions;
@@ -56,7 +56,7 @@ pub(super) struct Driver<'scope, 'env, K: Kind> {
     waker: Arc<Waker>,
     /// No operation begins any more: clients that still connect may stop doing so.
     over: Arc<AtomicBool>,
-    replaced: (Sender<Replacement>, Receiver<Replacement>),
+    replaced: (SyncSender<Replacement>, Receiver<Replacement>),
     eagerness: Eagerness,
     buffer: Box<[u8]>,
     request: Vec<u8>,
@@ -139,6 +139,8 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             scope,
             completions: completing::completions(slots.len(), &poller),
             alive: slots.len(),
+            // Each client is replaced once at a time.
+            replaced: sync_channel(slots.len()),
             slots,
             poller,
             timer,
@@ -148,7 +150,6 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             idle: VecDeque::new(),
             waker,
             over: Arc::default(),
-            replaced: channel(),
             eagerness: Eagerness::default(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
             request: Vec::with_capacity(4096),

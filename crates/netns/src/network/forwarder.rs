@@ -12,7 +12,7 @@ use super::waiting::{Looking, Waiting};
 use link::LinkDescription;
 use model::{Direction, LinkOutcome, Timestamp};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::clock::Clock;
@@ -27,9 +27,9 @@ pub(super) enum Order {
     /// The link with this number is like this from now on.
     Change(usize, LinkDescription),
     /// Capture the link into the tap, or no more; the tap until now is handed back.
-    Capture(usize, Option<CaptureTap>, Sender<Option<CaptureTap>>),
+    Capture(usize, Option<CaptureTap>, SyncSender<Option<CaptureTap>>),
     /// Tell of the link.
-    Outcome(usize, Sender<Option<LinkOutcome>>),
+    Outcome(usize, SyncSender<Option<LinkOutcome>>),
     /// Packets that arrive at the link's `b` side pass this packet filter first.
     PacketFilter(usize, PacketFilter),
     /// Take the packet as sent by the host at the link's `b` side.
@@ -52,6 +52,9 @@ pub(super) struct LinkSetup {
     pub(super) devices: [Arc<Device>; 2],
 }
 
+/// Orders that wait. The thread takes all of them each time that it wakes; who gives one more waits for it.
+const MAX_ORDERS: usize = 1024;
+
 /// The forwarding thread, seen from outside; ends when dropped.
 #[derive(Debug)]
 pub(super) struct Forwarder {
@@ -62,7 +65,7 @@ pub(super) struct Forwarder {
 /// The way to tell the forwarding thread what to do.
 #[derive(Debug, Clone)]
 pub(super) struct Orders {
-    sender: Sender<Order>,
+    sender: SyncSender<Order>,
     waker: Arc<Waker>,
 }
 
@@ -78,7 +81,7 @@ impl Forwarder {
     pub(super) fn start() -> Result<Self, LiveError> {
         let waker = Arc::new(Waker::new()?);
         let heard = Arc::clone(&waker);
-        let (orders, received) = channel();
+        let (orders, received) = sync_channel(MAX_ORDERS);
         let thread = std::thread::Builder::new()
             .name("longwire link".to_owned())
             .spawn(move || Work::new(received, heard).run())

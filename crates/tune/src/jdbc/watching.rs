@@ -7,7 +7,7 @@ use model::{ConnectionEvent, ConnectionId, Observer, ObserverFactory, Timestamp}
 use relay::RelayOptions;
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::target::Target;
@@ -19,7 +19,7 @@ pub(super) fn through<T>(
     job: impl FnOnce(SocketAddr, &dyn Fn() -> Passed) -> T,
 ) -> Result<T, TuneError> {
     let refused = |error| TuneError::Session(SessionError::Connect(error));
-    let (sender, seen) = channel();
+    let (sender, seen) = sync_channel(MAX_EVENTS);
     let factory = Arc::new(Forwarding {
         sender: Mutex::new(sender),
     });
@@ -65,7 +65,7 @@ impl Passed {
 }
 
 struct Forwarding {
-    sender: Mutex<Sender<DetachedEvent>>,
+    sender: Mutex<SyncSender<DetachedEvent>>,
 }
 
 impl ObserverFactory for Forwarding {
@@ -75,7 +75,7 @@ impl ObserverFactory for Forwarding {
     }
 }
 
-struct EventSender(Sender<DetachedEvent>);
+struct EventSender(SyncSender<DetachedEvent>);
 
 /// An event, and its payload.
 type DetachedEvent = (ConnectionId, ConnectionEvent<'static>, Vec<u8>);
@@ -87,6 +87,9 @@ impl Observer for EventSender {
         self.0.send((connection, event, payload.to_vec())).ok();
     }
 }
+
+/// Events that wait, of 64 KiB at most: then the relay waits too. A job that is watched is not timed.
+const MAX_EVENTS: usize = 256;
 
 /// For the driver's connection to be closed, which it was asked for.
 const GRACE: Duration = Duration::from_secs(2);

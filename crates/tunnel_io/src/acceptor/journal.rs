@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_told_by_its_count() {
-        let (sender, told) = mpsc::channel();
+        let (sender, told) = mpsc::sync_channel(100);
         let mut journal = Journal::new(Box::new(move |event| sender.send(event).unwrap()));
         let began = Instant::now();
         let peer = SocketAddr::from(([192, 0, 2, 1], 1));

@@ -30,7 +30,7 @@ impl Reconnector {
     pub fn start(
         shared: Arc<Shared>,
         mailbox: Arc<Mailbox>,
-        done: mpsc::Sender<()>,
+        done: mpsc::SyncSender<()>,
     ) -> Result<(), LiveError> {
         let poller = Poller::new()?;
         poller.watch_bell(mailbox.waker(), 0)?;

@@ -19,7 +19,7 @@ pub(super) type Outcome = Result<String, SessionError>;
 /// The driver's thread. Ends when this is dropped and its connection with it.
 #[derive(Debug)]
 pub(super) struct Driver {
-    asks: mpsc::Sender<String>,
+    asks: mpsc::SyncSender<String>,
     outcomes: mpsc::Receiver<Outcome>,
     /// Can be read when there is an outcome.
     bell: UnixStream,
@@ -49,8 +49,8 @@ impl Driver {
     fn in_a_thread(
         run: impl FnOnce(&mpsc::Receiver<String>, &mut dyn FnMut(Outcome) -> bool) + Send + 'static,
     ) -> std::io::Result<Self> {
-        let (asks, asked) = mpsc::channel();
-        let (tell, outcomes) = mpsc::channel();
+        let (asks, asked) = mpsc::sync_channel(MAX_WAITING);
+        let (tell, outcomes) = mpsc::sync_channel(MAX_WAITING);
         let (bell, mut ring) = UnixStream::pair()?;
         std::thread::Builder::new()
             .name("longwire oracle".to_owned())
@@ -104,6 +104,9 @@ impl Driver {
         }
     }
 }
+
+/// Queries, and outcomes, that wait: a session asks again when it has the outcome.
+const MAX_WAITING: usize = 16;
 
 /// How the driver reaches the service. Left to itself it sleeps for a second after each failure.
 fn descriptor(port: u16, service: &str) -> String {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use load::{LoadError, LoadOutcome, LoadPlan, LoadProgress, RunControl};
 use report::outcome::LoadInterval;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 use sys::Clock;
 
@@ -37,7 +37,7 @@ pub fn run(
         factory,
         began: None,
     });
-    let (ended, end) = channel();
+    let (ended, end) = sync_channel(1);
     let (outcome, told) = std::thread::scope(|scope| {
         let (workload, control, watch) = (&*work.workload, &control, watch.as_ref());
         let running = std::thread::Builder::new()

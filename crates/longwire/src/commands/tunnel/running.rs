@@ -8,8 +8,8 @@ use report::text::{tunnel_metrics, tunnel_view};
 use std::io::{self, Stdout};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TrySendError, sync_channel};
 use std::time::Duration;
 use sys::Clock;
 use sys::metrics::MetricsServer;
@@ -27,6 +27,8 @@ pub(super) trait Running: Send + Sync {
 pub(super) struct Told {
     end: &'static str,
     notices: Receiver<Notice>,
+    /// Notices for which there was no room since the last time that it was said.
+    dropped: Arc<AtomicU64>,
     clock: Clock,
     records: Option<JsonWriter<Stdout>>,
     stop: Arc<AtomicBool>,
@@ -35,16 +37,23 @@ pub(super) struct Told {
 impl Told {
     /// The sender that the end called `end` is started with, and the receiver of its events.
     pub(super) fn new(end: &'static str, clock: Clock, json: bool) -> Result<(Notify, Self)> {
-        let (sender, notices) = channel();
+        let (sender, notices) = sync_channel(MAX_NOTICES);
+        let dropped = Arc::new(AtomicU64::new(0));
+        let dropping = Arc::clone(&dropped);
         let told = Self {
             end,
             notices,
+            dropped,
             clock,
             records: json.then(|| JsonWriter::new(io::stdout())),
             stop: output::stop_on_signals()?,
         };
         // The receiver is gone only while the end is being stopped.
-        let notify: Notify = Box::new(move |notice| drop(sender.send(notice.clone())));
+        let notify: Notify = Box::new(move |notice| {
+            if let Err(TrySendError::Full(_)) = sender.try_send(notice.clone()) {
+                dropping.fetch_add(1, Ordering::Relaxed);
+            }
+        });
         Ok((notify, told))
     }
 
@@ -100,11 +109,22 @@ impl Told {
             match self.notices.recv_timeout(LOOK) {
                 Ok(Notice::NoLane { reason }) if reason.is_own() => return Err(reason.into()),
                 Ok(notice) => self.tell(&notice)?,
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.say_dropped(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         Ok(())
+    }
+
+    /// Says how many notices were dropped, once it has caught up.
+    fn say_dropped(&self) {
+        let dropped = self.dropped.swap(0, Ordering::Relaxed);
+        if dropped > 0 {
+            output::note(&format!(
+                "warning: {} dropped, because they came faster than they were written",
+                model::counted(dropped, "event was", "events were")
+            ));
+        }
     }
 
     fn tell(&mut self, notice: &Notice) -> Result<()> {
@@ -144,3 +164,6 @@ impl Told {
 /// How often it is checked whether the run has to end.
 const LOOK: Duration = Duration::from_millis(50);
 const NOT_WRITTEN: &str = "could not write all records";
+
+/// Events that wait to be written: carrying never waits for them.
+const MAX_NOTICES: usize = 1024;

@@ -12,7 +12,7 @@ use pipeline::interruption::Interrupted;
 use relay::RelayOptions;
 use std::io::Read;
 use std::process::{ChildStderr, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::Clock;
@@ -163,7 +163,7 @@ impl Said {
     fn of(mut stderr: ChildStderr) -> Self {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let shared = kept.clone();
-        let (reading, all_read) = channel::<()>();
+        let (reading, all_read) = sync_channel::<()>(0);
         std::thread::spawn(move || {
             let _reading = reading;
             let mut bytes = [0; 1024];
