@@ -95,7 +95,8 @@ fn private_key(path: &Path) -> Result<PrivateKey<'static>, HttpClientError> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, HttpClientError> {
-    std::fs::read(path).map_err(|error| no_file(path, &error.to_string()))
+    sys::files::read_small(path, sys::files::MAX_CERTIFICATES_BYTES)
+        .map_err(|error| no_file(path, &error.to_string()))
 }
 
 fn no_file(path: &Path, reason: &str) -> HttpClientError {

@@ -23,6 +23,7 @@ pub use section::advice;
 use section::{File, Section, text};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 use tree::{ConfigNode, ConfigValue, FileSpan, Table};
 
 /// A lab, checked: every name in it exists.
@@ -255,8 +256,8 @@ impl LabFile {
     /// # Errors
     /// When it cannot be read, or with a [`ConfigError`] when something in it is wrong.
     pub fn read(path: &Path) -> Result<Self> {
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
+        let text = read_small_text(path, MAX_CONFIG_BYTES)
+            .with_context(|| format!("could not read {}", path.display()))?;
         Ok(Self::parse(path, text)?)
     }
 

@@ -15,6 +15,7 @@ use std::io::Write;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::files::read_small_text;
 
 /// A lab's directory.
 #[derive(Debug, Clone)]
@@ -151,6 +152,8 @@ const POINTS: &str = "points";
 const BASELINES: &str = "baselines";
 const SCRATCH: &str = "point";
 const MEASURED: &str = "measured.json";
+/// The largest file of a measured point.
+const MOST_STORED_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A name for an identity: 64-bit FNV-1a.
 fn key(identity: &str) -> String {
@@ -231,7 +234,7 @@ struct StoredDirection {
 
 /// Absent when the file is missing, was truncated, or is of another version or point: then the point is measured again.
 fn load(path: &Path, identity: &str) -> Option<MeasuredPoint> {
-    let text = fs::read_to_string(path).ok()?;
+    let text = read_small_text(path, MOST_STORED_BYTES).ok()?;
     let stored: StoredPoint = serde_json::from_str(&text).ok()?;
     let same = stored.version == env!("CARGO_PKG_VERSION") && stored.identity == second_key(identity);
     same.then(|| MeasuredPoint {

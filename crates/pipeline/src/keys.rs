@@ -4,14 +4,14 @@ mod ahead;
 mod counts;
 
 pub(crate) use ahead::FilesAhead;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use counts::Counts;
 use model::{Warning, counted};
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use sys::files::open_regular;
 use tls_keys::{Closed, KeyLog, KeyLogFault, Secrets, SessionSecrets};
 
 /// The keys of a run. Where a session's secrets are not in its key log yet, what was appended to the file since is read; where they are not among
@@ -59,14 +59,11 @@ impl RunKeys {
     /// When it cannot be read, or is no key log: then with the number of the line, and nothing of its content.
     pub fn open(path: &Path) -> Result<Arc<Self>> {
         let name = path.display();
-        let file = File::open(path).with_context(|| format!("could not open the key log {name}"))?;
+        let file = open_regular(path).with_context(|| format!("could not open the key log {name}"))?;
         let kind = file
             .metadata()
             .with_context(|| format!("could not look at the key log {name}"))?
             .file_type();
-        if kind.is_dir() {
-            bail!("{name} is a directory: name a key log in it (SSLKEYLOGFILE)");
-        }
         let mut known = Known::default();
         known.read(file, Some(&name.to_string()))?;
         Ok(Arc::new(Self {
@@ -188,7 +185,7 @@ impl Known {
     }
 
     fn read_appended(&mut self, path: &Path) -> Result<()> {
-        let mut file = File::open(path)?;
+        let mut file = open_regular(path)?;
         if file.metadata()?.len() > self.offset {
             file.seek(SeekFrom::Start(self.offset))?;
             self.read(file, None)?;

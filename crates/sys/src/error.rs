@@ -140,6 +140,24 @@ pub enum LiveError {
         /// What the operating system says.
         reason: OsError,
     },
+    /// Clients on other machines would send in plain text what TLS was to protect.
+    #[error(
+        "{name} would listen on {address}, beyond loopback: clients would send to it in plain text what TLS protects from here to the server"
+    )]
+    PlainClients {
+        /// What would listen.
+        name: String,
+        /// Where.
+        address: SocketAddr,
+    },
+    /// What connects to a server would connect to itself.
+    #[error("{server} is {address}, where the relay itself would listen: it would connect to itself")]
+    LeadsToItself {
+        /// The server, as given.
+        server: String,
+        /// Where the relay would listen.
+        address: SocketAddr,
+    },
     /// A system call that should not fail did.
     #[error("longwire could not {operation}: {reason}")]
     System {
@@ -183,6 +201,14 @@ pub enum LiveError {
         path: String,
         /// What the operating system says.
         reason: OsError,
+    },
+    /// The file for a capture is none that may be written over.
+    #[error("could not write the capture {path}: {reason}")]
+    CaptureFileRefused {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: String,
     },
     /// A capture lacks packets.
     #[error("the capture {path} lacks {missing} packets: it could not be written as fast as they came")]
@@ -296,11 +322,14 @@ pub enum LiveError {
 }
 
 /// What is wrong with a file of trusted certificates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RootCertificateFault {
     /// It cannot be read.
     #[error("{0}")]
     Unreadable(OsError),
+    /// It is not a file, or too large.
+    #[error("{0}")]
+    Refused(String),
     /// It holds no certificate, or one that cannot be parsed.
     #[error("no PEM certificate in it")]
     NoCertificate,
@@ -315,12 +344,15 @@ impl LiveError {
             | Self::NotPermitted { .. }
             | Self::AddressNotHere { .. }
             | Self::ListenFailed { .. }
+            | Self::PlainClients { .. }
+            | Self::LeadsToItself { .. }
             | Self::System { .. }
             | Self::NamespaceRefused { .. }
             | Self::TunRefused { .. }
             | Self::CaptureRefused { .. }
             | Self::NoSuchInterface { .. }
             | Self::CaptureFailed { .. }
+            | Self::CaptureFileRefused { .. }
             | Self::CaptureIncomplete { .. }
             | Self::NoAddressesLeft
             | Self::TlsUnsupported { .. }
@@ -379,6 +411,10 @@ impl LiveError {
             }
             Self::NotPermitted { .. } => "ports below 1024 need a privilege: choose a higher one".to_owned(),
             Self::AddressNotHere { .. } => "use 127.0.0.1, or an address of this machine".to_owned(),
+            Self::PlainClients { .. } => {
+                "listen on 127.0.0.1, leave TLS to the clients, or say --allow-plain-clients where the network between them is trusted".to_owned()
+            }
+            Self::LeadsToItself { .. } => "name another server, or another address with --listen".to_owned(),
             Self::ServerWithoutTls { .. } => {
                 "switch TLS on at the server, or say sslmode=disable in the target".to_owned()
             }
@@ -420,6 +456,7 @@ impl LiveError {
             Self::NoSuchInterface { .. } => "'any' stands for all of them".to_owned(),
             Self::ConnectFailed { .. }
             | Self::CaptureFailed { .. }
+            | Self::CaptureFileRefused { .. }
             | Self::CaptureIncomplete { .. }
             | Self::NoAddressesLeft
             | Self::ListenFailed { .. }

@@ -13,6 +13,7 @@ pub mod clock;
 pub mod completions;
 pub mod error;
 pub mod eviction;
+pub mod files;
 pub mod listening;
 pub mod memory;
 pub mod metrics;

@@ -70,6 +70,14 @@ pub enum KeyError {
         /// What the operating system says.
         reason: OsError,
     },
+    /// It is not a file.
+    #[error("could not read the key file {path}: {reason}")]
+    Refused {
+        /// Which.
+        path: String,
+        /// What it is.
+        reason: String,
+    },
     /// The file is there already.
     #[error("{path} exists already, and keys are not overwritten")]
     Exists {
@@ -164,7 +172,9 @@ impl KeyError {
                 "the other end prints it when it starts, and `tunnel keygen` when it makes the key"
                     .to_owned(),
             ),
-            Self::Unreadable { .. } | Self::Unwritable { .. } | Self::NoRandomness => None,
+            Self::Unreadable { .. } | Self::Refused { .. } | Self::Unwritable { .. } | Self::NoRandomness => {
+                None
+            }
         }
     }
 }

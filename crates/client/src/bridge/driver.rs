@@ -1,10 +1,10 @@
 //! The jars of a driver: files, or coordinates of the local Maven repository.
 
 use super::BridgeError;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use sys::error::OsError;
+use sys::files::open_regular;
 
 /// The jars of a driver, each there and a jar.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,13 @@ pub(super) fn check(path: &Path) -> Result<(), BridgeError> {
         path: path.to_owned(),
         reason: OsError::of(&error),
     };
-    let mut file = File::open(path).map_err(not_readable)?;
+    let mut file = open_regular(path).map_err(|error| match error.raw_os_error() {
+        Some(_) => not_readable(error),
+        // A pipe, a device or a directory.
+        None => BridgeError::NotAJar {
+            path: path.to_owned(),
+        },
+    })?;
     let mut begin = [0; 4];
     match file.read_exact(&mut begin) {
         Ok(()) if begin == *b"PK\x03\x04" => Ok(()),

@@ -5,6 +5,7 @@ use super::tree::Entry;
 use super::{ConfigError, WorkloadKind, WorkloadSettings, command_line, home, host, known_host, texts};
 use analysis::operations::rule::Rule;
 use std::time::Duration;
+use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 
 const KINDS: [&str; 3] = ["http", "sql", "command"];
 
@@ -113,7 +114,7 @@ fn statements(section: &Section<'_>) -> Result<Vec<String>, ConfigError> {
             .collect(),
         (None, Some((name, place))) => {
             let path = home(file.path).join(name);
-            let script = std::fs::read_to_string(&path)
+            let script = read_small_text(&path, MAX_SCRIPT_BYTES)
                 .map_err(|error| file.error(place, format!("could not read {}: {error}", path.display())))?;
             vec![script]
         }

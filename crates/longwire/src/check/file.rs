@@ -6,6 +6,7 @@ use crate::commands::grouping::HostChoice;
 use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
 use std::path::Path;
+use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 
 /// What a file of budgets says.
 #[derive(Debug, Default)]
@@ -83,7 +84,8 @@ impl OneOrMore {
 /// # Errors
 /// When it cannot be read, or contains something that is no budget: with the place.
 pub fn read(path: &Path) -> Result<BudgetFile> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
+    let text = read_small_text(path, MAX_CONFIG_BYTES)
+        .with_context(|| format!("could not read {}", path.display()))?;
     parse(&text).with_context(|| format!("{} holds no budgets that can be used", path.display()))
 }
 

@@ -20,7 +20,7 @@ use report::outcome::CheckReport;
 use report::text::escape::printable;
 use report::{JsonWriter, ReadOutcome};
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -108,7 +108,8 @@ pub fn run(args: &Args) -> Result<Status> {
     }
     let report = judged(args, &budgets, &links, now, before)?;
     if let Some(path) = &args.junit {
-        std::fs::write(path, report::text::junit_view(&report))
+        pipeline::private_file::create(path)
+            .and_then(|mut file| file.write_all(report::text::junit_view(&report).as_bytes()))
             .with_context(|| format!("could not write {}", path.display()))?;
     }
     if let Some(page) = page {

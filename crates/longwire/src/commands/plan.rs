@@ -15,11 +15,11 @@ use pipeline::kept::KeptOperations;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use report::JsonWriter;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 
 /// Services and databases in other places: what operations would take, what it costs, and what keeps a service from moving.
 ///
@@ -96,7 +96,8 @@ pub fn run(args: &Args) -> Result<Status> {
 }
 
 fn read_estate(path: &Path) -> Result<Estate> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
+    let text = read_small_text(path, MAX_CONFIG_BYTES)
+        .with_context(|| format!("could not read {}", path.display()))?;
     let directory = path.parent().unwrap_or(Path::new(""));
     let measurement = |name: &str| read_measurement(&directory.join(name)).map_err(|fault| fault.to_string());
     Estate::parse(&text, &measurement).with_context(|| format!("{} is no estate", path.display()))
@@ -104,14 +105,7 @@ fn read_estate(path: &Path) -> Result<Estate> {
 
 /// The text of a measurement that the estate's file names; of one that is longer than any useful one, an error instead of the memory.
 fn read_measurement(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    let mut file = File::open(path)?.take(MOST_MEASURED_BYTES + 1);
-    file.read_to_string(&mut text)?;
-    if text.len() as u64 > MOST_MEASURED_BYTES {
-        let what = "it has more than 64 MiB: measure for a shorter time";
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
-    }
-    Ok(text)
+    read_small_text(path, MOST_MEASURED_BYTES)
 }
 
 /// Bytes of a measurement: about 300,000 pings.

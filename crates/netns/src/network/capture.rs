@@ -1,12 +1,12 @@
 //! The capture tap: what passes a link, written to a file by a thread that the forwarder never waits for.
 
 use model::Timestamp;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
+use sys::files::{Contents, create_for_owner};
 use sys::{LiveError, OsError};
 
 /// A capture under way. The file is complete when [`CaptureTap::finish`] returns.
@@ -18,13 +18,6 @@ pub(super) struct CaptureTap {
     missing: u64,
 }
 
-/// Makes a file for its owner's eyes, or empties the one that is there.
-fn create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    options.open(path)
-}
-
 impl CaptureTap {
     /// Makes the file: pcap with nanoseconds, one raw IP packet a record.
     pub(super) fn start(path: &Path) -> Result<Self, LiveError> {
@@ -33,7 +26,12 @@ impl CaptureTap {
             path: shown.clone(),
             reason: OsError::of(error),
         };
-        let mut file = BufWriter::new(create(path).map_err(|error| failed(&error))?);
+        let mut file = BufWriter::new(create_for_owner(path, Contents::Emptied).map_err(|error| {
+            LiveError::CaptureFileRefused {
+                path: shown.clone(),
+                reason: error.to_string(),
+            }
+        })?);
         file.write_all(&file_header()).map_err(|error| failed(&error))?;
         let (to_writer, packets) = sync_channel(WAITING);
         let writer = std::thread::Builder::new()

@@ -19,7 +19,7 @@ pub(super) fn credentials() -> io::Result<Option<Credentials>> {
         return Ok(None);
     };
     let profile = variable("AWS_PROFILE").unwrap_or_else(|| "default".to_owned());
-    match std::fs::read_to_string(&path) {
+    match sys::files::read_small_text(&path, sys::files::MAX_CONFIG_BYTES) {
         Ok(text) => Ok(of_profile(&text, &profile)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(io::Error::new(

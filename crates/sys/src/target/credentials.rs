@@ -7,6 +7,7 @@
 //! 4. The user's name on this machine.
 
 use super::{Scheme, Secret, Target};
+use crate::files::{MAX_CONFIG_BYTES, read_small_text};
 use std::ffi::CStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -104,7 +105,7 @@ impl Surroundings<'_> {
         }
         let text = self
             .home()
-            .and_then(|home| std::fs::read_to_string(home.join(".my.cnf")).ok());
+            .and_then(|home| read_small_text(&home.join(".my.cnf"), MAX_CONFIG_BYTES).ok());
         text.map_or_else(OptionFile::default, |text| OptionFile::read(&text))
     }
 
@@ -116,7 +117,7 @@ impl Surroundings<'_> {
             *ignored = Some(path);
             return None;
         }
-        let text = std::fs::read_to_string(path).ok()?;
+        let text = read_small_text(&path, MAX_CONFIG_BYTES).ok()?;
         let port = target.port.to_string();
         let database = target.database.as_deref().unwrap_or(user);
         let host = password_file_host(target);

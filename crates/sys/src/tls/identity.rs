@@ -1,6 +1,7 @@
 //! The client's own certificate and its key.
 
 use crate::error::SecurityFault;
+use crate::files::{MAX_CERTIFICATES_BYTES, MAX_CONFIG_BYTES, read_small};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -15,7 +16,9 @@ pub(super) fn read(
         path: path.to_owned(),
         what,
     };
-    let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let text =
+        read_small(certificate, MAX_CERTIFICATES_BYTES).map_err(|_| fault(certificate, "cannot be read"))?;
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     let chain = chain.map_err(|_| fault(certificate, "cannot be read"))?;
     if chain.is_empty() {
         return Err(fault(certificate, "holds no certificate"));
@@ -25,7 +28,8 @@ pub(super) fn read(
     if metadata.permissions().mode() & open != 0 {
         return Err(SecurityFault::KeyOpen { key: key.to_owned() });
     }
-    let secret =
-        PrivateKeyDer::from_pem_file(key).map_err(|_| fault(key, "holds no key, or one with a password"))?;
+    let text = read_small(key, MAX_CONFIG_BYTES).map_err(|_| fault(key, "cannot be read"))?;
+    let secret = PrivateKeyDer::from_pem_slice(&text)
+        .map_err(|_| fault(key, "holds no key, or one with a password"))?;
     Ok((chain, secret))
 }

@@ -4,11 +4,12 @@ use super::der::Parts;
 use super::identity;
 use super::security::{Roots, TlsSettings, is_postgres};
 use crate::error::{LiveError, OsError, RootCertificateFault, SecurityFault};
+use crate::files::{MAX_CERTIFICATES_BYTES, read_small};
 use crate::target::{Target, TlsMode};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::version::{TLS12, TLS13};
@@ -16,6 +17,7 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
     SupportedProtocolVersion,
 };
+use std::path::Path;
 use std::sync::Arc;
 
 /// How to encrypt towards the target as `security` says; absent when that is not at all.
@@ -105,11 +107,13 @@ fn roots(roots: &Roots) -> Result<(RootCertStore, Vec<CertificateDer<'static>>),
         path: path.clone(),
         reason,
     };
-    let parsed = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let certificates = parsed.map_err(|error| match error {
-        pem::Error::Io(error) => fault(RootCertificateFault::Unreadable(OsError::of(&error))),
-        _ => fault(RootCertificateFault::NoCertificate),
-    })?;
+    let text =
+        read_small(Path::new(path), MAX_CERTIFICATES_BYTES).map_err(|error| match error.raw_os_error() {
+            Some(code) => fault(RootCertificateFault::Unreadable(OsError(code))),
+            None => fault(RootCertificateFault::Refused(error.to_string())),
+        })?;
+    let parsed: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let certificates = parsed.map_err(|_| fault(RootCertificateFault::NoCertificate))?;
     store.add_parsable_certificates(certificates.iter().cloned());
     if store.is_empty() {
         Err(fault(RootCertificateFault::NoCertificate))

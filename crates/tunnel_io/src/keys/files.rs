@@ -9,7 +9,9 @@ use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
 use sys::error::OsError;
+use sys::files::open_regular;
 
 /// Makes a key: the secret at `path`, what the other end may know at `path.pub`. Overwrites neither.
 ///
@@ -98,7 +100,13 @@ fn check_private(path: &str, file: &File) -> Result<(), KeyError> {
 }
 
 fn open(path: &str) -> Result<File, KeyError> {
-    File::open(path).map_err(unreadable(path))
+    open_regular(Path::new(path)).map_err(|error| match error.raw_os_error() {
+        Some(_) => unreadable(path)(error),
+        None => KeyError::Refused {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        },
+    })
 }
 
 fn read(path: &str, file: &mut File) -> Result<Vec<u8>, KeyError> {

@@ -48,7 +48,7 @@ pub fn write(page: Option<PageFile>, run: &PageRun<'_>) -> Option<PathBuf> {
 
 fn is_earlier_demo(path: &Path) -> bool {
     let mut begin = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(BEGIN).read_to_end(&mut begin));
+    let read = sys::files::open_regular(path).and_then(|file| file.take(BEGIN).read_to_end(&mut begin));
     // An empty file is one that a run was about to fill.
     let title = format!("<title>{TITLE} · longwire</title>");
     read.is_ok() && (begin.is_empty() || String::from_utf8_lossy(&begin).contains(&title))

@@ -12,10 +12,11 @@ use load::{Workload, tables};
 use report::outcome::LoadWork;
 use script::builtin::Builtin;
 use script::{Quoting, Scripts};
-use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use sys::Target;
+use sys::files::{MAX_SCRIPT_BYTES, read_small_text, read_text_within};
 
 /// What clients do, and its name in a report.
 pub struct ClientWork {
@@ -221,10 +222,9 @@ fn sources(args: &Args) -> Result<Vec<Source>> {
 
 fn read(file: &str) -> Result<String> {
     let read = if file == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
+        read_text_within(std::io::stdin().lock(), MAX_SCRIPT_BYTES)
     } else {
-        std::fs::read_to_string(file)
+        read_small_text(Path::new(file), MAX_SCRIPT_BYTES)
     };
     read.with_context(|| format!("could not read the script {file}"))
 }

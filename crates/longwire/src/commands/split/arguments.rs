@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::Target;
+use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 
 /// Show how much of a workload's time is the client's, the network's and the server's, and what its throughput would be
 /// elsewhere.
@@ -154,7 +155,8 @@ impl Args {
                 true => (file.as_str(), 1),
                 false => chosen(file)?,
             };
-            let text = std::fs::read_to_string(file).with_context(|| format!("could not read {file}"))?;
+            let text = read_small_text(Path::new(file), MAX_SCRIPT_BYTES)
+                .with_context(|| format!("could not read {file}"))?;
             scripts.add(file, &text, weight)?;
         }
         if scripts.list().is_empty() {

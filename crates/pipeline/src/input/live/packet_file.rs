@@ -43,7 +43,7 @@ impl PacketFile {
                 "it is no regular file, which alone can give way to the next one",
             ));
         }
-        let out = BufWriter::new(private_file::create_for_owner(&path)?);
+        let out = BufWriter::new(private_file::create(&path)?);
         let mut file = Self {
             path,
             most,
@@ -120,7 +120,7 @@ impl PacketFile {
         let mut name = self.path.clone().into_os_string();
         name.push(".1");
         std::fs::rename(&self.path, name)?;
-        self.out = BufWriter::new(private_file::create_for_owner(&self.path)?);
+        self.out = BufWriter::new(private_file::create(&self.path)?);
         self.written = 0;
         self.interfaces.clear();
         self.write(&packet_blocks::section())

@@ -12,8 +12,10 @@ use load::{LoadPlan, Workload, tables};
 use model::Protocol;
 use pipeline::moved::ConnectionChoice;
 use script::Scripts;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 use sys::{Scheme, Target};
 use tunnel::CompressionLevel;
 
@@ -132,8 +134,8 @@ impl Asking {
         }
         for word in &self.scripts {
             let (file, weight) = weighted(word)?;
-            let text =
-                std::fs::read_to_string(file).with_context(|| format!("could not read the script {file}"))?;
+            let text = read_small_text(Path::new(file), MAX_SCRIPT_BYTES)
+                .with_context(|| format!("could not read the script {file}"))?;
             scripts.add(file, &text, weight)?;
         }
         if scripts.list().is_empty() {

@@ -1,0 +1,198 @@
+//! Files that a user names: small ones are read within a limit, and what is written is for its owner's eyes.
+//!
+//! A path may name anything: a named pipe that nobody writes to would be waited for without an end, a device has effects, and a file of
+//! several GB would fill memory before it is found to be no configuration. None of these is opened here.
+
+use rustix::process::geteuid;
+use std::fs::{File, FileType, Metadata, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+/// The largest configuration, budget, estate, lab, credentials or key file in bytes.
+pub const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
+
+/// The largest script of statements in bytes.
+pub const MAX_SCRIPT_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The largest file of certificates in bytes: those of a system's authorities are some 0.3 MiB.
+pub const MAX_CERTIFICATES_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Opens a file for reading, and nothing but a file; a pipe only where this process has it open already (`/dev/fd/63` of `<(COMMAND)`).
+///
+/// # Errors
+/// When it cannot be opened, or is a directory, a named pipe, a device or a socket.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    // Looked at first, because opening a device can have effects; and again, because another may have taken its place.
+    let about = std::fs::metadata(path)?;
+    if about.file_type().is_fifo() && is_own_descriptor(path) {
+        return File::open(path);
+    }
+    regular(&about)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)?;
+    regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// The bytes of a file, `most` at most.
+///
+/// # Errors
+/// As [`open_regular`]; when it is larger.
+pub fn read_small(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    read_within(open_regular(path)?, most)
+}
+
+/// The text of a file, `most` bytes at most.
+///
+/// # Errors
+/// As [`read_small`]; when it is not UTF-8.
+pub fn read_small_text(path: &Path, most: u64) -> io::Result<String> {
+    text(read_small(path, most)?)
+}
+
+/// The text that `source` gives until its end, `most` bytes at most.
+///
+/// # Errors
+/// When it cannot be read, is larger or is not UTF-8.
+pub fn read_text_within(source: impl Read, most: u64) -> io::Result<String> {
+    text(read_within(source, most)?)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not text (UTF-8)"))
+}
+
+fn read_within(source: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let what = format!(
+            "it is larger than {} MiB, the most that is read of such a file",
+            most >> 20
+        );
+        return Err(io::Error::new(ErrorKind::FileTooLarge, what));
+    }
+    Ok(bytes)
+}
+
+fn regular(about: &Metadata) -> io::Result<()> {
+    match kind(about.file_type()) {
+        None => Ok(()),
+        Some(kind) => {
+            let what = format!("it is {kind}: name a file");
+            Err(io::Error::new(ErrorKind::InvalidInput, what))
+        }
+    }
+}
+
+/// What it is, unless it is a file.
+fn kind(of: FileType) -> Option<&'static str> {
+    if of.is_file() {
+        None
+    } else if of.is_dir() {
+        Some("a directory")
+    } else if of.is_fifo() {
+        Some("a pipe")
+    } else if of.is_socket() {
+        Some("a socket")
+    } else {
+        Some("a device")
+    }
+}
+
+/// What becomes of what is in a file that is opened for writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contents {
+    /// It is taken away.
+    Emptied,
+    /// It stays until it is written over.
+    Kept,
+}
+
+/// Opens a file for writing that only its owner may read. An existing one of this user loses the rights that others have to it. Pipes and
+/// devices are opened as they are.
+///
+/// # Errors
+/// When it cannot be opened; when it is another user's, a symbolic link to a file, or has a second name (a hard link): writing would then
+/// change what the user did not name.
+pub fn create_for_owner(path: &Path, contents: Contents) -> io::Result<File> {
+    if is_own_descriptor(path) {
+        return OpenOptions::new().write(true).open(path);
+    }
+    let about = match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => match create_new(path) {
+            // Another process was faster.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => std::fs::symlink_metadata(path)?,
+            made => return made,
+        },
+        about => about?,
+    };
+    if about.is_symlink() {
+        return match std::fs::metadata(path) {
+            Ok(to) if !to.is_file() && !to.is_dir() => OpenOptions::new().write(true).open(path),
+            _ => Err(refused("it is a link: name the file itself, or remove the link")),
+        };
+    }
+    if !about.is_file() {
+        return OpenOptions::new().write(true).open(path);
+    }
+    let file = OpenOptions::new()
+        .write(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)?;
+    tighten(&file)?;
+    if contents == Contents::Emptied {
+        file.set_len(0)?;
+    }
+    Ok(file)
+}
+
+fn create_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(OWNER_ONLY)
+        .open(path)
+}
+
+/// Takes the others' rights to a file away, if it is this user's.
+fn tighten(file: &File) -> io::Result<()> {
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(refused("it changed while it was opened"));
+    }
+    if about.uid() != geteuid().as_raw() {
+        return Err(refused(
+            "it belongs to another user: name another file, or remove it",
+        ));
+    }
+    if about.nlink() > 1 {
+        return Err(refused(
+            "it has a second name (a hard link): name another file, or remove it",
+        ));
+    }
+    if about.mode() & OTHERS != 0 {
+        file.set_permissions(Permissions::from_mode(about.mode() & 0o7777 & !OTHERS))?;
+    }
+    Ok(())
+}
+
+fn refused(reason: &str) -> io::Error {
+    io::Error::new(ErrorKind::PermissionDenied, reason)
+}
+
+/// Whether a path names what this process has open already, as `/dev/stdout` does.
+fn is_own_descriptor(path: &Path) -> bool {
+    let standard = ["/dev/stdin", "/dev/stdout", "/dev/stderr"].map(Path::new);
+    let folders = ["/dev/fd", "/proc/self/fd"].map(Path::new);
+    standard.contains(&path) || path.parent().is_some_and(|folder| folders.contains(&folder))
+}
+
+const OWNER_ONLY: u32 = 0o600;
+const OTHERS: u32 = 0o077;
+
+#[cfg(test)]
+mod tests;
