@@ -1,6 +1,6 @@
 //! The shop's listener and its lifetime: one thread, stopped when the value is dropped.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -13,7 +13,7 @@ use crate::DemoError;
 use crate::postgres::Handlers;
 use crate::shop::Shop;
 
-/// A running shop: PostgreSQL's protocol on a free port of 127.0.0.1, no password, no TLS, SQLite's dialect of SQL.
+/// A running shop: PostgreSQL's protocol on a port that the caller opens, no password, no TLS, SQLite's dialect of SQL.
 ///
 /// One thread serves all connections, so a statement that computes for a long time delays the others (it is ended after
 /// 5 s). It is a database for demonstration; its own speed means nothing. Dropping the value closes the port and
@@ -26,16 +26,14 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens a new shop; two servers share nothing.
+    /// Opens a new shop that `listener` leads to; two servers share nothing.
     ///
     /// # Errors
     /// [`DemoError::Start`] or [`DemoError::Shop`].
-    pub fn start() -> Result<Server, DemoError> {
+    pub fn start(listener: TcpListener) -> Result<Server, DemoError> {
         let stopping = Arc::new(AtomicBool::new(false));
         let shop = Shop::open(Arc::clone(&stopping)).map_err(|source| DemoError::Shop { source })?;
         let failed = |doing| move |source| DemoError::Start { doing, source };
-        let listener =
-            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed("listen on a port of 127.0.0.1"))?;
         let address = listener.local_addr().map_err(failed("learn the port"))?;
         listener
             .set_nonblocking(true)

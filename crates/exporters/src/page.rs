@@ -5,7 +5,8 @@ use crate::health::Health;
 use metrics::{PROTOBUF_CONTENT_TYPE, TEXT_CONTENT_TYPE, prometheus_protobuf, prometheus_text};
 use std::net::SocketAddr;
 use sys::error::LiveError;
-use sys::metrics::{MetricsAnswer, MetricsRequest, MetricsServer};
+use sys::http::{HttpAnswer, HttpRequest};
+use sys::metrics::MetricsServer;
 
 /// Serves `/metrics` and `/health` at `address`, until what is returned is dropped.
 ///
@@ -16,29 +17,24 @@ pub fn serve_metrics(
     exposition: Exposition,
     health: Health,
 ) -> Result<MetricsServer, LiveError> {
-    MetricsServer::answering(address, move |request| {
-        match request.path.split('?').next().unwrap_or_default() {
-            "/metrics" => metrics_page(&exposition, request),
-            "/health" => match health.state() {
-                Ok(()) => MetricsAnswer::text("ok\n"),
-                Err(reason) => MetricsAnswer::plain("503 Service Unavailable", format!("{reason}\n")),
-            },
-            _ => MetricsAnswer::not_found("the figures are at /metrics, whether all is well at /health\n"),
-        }
+    MetricsServer::answering(address, move |request| match request.path.as_str() {
+        "/metrics" => metrics_page(&exposition, request),
+        "/health" => match health.state() {
+            Ok(()) => HttpAnswer::text(200, "ok\n"),
+            Err(reason) => HttpAnswer::text(503, format!("{reason}\n")),
+        },
+        _ => HttpAnswer::text(
+            404,
+            "the figures are at /metrics, whether all is well at /health\n",
+        ),
     })
 }
 
-fn metrics_page(exposition: &Exposition, request: &MetricsRequest<'_>) -> MetricsAnswer {
+fn metrics_page(exposition: &Exposition, request: &HttpRequest) -> HttpAnswer {
     let families = exposition.families();
-    let (content_type, body) = if takes_protobuf(request.accept) {
-        (PROTOBUF_CONTENT_TYPE, prometheus_protobuf(&families))
-    } else {
-        (TEXT_CONTENT_TYPE, prometheus_text(&families).into_bytes())
-    };
-    MetricsAnswer {
-        content_type,
-        body,
-        ..MetricsAnswer::text("")
+    match takes_protobuf(request.field("accept").unwrap_or_default()) {
+        true => HttpAnswer::new(200, PROTOBUF_CONTENT_TYPE, prometheus_protobuf(&families)),
+        false => HttpAnswer::new(200, TEXT_CONTENT_TYPE, prometheus_text(&families)),
     }
 }
 

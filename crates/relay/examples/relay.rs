@@ -31,6 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             target,
             link: None,
             tls: relay::RelayTls::default(),
+            plain_clients: sys::listening::PlainClients::default(),
             numbers: relay::ConnectionNumbers::default(),
         },
         Clock::anchored_now(),

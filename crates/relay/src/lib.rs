@@ -54,7 +54,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use sys::clock::Clock;
 use sys::error::LiveError;
-use sys::listening::{listen, raise_file_limit};
+use sys::listening::{ClientSide, PlainClients, Service, leads_to, listen, raise_file_limit};
 use sys::resolve;
 use sys::target::Target;
 use sys::threads::spawn;
@@ -74,6 +74,8 @@ pub struct RelayOptions {
     pub link: Option<LinkDescription>,
     /// What becomes of TLS.
     pub tls: RelayTls,
+    /// Whether clients on other machines may be plain where the target insists on TLS.
+    pub plain_clients: PlainClients,
     /// Where its connections get their numbers. Relays whose observations go into one analysis share one.
     pub numbers: ConnectionNumbers,
 }
@@ -96,6 +98,7 @@ impl RelayOptions {
             target,
             link: None,
             tls: RelayTls::default(),
+            plain_clients: PlainClients::default(),
             numbers: ConnectionNumbers::default(),
         }
     }
@@ -210,7 +213,21 @@ pub(crate) fn start_with_floor(
         return Err(LiveError::TlsThroughLink);
     }
     let addresses = resolve::addresses(&options.target)?;
-    let (listener, local_address) = listen(options.listen)?;
+    let server = options.target.server();
+    let (listener, local_address) = listen(
+        options.listen,
+        &Service {
+            name: &format!("the relay to {server}"),
+            exposes: &format!("connect to {server} through it"),
+            clients: client_side(&security, options.plain_clients),
+        },
+    )?;
+    if addresses.iter().any(|address| leads_to(*address, local_address)) {
+        return Err(LiveError::LeadsToItself {
+            server,
+            address: local_address,
+        });
+    }
     raise_file_limit();
     let check = options.link.map(|link| {
         let name = format!("clients-{}", options.target.server());
@@ -247,6 +264,31 @@ pub(crate) fn start_with_floor(
         check,
         done,
     })
+}
+
+/// What protects the bytes of clients: where the target insists on TLS, the relay speaks it for them.
+fn client_side(security: &TlsSettings, plain_clients: PlainClients) -> ClientSide {
+    match security.mode.insists() {
+        true => ClientSide::PlainBeforeTls(plain_clients),
+        false => ClientSide::AsClientsLike,
+    }
+}
+
+/// Whether a relay to `target` may listen at `address`.
+///
+/// # Errors
+/// When clients on other machines would be plain though the target insists on TLS; when the TLS settings cannot be applied.
+pub fn check_listen(
+    target: &Target,
+    address: SocketAddr,
+    plain_clients: PlainClients,
+) -> Result<(), LiveError> {
+    let service = Service {
+        name: &format!("the relay to {}", target.server()),
+        exposes: "",
+        clients: client_side(&TlsSettings::of(target)?, plain_clients),
+    };
+    sys::listening::refuse_plain_clients(address, &service)
 }
 
 /// A thread of a relay and where it gets its connections from.

@@ -14,6 +14,7 @@ pub mod completions;
 pub mod error;
 pub mod eviction;
 pub mod files;
+pub mod http;
 pub mod listening;
 pub mod memory;
 pub mod metrics;

@@ -3,6 +3,7 @@
 use crate::error::ApiError;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
+use sys::listening::leads_to;
 use sys::socket::Socket;
 
 /// The address to listen on; of several, the first of IPv4. Blocks for as long as the system's resolver does.
@@ -31,9 +32,11 @@ pub(crate) fn to_listen(text: &str) -> Result<SocketAddr, ApiError> {
     first.copied().ok_or_else(|| wrong("no such host"))
 }
 
-/// Connects to the first address of `upstream` that answers. Blocks.
-pub(crate) fn connect(upstream: &str) -> Option<Socket> {
+/// Connects to the first address of `upstream` that answers, for the proxy that listens at `own`: a name may lead there since it was checked.
+/// Blocks.
+pub(crate) fn connect(upstream: &str, own: SocketAddr) -> Option<Socket> {
     let addresses = upstream.to_socket_addrs().ok()?;
+    let addresses = addresses.filter(|address| !leads_to(*address, own));
     let streams = addresses.map(|address| std::net::TcpStream::connect_timeout(&address, PATIENCE));
     let stream = streams.flatten().next()?;
     Socket::adopt(stream).ok()

@@ -7,6 +7,7 @@ use crate::error::ApiError;
 use crate::proxy::{Command, Common, ProxyCounters, ProxyPlan, RunningProxy};
 use crate::representation as json_of;
 use crate::representation::{bad, fields, flag, text};
+use crate::route::Route;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -127,7 +128,7 @@ impl ProxyCollection {
         let enabled = wanted.enabled;
         let mut proxy = Proxy::of(wanted);
         if enabled {
-            proxy.start(&self.common)?;
+            proxy.start(&self.common, &routes(proxies, &proxy.name))?;
         }
         Ok(proxies.entry(proxy.name.clone()).or_insert(proxy))
     }
@@ -173,7 +174,7 @@ impl ProxyCollection {
     }
 
     pub(crate) fn update(&self, name: &str, body: &[u8]) -> Result<Value, ApiError> {
-        self.with(name, |proxy| {
+        self.with_routes(name, |proxy, routes| {
             let value = json_of::parse(body)?;
             let given = fields(&value, "a proxy")?;
             let listen = text(given, "listen")?.unwrap_or_else(|| proxy.listen.clone());
@@ -185,7 +186,7 @@ impl ProxyCollection {
                 (proxy.listen, proxy.upstream) = (listen, upstream);
             }
             match (enabled, proxy.running.is_some()) {
-                (true, false) => proxy.start(&self.common)?,
+                (true, false) => proxy.start(&self.common, routes)?,
                 (false, true) => proxy.running = None,
                 (true, true) | (false, false) => {}
             }
@@ -200,9 +201,13 @@ impl ProxyCollection {
 
     /// Switches every proxy on and removes its toxics.
     pub(crate) fn reset(&self) -> Result<(), ApiError> {
-        for proxy in self.lock().values_mut() {
+        let mut proxies = self.lock();
+        let names: Vec<String> = proxies.keys().cloned().collect();
+        for name in names {
+            let routes = routes(&proxies, &name);
+            let proxy = proxies.get_mut(&name).ok_or(ApiError::ProxyNotFound)?;
             if proxy.running.is_none() {
-                proxy.start(&self.common)?;
+                proxy.start(&self.common, &routes)?;
             }
             for toxic in std::mem::take(&mut proxy.toxics) {
                 proxy.carry_out(Command::Remove(toxic.name));
@@ -266,9 +271,33 @@ impl ProxyCollection {
         work(self.lock().get_mut(name).ok_or(ApiError::ProxyNotFound)?)
     }
 
+    /// As [`Self::with`], with the routes of the other proxies.
+    fn with_routes<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&mut Proxy, &[Route]) -> Result<T, ApiError>,
+    ) -> Result<T, ApiError> {
+        let mut proxies = self.lock();
+        let routes = routes(&proxies, name);
+        work(proxies.get_mut(name).ok_or(ApiError::ProxyNotFound)?, &routes)
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Proxy>> {
         self.proxies.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Where connections go that reach a proxy, of all that are switched on but the one of this name.
+fn routes(proxies: &BTreeMap<String, Proxy>, but: &str) -> Vec<Route> {
+    let others = proxies.values().filter(|proxy| proxy.name != but);
+    let routes = others.filter_map(|proxy| {
+        let running = proxy.running.as_ref()?;
+        Some(Route {
+            listen: running.local_address(),
+            upstream: proxy.upstream.clone(),
+        })
+    });
+    routes.collect()
 }
 
 impl Wanted {
@@ -312,14 +341,14 @@ impl Proxy {
         }
     }
 
-    fn start(&mut self, common: &Common) -> Result<(), ApiError> {
+    fn start(&mut self, common: &Common, routes: &[Route]) -> Result<(), ApiError> {
         let through = self.through.map(|address| address.to_string());
         let plan = ProxyPlan {
             upstream: through.unwrap_or_else(|| self.upstream.clone()),
             toxics: self.toxics.clone(),
             common: common.clone(),
         };
-        let running = RunningProxy::start(addresses::to_listen(&self.listen)?, plan)?;
+        let running = RunningProxy::start(addresses::to_listen(&self.listen)?, plan, routes)?;
         self.listen = running.local_address().to_string();
         self.running = Some(running);
         Ok(())

@@ -2,6 +2,7 @@
 
 use crate::addresses;
 use crate::proxy::{Command, Mailbox};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use sys::socket::Socket;
@@ -12,16 +13,21 @@ use sys::threads::spawn;
 pub(crate) struct Connecting(Arc<AtomicUsize>);
 
 impl Connecting {
-    /// Connects to `upstream` for `client`; the pair goes into the mailbox. A client for which that fails is
+    /// Connects to `upstream` for `client` of the proxy that listens at `own`; the pair goes into the mailbox. A client for which that fails is
     /// closed, and so is one that is one too many: then this returns false.
-    pub(crate) fn begin(&self, client: Socket, upstream: String, mailbox: &Arc<Mailbox>) -> bool {
+    pub(crate) fn begin(
+        &self,
+        client: Socket,
+        (upstream, own): (String, SocketAddr),
+        mailbox: &Arc<Mailbox>,
+    ) -> bool {
         if self.0.fetch_add(1, Ordering::Relaxed) >= MOST {
             self.0.fetch_sub(1, Ordering::Relaxed);
             return false;
         }
         let (count, mailbox) = (self.0.clone(), mailbox.clone());
         let started = spawn("proxy-connect".to_owned(), move || {
-            let server = addresses::connect(&upstream);
+            let server = addresses::connect(&upstream, own);
             count.fetch_sub(1, Ordering::Relaxed);
             mailbox.send(match server {
                 Some(server) => Command::Open([client, server]),

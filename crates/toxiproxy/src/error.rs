@@ -59,6 +59,16 @@ pub enum ApiError {
         /// What the operating system says.
         reason: String,
     },
+    /// What a proxy would connect to is a proxy of this API, or leads to one, that is it again.
+    #[error(
+        "the upstream {upstream} leads back to {listen}, where the proxy itself listens: it would connect to itself"
+    )]
+    LeadsToItself {
+        /// As given.
+        upstream: String,
+        /// Where the proxy listens.
+        listen: String,
+    },
     /// The proxy could not be started for another reason.
     #[error("{0}")]
     Start(LiveError),
@@ -72,6 +82,7 @@ impl ApiError {
             | Self::MissingField { .. }
             | Self::InvalidStream
             | Self::InvalidToxicType
+            | Self::LeadsToItself { .. }
             | Self::TooMany { .. } => 400,
             Self::ProxyNotFound | Self::ToxicNotFound => 404,
             Self::ProxyExists | Self::ToxicExists => 409,

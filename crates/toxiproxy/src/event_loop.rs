@@ -7,7 +7,7 @@ use crate::connecting::Connecting;
 use crate::connection::{Connection, Fate, Moment, PassedOn};
 use crate::proxy::{Command, Mailbox, ProxyPlan};
 use model::Timestamp;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,6 +23,8 @@ use toxics::Toxic;
 /// The state of a proxy's thread.
 pub(crate) struct EventLoop {
     listener: TcpListener,
+    /// Where it listens.
+    own: SocketAddr,
     plan: ProxyPlan,
     mailbox: Arc<Mailbox>,
     poller: Poller,
@@ -55,7 +57,7 @@ struct Slot {
 
 impl EventLoop {
     pub(crate) fn new(
-        listener: TcpListener,
+        (listener, own): (TcpListener, SocketAddr),
         plan: ProxyPlan,
         mailbox: Arc<Mailbox>,
     ) -> Result<Self, LiveError> {
@@ -65,6 +67,7 @@ impl EventLoop {
         poller.watch(listener.as_fd(), CLIENTS)?;
         Ok(Self {
             listener,
+            own,
             plan,
             mailbox,
             poller,
@@ -193,8 +196,9 @@ impl EventLoop {
             match self.listener.accept() {
                 Ok((stream, _)) => {
                     let upstream = self.plan.upstream.clone();
-                    let begun = Socket::adopt(stream)
-                        .is_ok_and(|client| self.connecting.begin(client, upstream, &self.mailbox));
+                    let begun = Socket::adopt(stream).is_ok_and(|client| {
+                        self.connecting.begin(client, (upstream, self.own), &self.mailbox)
+                    });
                     if !begun {
                         self.plan.common.counters.unreachable();
                     }

@@ -1,7 +1,7 @@
 //! TCP proxies whose connections meet toxics, driven by the HTTP API of Shopify's toxiproxy, version 2.x.
 //!
 //! ```text
-//! HTTP request -> http.rs -> routes.rs -> collection.rs: names, addresses, toxics, switched on or off
+//! HTTP request -> sys::http -> http/access.rs: who may -> routes.rs -> collection.rs: names, addresses, toxics, switched on or off
 //!                                              | commands, answered once every open connection obeys
 //!                                         proxy.rs -> event_loop.rs: a thread a proxy, epoll
 //!                                              | bytes in at a time, out at theirs
@@ -21,11 +21,12 @@ mod event_loop;
 mod http;
 mod proxy;
 mod representation;
+mod route;
 mod routes;
 
 pub use collection::ProxyCollection;
 pub use error::ApiError;
-pub use http::serve;
+pub use http::{ApiAccess, serve};
 pub use proxy::ProxyCounters;
 
 /// The version of toxiproxy whose API this is, as `/version` answers: clients ask for it and expect 2.x.

@@ -2,13 +2,14 @@
 
 use crate::error::ApiError;
 use crate::event_loop::EventLoop;
+use crate::route::{Route, comes_back};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::error::LiveError;
-use sys::listening::listen;
+use sys::listening::{ClientSide, Service, listen};
 use sys::poller::Waker;
 use sys::socket::Socket;
 use sys::threads::spawn;
@@ -137,11 +138,23 @@ pub(crate) struct RunningProxy {
 }
 
 impl RunningProxy {
-    /// Listens when this returns.
-    pub(crate) fn start(address: SocketAddr, plan: ProxyPlan) -> Result<Self, ApiError> {
-        let (listener, local_address) = listen_anywhere(address)?;
+    /// Listens when this returns. `routes` are the other proxies that are switched on.
+    pub(crate) fn start(address: SocketAddr, plan: ProxyPlan, routes: &[Route]) -> Result<Self, ApiError> {
+        let upstream = &plan.upstream;
+        let service = Service {
+            name: &format!("the proxy to {upstream}"),
+            exposes: &format!("connect to {upstream} through it"),
+            clients: ClientSide::AsClientsLike,
+        };
+        let (listener, local_address) = listen_anywhere(address, &service)?;
+        if comes_back(local_address, upstream, routes) {
+            return Err(ApiError::LeadsToItself {
+                upstream: upstream.clone(),
+                listen: local_address.to_string(),
+            });
+        }
         let mailbox = Arc::new(Mailbox::new()?);
-        let event_loop = EventLoop::new(listener, plan, mailbox.clone())?;
+        let event_loop = EventLoop::new((listener, local_address), plan, mailbox.clone())?;
         let thread = spawn("proxy".to_owned(), move || event_loop.run())?;
         Ok(Self {
             local_address,
@@ -175,13 +188,16 @@ impl Drop for RunningProxy {
 }
 
 /// Listens; where every address of this machine is asked for and it has no IPv6, on those of IPv4.
-fn listen_anywhere(address: SocketAddr) -> Result<(TcpListener, SocketAddr), LiveError> {
+fn listen_anywhere(
+    address: SocketAddr,
+    service: &Service<'_>,
+) -> Result<(TcpListener, SocketAddr), LiveError> {
     let all_of_ipv4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
-    match listen(address) {
+    match listen(address, service) {
         Err(LiveError::ListenFailed { .. } | LiveError::AddressNotHere { .. })
             if address.ip() == Ipv6Addr::UNSPECIFIED =>
         {
-            listen(all_of_ipv4)
+            listen(all_of_ipv4, service)
         }
         outcome => outcome,
     }

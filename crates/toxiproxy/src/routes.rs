@@ -3,14 +3,18 @@
 use crate::API_VERSION;
 use crate::collection::ProxyCollection;
 use crate::error::ApiError;
-use crate::http::{Request, Response};
+use crate::http::json_answer;
 use serde_json::{Value, json};
+use sys::http::{HttpAnswer, HttpRequest};
 
 /// Carries out a request.
-pub(crate) fn answer(proxies: &ProxyCollection, request: &Request) -> Response {
-    if request.user_agent.starts_with("Mozilla/") {
+pub(crate) fn answer(proxies: &ProxyCollection, request: &HttpRequest) -> HttpAnswer {
+    if request
+        .field("user-agent")
+        .is_some_and(|agent| agent.starts_with("Mozilla/"))
+    {
         // A page in a browser on this machine could reach the API otherwise.
-        return Response::text(403, "User agent not allowed\n");
+        return HttpAnswer::text(403, "User agent not allowed\n");
     }
     let parts: Vec<String> = request.path.split('/').skip(1).map(decoded).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -19,7 +23,7 @@ pub(crate) fn answer(proxies: &ProxyCollection, request: &Request) -> Response {
         (["version"], "GET") => version(),
         (["reset"], "POST") => without_content(proxies.reset()),
         (["populate"], "POST") => populated(proxies.populate(body)),
-        (["proxies"], "GET") => Response::json(200, &proxies.index()),
+        (["proxies"], "GET") => json_answer(200, &proxies.index()),
         (["proxies"], "POST") => with_content(201, proxies.create_from(body)),
         (["proxies", name], "GET") => with_content(200, proxies.show(name)),
         (["proxies", name], "POST" | "PATCH") => with_content(200, proxies.update(name, body)),
@@ -32,38 +36,42 @@ pub(crate) fn answer(proxies: &ProxyCollection, request: &Request) -> Response {
         }
         (["proxies", name, "toxics", toxic], "DELETE") => without_content(proxies.delete_toxic(name, toxic)),
         (["version" | "reset" | "populate" | "proxies"] | ["proxies", _], _)
-        | (["proxies", _, "toxics"] | ["proxies", _, "toxics", _], _) => Response::text(405, ""),
-        _ => Response::text(404, "404 page not found\n"),
+        | (["proxies", _, "toxics"] | ["proxies", _, "toxics", _], _) => HttpAnswer::text(405, ""),
+        _ => HttpAnswer::text(404, "404 page not found\n"),
     }
 }
 
 /// With toxiproxy's own spaces: some read it as a text.
-fn version() -> Response {
-    Response::json_text(200, format!("{{\"version\": \"{API_VERSION}\"}}\n"))
+fn version() -> HttpAnswer {
+    HttpAnswer::new(
+        200,
+        "application/json",
+        format!("{{\"version\": \"{API_VERSION}\"}}\n"),
+    )
 }
 
-fn with_content(status: u16, outcome: Result<Value, ApiError>) -> Response {
+fn with_content(status: u16, outcome: Result<Value, ApiError>) -> HttpAnswer {
     match outcome {
-        Ok(value) => Response::json(status, &value),
-        Err(error) => Response::json(error.status(), &of_error(&error)),
+        Ok(value) => json_answer(status, &value),
+        Err(error) => json_answer(error.status(), &of_error(&error)),
     }
 }
 
-fn without_content(outcome: Result<(), ApiError>) -> Response {
+fn without_content(outcome: Result<(), ApiError>) -> HttpAnswer {
     match outcome {
-        Ok(()) => Response::text(204, ""),
-        Err(error) => Response::json(error.status(), &of_error(&error)),
+        Ok(()) => HttpAnswer::text(204, ""),
+        Err(error) => json_answer(error.status(), &of_error(&error)),
     }
 }
 
 /// The answer to several proxies at once says what was done also when one could not be.
-fn populated((done, error): (Vec<Value>, Option<ApiError>)) -> Response {
+fn populated((done, error): (Vec<Value>, Option<ApiError>)) -> HttpAnswer {
     match error {
-        None => Response::json(201, &json!({ "proxies": done })),
+        None => json_answer(201, &json!({ "proxies": done })),
         Some(error) => {
             let mut fields = of_error(&error);
             fields["proxies"] = Value::Array(done);
-            Response::json(error.status(), &fields)
+            json_answer(error.status(), &fields)
         }
     }
 }

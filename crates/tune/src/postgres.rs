@@ -9,12 +9,13 @@ mod update;
 use super::AbsentWay;
 use super::TuneError;
 use super::native::job_connection::JobConnection;
-use super::native::memory::{ProcessMemory, is_here};
+use super::native::memory::ProcessMemory;
 use super::native::method::{MethodRow, Work};
 use super::native::{Control, Database, KEY};
 use client::postgres::{self, PostgresReplies};
 use client::session::Session;
 use methods::METHODS;
+use sys::listening::is_own_address;
 
 /// PostgreSQL.
 pub(super) struct PostgreSql;
@@ -81,7 +82,7 @@ impl Database for PostgreSql {
         if control
             .session
             .server()
-            .is_some_and(|server| !is_here(server.ip()))
+            .is_some_and(|server| !is_own_address(server.ip()))
         {
             return None;
         }

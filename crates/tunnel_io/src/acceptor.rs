@@ -10,6 +10,7 @@ use super::handshake::{PeerFault, PendingHandshake, ServerHandshake};
 use super::keys::TunnelSecurity;
 use sys::error::{LiveError, OsError};
 use sys::eviction;
+use sys::listening::{ClientSide, Service};
 use sys::poller::{Poller, ReadyList, Waker};
 use sys::{listening, threads};
 
@@ -115,9 +116,17 @@ impl Acceptor {
             operation: "set up TLS with this key",
             reason: OsError(libc::EINVAL),
         })?;
+        let service = Service {
+            name: "the far end of the tunnel",
+            exposes: "connect to the database behind it",
+            clients: match security {
+                TunnelSecurity::None => ClientSide::AsClientsLike,
+                TunnelSecurity::Keys { .. } | TunnelSecurity::Shared(_) => ClientSide::Keys,
+            },
+        };
         let (listeners, addresses): (Vec<_>, Vec<_>) = listen
             .iter()
-            .map(|address| listening::listen(*address))
+            .map(|address| listening::listen(*address, &service))
             .collect::<Result<Vec<_>, _>>()?
             .into_iter()
             .unzip();

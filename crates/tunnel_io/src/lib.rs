@@ -31,6 +31,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 use sys::clock::Clock;
+use sys::listening::PlainClients;
 use tunnel::{Isolation, LevelChoice};
 
 /// Called with each notice of what happens. It runs in the tunnel's threads, seldom, and not while bytes wait.
@@ -44,6 +45,8 @@ pub struct NearOptions {
     pub far: String,
     /// How the ends know each other.
     pub security: TunnelSecurity,
+    /// Whether clients on other machines may be plain before a tunnel with keys.
+    pub plain_clients: PlainClients,
     /// How hard to compress, in both directions unless the far end was told otherwise.
     pub level: LevelChoice,
     /// What a chunk's compression may depend on, likewise.

@@ -7,9 +7,9 @@ use super::counters::LaneCounters;
 use super::error::split_address;
 use super::handshake::ClientHandshake;
 use super::mailbox::Mailbox;
-use super::{NearOptions, TunnelError};
+use super::{NearOptions, TunnelError, TunnelSecurity};
 use sys::error::{LiveError, OsError};
-use sys::listening;
+use sys::listening::{self, ClientSide, Service};
 use sys::poller::Waker;
 
 use dispatcher::Dispatcher;
@@ -67,10 +67,20 @@ impl NearEnd {
             reason: OsError(libc::EINVAL),
         })?;
         listening::raise_file_limit();
+        let service = Service {
+            name: "the near end of the tunnel",
+            exposes: &format!("connect to the database behind {}", options.far),
+            clients: match options.security {
+                TunnelSecurity::None => ClientSide::AsClientsLike,
+                TunnelSecurity::Keys { .. } | TunnelSecurity::Shared(_) => {
+                    ClientSide::PlainBeforeTls(options.plain_clients)
+                }
+            },
+        };
         let (listeners, addresses): (Vec<_>, Vec<_>) = options
             .listen
             .iter()
-            .map(|address| listening::listen(*address))
+            .map(|address| listening::listen(*address, &service))
             .collect::<Result<Vec<_>, _>>()?
             .into_iter()
             .unzip();

@@ -39,7 +39,7 @@ fn lines(server: &Server, commands: &[&str]) -> Vec<String> {
 
 #[test]
 fn psql_reads_the_shop() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     assert_eq!(lines(&server, &["SELECT count(*) FROM products"]), ["48"]);
     assert_eq!(
         lines(
@@ -54,7 +54,7 @@ fn psql_reads_the_shop() {
 
 #[test]
 fn null_is_not_the_empty_string() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     assert_eq!(
         lines(&server, &["\\pset null (null)", "SELECT NULL, ''"])[1..],
         ["(null)|"]
@@ -63,7 +63,7 @@ fn null_is_not_the_empty_string() {
 
 #[test]
 fn a_bad_statement_is_an_error_with_its_place_and_the_connection_goes_on() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let (text, success) = psql(
         server.address(),
         &[
@@ -89,7 +89,7 @@ fn a_bad_statement_is_an_error_with_its_place_and_the_connection_goes_on() {
 
 #[test]
 fn a_transaction_is_kept_undone_and_refused_after_an_error() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let count = "SELECT count(*) FROM authors";
     let insert = "INSERT INTO authors VALUES (100, 'New Author')";
     assert_eq!(
@@ -120,7 +120,7 @@ fn a_transaction_is_kept_undone_and_refused_after_an_error() {
 
 #[test]
 fn savepoints_belong_to_a_transaction() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let insert = "INSERT INTO authors VALUES (100, 'New Author')";
     let (text, _) = psql(
         server.address(),
@@ -142,7 +142,7 @@ fn savepoints_belong_to_a_transaction() {
 
 #[test]
 fn several_statements_in_one_query_stop_at_the_first_error() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let (text, _) = psql(
         server.address(),
         &["SELECT 1; SELECT ';' ; SELECT colour FROM products; SELECT 2"],
@@ -153,7 +153,7 @@ fn several_statements_in_one_query_stop_at_the_first_error() {
 
 #[test]
 fn a_client_reaches_no_file_and_no_setting_of_the_engine() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("stolen");
     for statement in [
@@ -173,7 +173,7 @@ fn a_client_reaches_no_file_and_no_setting_of_the_engine() {
 
 #[test]
 fn too_much_is_refused_and_the_connection_goes_on() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT";
     let (text, success) = psql(
         server.address(),
@@ -193,7 +193,7 @@ fn too_much_is_refused_and_the_connection_goes_on() {
 
 #[test]
 fn pgbench_runs_in_each_of_its_modes() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let directory = tempfile::tempdir().expect("a directory");
     let script = directory.path().join("script.sql");
     let text = "\\set id random(1, 48)\nSELECT title FROM products WHERE id = :id;\n\

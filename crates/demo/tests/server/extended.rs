@@ -46,7 +46,7 @@ fn tags(messages: &[(u8, Vec<u8>)]) -> String {
 
 #[test]
 fn undeclared_text_parameters_reach_numbers_and_text() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let mut client = Raw::log_in(server.address());
     let sql = "SELECT count(*) FROM products WHERE category = $2 AND price_cents * 1 > $1 LIMIT $3";
     client.send(b'P', &parse(sql, &[]));
@@ -62,7 +62,7 @@ fn undeclared_text_parameters_reach_numbers_and_text() {
 
 #[test]
 fn binary_parameters_and_results_are_numbers() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let mut client = Raw::log_in(server.address());
     client.send(
         b'P',
@@ -82,7 +82,7 @@ fn binary_parameters_and_results_are_numbers() {
 
 #[test]
 fn a_portal_gives_its_rows_in_parts() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let mut client = Raw::log_in(server.address());
     client.send(
         b'P',
@@ -98,7 +98,7 @@ fn a_portal_gives_its_rows_in_parts() {
 
 #[test]
 fn an_absurd_number_of_rows_wanted_is_all_rows() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let mut client = Raw::log_in(server.address());
     for rows in [u32::MAX, i32::MAX as u32, 1 << 20] {
         client.send(
@@ -114,7 +114,7 @@ fn an_absurd_number_of_rows_wanted_is_all_rows() {
 
 #[test]
 fn errors_are_told_at_once_and_the_rest_is_skipped_to_the_sync() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let mut client = Raw::log_in(server.address());
     let cases: [(&str, &[&[u8]], &str); 6] = [
         ("SELECT * FROM nowhere", &[], "42P01"),
@@ -145,7 +145,7 @@ fn errors_are_told_at_once_and_the_rest_is_skipped_to_the_sync() {
 
 #[test]
 fn missing_format_codes_and_wrong_sizes_are_errors() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let mut client = Raw::log_in(server.address());
     let two_codes_for_three_values = [
         &[0, 0, 0, 2, 0, 0, 0, 0, 0, 3][..],

@@ -15,7 +15,7 @@ fn page(server: SocketAddr, variant: PageVariant) -> FetchedPage {
 
 #[test]
 fn both_variants_show_the_same_content_in_different_numbers_of_statements() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let chatty = page(server.address(), PageVariant::Chatty);
     let joined = page(server.address(), PageVariant::Joined);
     assert_eq!(chatty.rows, 12);
@@ -25,7 +25,7 @@ fn both_variants_show_the_same_content_in_different_numbers_of_statements() {
 
 #[test]
 fn the_checksum_depends_on_what_is_shown() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let before = page(server.address(), PageVariant::Chatty).checksum;
     let mut client = Raw::log_in(server.address());
     client.query("UPDATE authors SET name = name || '!' WHERE id = (SELECT author_id FROM products LIMIT 1)");
@@ -36,7 +36,7 @@ fn the_checksum_depends_on_what_is_shown() {
 
 #[test]
 fn fifty_connections_at_once_all_get_the_page() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let address = server.address();
     let variant = |number: usize| {
         if number.is_multiple_of(2) {
@@ -64,7 +64,7 @@ fn fifty_connections_at_once_all_get_the_page() {
 fn twenty_restarts_leave_no_port_and_no_thread_and_show_the_same_page() {
     let mut checksums = HashSet::new();
     for _ in 0..20 {
-        let server = Server::start().expect("a server");
+        let server = Server::start(crate::listener()).expect("a server");
         let address = server.address();
         let mut lasting = Raw::log_in(address);
         checksums.insert(page(address, PageVariant::Chatty).checksum);
@@ -101,7 +101,7 @@ fn a_stopped_server_leaves_no_thread() {
             .filter(|name| name.as_ref().is_ok_and(|name| name.trim() == "demo-server"))
             .count()
     };
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     page(server.address(), PageVariant::Chatty);
     assert_eq!(threads(), 1);
     drop(server);
@@ -110,7 +110,7 @@ fn a_stopped_server_leaves_no_thread() {
 
 #[test]
 fn a_server_stops_while_a_statement_runs() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let mut client = Raw::log_in(server.address());
     client.send(
         b'Q',
@@ -125,7 +125,7 @@ fn a_server_stops_while_a_statement_runs() {
 
 #[test]
 fn a_client_that_vanishes_leaves_the_server_as_it_was() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let before = page(server.address(), PageVariant::Chatty).checksum;
     for bytes in [
         &b""[..],
@@ -153,7 +153,7 @@ fn a_client_that_vanishes_leaves_the_server_as_it_was() {
 
 #[test]
 fn a_writer_that_waits_for_another_goes_on_when_that_one_commits() {
-    let server = Server::start().expect("a server");
+    let server = Server::start(crate::listener()).expect("a server");
     let address = server.address();
     let mut first = Raw::log_in(address);
     first.query("BEGIN");

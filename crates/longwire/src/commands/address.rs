@@ -1,7 +1,7 @@
 //! Addresses as they are written on the command line: PORT of this machine alone, ADDRESS, ADDRESS:PORT.
 
 use anyhow::{Context, Result, bail};
-use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use sys::{Target, target};
 
 /// Where to listen: `PORT` of loopback, `HOST:PORT`, or `HOST` where there is a `usual` port. A name may have several addresses.
@@ -42,6 +42,50 @@ pub fn to_serve(text: &str) -> Result<SocketAddr> {
     one_to_listen(text, None)
 }
 
+/// Where something is served, and under which host it was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedAddress {
+    /// Where to listen.
+    pub address: SocketAddr,
+    /// The host as given.
+    pub host: String,
+}
+
+impl ServedAddress {
+    /// As [`to_serve`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn parse(text: &str) -> Result<Self> {
+        let address = to_serve(text)?;
+        let host = text.rsplit_once(':').map_or("", |(host, _)| host);
+        let host = match host {
+            "" => address.ip().to_string(),
+            host => host.trim_start_matches('[').trim_end_matches(']').to_owned(),
+        };
+        Ok(Self { address, host })
+    }
+}
+
+/// A name or address of a host, without a port.
+///
+/// # Errors
+/// When it is neither.
+pub fn host_name(text: &str) -> Result<String> {
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let bare = bare.unwrap_or(text);
+    let is_name = |text: &str| {
+        !text.is_empty()
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
+    };
+    if bare.parse::<IpAddr>().is_err() && !is_name(bare) {
+        bail!("'{text}' is not the name or address of a host: write it without a scheme and a port");
+    }
+    Ok(bare.to_owned())
+}
+
 /// A database: `HOST:PORT`, or a URL whose scheme has a usual port.
 ///
 /// # Errors
@@ -75,6 +119,28 @@ mod tests {
         assert_eq!(with_port("::1", Some(7718)).unwrap(), "[::1]:7718");
         assert_eq!(with_port("[::1]:99", None).unwrap(), "[::1]:99");
         assert!(with_port("db1", None).is_err());
+    }
+
+    #[test]
+    fn a_host_has_no_port_and_a_served_address_keeps_its_name() {
+        for (text, host) in [
+            ("toxi", "toxi"),
+            ("db-1.example", "db-1.example"),
+            ("[::1]", "::1"),
+            ("::1", "::1"),
+        ] {
+            assert_eq!(host_name(text).unwrap(), host);
+        }
+        for wrong in ["", "toxi:80", "http://toxi", "a b", "*", "a/b"] {
+            assert!(host_name(wrong).is_err(), "{wrong}");
+        }
+        for (text, host) in [
+            ("8474", "127.0.0.1"),
+            ("localhost:1", "localhost"),
+            ("[::1]:1", "::1"),
+        ] {
+            assert_eq!(ServedAddress::parse(text).unwrap().host, host);
+        }
     }
 
     #[test]

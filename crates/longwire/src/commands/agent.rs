@@ -7,6 +7,7 @@ mod totals;
 use config::AgentConfig;
 pub use config::AgentConfigError;
 
+use crate::commands::targets::PlainClientsArg;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use pipeline::output::{self, Status};
@@ -29,6 +30,9 @@ pub struct Args {
     /// Only say whether the configuration can be used, and where not: line and column.
     #[arg(long)]
     pub check_config: bool,
+    /// Whether clients of its relays on other machines may be plain.
+    #[command(flatten)]
+    pub plain_clients: PlainClientsArg,
     /// Write records (JSON Lines) at the end of each window: its statements, findings and summary.
     #[arg(long)]
     pub json: bool,
@@ -39,7 +43,7 @@ pub struct Args {
 /// # Errors
 /// When the configuration cannot be used, or what it asks for cannot be observed.
 pub fn run(args: &Args) -> Result<Status> {
-    let config = AgentConfig::read(&args.config)?;
+    let config = AgentConfig::read(&args.config, args.plain_clients)?;
     if args.check_config {
         output::note(&format!("{} can be used", args.config.display()));
         return Ok(Status::Done);

@@ -104,9 +104,6 @@ fn answer(args: &Args, listen: &str, stop: &AtomicBool) -> Result<Status> {
     let listener = Listener::bind(one_to_listen(listen, Some(echo::DEFAULT_PORT))?, options)?;
     let address = listener.address();
     output::note(&format!("echo listens on {address}; Ctrl-C ends it"));
-    if !address.ip().is_loopback() {
-        output::note("anyone who can reach this address may use it; the data it sends is made up");
-    }
     let clients = listener.serve(stop)?;
     output::note(&format!("{clients} clients served"));
     Ok(match stop.load(Ordering::Relaxed) {

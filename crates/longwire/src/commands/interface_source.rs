@@ -78,8 +78,8 @@ impl InterfaceArgs {
     /// When one was given.
     pub fn refuse_relay_flags(&self, relays: &RelayArgs) -> Result<()> {
         ensure!(
-            relays.listen.is_empty() && relays.link.is_empty(),
-            "--listen and --link are of a relay, and with --interface there is none: leave out either these or --interface"
+            relays.listen.is_empty() && relays.link.is_empty() && !relays.plain_clients.allow_plain_clients,
+            "--listen, --link and --allow-plain-clients are of a relay, and with --interface there is none: leave out either these or --interface"
         );
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 mod api;
 
-use super::address::to_serve;
+use super::address::{ServedAddress, host_name};
 use super::child::CommandOutput;
 use super::relaying;
 use super::relays::{self, EndedRelay, Relays};
@@ -18,7 +18,6 @@ use relay::Counters;
 use report::JsonWriter;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -48,8 +47,12 @@ pub struct Args {
     pub relays: RelayArgs,
     /// Serve toxiproxy's HTTP API (version 2.x) at this address, without authentication: name an address of this host alone. Each target
     /// given is a proxy from the start, over its link, without toxics; clients create more. See docs/relay-api.md.
-    #[arg(long, value_parser = to_serve, value_name = "ADDRESS", conflicts_with = "command")]
-    pub api: Option<SocketAddr>,
+    #[arg(long, value_parser = ServedAddress::parse, value_name = "ADDRESS", conflicts_with = "command")]
+    pub api: Option<ServedAddress>,
+    /// A name under which clients of the API know this machine, as in the Host of their requests; may be repeated. Without it: localhost,
+    /// loopback addresses and the address of --api.
+    #[arg(long, value_parser = host_name, value_name = "HOST", requires = "api")]
+    pub api_host: Vec<String>,
     /// What toxicity, jitter and sizes of slices are drawn from.
     #[arg(long, value_name = "SEED", default_value_t = 1, requires = "api")]
     pub seed: u64,
@@ -66,7 +69,7 @@ pub struct Args {
 /// # Errors
 /// When the target, the link or the listening address cannot be used, or the command cannot be started.
 pub fn run(args: &Args) -> Result<Status> {
-    if let Some(address) = args.api {
+    if let Some(address) = &args.api {
         return api::run(args, address);
     }
     let planned = args.relays.plan()?;

@@ -122,7 +122,9 @@ pub fn asked(planned: &[PlannedRelay]) -> String {
     let links = link_texts(planned)
         .into_iter()
         .map(|link| format!(" --link '{link}'"));
-    targets.chain(listens).chain(links).collect()
+    let plain = planned.first().map(|planned| planned.plain_clients.words());
+    let words: String = targets.chain(listens).chain(links).collect();
+    words + plain.unwrap_or_default()
 }
 
 /// Where a run's figures are from.

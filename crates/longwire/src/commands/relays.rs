@@ -55,6 +55,7 @@ impl Relays {
                 target: planned.target.clone(),
                 link: planned.link,
                 tls: tls.relay,
+                plain_clients: planned.plain_clients.choice(),
                 numbers: numbers.clone(),
             };
             Ok(RunningRelay {

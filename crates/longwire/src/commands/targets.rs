@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 use link::LinkDescription;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
+use sys::listening::PlainClients;
 use sys::{Scheme, Target};
 
 /// Which servers, where their clients connect, and over which links.
@@ -22,6 +23,36 @@ pub struct RelayArgs {
     /// 'delay 20ms 2ms loss 0.1%'; in front of one: 'postgres=rtt=40ms'. See docs/links.md.
     #[arg(long, value_name = "[NAME=]LINK")]
     pub link: Vec<String>,
+    /// Whether clients on other machines may be plain.
+    #[command(flatten)]
+    pub plain_clients: PlainClientsArg,
+}
+
+/// Whether clients on other machines may send in plain text what TLS protects on the other side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::Args)]
+pub struct PlainClientsArg {
+    /// Listen beyond loopback also where clients send in plain text what longwire encrypts on its way to the server. Without it,
+    /// that is refused.
+    #[arg(long)]
+    pub allow_plain_clients: bool,
+}
+
+impl PlainClientsArg {
+    /// What it says.
+    pub const fn choice(self) -> PlainClients {
+        match self.allow_plain_clients {
+            true => PlainClients::Allowed,
+            false => PlainClients::Refused,
+        }
+    }
+
+    /// As it is written.
+    pub const fn words(self) -> &'static str {
+        match self.allow_plain_clients {
+            true => " --allow-plain-clients",
+            false => "",
+        }
+    }
 }
 
 /// A target and what its relay is to do.
@@ -35,6 +66,8 @@ pub struct PlannedRelay {
     pub listen: SocketAddr,
     /// The emulated link.
     pub link: Option<LinkDescription>,
+    /// Whether its clients may be plain where it speaks TLS for them.
+    pub plain_clients: PlainClientsArg,
 }
 
 impl PlannedRelay {
@@ -73,6 +106,7 @@ impl RelayArgs {
                     .copied(),
                 name,
                 target,
+                plain_clients: self.plain_clients,
             }
         });
         Ok(planned.collect())
@@ -172,6 +206,7 @@ mod tests {
             targets: owned(targets),
             listen: owned(listen),
             link: owned(link),
+            plain_clients: PlainClientsArg::default(),
         };
         args.plan()
     }

@@ -10,7 +10,7 @@ pub(super) mod traffic;
 
 use super::grouping::Grouping;
 use super::interface_source::InterfaceArgs;
-use super::targets::RelayArgs;
+use super::targets::{PlainClientsArg, RelayArgs};
 use analysis::findings::Distances;
 use analysis::paces::Paces;
 use anyhow::{Result, bail, ensure};
@@ -52,6 +52,9 @@ pub struct Args {
     /// Emulate a link in front of every target but http: 'rtt=40ms rate=10mbit'; in front of one: 'postgres=rtt=40ms'. See docs/links.md.
     #[arg(long, value_name = "[NAME=]LINK")]
     pub link: Vec<String>,
+    /// Whether clients on other machines may be plain.
+    #[command(flatten)]
+    pub plain_clients: PlainClientsArg,
     /// Keep the run as a recording.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -76,6 +79,7 @@ impl Args {
             targets: self.sources.clone(),
             listen: self.listen.clone(),
             link: self.link.clone(),
+            plain_clients: self.plain_clients,
         }
     }
 }
@@ -112,6 +116,7 @@ fn files(args: &Args) -> Result<Option<Vec<PathBuf>>> {
     let only_live = [
         ("--interface", args.interface.is_given()),
         ("--listen", !args.listen.is_empty()),
+        ("--allow-plain-clients", args.plain_clients.allow_plain_clients),
         ("--link", !args.link.is_empty()),
         ("--output", args.output.is_some()),
         ("a command", !args.command.is_empty()),

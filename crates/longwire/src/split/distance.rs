@@ -4,12 +4,13 @@ use anyhow::Result;
 use client::session::{Session, SessionOptions};
 use model::{EchoOutcome, RoundTripSource};
 use probe::echo::{Echo, EchoPlan, Listener, ListenerOptions, Spin};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::Target;
+use sys::listening::datagrams_with;
 
 /// The source of round trips to the server's host.
 #[derive(Debug)]
@@ -179,12 +180,6 @@ pub(crate) fn is_here(address: IpAddr) -> bool {
     if address.is_loopback() {
         return true;
     }
-    let any: SocketAddr = match address {
-        IpAddr::V4(_) => SocketAddr::from(([0; 4], 0)),
-        IpAddr::V6(_) => SocketAddr::from(([0_u16; 8], 0)),
-    };
-    let leaves_from = UdpSocket::bind(any)
-        .and_then(|socket| socket.connect((address, 9)).map(|()| socket))
-        .and_then(|socket| socket.local_addr());
+    let leaves_from = datagrams_with(SocketAddr::from((address, 9))).and_then(|socket| socket.local_addr());
     leaves_from.is_ok_and(|local| local.ip() == address)
 }

@@ -11,6 +11,7 @@ use relay::replay::{ClientSocket, Ends, ReplayError, client_socket};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
+use sys::listening::{in_namespace, on_loopback};
 use sys::{Clock, LiveError, OsError};
 
 /// The level at which a link is emulated.
@@ -142,7 +143,8 @@ fn over_packets<T>(
         network.within(host, || std::fs::write(NO_METRICS, "1")).ok();
     }
     let address = network.address(server, client).unwrap_or(Ipv4Addr::LOCALHOST);
-    let listener = network.within(server, || listen(address))?;
+    let listener = network.within(server, || in_namespace(SocketAddr::from((address, 0))));
+    let listener = listener.map_err(|_| refused("listen in a namespace"))?;
     let address = local(&listener)?;
     let open = || network.within(client, || client_socket(&address));
     let done = work(&ends(listener, address, false, &open))?;
@@ -153,7 +155,7 @@ fn over_streams<T>(
     link: &LinkDescription,
     work: impl FnOnce(&Ends<'_>) -> Result<T, ReplayError>,
 ) -> Result<(T, LinkOutcome), ReplayError> {
-    let listener = listen(Ipv4Addr::LOCALHOST)?;
+    let listener = on_loopback().map_err(|_| refused("listen on the loopback address"))?;
     let server = local(&listener)?;
     let options = RelayOptions {
         link: Some(*link),
@@ -183,14 +185,6 @@ fn ends<'a>(
         through_relay,
         open,
     }
-}
-
-fn listen(address: Ipv4Addr) -> Result<TcpListener, LiveError> {
-    let address = SocketAddr::from((address, 0));
-    TcpListener::bind(address).map_err(|error| LiveError::ListenFailed {
-        address,
-        reason: OsError(error.raw_os_error().unwrap_or_default()),
-    })
 }
 
 fn local(listener: &TcpListener) -> Result<SocketAddr, LiveError> {

@@ -3,8 +3,10 @@
 //! Bounds are far from what is measured on an idle machine, so that a busy one does not fail them, and far below the cost of
 //! the attack when nothing bounded it.
 
+mod api;
 mod captures;
 mod echo;
+mod listeners;
 mod memory;
 mod output;
 mod process;

@@ -71,7 +71,8 @@ fn number(record: &Value, key: &str) -> f64 {
 #[test]
 fn a_page_is_one_operation_with_the_database_work_it_caused() {
     const PAGES: usize = 12;
-    let database = Server::start().expect("the shop starts");
+    let database = Server::start(std::net::TcpListener::bind("127.0.0.1:0").expect("a free port"))
+        .expect("the shop starts");
     let (web, server) = web_server(database.address(), PAGES);
     let capture = Capture::start_ports(&[web.port(), database.address().port()]);
     for page in 0..PAGES / 3 {

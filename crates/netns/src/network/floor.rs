@@ -2,7 +2,7 @@
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 use sys::OsError;
 use sys::signals::block_all_signals;
@@ -23,7 +23,7 @@ pub(super) fn measure(peer: Ipv4Addr) -> Option<Duration> {
 /// What a link without delay and the gateway behind it add to an exchange over TCP with a server of this system: the median
 /// over them less the median of the same straight to the server. `connect` connects from inside to a port of this system.
 pub(super) fn measure_gateway(connect: impl FnOnce(u16) -> io::Result<TcpStream>) -> Option<Duration> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+    let listener = sys::listening::on_loopback().ok()?;
     let port = listener.local_addr().ok()?.port();
     let server = std::thread::spawn(move || {
         block_all_signals();

@@ -6,7 +6,7 @@ use super::greeting::{Answer, Hello, Purpose, VERSION, Verdict};
 use super::pool::{Arrival, Gone, Pool};
 use super::{EchoError, MOST_BYTES, MOST_STREAMS, Spin};
 use sys::error::LiveError;
-use sys::listening;
+use sys::listening::{self, ClientSide, Service};
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
@@ -74,7 +74,7 @@ impl Listener {
     /// When the port is taken, not permitted, or not this machine's.
     pub fn bind(address: SocketAddr, options: ListenerOptions) -> Result<Self, LiveError> {
         listening::raise_file_limit();
-        let (socket, address) = listening::listen(address)?;
+        let (socket, address) = listening::listen(address, &SERVICE)?;
         let site = Arc::new(Site {
             guests: Mutex::default(),
             next: AtomicU64::new(0),
@@ -294,6 +294,12 @@ pub(super) fn read_within(
 pub(super) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
+
+const SERVICE: Service<'static> = Service {
+    name: "echo",
+    exposes: "have it answer and send, bytes that are made up",
+    clients: ClientSide::AsClientsLike,
+};
 
 /// How often is looked whether to end.
 const LOOK: Duration = Duration::from_millis(100);

@@ -6,7 +6,7 @@
 use super::plain::{Complete, Means, Plain};
 use super::probes::Kind;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 use sys::signals::block_all_signals;
 
@@ -26,7 +26,7 @@ impl<'a> Echo<'a> {
     pub(super) fn start(kind: Kind, means: Means<'a>, request: u64, reply: u64) -> Option<Self> {
         let request = usize::try_from(request).ok()?.clamp(1, LONGEST);
         let reply = usize::try_from(reply).ok()?.clamp(1, LONGEST);
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+        let listener = sys::listening::on_loopback().ok()?;
         let address = listener.local_addr().ok()?;
         let thread = std::thread::Builder::new().name("longwire echo".to_owned());
         // It ends with the last connection, or with the first that it cannot accept.

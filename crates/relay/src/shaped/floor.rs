@@ -5,7 +5,7 @@ use link::LinkDescription;
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer};
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sys::clock::Clock;
@@ -42,7 +42,7 @@ fn start_echo() -> Result<(std::thread::JoinHandle<()>, SocketAddr), LiveError> 
         operation: "listen on the loopback address",
         reason: sys::error::OsError::of(&error),
     };
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(fault)?;
+    let listener = sys::listening::on_loopback().map_err(fault)?;
     let address = listener.local_addr().map_err(fault)?;
     let echo = sys::threads::spawn("relay-floor".to_owned(), move || {
         while let Ok((mut stream, _)) = listener.accept() {

@@ -14,6 +14,7 @@ fn start(listen: &str, target: &str) -> Result<relay::Relay, LiveError> {
         target: Target::parse(target).expect("valid"),
         link: None,
         tls: relay::RelayTls::default(),
+        plain_clients: sys::listening::PlainClients::default(),
         numbers: relay::ConnectionNumbers::default(),
     };
     relay::start(options, Clock::anchored_now(), Arc::new(Recorder::default()))
@@ -87,4 +88,37 @@ fn an_address_that_cannot_be_listened_on_is_told() {
     assert!(matches!(error, LiveError::AddressNotHere { .. }), "{error}");
     let error = start("127.0.0.1:0", "tcp://no-such-host.invalid:9").expect_err("unknown");
     assert_eq!(error.to_string(), "no such host: 'no-such-host.invalid'");
+}
+
+#[test]
+fn a_relay_to_itself_is_refused_under_every_name() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = free.local_addr().expect("it has one").port();
+    drop(free);
+    for (listen, target) in [
+        ("127.0.0.1", "127.0.0.1"),
+        ("127.0.0.1", "localhost"),
+        ("0.0.0.0", "127.0.0.1"),
+        ("127.0.0.1", "0.0.0.0"),
+    ] {
+        let refused = start(&format!("{listen}:{port}"), &format!("tcp://{target}:{port}"));
+        let error = refused.expect_err("it would connect to itself");
+        assert!(
+            matches!(error, LiveError::LeadsToItself { .. }),
+            "{listen} {target}: {error}"
+        );
+    }
+}
+
+#[test]
+fn tls_that_was_asked_for_is_not_shown_in_plain_text_to_other_machines() {
+    let error = start("0.0.0.0:0", "postgres://127.0.0.1:1/x?sslmode=require").expect_err("refused");
+    assert!(matches!(error, LiveError::PlainClients { .. }), "{error}");
+    assert!(
+        error
+            .hint()
+            .is_some_and(|hint| hint.contains("--allow-plain-clients"))
+    );
+    start("127.0.0.1:0", "postgres://127.0.0.1:1/x?sslmode=require").expect("loopback is this machine alone");
+    start("0.0.0.0:0", "postgres://127.0.0.1:1/x").expect("TLS is the clients', as they like");
 }

@@ -38,6 +38,7 @@ fn start(target: &str, link: Option<link::LinkDescription>) -> Stand {
         target: Target::parse(target).expect("valid"),
         link,
         tls: relay::RelayTls::default(),
+        plain_clients: sys::listening::PlainClients::default(),
         numbers: relay::ConnectionNumbers::default(),
     };
     let relay = relay::start(options, Clock::anchored_now(), recorder.clone()).expect("relay starts");

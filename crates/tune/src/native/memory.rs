@@ -1,7 +1,5 @@
 //! Memory of a server's process, where it runs on this machine.
 
-use std::net::{IpAddr, UdpSocket};
-
 /// Of one process, as the kernel reports it. Source: `/proc/PID/status`, proc(5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessMemory {
@@ -42,11 +40,6 @@ impl ProcessMemory {
     }
 }
 
-/// Whether `address` is one of this machine's: a socket can be bound to it.
-pub(crate) fn is_here(address: IpAddr) -> bool {
-    UdpSocket::bind((address, 0)).is_ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,11 +50,5 @@ mod tests {
         let memory = ProcessMemory::read(status).expect("all fields");
         assert_eq!((memory.own, memory.most), (1000 * 1024, 8000 * 1024));
         assert_eq!(ProcessMemory::read("Name:\tpostgres\n"), None);
-    }
-
-    #[test]
-    fn the_loopback_is_here_and_a_documentation_address_is_not() {
-        assert!(is_here([127, 0, 0, 1].into()));
-        assert!(!is_here([192, 0, 2, 1].into()));
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 use sys::Clock;
+use sys::listening::PlainClients;
 use tunnel::{CompressionLevel, Isolation, LevelChoice};
 use tunnel_io::keys::{SecretKey, generate_key_files};
 use tunnel_io::{FarEnd, FarOptions, NearEnd, NearOptions, Notice, TunnelSecurity};
@@ -46,6 +47,7 @@ pub fn near(far: SocketAddr, level: u8, lanes: usize) -> (NearEnd, Told) {
 fn near_with(far: SocketAddr, level: u8, lanes: usize, security: TunnelSecurity) -> (NearEnd, Told) {
     let (told, notify) = ear();
     let near = NearEnd::start(NearOptions {
+        plain_clients: PlainClients::default(),
         listen: vec![any_port()],
         far: far.to_string(),
         security,

@@ -5,7 +5,7 @@ use super::super::connection::LOOK_UP;
 use super::super::deadline::Deadline;
 use crate::without_values;
 use std::io::Write;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl Driver {
             .clone()
             .zip(target.password.clone())
             .ok_or(SessionError::NoPassword)?;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(local)?;
+        let listener = sys::listening::on_loopback().map_err(local)?;
         let port = listener.local_addr().map_err(local)?.port();
         let service = target.database.as_deref().unwrap_or_default();
         let config = oracledb::Config::default()

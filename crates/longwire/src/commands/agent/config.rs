@@ -5,7 +5,7 @@ use crate::commands::exporting::{ExportPlan, otlp_settings};
 use crate::commands::grouping::HostChoice;
 use crate::commands::interface_source::InterfaceArgs;
 use crate::commands::keys_flag::KeyLogArgument;
-use crate::commands::targets::RelayArgs;
+use crate::commands::targets::{PlainClientsArg, PlannedRelay, RelayArgs};
 use analysis::findings::Distances;
 use analysis::hosts::HostSettings;
 use analysis::operations::rule::Rule;
@@ -14,9 +14,12 @@ use model::{ByteCount, parse_duration};
 use otlp::TraceOptions;
 use serde::Deserialize;
 use std::fmt::Display;
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::files::{MAX_CONFIG_BYTES, read_small_text};
+use sys::listening::collide;
 use thiserror::Error;
 use toml::Spanned;
 
@@ -174,11 +177,11 @@ impl AgentConfig {
     ///
     /// # Errors
     /// When it cannot be read, or says something that cannot be done: with line and column.
-    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+    pub(super) fn read(path: &Path, plain_clients: PlainClientsArg) -> anyhow::Result<Self> {
         use anyhow::Context;
-        let text = std::fs::read_to_string(path)
+        let text = read_small_text(path, MAX_CONFIG_BYTES)
             .with_context(|| format!("could not read the configuration {}", path.display()))?;
-        Self::parse(&text).map_err(|(span, message)| {
+        Self::parse(&text, plain_clients).map_err(|(span, message)| {
             let before = text.get(..span.start.min(text.len())).unwrap_or(&text);
             let line_start = before.rfind('\n').map_or(0, |end| end + 1);
             let error = AgentConfigError {
@@ -191,12 +194,13 @@ impl AgentConfig {
         })
     }
 
-    fn parse(text: &str) -> Result<Self, Fault> {
+    fn parse(text: &str, plain_clients: PlainClientsArg) -> Result<Self, Fault> {
         // The error's own text shows the line, which may hold a password.
         let file: File = toml::from_str(text)
             .map_err(|error| (error.span().unwrap_or(0..0), error.message().to_owned()))?;
         let exports = exports(&file)?;
-        let source = source(file.relay, file.interface)?;
+        let source = source(file.relay, file.interface, plain_clients)?;
+        refuse_taken(exports.prometheus, file.prometheus.listen.as_ref(), &source)?;
         let rule = file.operations.rule.map_or(Ok(Rule::default()), |rule| {
             rule.get_ref().parse().map_err(|error| at(&rule, error))
         })?;
@@ -234,6 +238,7 @@ fn at<T>(spanned: &Spanned<T>, error: impl Display) -> Fault {
 fn source(
     relays: Vec<Spanned<RelayTable>>,
     interface: Option<Spanned<InterfaceTable>>,
+    plain_clients: PlainClientsArg,
 ) -> Result<AgentSource, Fault> {
     match (relays.first(), interface) {
         (Some(_), Some(interface)) => Err(at(
@@ -245,16 +250,18 @@ fn source(
             "nothing is to be observed: give [[relay]] or [interface]".to_owned(),
         )),
         (None, Some(interface)) => of_interface(interface),
-        (Some(_), None) => of_relays(relays),
+        (Some(_), None) => of_relays(relays, plain_clients),
     }
 }
 
-fn of_relays(relays: Vec<Spanned<RelayTable>>) -> Result<AgentSource, Fault> {
+fn of_relays(relays: Vec<Spanned<RelayTable>>, plain_clients: PlainClientsArg) -> Result<AgentSource, Fault> {
     let mut all = RelayArgs {
         targets: Vec::new(),
         listen: Vec::new(),
         link: Vec::new(),
+        plain_clients,
     };
+    let mut taken: Vec<SocketAddr> = Vec::new();
     for relay in &relays {
         let table = relay.get_ref();
         // Each alone first: a fault then has its place.
@@ -262,8 +269,13 @@ fn of_relays(relays: Vec<Spanned<RelayTable>>) -> Result<AgentSource, Fault> {
             targets: vec![table.target.clone()],
             listen: vec![table.listen.clone()],
             link: table.link.iter().cloned().collect(),
+            plain_clients,
         };
         let planned = alone.plan().map_err(|error| at(relay, format!("{error:#}")))?;
+        for planned in &planned {
+            refuse_listen(planned, &taken).map_err(|reason| at(relay, reason))?;
+            taken.push(planned.listen);
+        }
         all.targets.push(table.target.clone());
         all.listen.push(table.listen.clone());
         let number = all
@@ -282,6 +294,43 @@ fn of_relays(relays: Vec<Spanned<RelayTable>>) -> Result<AgentSource, Fault> {
     let span = relays.first().map_or(0..0, Spanned::span);
     all.plan().map_err(|error| (span, format!("{error:#}")))?;
     Ok(AgentSource::Relays(all))
+}
+
+/// Whether a relay cannot listen where it is to: another does already, or its clients would be plain where TLS was asked for.
+fn refuse_listen(planned: &PlannedRelay, taken: &[SocketAddr]) -> Result<(), String> {
+    let listen = planned.listen;
+    if let Some(other) = taken.iter().find(|other| collide(**other, listen)) {
+        return Err(format!(
+            "two relays cannot listen on one address: {listen}, and {other} of an earlier relay"
+        ));
+    }
+    relay::check_listen(&planned.target, listen, planned.plain_clients.choice()).map_err(|error| {
+        let hint = error.hint().map_or_else(String::new, |hint| format!("; {hint}"));
+        format!("{error}{hint}")
+    })
+}
+
+/// The page for Prometheus needs an address of its own too.
+fn refuse_taken(
+    page: Option<SocketAddr>,
+    place: Option<&Spanned<String>>,
+    source: &AgentSource,
+) -> Result<(), Fault> {
+    let (Some(page), Some(place), AgentSource::Relays(relays)) = (page, place, source) else {
+        return Ok(());
+    };
+    let planned = relays.plan().map_err(|error| at(place, format!("{error:#}")))?;
+    match planned.iter().find(|planned| collide(planned.listen, page)) {
+        Some(relay) => Err(at(
+            place,
+            format!(
+                "{page} cannot be listened on twice: the relay to {} listens on {}",
+                relay.target.server(),
+                relay.listen
+            ),
+        )),
+        None => Ok(()),
+    }
 }
 
 fn same_scheme(one: &str, other: &str) -> bool {
@@ -303,6 +352,7 @@ fn of_interface(interface: Spanned<InterfaceTable>) -> Result<AgentSource, Fault
         targets: table.targets,
         listen: Vec::new(),
         link: Vec::new(),
+        plain_clients: PlainClientsArg::default(),
     };
     targets.plan().map_err(|error| (span, format!("{error:#}")))?;
     let args = InterfaceArgs {

@@ -76,7 +76,11 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
 
 fn conditions(args: &Args, clock: &str, point: String) -> Conditions {
     output::conditions(
-        format!("longwire agent --config {}", args.config.display()),
+        format!(
+            "longwire agent --config {}{}",
+            args.config.display(),
+            args.plain_clients.words()
+        ),
         clock,
         point,
     )
@@ -230,7 +234,7 @@ impl<'a> Agent<'a> {
     }
 
     fn reloaded(&mut self, aggregator: &mut Aggregator) -> Result<()> {
-        let config = AgentConfig::read(&self.args.config)?;
+        let config = AgentConfig::read(&self.args.config, self.args.plain_clients)?;
         let unchanged = config.source == self.config.source
             && config.rule == self.config.rule
             && config.hosts == self.config.hosts

@@ -9,6 +9,7 @@ use relay::RelayOptions;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use sys::listening::on_loopback;
 use sys::{Clock, Target};
 
 /// A server, a relay in front of it, and the application that uses them.
@@ -24,7 +25,7 @@ pub struct DemoSetup {
 
 impl DemoSetup {
     pub fn set(variant: PageVariant, name: &str) -> Result<Self> {
-        let database = Server::start()?;
+        let database = Server::start(on_loopback().context("could not listen on a port of 127.0.0.1")?)?;
         let address = database.address();
         let channel = Arc::new(FactChannel::new(false));
         let options = RelayOptions::new(target_at(address)?);

@@ -1,6 +1,7 @@
 //! `longwire relay --api`: toxiproxy to its clients.
 
 use super::{Args, Nobody, until};
+use crate::commands::address::ServedAddress;
 use crate::commands::relaying;
 use crate::commands::relays;
 use crate::commands::targets::PlannedRelay;
@@ -12,17 +13,16 @@ use pipeline::output::{self, EndRequest, Status};
 use relay::{Relay, RelayOptions};
 use report::JsonWriter;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sys::{Clock, TlsSettings};
-use toxiproxy::{API_VERSION, ProxyCollection, ProxyCounters};
+use toxiproxy::{API_VERSION, ApiAccess, ProxyCollection, ProxyCounters};
 
 /// Runs it until Ctrl-C.
 ///
 /// # Errors
 /// When a target or an address cannot be used.
-pub(super) fn run(args: &Args, address: SocketAddr) -> Result<Status> {
+pub(super) fn run(args: &Args, at: &ServedAddress) -> Result<Status> {
     let planned = args.relays.plan()?;
     ensure!(
         args.relays.link.is_empty() || !planned.is_empty(),
@@ -46,17 +46,17 @@ pub(super) fn run(args: &Args, address: SocketAddr) -> Result<Status> {
         ));
         links.extend(link);
     }
-    let served = toxiproxy::serve(address, proxies.clone())?;
+    let access = ApiAccess {
+        hosts: [std::slice::from_ref(&at.host), &args.api_host].concat(),
+    };
+    let server = toxiproxy::serve(at.address, access, proxies.clone())?;
     delivery.say(&format!(
-        "toxiproxy's API {API_VERSION} at http://{served}{}",
+        "toxiproxy's API {API_VERSION} at http://{}{}",
+        server.address(),
         relays::ENDS
     ));
-    if !served.ip().is_loopback() {
-        output::note(
-            "the API has no authentication: who reaches it can open ports on this machine and connect from it",
-        );
-    }
     let status = until(|| asked.take().map(|_| Status::Interrupted));
+    drop(server);
     proxies.clear();
     let counters = proxies.counters();
     let stopped = links
@@ -113,9 +113,9 @@ fn write_records(
     (counters, links): (&ProxyCounters, &[LinkOutcome]),
     duration: Duration,
 ) -> io::Result<()> {
-    let api = args
-        .api
-        .map_or_else(String::new, |address| format!(" --api {address}"));
+    let hosts = args.api_host.iter().map(|host| format!(" --api-host {host}"));
+    let api = args.api.iter().map(|at| format!(" --api {}", at.address));
+    let api: String = api.chain(hosts).collect();
     let conditions = output::conditions(
         format!(
             "longwire relay{}{api} --seed {}",

@@ -5,6 +5,7 @@ use super::Isolate;
 use super::running::{Running, Told};
 use super::security::{self, SecurityArgs};
 use crate::commands::address;
+use crate::commands::targets::PlainClientsArg;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use model::{TunnelTotals, format_duration, parse_duration};
@@ -33,6 +34,8 @@ pub(super) struct Args {
     /// The far end: HOST or HOST:PORT [default port: 7718].
     #[arg(long, value_name = "ADDRESS")]
     to: String,
+    #[command(flatten)]
+    plain_clients: PlainClientsArg,
     #[command(flatten)]
     security: SecurityArgs,
     /// How hard to compress, both ways unless the far end has a level of its own: 0 to 9, or auto.
@@ -75,6 +78,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         listen,
         far: far.clone(),
         security,
+        plain_clients: args.plain_clients.choice(),
         level: args.level,
         isolate: args.isolate.into(),
         compress_login: args.compress_login,
@@ -87,9 +91,6 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         output::note(&format!(
             "tunnel near end listens on {address} for clients, towards {far}; Ctrl-C ends it"
         ));
-        if !address.ip().is_loopback() {
-            output::note("what clients send to this address is not encrypted before it is in the tunnel");
-        }
     }
     output::note(&sentence);
     let conditions = output::conditions(
@@ -105,6 +106,7 @@ fn command_line(args: &Args, far: &str) -> String {
     for listen in &args.listen {
         line.push_str(&format!(" --listen {listen}"));
     }
+    line.push_str(args.plain_clients.words());
     line.push_str(&format!(
         " --to {far}{} --level {}",
         args.security.words(),

@@ -163,7 +163,7 @@ fn what_cannot_be_observed_is_refused_with_what_to_do() {
     );
     refused(
         &["watch", "--interface", "lo", "--link", "rtt=1ms"],
-        &["--listen and --link are of a relay"],
+        &["--listen, --link and --allow-plain-clients are of a relay"],
     );
     refused(&["watch", "--port", "5432"], &["--interface"]);
     let into_nothing = [

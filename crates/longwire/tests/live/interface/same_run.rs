@@ -173,7 +173,8 @@ fn get(server: SocketAddr, path: &str) {
 #[test]
 fn pages_have_their_statements_without_relay_and_capture() {
     const PAGES: usize = 5;
-    let database = Server::start().expect("the shop starts");
+    let database = Server::start(std::net::TcpListener::bind("127.0.0.1:0").expect("a free port"))
+        .expect("the shop starts");
     let (web, server) = web_server(database.address(), PAGES);
     let ports = [web.port().to_string(), database.address().port().to_string()];
     let started = observing(&["--port", &ports[0], "--port", &ports[1]]);

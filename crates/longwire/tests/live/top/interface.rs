@@ -119,7 +119,7 @@ fn refusals_are_those_of_watch_before_the_screen() {
         (
             "",
             "--interface lo --link rtt=1ms",
-            "--listen and --link are of a relay",
+            "--listen, --link and --allow-plain-clients are of a relay",
         ),
         ("", "--interface lo run.lwr", "could not open run.lwr"),
         ("", "--port 5432", "--interface"),

@@ -36,7 +36,7 @@ impl Api {
 
     pub(crate) fn call(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: here\r\nUser-Agent: test\r\nContent-Length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: test\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         let (status, body) = self.raw((head + body).as_bytes());

@@ -83,11 +83,11 @@ fn json_that_is_none_is_a_bad_body_and_says_where() {
 fn bodies_come_in_chunks_and_after_leave_too() {
     let api = Api::start(&[]);
     let chunked =
-        b"POST /populate HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n[\r\n1;x=y\r\n]\r\n0\r\n\r\n";
+        b"POST /populate HTTP/1.1\r\nHost: [::1]\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n[\r\n1;x=y\r\n]\r\n0\r\n\r\n";
     assert_eq!(api.raw(chunked), (201, r#"{"proxies":[]}"#.to_owned()));
     let mut stream = connected(api.address);
     stream
-        .write_all(b"POST /populate HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        .write_all(b"POST /populate HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
         .expect("it is sent");
     let mut leave = [0; 25];
     stream.read_exact(&mut leave).expect("leave");
@@ -101,7 +101,8 @@ fn bodies_come_in_chunks_and_after_leave_too() {
 #[test]
 fn browsers_are_refused_as_toxiproxy_refuses_them() {
     let api = Api::start(&[]);
-    let (status, body) = api.raw(b"GET /proxies HTTP/1.1\r\nUser-Agent: Mozilla/5.0 (X11)\r\n\r\n");
+    let (status, body) =
+        api.raw(b"GET /proxies HTTP/1.1\r\nHost: localhost\r\nUser-Agent: Mozilla/5.0 (X11)\r\n\r\n");
     assert_eq!((status, body.as_str()), (403, "User agent not allowed\n"));
 }
 

@@ -7,12 +7,13 @@ use super::pair::{Copied, Pair};
 use super::{Forward, Site};
 use crate::network::forwarder::Order;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
+use sys::listening;
 use sys::poller::{Poller, ReadyList, Waker};
 use sys::socket::Socket;
 use sys::{LiveError, OsError};
@@ -270,7 +271,10 @@ impl GatewayLoop {
         if self.listening.contains(&server) {
             return Ok(());
         }
-        let listener = self.site.namespace.within(|| TcpListener::bind(server));
+        let listener = self
+            .site
+            .namespace
+            .within(|| listening::in_namespace(server.into()));
         let listener = listener.map_err(|error| OsError::of(&error))?;
         listener
             .set_nonblocking(true)
@@ -323,7 +327,10 @@ impl GatewayLoop {
         if self.services.len() >= MOST_NAME_SERVICES || !self.services.insert(server) {
             return;
         }
-        let socket = self.site.namespace.within(|| UdpSocket::bind(server));
+        let socket = self
+            .site
+            .namespace
+            .within(|| listening::datagrams_in_namespace(server.into()));
         if let Ok(socket) = socket
             && socket.set_nonblocking(true).is_ok()
         {
@@ -420,9 +427,9 @@ fn reach(others: &mut VecDeque<SocketAddr>) -> Result<Socket, OsError> {
 
 /// The address under which this system is known to others: that of the route to them. Nothing is sent.
 fn own_address() -> Option<IpAddr> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
     // 192.0.2.0/24 belongs to no network (RFC 5737).
-    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    let nobody = SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), 9));
+    let socket = listening::datagrams_with(nobody).ok()?;
     socket.local_addr().ok().map(|address| address.ip())
 }
 

@@ -36,13 +36,8 @@ impl Asked {
         client: SocketAddr,
         service: usize,
     ) -> std::io::Result<Self> {
-        let own: SocketAddr = match resolver {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (std::net::Ipv6Addr::UNSPECIFIED, 0).into(),
-        };
-        let socket = UdpSocket::bind(own)?;
+        let socket = sys::listening::datagrams_with(resolver)?;
         socket.set_nonblocking(true)?;
-        socket.connect(resolver)?;
         socket.send(question)?;
         Ok(Self {
             socket,

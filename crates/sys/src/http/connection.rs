@@ -1,0 +1,185 @@
+//! One connection: a request, its answer, and the time in which the client takes it.
+
+use super::request::{Arrival, HttpRequest, RequestReader};
+use super::{HttpAnswer, HttpLimits};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+/// Answers one request.
+pub(super) type Answering = dyn FnMut(&HttpRequest) -> HttpAnswer + Send;
+
+/// A connection, until its answer is taken or its time is over.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) stream: TcpStream,
+    pub(super) peer: IpAddr,
+    pub(super) deadline: Instant,
+    limits: HttpLimits,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Reads(RequestReader),
+    /// What is to be sent, and how much of it was.
+    Sends(Vec<u8>, usize),
+    /// All is sent. Reads what the client still sends: closing with bytes unread would take the answer back.
+    Lingers,
+}
+
+/// What is to become of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It waits for its socket.
+    Waits,
+    /// It has had its share of this round, and its socket may have more.
+    GoesOn,
+    /// It is over.
+    Over,
+}
+
+impl Connection {
+    pub(super) fn new(stream: TcpStream, peer: IpAddr, limits: HttpLimits, now: Instant) -> Self {
+        Self {
+            stream,
+            peer,
+            deadline: now + limits.time,
+            limits,
+            state: State::Reads(RequestReader::new(limits.body)),
+        }
+    }
+
+    /// How many bytes it holds.
+    pub(super) fn held_bytes(&self) -> usize {
+        match &self.state {
+            State::Reads(reader) => reader.held_bytes(),
+            State::Sends(bytes, _) => bytes.capacity(),
+            State::Lingers => 0,
+        }
+    }
+
+    /// Does what its socket allows.
+    pub(super) fn advance(&mut self, answering: &mut Answering, now: Instant) -> Fate {
+        if let State::Reads(_) = self.state {
+            match self.read(answering, now) {
+                Fate::GoesOn => {}
+                fate => return fate,
+            }
+        }
+        if let State::Sends(..) = self.state {
+            match self.send(now) {
+                Fate::GoesOn => {}
+                fate => return fate,
+            }
+        }
+        self.discard()
+    }
+
+    /// Its time is over: it is answered where it had not said all, as far as that does not have to wait.
+    pub(super) fn expire(&mut self, now: Instant) -> Fate {
+        let State::Reads(reader) = &self.state else {
+            return Fate::Over;
+        };
+        if reader.held_bytes() == 0 {
+            return Fate::Over;
+        }
+        self.answer(&refused(408, "the request took too long"), now);
+        self.deadline = now + LINGER;
+        match self.send(now) {
+            Fate::Waits => Fate::Waits,
+            Fate::GoesOn => self.discard(),
+            Fate::Over => Fate::Over,
+        }
+    }
+
+    fn answer(&mut self, answer: &HttpAnswer, now: Instant) {
+        self.state = State::Sends(answer.to_bytes(), 0);
+        self.deadline = now + self.limits.time;
+    }
+
+    /// Reads until there is an answer ([`Fate::GoesOn`]) or nothing more to read.
+    fn read(&mut self, answering: &mut Answering, now: Instant) -> Fate {
+        let mut buffer = [0; PART];
+        loop {
+            let State::Reads(reader) = &mut self.state else {
+                return Fate::GoesOn;
+            };
+            let count = match self.stream.read(&mut buffer) {
+                Ok(0) => return Fate::Over,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return waits(&error),
+            };
+            match reader.feed(buffer.get(..count).unwrap_or_default()) {
+                Ok(Arrival::Partly) => {}
+                // A socket to which nothing was sent yet takes this much.
+                Ok(Arrival::AsksLeave) => match self.stream.write(LEAVE) {
+                    Ok(count) if count == LEAVE.len() => {}
+                    _ => return Fate::Over,
+                },
+                Ok(Arrival::Whole(mut request)) => {
+                    request.local_address = self.stream.local_addr().ok();
+                    self.answer(&answering(&request), now);
+                }
+                Err(refusal) => self.answer(&refused(refusal.0, refusal.1), now),
+            }
+        }
+    }
+
+    /// Sends until all is sent ([`Fate::GoesOn`]) or no more is taken.
+    fn send(&mut self, now: Instant) -> Fate {
+        loop {
+            let State::Sends(bytes, sent) = &mut self.state else {
+                return Fate::GoesOn;
+            };
+            let rest = bytes.get(*sent..).unwrap_or_default();
+            if rest.is_empty() {
+                self.state = State::Lingers;
+                self.deadline = now + LINGER;
+                if self.stream.shutdown(Shutdown::Write).is_err() {
+                    return Fate::Over;
+                }
+                return Fate::GoesOn;
+            }
+            match self.stream.write(rest) {
+                Ok(count) => *sent += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return waits(&error),
+            }
+        }
+    }
+
+    fn discard(&mut self) -> Fate {
+        let mut buffer = [0; PART];
+        for _ in 0..PARTS_A_ROUND {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Fate::Over,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return waits(&error),
+            }
+        }
+        Fate::GoesOn
+    }
+}
+
+fn refused(status: u16, reason: &str) -> HttpAnswer {
+    // A reason of this file: it needs no escapes.
+    let body = format!("{{\"error\":\"{reason}\",\"status\":{status}}}");
+    HttpAnswer::new(status, "application/json", body)
+}
+
+fn waits(error: &io::Error) -> Fate {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => Fate::Waits,
+        _ => Fate::Over,
+    }
+}
+
+const LEAVE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+const PART: usize = 16 * 1024;
+/// What is discarded of one connection before others have their turn.
+const PARTS_A_ROUND: usize = 16;
+/// How long what a client still sends is read after its answer.
+const LINGER: Duration = Duration::from_secs(1);

@@ -1,0 +1,35 @@
+//! Which addresses are one place: of this machine, of one port, of a port and what would connect to it.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+/// Whether `address` is one of this machine's: a socket can be bound to it.
+pub fn is_own_address(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
+}
+
+/// Whether who connects to `upstream` from this machine reaches the port that listens at `listener`: under the same address, under another
+/// one of this machine where all of them are listened on, and under 0.0.0.0 or [::], which lead to 127.0.0.1 and ::1.
+pub fn leads_to(upstream: SocketAddr, listener: SocketAddr) -> bool {
+    if upstream.port() != listener.port() {
+        return false;
+    }
+    let to = match upstream.ip().to_canonical() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        address => address,
+    };
+    let at = listener.ip().to_canonical();
+    to == at || (at.is_unspecified() && (to.is_ipv4() || at.is_ipv6()) && is_own_address(to))
+}
+
+/// Whether two sockets cannot listen at these addresses at once. Port 0 is any free one and collides with none.
+pub fn collide(one: SocketAddr, other: SocketAddr) -> bool {
+    if one.port() != other.port() || one.port() == 0 {
+        return false;
+    }
+    let (one, other) = (one.ip().to_canonical(), other.ip().to_canonical());
+    let covers = |all: IpAddr, address: IpAddr| {
+        all.is_unspecified() && (all.is_ipv6() || all.is_ipv4() == address.is_ipv4())
+    };
+    one == other || covers(one, other) || covers(other, one)
+}

@@ -1,0 +1,116 @@
+//! Sockets are bound in one place, `crates/sys/src/listening.rs`: there, and nowhere else, is decided who is warned and what is refused.
+
+use std::path::{Path, PathBuf};
+
+/// What binds a socket or makes it listen.
+const BINDS: &[&str] = &[
+    "TcpListener::bind",
+    "UdpSocket::bind",
+    "UnixListener::bind",
+    "UnixDatagram::bind",
+    "TcpSocket::new",
+    "net::listen(",
+    "net::bind(",
+    "libc::listen",
+    "libc::bind",
+    "socket2",
+    "SockAddr",
+];
+
+/// The files that may: the place itself, and the socket of an interface, to which nobody connects.
+const MAY: &[&str] = &[
+    "sys/src/listening.rs",
+    "sys/src/listening/own_addresses.rs",
+    "sys/src/packets/open.rs",
+];
+
+#[test]
+fn every_socket_that_listens_is_made_in_one_place() {
+    let mut found = Vec::new();
+    for (name, text) in product() {
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if !line.starts_with("//") && binds(line) && !MAY.contains(&name.as_str()) {
+                found.push(format!("{name}:{}: {line}", number + 1));
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "pass these through sys::listening, which warns and refuses:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn what_binds_is_found_however_it_is_written() {
+    for line in [
+        "let listener = TcpListener::bind(address)?;",
+        "std::os::unix::net::UnixListener::bind(path)",
+        "tokio::net::TcpListener::bind(a).await",
+        "use rustix::net::{bind, listen};",
+        "use std::net::TcpListener as Door;",
+        "rustix::net::listen(&socket, 5)",
+        "libc::bind(socket, address, length)",
+    ] {
+        assert!(binds(line), "{line}");
+    }
+    for line in [
+        "use std::net::{SocketAddr, TcpListener};",
+        "let listener = Listener::bind(address, options)?;",
+        "use sys::listening::{listen, raise_file_limit};",
+        "postgres::bind(request, names)",
+    ] {
+        assert!(!binds(line), "{line}");
+    }
+}
+
+fn binds(line: &str) -> bool {
+    let imports = line.starts_with("use ") || line.starts_with("pub use ");
+    let words = || line.split(|character: char| !character.is_alphanumeric() && character != '_');
+    let imported =
+        imports && line.contains("net::") && words().any(|word| word == "bind" || word == "listen");
+    let renamed = imports
+        && ["Listener as ", "UdpSocket as "]
+            .iter()
+            .any(|name| line.contains(name));
+    imported || renamed || BINDS.iter().any(|what| line.contains(what))
+}
+
+/// The source of the product without its tests, by names under `crates`.
+fn product() -> Vec<(String, String)> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let crates = crates.canonicalize().expect("the crate is next to others");
+    let mut files = Vec::new();
+    let mut folders: Vec<PathBuf> = subfolders(&crates).into_iter().map(|of| of.join("src")).collect();
+    while let Some(folder) = folders.pop() {
+        if folder.ends_with("tests") || folder.starts_with(crates.join("testbed")) || !folder.exists() {
+            continue;
+        }
+        folders.extend(subfolders(&folder));
+        for entry in std::fs::read_dir(&folder).expect("it can be read").flatten() {
+            let path = entry.path();
+            let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+            if is_rust && !path.ends_with("tests.rs") {
+                let text = std::fs::read_to_string(&path).expect("source is text");
+                let without_tests = text
+                    .split("#[cfg(test)]\nmod ")
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned();
+                let name = path.strip_prefix(&crates).expect("it is below");
+                files.push((name.display().to_string(), without_tests));
+            }
+        }
+    }
+    assert!(files.len() > 500, "{} files of the product", files.len());
+    files
+}
+
+fn subfolders(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("it can be read").flatten();
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect()
+}
