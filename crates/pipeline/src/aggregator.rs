@@ -7,7 +7,7 @@ mod windows;
 
 pub use exports::Exports;
 pub use so_far::SoFar;
-pub use table_records::TablesInput;
+pub use table_records::{TABLES_LAST, TablesInput};
 pub use windows::Window;
 
 use super::missing::Missing;
@@ -38,7 +38,7 @@ use report::{JsonWriter, ReadOutcome, RecordingWriter};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use table_records::TableRecords;
 
 /// What an aggregator is asked for.
@@ -96,6 +96,8 @@ pub struct Aggregator {
     dropped_exchanges: u64,
     conditions: Conditions,
     current: Option<Current>,
+    /// When the files of tables were completed.
+    tables_completed: Instant,
 }
 
 /// Everything that takes operations.
@@ -188,6 +190,7 @@ impl Aggregator {
             dropped_exchanges: 0,
             conditions,
             current: wanted.live.then(Current::default),
+            tables_completed: Instant::now(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! `longwire agent`: observes for months, and hands what it sees to monitoring systems.
 
 mod config;
+mod reload;
 mod run;
 mod totals;
 

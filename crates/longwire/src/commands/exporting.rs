@@ -149,21 +149,27 @@ impl Exporting {
             otlp: None,
             plan: ExportPlan::default(),
         };
-        exporting.change(plan)?;
+        let otlp = Self::prepare(&plan, &exporting.exposition)?;
+        exporting.change(plan, otlp)?;
         Ok(exporting)
     }
 
-    /// From now on as `plan` says, but for limits of names; what is as before goes on.
+    /// Begins the exports over OTLP that `plan` asks for, which [`Exporting::change`] then takes. Reads files: not for the thread that observes.
     ///
     /// # Errors
-    /// When an address cannot be served at, or a file of TLS cannot be used: all is as before then.
-    pub fn change(&mut self, plan: ExportPlan) -> Result<()> {
-        let otlp = plan
-            .otlp
-            .as_ref()
-            .map(|settings| OtlpExporter::start(settings, &self.exposition));
-        let otlp = otlp.transpose()?;
-        if plan.prometheus != self.server.as_ref().map(MetricsServer::address) {
+    /// When a file of TLS cannot be used, or there is no thread.
+    pub fn prepare(plan: &ExportPlan, exposition: &Exposition) -> Result<Option<OtlpExporter>> {
+        let settings = plan.otlp.as_ref();
+        let started = settings.map(|settings| OtlpExporter::start(settings, exposition));
+        Ok(started.transpose()?)
+    }
+
+    /// From now on as `plan` says, but for limits of names, with the exports that [`Exporting::prepare`] began; what is as before goes on.
+    ///
+    /// # Errors
+    /// When an address cannot be served at: all is as before then.
+    pub fn change(&mut self, plan: ExportPlan, otlp: Option<OtlpExporter>) -> Result<()> {
+        if plan.prometheus != self.plan.prometheus {
             self.server = match plan.prometheus {
                 Some(address) => Some(serve_metrics(
                     address,
@@ -178,6 +184,11 @@ impl Exporting {
         }
         self.plan = plan;
         Ok(())
+    }
+
+    /// What is exported, for [`Exporting::prepare`].
+    pub const fn exposition(&self) -> &Exposition {
+        &self.exposition
     }
 
     /// What takes facts and operations.

@@ -6,6 +6,7 @@
 mod api;
 mod captures;
 mod echo;
+mod files;
 mod listeners;
 mod memory;
 mod output;

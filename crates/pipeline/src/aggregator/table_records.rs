@@ -8,6 +8,7 @@ use report::{ReadOutcome, RecordEncoder, RecordLine, RecordWriter};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use storage::{Folder, RunKind};
 
 /// What tables are written of.
@@ -74,6 +75,10 @@ impl TableRecords {
     /// Completes the files of a window, and begins others.
     fn rotate(&mut self, window: &Window) -> io::Result<()> {
         self.sums(&window.totals.statements, &window.findings)?;
+        self.complete()
+    }
+
+    fn complete(&mut self) -> io::Result<()> {
         self.records.encoder().0.rotate()
     }
 
@@ -119,9 +124,25 @@ impl Aggregator {
     /// Completes the files of tables with the statements and findings of a window; what comes later begins new files. For a run that goes on for
     /// months. Nothing where no tables are written.
     pub fn rotate_tables(&mut self, window: &Window) {
+        self.tables_completed = Instant::now();
         self.outlets.write_tables(|tables| tables.rotate(window));
     }
+
+    /// Completes the files of tables when the last were completed so long ago: what was observed is safe then. Whether it was time for that, also
+    /// where tables were given up.
+    pub fn complete_tables(&mut self, after: Duration) -> bool {
+        if self.tables_completed.elapsed() < after {
+            return false;
+        }
+        self.tables_completed = Instant::now();
+        self.outlets.write_tables(TableRecords::complete);
+        true
+    }
 }
+
+/// How long a run that goes on keeps what it observed in files that are not complete: a run that is killed, or whose disk is full, loses no more
+/// than a minute.
+pub const TABLES_LAST: Duration = Duration::from_secs(50);
 
 /// Without their folders: the same files may lie elsewhere when they are read again.
 fn file_names(files: &[PathBuf]) -> String {
@@ -130,4 +151,61 @@ fn file_names(files: &[PathBuf]) -> String {
         .map(|file| file.file_name().unwrap_or(file.as_os_str()));
     let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
     names.join("\0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aggregator::Wanted;
+    use model::{Conditions, ConnectionId, Endpoint, Timestamp};
+
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for path in entries.map(|entry| entry.path()) {
+            match path.is_dir() {
+                true => found.extend(files(&path)),
+                false => found.push(path),
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn what_a_killed_run_observed_until_a_minute_before_its_end_is_in_its_tables() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let mut aggregator =
+            Aggregator::new(&Wanted::default(), Conditions::default()).expect("an aggregator");
+        aggregator
+            .tables(folder.path(), Some("here"), TablesInput::Live)
+            .expect("a folder");
+        let endpoint = |port| Endpoint {
+            address: std::net::Ipv4Addr::LOCALHOST.into(),
+            port,
+        };
+        let open = |aggregator: &mut Aggregator, number: u32| {
+            aggregator.fact(Fact::Opened {
+                connection: ConnectionId(number),
+                at: Timestamp::from_nanos(1_700_000_000_000_000_000 + u64::from(number)),
+                client: endpoint(40_000),
+                server: endpoint(5432),
+            });
+        };
+        open(&mut aggregator, 0);
+        assert!(
+            !aggregator.complete_tables(Duration::from_secs(3600)),
+            "it is not time"
+        );
+        assert!(aggregator.complete_tables(Duration::ZERO));
+        open(&mut aggregator, 1);
+        // Without the end of the run: its thread has completed what it was brought before.
+        drop(aggregator);
+        let left = files(folder.path());
+        assert!(!left.is_empty(), "no file is complete");
+        assert!(
+            left.iter()
+                .all(|path| path.to_string_lossy().ends_with("-0000.parquet")),
+            "{left:?}"
+        );
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::Args;
 use super::config::{AgentConfig, AgentSource};
+use super::reload::Reload;
 use super::totals::AgentTotals;
 use crate::commands::exporting::{Exporting, SeenCounts};
 use crate::commands::interface_source::{CLOCK, InterfaceSource};
@@ -10,7 +11,7 @@ use crate::commands::relays::{self, Relays};
 use crate::commands::top::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic, facts};
 use anyhow::{Context, Result};
 use model::{Conditions, Warning};
-use pipeline::aggregator::{Aggregator, TablesInput, Wanted, Window};
+use pipeline::aggregator::{Aggregator, TABLES_LAST, TablesInput, Wanted, Window};
 use pipeline::delivery::Delivery;
 use pipeline::fact_channel::FactChannel;
 use pipeline::input::Reading;
@@ -99,6 +100,8 @@ struct Agent<'a> {
     totals: AgentTotals,
     began: Instant,
     window_began: Instant,
+    /// The configuration is being read again.
+    reload: Option<Reload>,
 }
 
 impl<'a> Agent<'a> {
@@ -140,6 +143,7 @@ impl<'a> Agent<'a> {
             totals: AgentTotals::default(),
             began: now,
             window_began: now,
+            reload: None,
         };
         Ok((agent, aggregator))
     }
@@ -154,10 +158,11 @@ impl<'a> Agent<'a> {
         let mut ticked = Instant::now();
         loop {
             match self.asked.take() {
-                Some(libc_signal) if libc_signal == signal_hook::consts::SIGHUP => self.reload(aggregator),
+                Some(libc_signal) if libc_signal == signal_hook::consts::SIGHUP => self.begin_reload(),
                 Some(_) => break,
                 None => {}
             }
+            self.end_reload(aggregator);
             for fact in traffic.wait(LOOK) {
                 aggregator.fact(fact);
             }
@@ -187,12 +192,20 @@ impl<'a> Agent<'a> {
         if self.window_began.elapsed() >= self.config.window {
             let window = aggregator.end_window();
             aggregator.rotate_tables(&window);
-            if !aggregator.writes_tables()
-                && let Err(fault) = begin_tables(&self.config, aggregator, TablesInput::Resumed)
-            {
-                self.delivery.say(&format!("warning: {fault:#}"));
-            }
+            self.resume_tables(aggregator);
             self.take_window(window);
+        }
+        if aggregator.complete_tables(TABLES_LAST) {
+            self.resume_tables(aggregator);
+        }
+    }
+
+    /// Begins tables again that were given up.
+    fn resume_tables(&self, aggregator: &mut Aggregator) {
+        if !aggregator.writes_tables()
+            && let Err(fault) = begin_tables(&self.config, aggregator, TablesInput::Resumed)
+        {
+            self.delivery.say(&format!("warning: {fault:#}"));
         }
     }
 
@@ -213,12 +226,43 @@ impl<'a> Agent<'a> {
         self.delivery.of("the records of a window on stdout are", written);
     }
 
-    /// Reads the configuration again. What cannot be changed while it runs, and what cannot be used, leaves all as it was.
-    fn reload(&mut self, aggregator: &mut Aggregator) {
+    /// Has the configuration read again; while it is being read, once more afterwards.
+    fn begin_reload(&mut self) {
+        if let Some(reload) = &mut self.reload {
+            reload.again = true;
+            return;
+        }
         self.manager.reloading();
-        let reloaded = self.reloaded(aggregator);
-        self.seen.reloaded(reloaded.is_ok());
-        let trouble = match reloaded {
+        match Reload::begin(self.args, &self.config, self.exporting.exposition()) {
+            Ok(reload) => self.reload = Some(reload),
+            Err(fault) => self.reloaded(Err(fault)),
+        }
+    }
+
+    /// Takes the configuration over that was read, if one was.
+    fn end_reload(&mut self, aggregator: &mut Aggregator) {
+        let Some(reload) = self.reload.take_if(|reload| reload.is_read()) else {
+            return;
+        };
+        let again = reload.again;
+        let changed = reload.outcome().and_then(|(config, otlp)| {
+            self.exporting
+                .change(config.exports.clone(), otlp)
+                .context("the exports")?;
+            aggregator.export(self.exporting.exports());
+            self.config = config;
+            Ok(())
+        });
+        self.reloaded(changed);
+        if again {
+            self.begin_reload();
+        }
+    }
+
+    /// Reports what became of a reload. What cannot be changed while it runs, and what cannot be used, has left all as it was.
+    fn reloaded(&self, changed: Result<()>) {
+        self.seen.reloaded(changed.is_ok());
+        let trouble = match changed {
             Ok(()) => {
                 self.delivery.say("the configuration was read again");
                 None
@@ -231,25 +275,6 @@ impl<'a> Agent<'a> {
         };
         self.exporting.health().set_trouble(trouble);
         self.manager.ready(&self.conditions.observation_point);
-    }
-
-    fn reloaded(&mut self, aggregator: &mut Aggregator) -> Result<()> {
-        let config = AgentConfig::read(&self.args.config, self.args.plain_clients)?;
-        let unchanged = config.source == self.config.source
-            && config.rule == self.config.rule
-            && config.hosts == self.config.hosts
-            && config.tables == self.config.tables
-            && config.exports.limits == self.config.exports.limits;
-        anyhow::ensure!(
-            unchanged,
-            "[[relay]], [interface], [operations], [names] and [parquet] cannot change while it runs: restart the agent"
-        );
-        self.exporting
-            .change(config.exports.clone())
-            .context("the exports")?;
-        aggregator.export(self.exporting.exports());
-        self.config = config;
-        Ok(())
     }
 
     /// Sums up what is left, exports it, and says what was observed.

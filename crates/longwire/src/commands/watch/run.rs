@@ -4,7 +4,7 @@ use super::Args;
 use crate::commands::exporting::{Exporting, SeenCounts};
 use anyhow::Result;
 use model::{Conditions, LinkOutcome, Warning};
-use pipeline::aggregator::{Aggregator, TablesInput, Wanted};
+use pipeline::aggregator::{Aggregator, TABLES_LAST, TablesInput, Wanted};
 use pipeline::delivery::Delivery;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
@@ -130,6 +130,7 @@ impl Run {
                 observed.report_news(&self.delivery);
                 let written = self.aggregator.checkpoint();
                 self.delivery.of("the recording is", written);
+                self.aggregator.complete_tables(TABLES_LAST);
                 self.tick(observed);
             }
             self.show_progress(observed);
