@@ -5,7 +5,7 @@ use crate::health::Health;
 use metrics::{PROTOBUF_CONTENT_TYPE, TEXT_CONTENT_TYPE, prometheus_protobuf, prometheus_text};
 use std::net::SocketAddr;
 use sys::error::LiveError;
-use sys::http::{HttpAnswer, HttpRequest};
+use sys::http::{HttpRequest, HttpResponse};
 use sys::metrics::MetricsServer;
 
 /// Serves `/metrics` and `/health` at `address`, until what is returned is dropped.
@@ -20,21 +20,21 @@ pub fn serve_metrics(
     MetricsServer::answering(address, move |request| match request.path.as_str() {
         "/metrics" => metrics_page(&exposition, request),
         "/health" => match health.state() {
-            Ok(()) => HttpAnswer::text(200, "ok\n"),
-            Err(reason) => HttpAnswer::text(503, format!("{reason}\n")),
+            Ok(()) => HttpResponse::text(200, "ok\n"),
+            Err(reason) => HttpResponse::text(503, format!("{reason}\n")),
         },
-        _ => HttpAnswer::text(
+        _ => HttpResponse::text(
             404,
             "the figures are at /metrics, whether all is well at /health\n",
         ),
     })
 }
 
-fn metrics_page(exposition: &Exposition, request: &HttpRequest) -> HttpAnswer {
+fn metrics_page(exposition: &Exposition, request: &HttpRequest) -> HttpResponse {
     let families = exposition.families();
     match takes_protobuf(request.field("accept").unwrap_or_default()) {
-        true => HttpAnswer::new(200, PROTOBUF_CONTENT_TYPE, prometheus_protobuf(&families)),
-        false => HttpAnswer::new(200, TEXT_CONTENT_TYPE, prometheus_text(&families)),
+        true => HttpResponse::new(200, PROTOBUF_CONTENT_TYPE, prometheus_protobuf(&families)),
+        false => HttpResponse::new(200, TEXT_CONTENT_TYPE, prometheus_text(&families)),
     }
 }
 

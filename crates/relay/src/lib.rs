@@ -54,7 +54,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use sys::clock::Clock;
 use sys::error::LiveError;
-use sys::listening::{ClientSide, PlainClients, Service, leads_to, listen, raise_file_limit};
+use sys::listening::{ClientSide, ListeningService, PlainClients, leads_to, listen, raise_file_limit};
 use sys::resolve;
 use sys::target::Target;
 use sys::threads::spawn;
@@ -216,7 +216,7 @@ pub(crate) fn start_with_floor(
     let server = options.target.server();
     let (listener, local_address) = listen(
         options.listen,
-        &Service {
+        &ListeningService {
             name: &format!("the relay to {server}"),
             exposes: &format!("connect to {server} through it"),
             clients: client_side(&security, options.plain_clients),
@@ -283,7 +283,7 @@ pub fn check_listen(
     address: SocketAddr,
     plain_clients: PlainClients,
 ) -> Result<(), LiveError> {
-    let service = Service {
+    let service = ListeningService {
         name: &format!("the relay to {}", target.server()),
         exposes: "",
         clients: client_side(&TlsSettings::of(target)?, plain_clients),

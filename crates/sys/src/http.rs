@@ -28,7 +28,7 @@ pub struct HttpLimits {
 
 /// What a request is answered with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpAnswer {
+pub struct HttpResponse {
     /// The status, without its reason.
     pub status: u16,
     /// The format of the body.
@@ -39,7 +39,7 @@ pub struct HttpAnswer {
     pub body: Vec<u8>,
 }
 
-impl HttpAnswer {
+impl HttpResponse {
     /// An answer in this format.
     pub fn new(status: u16, content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
         Self {

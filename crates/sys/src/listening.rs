@@ -16,7 +16,7 @@ use std::os::fd::AsFd;
 
 /// What listens at an address, and for whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Service<'a> {
+pub struct ListeningService<'a> {
     /// Its name, as a sentence begins with it: "the relay to db1:5432".
     pub name: &'a str,
     /// What anyone who reaches it can do: "connect to db1:5432 through it".
@@ -51,7 +51,10 @@ pub enum PlainClients {
 /// # Errors
 /// When the address is in use, not this host's, not permitted, or the system refuses for another reason; when clients on other machines
 /// would send in plain text what was to be encrypted.
-pub fn listen(address: SocketAddr, service: &Service<'_>) -> Result<(TcpListener, SocketAddr), LiveError> {
+pub fn listen(
+    address: SocketAddr,
+    service: &ListeningService<'_>,
+) -> Result<(TcpListener, SocketAddr), LiveError> {
     refuse_plain_clients(address, service)?;
     let fault = |error: io::Error| match OsError::of(&error) {
         OsError(libc::EADDRINUSE) => LiveError::PortInUse { address },
@@ -75,7 +78,7 @@ pub fn listen(address: SocketAddr, service: &Service<'_>) -> Result<(TcpListener
 ///
 /// # Errors
 /// When clients on other machines would send in plain text what was to be encrypted.
-pub fn refuse_plain_clients(address: SocketAddr, service: &Service<'_>) -> Result<(), LiveError> {
+pub fn refuse_plain_clients(address: SocketAddr, service: &ListeningService<'_>) -> Result<(), LiveError> {
     let refused = service.clients == ClientSide::PlainBeforeTls(PlainClients::Refused);
     if refused && !address.ip().to_canonical().is_loopback() {
         return Err(LiveError::PlainClients {
@@ -87,7 +90,7 @@ pub fn refuse_plain_clients(address: SocketAddr, service: &Service<'_>) -> Resul
 }
 
 /// What is to be known of a port that other machines reach; `None` for one of loopback.
-fn warning(address: SocketAddr, takes_ipv4_too: bool, service: &Service<'_>) -> Option<String> {
+fn warning(address: SocketAddr, takes_ipv4_too: bool, service: &ListeningService<'_>) -> Option<String> {
     if address.ip().to_canonical().is_loopback() {
         return None;
     }
@@ -99,7 +102,7 @@ fn warning(address: SocketAddr, takes_ipv4_too: bool, service: &Service<'_>) -> 
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => " (every IPv6 address of this machine)",
         IpAddr::V4(_) | IpAddr::V6(_) => "",
     };
-    let Service { name, exposes, .. } = service;
+    let ListeningService { name, exposes, .. } = service;
     let (who, protection) = match service.clients {
         ClientSide::AsClientsLike => ("anyone who reaches it can", ""),
         ClientSide::Keys => ("who has a key that it knows can", ""),

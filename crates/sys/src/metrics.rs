@@ -1,8 +1,8 @@
 //! Figures for monitoring systems: pages over HTTP, each made when it is requested. Strangers who are slow or silent keep nobody out.
 
 use crate::error::LiveError;
-use crate::http::{HttpAnswer, HttpLimits, HttpRequest, HttpServer};
-use crate::listening::{ClientSide, Service};
+use crate::http::{HttpLimits, HttpRequest, HttpResponse, HttpServer};
+use crate::listening::{ClientSide, ListeningService};
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,8 +18,8 @@ impl MetricsServer {
     /// [`LiveError::PortInUse`] and its like; [`LiveError::System`] when there is no thread for it.
     pub fn start(address: SocketAddr, page: impl Fn() -> String + Send + 'static) -> Result<Self, LiveError> {
         Self::answering(address, move |request| match request.path.as_str() {
-            "/metrics" => HttpAnswer::new(200, "text/plain; version=0.0.4", page()),
-            _ => HttpAnswer::text(404, "the figures are at /metrics\n"),
+            "/metrics" => HttpResponse::new(200, "text/plain; version=0.0.4", page()),
+            _ => HttpResponse::text(404, "the figures are at /metrics\n"),
         })
     }
 
@@ -29,7 +29,7 @@ impl MetricsServer {
     /// As [`MetricsServer::start`].
     pub fn answering(
         address: SocketAddr,
-        answer: impl FnMut(&HttpRequest) -> HttpAnswer + Send + 'static,
+        answer: impl FnMut(&HttpRequest) -> HttpResponse + Send + 'static,
     ) -> Result<Self, LiveError> {
         HttpServer::start(address, &SERVICE, LIMITS, answer).map(Self)
     }
@@ -40,7 +40,7 @@ impl MetricsServer {
     }
 }
 
-const SERVICE: Service<'static> = Service {
+const SERVICE: ListeningService<'static> = ListeningService {
     name: "the page of figures for Prometheus",
     exposes: "read the names and figures on it",
     clients: ClientSide::AsClientsLike,

@@ -11,8 +11,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use sys::error::LiveError;
-use sys::http::{HttpAnswer, HttpLimits, HttpServer};
-use sys::listening::{ClientSide, Service};
+use sys::http::{HttpLimits, HttpResponse, HttpServer};
+use sys::listening::{ClientSide, ListeningService};
 
 /// Serves the API of `proxies` on `address` until what is returned is dropped; `access` says under which names. It listens when this returns.
 ///
@@ -37,11 +37,11 @@ pub fn serve(
 }
 
 /// An answer that is a value.
-pub(crate) fn json_answer(status: u16, value: &Value) -> HttpAnswer {
-    HttpAnswer::new(status, "application/json", value.to_string())
+pub(crate) fn json_answer(status: u16, value: &Value) -> HttpResponse {
+    HttpResponse::new(status, "application/json", value.to_string())
 }
 
-const SERVICE: Service<'static> = Service {
+const SERVICE: ListeningService<'static> = ListeningService {
     name: "the API",
     exposes: "open ports on this machine and connect from it, since it has no authentication",
     clients: ClientSide::AsClientsLike,

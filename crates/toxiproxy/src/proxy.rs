@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::error::LiveError;
-use sys::listening::{ClientSide, Service, listen};
+use sys::listening::{ClientSide, ListeningService, listen};
 use sys::poller::Waker;
 use sys::socket::Socket;
 use sys::threads::spawn;
@@ -141,7 +141,7 @@ impl RunningProxy {
     /// Listens when this returns. `routes` are the other proxies that are switched on.
     pub(crate) fn start(address: SocketAddr, plan: ProxyPlan, routes: &[Route]) -> Result<Self, ApiError> {
         let upstream = &plan.upstream;
-        let service = Service {
+        let service = ListeningService {
             name: &format!("the proxy to {upstream}"),
             exposes: &format!("connect to {upstream} through it"),
             clients: ClientSide::AsClientsLike,
@@ -190,7 +190,7 @@ impl Drop for RunningProxy {
 /// Listens; where every address of this machine is asked for and it has no IPv6, on those of IPv4.
 fn listen_anywhere(
     address: SocketAddr,
-    service: &Service<'_>,
+    service: &ListeningService<'_>,
 ) -> Result<(TcpListener, SocketAddr), LiveError> {
     let all_of_ipv4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
     match listen(address, service) {

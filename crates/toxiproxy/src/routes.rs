@@ -5,16 +5,16 @@ use crate::collection::ProxyCollection;
 use crate::error::ApiError;
 use crate::http::json_answer;
 use serde_json::{Value, json};
-use sys::http::{HttpAnswer, HttpRequest};
+use sys::http::{HttpRequest, HttpResponse};
 
 /// Carries out a request.
-pub(crate) fn answer(proxies: &ProxyCollection, request: &HttpRequest) -> HttpAnswer {
+pub(crate) fn answer(proxies: &ProxyCollection, request: &HttpRequest) -> HttpResponse {
     if request
         .field("user-agent")
         .is_some_and(|agent| agent.starts_with("Mozilla/"))
     {
         // A page in a browser on this machine could reach the API otherwise.
-        return HttpAnswer::text(403, "User agent not allowed\n");
+        return HttpResponse::text(403, "User agent not allowed\n");
     }
     let parts: Vec<String> = request.path.split('/').skip(1).map(decoded).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -36,36 +36,36 @@ pub(crate) fn answer(proxies: &ProxyCollection, request: &HttpRequest) -> HttpAn
         }
         (["proxies", name, "toxics", toxic], "DELETE") => without_content(proxies.delete_toxic(name, toxic)),
         (["version" | "reset" | "populate" | "proxies"] | ["proxies", _], _)
-        | (["proxies", _, "toxics"] | ["proxies", _, "toxics", _], _) => HttpAnswer::text(405, ""),
-        _ => HttpAnswer::text(404, "404 page not found\n"),
+        | (["proxies", _, "toxics"] | ["proxies", _, "toxics", _], _) => HttpResponse::text(405, ""),
+        _ => HttpResponse::text(404, "404 page not found\n"),
     }
 }
 
 /// With toxiproxy's own spaces: some read it as a text.
-fn version() -> HttpAnswer {
-    HttpAnswer::new(
+fn version() -> HttpResponse {
+    HttpResponse::new(
         200,
         "application/json",
         format!("{{\"version\": \"{API_VERSION}\"}}\n"),
     )
 }
 
-fn with_content(status: u16, outcome: Result<Value, ApiError>) -> HttpAnswer {
+fn with_content(status: u16, outcome: Result<Value, ApiError>) -> HttpResponse {
     match outcome {
         Ok(value) => json_answer(status, &value),
         Err(error) => json_answer(error.status(), &of_error(&error)),
     }
 }
 
-fn without_content(outcome: Result<(), ApiError>) -> HttpAnswer {
+fn without_content(outcome: Result<(), ApiError>) -> HttpResponse {
     match outcome {
-        Ok(()) => HttpAnswer::text(204, ""),
+        Ok(()) => HttpResponse::text(204, ""),
         Err(error) => json_answer(error.status(), &of_error(&error)),
     }
 }
 
 /// The answer to several proxies at once says what was done also when one could not be.
-fn populated((done, error): (Vec<Value>, Option<ApiError>)) -> HttpAnswer {
+fn populated((done, error): (Vec<Value>, Option<ApiError>)) -> HttpResponse {
     match error {
         None => json_answer(201, &json!({ "proxies": done })),
         Some(error) => {

@@ -10,7 +10,7 @@ use super::handshake::{PeerFault, PendingHandshake, ServerHandshake};
 use super::keys::TunnelSecurity;
 use sys::error::{LiveError, OsError};
 use sys::eviction;
-use sys::listening::{ClientSide, Service};
+use sys::listening::{ClientSide, ListeningService};
 use sys::poller::{Poller, ReadyList, Waker};
 use sys::{listening, threads};
 
@@ -116,7 +116,7 @@ impl Acceptor {
             operation: "set up TLS with this key",
             reason: OsError(libc::EINVAL),
         })?;
-        let service = Service {
+        let service = ListeningService {
             name: "the far end of the tunnel",
             exposes: "connect to the database behind it",
             clients: match security {

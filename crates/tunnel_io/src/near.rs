@@ -9,7 +9,7 @@ use super::handshake::ClientHandshake;
 use super::mailbox::Mailbox;
 use super::{NearOptions, TunnelError, TunnelSecurity};
 use sys::error::{LiveError, OsError};
-use sys::listening::{self, ClientSide, Service};
+use sys::listening::{self, ClientSide, ListeningService};
 use sys::poller::Waker;
 
 use dispatcher::Dispatcher;
@@ -67,7 +67,7 @@ impl NearEnd {
             reason: OsError(libc::EINVAL),
         })?;
         listening::raise_file_limit();
-        let service = Service {
+        let service = ListeningService {
             name: "the near end of the tunnel",
             exposes: &format!("connect to the database behind {}", options.far),
             clients: match options.security {

@@ -6,7 +6,7 @@ use super::greeting::{Answer, Hello, Purpose, VERSION, Verdict};
 use super::pool::{Arrival, Gone, Pool};
 use super::{EchoError, MOST_BYTES, MOST_STREAMS, Spin};
 use sys::error::LiveError;
-use sys::listening::{self, ClientSide, Service};
+use sys::listening::{self, ClientSide, ListeningService};
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
@@ -295,7 +295,7 @@ pub(super) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-const SERVICE: Service<'static> = Service {
+const SERVICE: ListeningService<'static> = ListeningService {
     name: "echo",
     exposes: "have it answer and send, bytes that are made up",
     clients: ClientSide::AsClientsLike,

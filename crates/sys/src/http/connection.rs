@@ -1,13 +1,13 @@
 //! One connection: a request, its answer, and the time in which the client takes it.
 
 use super::request::{Arrival, HttpRequest, RequestReader};
-use super::{HttpAnswer, HttpLimits};
+use super::{HttpLimits, HttpResponse};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Answers one request.
-pub(super) type Answering = dyn FnMut(&HttpRequest) -> HttpAnswer + Send;
+pub(super) type Answering = dyn FnMut(&HttpRequest) -> HttpResponse + Send;
 
 /// A connection, until its answer is taken or its time is over.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Connection {
         }
     }
 
-    fn answer(&mut self, answer: &HttpAnswer, now: Instant) {
+    fn answer(&mut self, answer: &HttpResponse, now: Instant) {
         self.state = State::Sends(answer.to_bytes(), 0);
         self.deadline = now + self.limits.time;
     }
@@ -164,10 +164,10 @@ impl Connection {
     }
 }
 
-fn refused(status: u16, reason: &str) -> HttpAnswer {
+fn refused(status: u16, reason: &str) -> HttpResponse {
     // A reason of this file: it needs no escapes.
     let body = format!("{{\"error\":\"{reason}\",\"status\":{status}}}");
-    HttpAnswer::new(status, "application/json", body)
+    HttpResponse::new(status, "application/json", body)
 }
 
 fn waits(error: &io::Error) -> Fate {

@@ -1,10 +1,10 @@
 //! The thread that serves all connections.
 
 use super::connection::{Answering, Connection, Fate};
-use super::{HttpAnswer, HttpLimits, HttpRequest};
+use super::{HttpLimits, HttpRequest, HttpResponse};
 use crate::error::LiveError;
 use crate::eviction::oldest_of_most;
-use crate::listening::{self, Service};
+use crate::listening::{self, ListeningService};
 use crate::poller::{Poller, ReadyList, Waker};
 use crate::signals::block_all_signals;
 use crate::threads;
@@ -37,9 +37,9 @@ impl HttpServer {
     /// As [`listening::listen`]; [`LiveError::System`] when there is no descriptor or thread for it.
     pub fn start(
         address: SocketAddr,
-        service: &Service<'_>,
+        service: &ListeningService<'_>,
         limits: HttpLimits,
-        answer: impl FnMut(&HttpRequest) -> HttpAnswer + Send + 'static,
+        answer: impl FnMut(&HttpRequest) -> HttpResponse + Send + 'static,
     ) -> Result<Self, LiveError> {
         let (listener, address) = listening::listen(address, service)?;
         let shared = Arc::new(Shared {

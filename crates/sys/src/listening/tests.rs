@@ -1,7 +1,7 @@
 use super::*;
 
-fn service(clients: ClientSide) -> Service<'static> {
-    Service {
+fn service(clients: ClientSide) -> ListeningService<'static> {
+    ListeningService {
         name: "the relay to db1:5432",
         exposes: "connect to db1:5432",
         clients,

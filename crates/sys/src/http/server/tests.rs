@@ -15,15 +15,15 @@ fn limits() -> HttpLimits {
 }
 
 fn started(limits: HttpLimits) -> HttpServer {
-    let service = Service {
+    let service = ListeningService {
         name: "a test",
         exposes: "see it",
         clients: ClientSide::AsClientsLike,
     };
     let free = "127.0.0.1:0".parse().expect("an address");
     HttpServer::start(free, &service, limits, |request| match request.path.as_str() {
-        "/large" => HttpAnswer::new(200, "text/plain", vec![b'x'; LARGE]),
-        _ => HttpAnswer::text(200, format!("{} {}", request.path, request.body.len())),
+        "/large" => HttpResponse::new(200, "text/plain", vec![b'x'; LARGE]),
+        _ => HttpResponse::text(200, format!("{} {}", request.path, request.body.len())),
     })
     .expect("it starts")
 }
