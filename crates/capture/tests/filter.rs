@@ -530,6 +530,10 @@ fn an_error_says_where() {
         ("port 1 and", "at its end: 'host', 'net', 'port'"),
         ("5432", "at '5432' (character 1): 'host', 'net', 'port'"),
         ("üöä", "at 'üöä' (character 1)"),
+        (
+            "portrange 9-1",
+            "at '9-1' (character 11): the first port of a range is the lower one",
+        ),
     ] {
         let error = parsed(expression).expect_err(expression).to_string();
         assert!(
@@ -537,4 +541,14 @@ fn an_error_says_where() {
             "{expression}: {error}"
         );
     }
+}
+
+#[test]
+fn an_error_repeats_only_the_beginning_of_a_long_word() {
+    let error = parsed(&format!("host {}", "ü".repeat(100_000))).expect_err("no such host");
+    let error = error.to_string();
+    assert!(
+        error.contains(&format!("at '{}...' (character 6)", "ü".repeat(40))) && error.len() < 300,
+        "{error}"
+    );
 }

@@ -33,7 +33,15 @@ impl FilterError {
 fn place(character: usize, found: &str) -> String {
     match found {
         "" => "its end".to_owned(),
-        found => format!("'{found}' (character {character})"),
+        found => format!("'{}' (character {character})", beginning_of(found)),
+    }
+}
+
+/// As much of a word as a message shows.
+fn beginning_of(word: &str) -> String {
+    match word.char_indices().nth(LONGEST_SHOWN) {
+        Some((end, _)) => format!("{}...", &word[..end]),
+        None => word.to_owned(),
     }
 }
 
@@ -331,7 +339,10 @@ impl<'t> Reader<'t> {
             (Kind::PortRange, Some((first, last))) => (port(first)?, port(last)?),
             _ => (port(word)?, port(word)?),
         };
-        Ok((first.min(last), first.max(last)))
+        match first <= last {
+            true => Ok((first, last)),
+            false => Err(self.wrong("the first port of a range is the lower one")),
+        }
     }
 }
 
@@ -405,6 +416,8 @@ const KEYWORDS: &[&str] = &[
 const OTHER_PROTOCOLS: &[&str] = &[
     "udp", "icmp", "icmp6", "arp", "rarp", "sctp", "ether", "igmp", "esp", "ah", "vlan", "mpls",
 ];
+/// Characters of a word that a message shows.
+const LONGEST_SHOWN: usize = 40;
 /// Brackets and negations within each other.
 const DEEPEST: usize = 100;
 /// Conditions of an expression.
