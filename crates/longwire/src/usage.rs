@@ -3,7 +3,7 @@
 mod words;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use report::text::escape::message;
+use report::text::escape::{columns, cut, message};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
@@ -34,8 +34,29 @@ pub fn report(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
 
 /// One line of a message, without the passwords of the command line.
 pub fn printable(text: &str) -> String {
-    message(&sys::arguments::without_passwords(text))
+    message(&with_long_arguments_cut(
+        &sys::arguments::without_passwords(text),
+        sys::arguments::given(),
+    ))
 }
+
+/// A message about an argument repeats it; of one that fills a screen, its beginning is enough.
+fn with_long_arguments_cut(text: &str, arguments: &[OsString]) -> String {
+    let mut text = text.to_owned();
+    for argument in arguments {
+        let argument = argument.to_string_lossy();
+        let value = argument.split_once('=').map(|(_, value)| value);
+        for long in [Some(&*argument), value].into_iter().flatten() {
+            if columns(long) > SHOWN_ARGUMENT {
+                text = text.replace(long, &cut(long, SHOWN_ARGUMENT));
+            }
+        }
+    }
+    text
+}
+
+/// Columns of an argument that a message repeats: a URL with its options fits.
+const SHOWN_ARGUMENT: usize = 200;
 
 /// Flags that were given by a name that they had before, each with the name that they have.
 pub fn older_names(arguments: &[OsString]) -> Vec<String> {

@@ -6,8 +6,8 @@ use report::{Colour, Extent, Style};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// How a command that ran ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,11 +30,23 @@ impl From<Status> for ExitCode {
             Status::Done => Self::SUCCESS,
             Status::Negative => Self::from(1),
             Status::OutputLost => Self::from(2),
-            Status::Interrupted => Self::from(130),
+            Status::Interrupted => Self::from(interrupted_status(ENDING_SIGNAL.load(Ordering::Relaxed))),
             Status::Child(code) => Self::from(code),
         }
     }
 }
+
+/// As shells count: 130 for Ctrl-C, 143 for SIGTERM. A key that ends a run (Ctrl-C on a screen) is no signal.
+fn interrupted_status(signal: usize) -> u8 {
+    let signal = match signal {
+        NO_SIGNAL => SIGINT,
+        signal => i32::try_from(signal).unwrap_or(SIGINT),
+    };
+    u8::try_from(128 + signal).unwrap_or(u8::MAX)
+}
+
+/// The last signal that ends a run and arrived at this process, for its exit status.
+static ENDING_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
 /// The style for what goes to stdout: its width if it is a terminal, and colour unless `NO_COLOR` is set.
 pub fn style() -> Style {
@@ -92,9 +104,18 @@ fn write(text: &str) -> io::Result<()> {
 pub fn stop_on_signals() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
+        note_ending(signal)?;
         signal_hook::flag::register(signal, stop.clone()).context("could not watch for Ctrl-C")?;
     }
     Ok(stop)
+}
+
+/// Has `signal` decide the status of a run that it ends.
+fn note_ending(signal: i32) -> Result<()> {
+    let number = usize::try_from(signal).unwrap_or(NO_SIGNAL);
+    signal_hook::flag::register_usize(signal, ENDING_SIGNAL.clone(), number)
+        .context("could not watch for Ctrl-C")?;
+    Ok(())
 }
 
 /// As [`stop_on_signals`], for a command that passes the signals on.
@@ -109,6 +130,7 @@ impl EndRequest {
     pub fn on_signals() -> Result<Self> {
         let asked = Arc::new(AtomicUsize::new(NO_SIGNAL));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            note_ending(signal)?;
             let number = usize::try_from(signal).unwrap_or(NO_SIGNAL);
             signal_hook::flag::register_usize(signal, asked.clone(), number)
                 .context("could not watch for Ctrl-C")?;

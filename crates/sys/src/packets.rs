@@ -10,6 +10,7 @@ mod open;
 mod seen;
 
 pub use interfaces::Interfaces;
+pub use open::RING_SIZES;
 pub use seen::{SeenPacket, VlanTag};
 
 use crate::error::LiveError;

@@ -10,11 +10,12 @@ use pipeline::delivery::Delivery;
 use pipeline::input::Reading;
 use pipeline::input::live::{LiveInput, LiveNews, LivePlan, LiveSummary, PacketFilePlan, PacketFilter};
 use pipeline::keys::RunKeys;
+use report::text::escape::cut;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use sys::packets::{Interfaces, PacketCounts};
+use sys::packets::{Interfaces, PacketCounts, RING_SIZES};
 use sys::{Target, resolve};
 
 /// Which packets of which interfaces.
@@ -37,8 +38,8 @@ pub struct InterfaceArgs {
     /// afterwards. See docs/keys.md for the programs that do.
     #[arg(long, requires = "interface", requires = "command", conflicts_with = "keys")]
     pub keys_from_command: bool,
-    /// Room for packets that longwire has not looked at yet.
-    #[arg(long, value_name = "SIZE", value_parser = ByteCount::parse, requires = "interface", default_value = "64MiB")]
+    /// Room for packets that longwire has not looked at yet: 2MiB to 2048MiB.
+    #[arg(long, value_name = "SIZE", value_parser = parse_ring, requires = "interface", default_value = "64MiB")]
     pub ring: ByteCount,
     /// Also keep the packets: a pcapng file that only its owner may read. It holds all that passed, secrets too.
     #[arg(long, value_name = "FILE", requires = "interface")]
@@ -119,8 +120,8 @@ impl InterfaceArgs {
         let Some(text) = &self.filter else {
             return Ok(wanted);
         };
-        let narrower =
-            PacketFilter::parse(text, &addresses_of).with_context(|| format!("--filter '{text}'"))?;
+        let narrower = PacketFilter::parse(text, &addresses_of)
+            .with_context(|| format!("--filter '{}'", cut(text, SHOWN_FILTER)))?;
         Ok(wanted.and(narrower))
     }
 
@@ -144,6 +145,22 @@ impl InterfaceArgs {
             path,
             most: self.write_pcap_size,
         })
+    }
+}
+
+/// Reads the size of a ring.
+///
+/// # Errors
+/// When it is no size, or one that no ring has.
+pub fn parse_ring(text: &str) -> Result<ByteCount, String> {
+    let size = ByteCount::parse(text).map_err(|error| error.to_string())?;
+    match RING_SIZES.contains(&size.as_bytes()) {
+        true => Ok(size),
+        false => Err(format!(
+            "a ring of {size} is out of range: use {}MiB to {}MiB",
+            RING_SIZES.start() >> 20,
+            RING_SIZES.end() >> 20
+        )),
     }
 }
 
@@ -249,6 +266,9 @@ impl InterfaceSource {
         Ok(summary)
     }
 }
+
+/// Columns of a filter that a message repeats.
+const SHOWN_FILTER: usize = 60;
 
 /// What is given up where packets cannot be kept.
 const PACKETS: &str = "the file of packets is";

@@ -13,11 +13,8 @@ use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use report::JsonWriter;
 use report::outcome::LabOutcome;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Several hosts with real services: what distance costs them, predicted and measured.
 ///
@@ -110,10 +107,7 @@ fn run_lab(args: &RunArgs) -> Result<Status> {
         Entered::Finished(status) => return Ok(Status::Child(status)),
     };
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&interrupted)).context("could not catch signals")?;
-    }
+    let interrupted = output::stop_on_signals()?;
     let directory = args.directory.clone().unwrap_or_else(|| {
         let own = PathBuf::from(".longwire/lab");
         own.join(&file.lab.name)

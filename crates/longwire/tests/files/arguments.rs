@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::process::Stdio;
-use testbed::binary::longwire;
+use testbed::binary::{longwire, refused, stderr};
 
 #[test]
 fn a_password_is_overwritten_before_anything_is_done() {
@@ -36,4 +36,38 @@ fn a_password_is_overwritten_before_anything_is_done() {
         "{said:?}"
     );
     assert!(!said.iter().any(|line| line.contains("open-sesame")), "{said:?}");
+}
+
+#[test]
+fn a_message_repeats_only_the_beginning_of_a_long_argument() {
+    let filter = format!("port 5432 {}", "or port 6379 ".repeat(5000)) + "adn";
+    let long = "x".repeat(100_000);
+    for arguments in [
+        &["watch", "--interface", "lo", "--filter", &filter][..],
+        &["watch", "--interface", &long],
+        &["watch", "postgres://db1", "--listen", &long],
+        &["ping", "--count", &long, "postgres://db1"],
+        &["read", &format!("--{long}")],
+    ] {
+        let said = stderr(&refused(arguments, &[]));
+        assert!(said.len() < 2000, "{} bytes: {:.500}", said.len(), said);
+    }
+}
+
+#[test]
+fn a_ring_is_refused_that_no_kernel_has() {
+    for size in ["0", "100kB", "100GiB", "2049MiB"] {
+        for command in ["watch", "top"] {
+            let words = ["--ring", "2MiB to 2048MiB"];
+            refused(&[command, "--interface", "lo", "--ring", size], &words);
+        }
+    }
+    let folder = tempfile::tempdir().expect("a directory");
+    let config = folder.path().join("agent.toml");
+    std::fs::write(&config, "[interface]\nnames = [\"lo\"]\nring = \"0\"\n").expect("it is written");
+    let config = config.display().to_string();
+    refused(
+        &["agent", "--config", &config, "--check-config"],
+        &["2MiB to 2048MiB"],
+    );
 }

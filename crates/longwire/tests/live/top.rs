@@ -5,7 +5,7 @@ mod live;
 mod suspended;
 
 use longwire::commands::top::terminal::{ScreenTerminal, is_there};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -181,7 +181,7 @@ fn what_is_predicted_is_what_predict_says() {
 
 #[test]
 fn the_terminal_is_as_it_was_after_control_c_and_signals() {
-    for (signal, status) in [("", 130), ("TERM", 130), ("HUP", 130)] {
+    for (signal, status) in [("", 130), ("TERM", 143), ("HUP", 129)] {
         let terminal = Tmux::start(80, 24);
         start(&terminal, CAPTURE);
         terminal.wait_for("q quit");
@@ -197,6 +197,36 @@ fn the_terminal_is_as_it_was_after_control_c_and_signals() {
         }
         restored(&terminal, status);
     }
+}
+
+/// A serial console, or a program that records a session: it takes what is written, and answers no question (`ESC[6n` asks where the
+/// cursor is).
+#[test]
+fn a_terminal_that_answers_nothing_is_asked_nothing() {
+    let mut terminal = Command::new(require("script"));
+    let run = format!(
+        "stty cols 100 rows 30; exec {} top {CAPTURE}",
+        program().display()
+    );
+    terminal.args(["-qec", &run, "/dev/null"]).env("TERM", "xterm");
+    let mut child = terminal
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("script starts");
+    let mut keys = child.stdin.take().expect("a pipe");
+    let mut shown = child.stdout.take().expect("a pipe");
+    let (mut written, mut some) = (Vec::new(), [0; 4096]);
+    // The screen is there: the terminal was taken, and cleared, before.
+    while !String::from_utf8_lossy(&written).contains("q quit") {
+        let count = shown.read(&mut some).expect("it can be read");
+        assert!(count > 0, "it ended: {}", String::from_utf8_lossy(&written));
+        written.extend_from_slice(&some[..count]);
+    }
+    keys.write_all(b"q").expect("the terminal takes keys");
+    shown.read_to_end(&mut written).expect("it ends");
+    assert!(child.wait().expect("it ends").success());
+    assert!(!written.windows(4).any(|four| four == b"\x1b[6n"), "it asked");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod captures;
 mod echo;
 mod files;
 mod listeners;
+mod ends;
 mod memory;
 mod output;
 mod process;

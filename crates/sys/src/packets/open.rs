@@ -105,7 +105,9 @@ const BLOCK: usize = 256 << 10;
 /// Bytes of a frame, which the kernel wants to know though frames of TPACKET_V3 are as long as their packets.
 const FRAME: usize = 1 << 11;
 const LEAST_BLOCKS: usize = 8;
-/// 2 GiB.
 const MOST_BLOCKS: usize = 8192;
+/// Bytes that a ring may have: what the kernel takes, and enough for the packets of a moment.
+pub const RING_SIZES: std::ops::RangeInclusive<u64> =
+    (LEAST_BLOCKS * BLOCK) as u64..=(MOST_BLOCKS * BLOCK) as u64;
 /// When a block that is not full is passed on.
 const PASSED_ON_MS: usize = 40;

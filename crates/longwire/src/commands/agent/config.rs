@@ -3,14 +3,14 @@
 use crate::commands::address::to_serve;
 use crate::commands::exporting::{ExportPlan, otlp_settings};
 use crate::commands::grouping::HostChoice;
-use crate::commands::interface_source::InterfaceArgs;
+use crate::commands::interface_source::{InterfaceArgs, parse_ring};
 use crate::commands::keys_flag::KeyLogArgument;
 use crate::commands::targets::{PlainClientsArg, PlannedRelay, RelayArgs};
 use analysis::findings::Distances;
 use analysis::hosts::HostSettings;
 use analysis::operations::rule::Rule;
 use metrics::NameLimits;
-use model::{ByteCount, parse_duration};
+use model::parse_duration;
 use otlp::TraceOptions;
 use serde::Deserialize;
 use std::fmt::Display;
@@ -345,8 +345,8 @@ fn of_interface(interface: Spanned<InterfaceTable>) -> Result<AgentSource, Fault
         return Err((span, "names is empty: name an interface, or \"any\"".to_owned()));
     }
     let ring = match &table.ring {
-        Some(ring) => ByteCount::parse(ring.get_ref()).map_err(|error| at(ring, error))?,
-        None => ByteCount::parse("64MiB").map_err(|error| (span.clone(), error.to_string()))?,
+        Some(ring) => parse_ring(ring.get_ref()).map_err(|error| at(ring, error))?,
+        None => parse_ring("64MiB").map_err(|error| (span.clone(), error))?,
     };
     let targets = RelayArgs {
         targets: table.targets,

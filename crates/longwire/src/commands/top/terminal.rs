@@ -1,22 +1,24 @@
 //! The terminal while a screen is on it: raw, on its alternate screen, and as it was afterwards whatever happens.
 
+mod silent;
+
 use anyhow::{Context, Result};
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui_core::terminal::Terminal;
-use ratatui_crossterm::CrosstermBackend;
 use screen::{Glyphs, Screen, ScreenKey, ScreenLook};
 use signal_hook::consts::{SIGCONT, SIGSTOP, SIGTSTP};
-use std::io::{self, IsTerminal, Stdout};
+use silent::SilentBackend;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A terminal with a screen on it; as it was when this is dropped, or when any thread panics.
 pub struct ScreenTerminal {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<SilentBackend>,
     /// A panic has given the terminal back.
     gone: Arc<AtomicBool>,
     /// Another process asked it to stop (SIGTSTP).
@@ -50,8 +52,7 @@ impl ScreenTerminal {
         let (stop, on_again) = (noted(SIGTSTP)?, noted(SIGCONT)?);
         enable_raw_mode().context("could not take the terminal")?;
         let mut taken = Self {
-            terminal: Terminal::new(CrosstermBackend::new(io::stdout()))
-                .context("could not take the terminal")?,
+            terminal: Terminal::new(SilentBackend::default()).context("could not take the terminal")?,
             gone,
             stop,
             on_again,

@@ -208,7 +208,7 @@ fn the_application_is_told_to_end_and_its_group_goes_with_it() {
         run.signal(libc::SIGTERM);
         // The relay still works.
         use_relay(folder.path(), Duration::from_millis(100));
-        assert_eq!(run.ends_within(Duration::from_secs(10)).code(), Some(130));
+        assert_eq!(run.ends_within(Duration::from_secs(10)).code(), Some(143));
         assert!(folder.path().join("saved").exists(), "it had time");
         assert!(is_gone(folder.path()), "what it started ended with it");
     }
