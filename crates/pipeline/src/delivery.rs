@@ -38,6 +38,12 @@ impl Delivery {
         self.say(&format!("warning: {what} given up: {error}"));
     }
 
+    /// An output could not be written, as `error` says: reports it on stderr.
+    pub fn lost_output(&self, error: &str) {
+        self.lost.set(true);
+        self.say(error);
+    }
+
     /// Says on stderr what to do next.
     pub fn hint(&self, text: &str) {
         self.line("hint", text);

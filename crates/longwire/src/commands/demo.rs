@@ -11,6 +11,7 @@ use clap::Args as ClapArgs;
 use demo::{FetchedPage, PageVariant};
 use model::Warning;
 use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::delivery::Delivery;
 use pipeline::output::{self, Status};
 use pipeline::page::PageRun;
 use proof::DemoProof;
@@ -59,7 +60,8 @@ const DISTANCES: [Duration; 4] = [
 pub fn run(args: &Args) -> Result<Status> {
     let mut warnings = Vec::new();
     let stop = output::stop_on_signals()?;
-    let page = page::open(args.html.as_deref(), &mut warnings)?;
+    let delivery = Delivery::default();
+    let page = page::open(args.html.as_deref(), &mut warnings, &delivery)?;
     let chatty = DemoSetup::set(PageVariant::Chatty, "page, 1 + N look-ups")?;
     let joined = DemoSetup::set(PageVariant::Joined, "page, one join")?;
     let wanted = Wanted {
@@ -103,6 +105,7 @@ pub fn run(args: &Args) -> Result<Status> {
             wake_up: wanted.wake_up,
             links: &outcome.links,
         },
+        &delivery,
     );
     output::warn(&outcome.warnings);
     if let (true, Some(path)) = (args.json, &written) {
@@ -121,11 +124,10 @@ pub fn run(args: &Args) -> Result<Status> {
         };
         output::print(&report::text::demo_view(&story, &output::style()))?;
     }
-    Ok(if stop.load(Ordering::Relaxed) {
-        Status::Interrupted
-    } else {
-        Status::Done
-    })
+    Ok(delivery.status(match stop.load(Ordering::Relaxed) {
+        true => Status::Interrupted,
+        false => Status::Done,
+    }))
 }
 
 /// What was measured at distance 0.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use testbed::binary::{bounded, done, program, refused, stderr, stdout};
+use testbed::binary::{bounded, done, program, refused, shown, stderr, stdout};
 use testbed::floor::told_on_failure;
 use testbed::process::require;
 
@@ -116,6 +116,22 @@ fn a_file_of_somebody_else_stays_as_it_is_and_is_warned_of() {
 #[test]
 fn a_page_that_is_asked_for_where_it_cannot_be_is_refused_at_once() {
     refused(&["demo", "--html", "/no/such/directory/page.html"], &[]);
+}
+
+#[test]
+fn a_page_that_could_not_be_written_is_an_error_and_the_story_is_still_told() {
+    let directory = directory();
+    // Leads nowhere: the usual page cannot be made. A full disk: the requested one cannot be filled.
+    std::os::unix::fs::symlink("no/such/folder", directory.path().join("longwire-demo.html"))
+        .expect("a link");
+    for arguments in [&["demo"][..], &["demo", "--html", "/dev/full"]] {
+        let output = bounded(arguments).current_dir(directory.path()).output();
+        let output = output.expect("the binary starts");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", shown(&output));
+        let said = stderr(&output);
+        assert!(said.contains("the page ") && said.contains("--html"), "{said}");
+        assert!(stdout(&output).contains("times faster"), "{}", shown(&output));
+    }
 }
 
 #[test]

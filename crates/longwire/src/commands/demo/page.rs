@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use model::Warning;
+use pipeline::delivery::Delivery;
 use pipeline::page::{PageFile, PageRun};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,39 +12,38 @@ pub const TITLE: &str = "demo";
 
 const FILE: &str = "longwire-demo.html";
 
-/// The file that is requested, or the usual one; for the usual one, a file that is not an earlier demo's stays as it is, and
-/// anything in the way only causes a warning.
+/// The file that is requested, or the usual one; for the usual one, a file that is not an earlier demo's stays as it is, with a
+/// warning. A usual one that cannot be made is a lost output: the story is still shown.
 ///
 /// # Errors
 /// When the file that is requested cannot be written.
-pub fn open(asked: Option<&Path>, warnings: &mut Vec<Warning>) -> Result<Option<PageFile>> {
+pub fn open(
+    asked: Option<&Path>,
+    warnings: &mut Vec<Warning>,
+    delivery: &Delivery,
+) -> Result<Option<PageFile>> {
     if let Some(path) = asked {
         return PageFile::create(path).map(Some);
     }
     let path = PathBuf::from(FILE);
-    let mut warn = |why: String| {
-        let text = format!("no page is written: {why}; name another file with --html");
-        warnings.push(Warning { text });
-        Ok(None)
-    };
     if path.exists() && !is_earlier_demo(&path) {
-        return warn(format!("{FILE} already exists and is not a demo's page"));
+        let text = format!(
+            "no page is written: {FILE} already exists and is not a demo's page; name another file with --html"
+        );
+        warnings.push(Warning { text });
+        return Ok(None);
     }
-    PageFile::create(&path)
-        .map(Some)
-        .or_else(|error| warn(format!("{error:#}")))
+    Ok(kept(PageFile::create(&path), delivery))
 }
 
-/// Writes the page, and returns its path. A fault only causes a warning: the story is still shown.
-pub fn write(page: Option<PageFile>, run: &PageRun<'_>) -> Option<PathBuf> {
-    match page?.store(run) {
-        Ok(path) => Some(path),
-        Err(error) => {
-            let text = format!("{error:#}");
-            pipeline::output::warn(&[Warning { text }]);
-            None
-        }
-    }
+/// Writes the page, and returns its path. A fault is a lost output: the story is still shown.
+pub fn write(page: Option<PageFile>, run: &PageRun<'_>, delivery: &Delivery) -> Option<PathBuf> {
+    kept(page?.store(run), delivery)
+}
+
+fn kept<T>(page: Result<T>, delivery: &Delivery) -> Option<T> {
+    page.map_err(|error| delivery.lost_output(&format!("{error:#}; name another file with --html")))
+        .ok()
 }
 
 fn is_earlier_demo(path: &Path) -> bool {
