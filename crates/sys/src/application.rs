@@ -1,26 +1,32 @@
 //! The application that the user runs through longwire: it is told to end as longwire is, has time for it, and leaves nothing
-//! behind.
+//! behind, even if longwire is killed (`supervisor`).
 //!
 //! Away from a terminal it gets a process group of its own, which is ended as a whole. At a terminal it stays in longwire's
 //! group, as everything that a shell runs in one line: it may read from the terminal, and keys reach it by themselves; what is
 //! ended then is the command and what it started, one generation after the other.
 
-use crate::process_tree::Member;
-use crate::{process_tree, signals, terminal};
-use rustix::process::{Signal, set_parent_process_death_signal};
+mod supervisor;
+
+use crate::forked::{self, ForkChannel};
+use crate::terminal;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
+use supervisor::NOTHING_LEFT;
 
 /// An application under way. Dropping it before its end ends it, with the same patience.
 #[derive(Debug)]
 pub struct Application {
-    child: Child,
+    /// The process between: its own descriptors are those of the application.
+    supervisor: Child,
+    channel: ForkChannel,
     status: Option<ExitStatus>,
+    /// Nothing that it started is left, after it was told to end.
+    nothing_left: bool,
     /// Whether it has a process group of its own.
     apart: bool,
     ending: Option<Ending>,
@@ -30,8 +36,6 @@ pub struct Application {
 #[derive(Debug)]
 struct Ending {
     since: Instant,
-    /// What it had started by then; only of one without a group of its own.
-    members: Vec<Member>,
     stage: EndingStep,
 }
 
@@ -43,25 +47,31 @@ enum EndingStep {
 }
 
 impl Application {
-    /// Starts it. Should longwire be killed, the kernel tells it to end.
+    /// Starts it. Should longwire be killed, it and all that it started are ended.
     ///
     /// # Errors
     /// When the system cannot.
     pub fn start(command: &mut Command) -> io::Result<Self> {
-        let apart = !is_at_terminal();
+        Self::start_in(command, !is_at_terminal())
+    }
+
+    fn start_in(command: &mut Command, apart: bool) -> io::Result<Self> {
         if apart {
             command.process_group(0);
         }
-        // SAFETY: one system call between fork and exec, with integers only.
-        unsafe {
-            command.pre_exec(|| {
-                set_parent_process_death_signal(Some(Signal::TERM)).ok();
-                Ok(())
-            });
+        let (mut supervisor, channel) =
+            forked::spawn(command, move |channel| supervisor::stand_between(channel, apart))?;
+        if channel.receive(Some(REPORTED)).is_none() {
+            supervisor.kill().ok();
+            supervisor.wait().ok();
+            return Err(io::Error::other("the process between longwire and it was killed"));
         }
+        channel.started();
         Ok(Self {
-            child: command.spawn()?,
+            supervisor,
+            channel,
             status: None,
+            nothing_left: false,
             apart,
             ending: None,
         })
@@ -84,11 +94,12 @@ impl Application {
         }
         self.ending = Some(Ending {
             since: Instant::now(),
-            members: Vec::new(),
             stage: EndingStep::Told,
         });
         if self.apart || signal != libc::SIGINT {
             self.pass(signal, EndingStep::Told);
+        } else {
+            self.nothing_left = true;
         }
     }
 
@@ -98,15 +109,13 @@ impl Application {
     /// # Errors
     /// When the system does not report it.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
-        if self.status.is_none() {
-            self.status = self.child.try_wait()?;
-        }
+        self.take_reports()?;
         let Some(ending) = &self.ending else {
-            return Ok(self.status);
+            return self.released();
         };
         let (elapsed, stage) = (ending.since.elapsed(), ending.stage);
-        if self.status.is_some() && (stage == EndingStep::Killed || !self.has_members()) {
-            return Ok(self.status);
+        if self.status.is_some() && (stage == EndingStep::Killed || self.nothing_left) {
+            return self.released();
         }
         if elapsed >= GRACE + TERMINATED_GRACE && stage != EndingStep::Killed {
             self.pass(libc::SIGKILL, EndingStep::Killed);
@@ -116,40 +125,38 @@ impl Application {
         Ok(None)
     }
 
-    /// Whether something that it started is still there, once it has ended itself.
-    fn has_members(&self) -> bool {
-        match &self.ending {
-            _ if self.apart => signals::has_group(self.group()),
-            Some(ending) => ending.members.iter().any(Member::is_alive),
-            None => false,
+    /// Takes what the process between reports; if that one was killed, the application was ended with it.
+    fn take_reports(&mut self) -> io::Result<()> {
+        let ended = self.supervisor.try_wait()?;
+        while let Some(number) = self.channel.receive(None) {
+            match number {
+                NOTHING_LEFT => self.nothing_left = true,
+                status => self.status = Some(ExitStatus::from_raw(status)),
+            }
         }
+        if let Some(status) = ended {
+            self.status = self.status.or(Some(status));
+            self.nothing_left = true;
+        }
+        Ok(())
+    }
+
+    /// Ends the process between when there is a status, which it has no part in any more.
+    fn released(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.status.is_some() {
+            self.channel.release();
+            self.supervisor.wait()?;
+        }
+        Ok(self.status)
     }
 
     /// Sends `signal` to it and to all that it started.
     fn pass(&mut self, signal: libc::c_int, stage: EndingStep) {
-        let group = self.group();
-        let Some(ending) = &mut self.ending else {
-            return;
-        };
-        ending.stage = stage;
-        if self.apart {
-            // The group is that of a child; once it has been waited for, the number is another's only when
-            // the group is gone and the system has come round to it within the grace.
-            signals::send_to_group(group, signal);
-            return;
+        if let Some(ending) = &mut self.ending {
+            ending.stage = stage;
+            self.nothing_left = false;
+            self.channel.pass(signal);
         }
-        // Members are known by number and beginning: a number that went to another is not signalled.
-        for member in process_tree::of(self.child.id()) {
-            if !ending.members.contains(&member) {
-                ending.members.push(member);
-            }
-        }
-        ending.members.iter().for_each(|member| member.send(signal));
-    }
-
-    fn group(&self) -> libc::pid_t {
-        // The kernel gives no larger numbers; the fallback is a group that no process has.
-        libc::pid_t::try_from(self.child.id()).unwrap_or(libc::pid_t::MAX)
     }
 }
 
@@ -181,6 +188,8 @@ const GRACE: Duration = Duration::from_secs(5);
 const TERMINATED_GRACE: Duration = Duration::from_secs(2);
 /// A signal that comes so much later is another one.
 const TWICE: Duration = Duration::from_millis(500);
+/// Within this time a process that was just made reports its number, on the busiest machine.
+const REPORTED: Duration = Duration::from_secs(60);
 /// How often it is checked whether it has ended, where nothing else checks.
 const LOOK: Duration = Duration::from_millis(10);
 

@@ -11,14 +11,19 @@ pub struct Member {
 }
 
 impl Member {
+    /// Its number.
+    pub const fn number(self) -> libc::pid_t {
+        self.number
+    }
+
     fn find(number: libc::pid_t) -> Option<Self> {
-        let (began, _) = stat(number)?;
-        Some(Self { number, began })
+        let row = ProcessRow::read(number)?;
+        Some(row.member)
     }
 
     /// Whether it has not ended.
     pub fn is_alive(&self) -> bool {
-        stat(self.number).is_some_and(|(began, is_over)| began == self.began && !is_over)
+        ProcessRow::read(self.number).is_some_and(|row| row.member == *self && !row.is_over)
     }
 
     /// Sends it a signal, when it is still there.
@@ -30,12 +35,8 @@ impl Member {
 }
 
 /// The process with this number, its children, theirs, and so on.
-pub fn of(process: u32) -> Vec<Member> {
-    let mut members: Vec<Member> = libc::pid_t::try_from(process)
-        .ok()
-        .and_then(Member::find)
-        .into_iter()
-        .collect();
+pub fn of(process: libc::pid_t) -> Vec<Member> {
+    let mut members: Vec<Member> = Member::find(process).into_iter().collect();
     let mut looked_at = 0;
     while let Some(member) = members.get(looked_at).copied() {
         looked_at += 1;
@@ -65,13 +66,74 @@ fn children(process: libc::pid_t) -> impl Iterator<Item = libc::pid_t> {
         })
 }
 
-/// When a process began, in the kernel's own count, and whether it has ended and waits for its parent (proc(5),
-/// `/proc/PID/stat`: state and field 22, behind the name in brackets).
-fn stat(process: libc::pid_t) -> Option<(u64, bool)> {
-    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let (_, rest) = text.rsplit_once(')')?;
-    let mut words = rest.split_ascii_whitespace();
-    let is_over = matches!(words.next()?, "Z" | "X");
-    let began = words.nth(18)?.parse().ok()?;
-    Some((began, is_over))
+/// A process as `/proc/PID/stat` shows it (proc(5)).
+#[derive(Debug, Clone, Copy)]
+pub struct ProcessRow {
+    /// The process.
+    pub member: Member,
+    /// The number of its parent.
+    pub parent: libc::pid_t,
+    /// Its session.
+    pub session: libc::pid_t,
+    /// Whether it has ended and waits for its parent.
+    is_over: bool,
+}
+
+impl ProcessRow {
+    /// The process with this number, if there is one.
+    pub fn read(number: libc::pid_t) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+        // Behind the name in brackets, which may hold anything: state, parent, group, session; field 22 is when it began.
+        let (_, rest) = text.rsplit_once(')')?;
+        let mut words = rest.split_ascii_whitespace();
+        let is_over = matches!(words.next()?, "Z" | "X");
+        let mut number_of = || words.next()?.parse().ok();
+        let (parent, _group, session) = (number_of()?, number_of()?, number_of()?);
+        let began = words.nth(15)?.parse().ok()?;
+        Some(Self {
+            member: Member { number, began },
+            parent,
+            session,
+            is_over,
+        })
+    }
+}
+
+/// All processes of this pid namespace, at about one moment.
+#[derive(Debug)]
+pub struct ProcessTable {
+    rows: Vec<ProcessRow>,
+}
+
+impl ProcessTable {
+    /// Looks at all of them. A process that is handed to another parent meanwhile may be missing in its tree: look again.
+    pub fn read() -> Self {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let rows = entries.filter_map(|entry| ProcessRow::read(entry.file_name().to_str()?.parse().ok()?));
+        Self { rows: rows.collect() }
+    }
+
+    /// The processes.
+    pub fn rows(&self) -> &[ProcessRow] {
+        &self.rows
+    }
+
+    /// `roots` and all below them, without `spared` and all below those.
+    pub fn with_descendants(&self, roots: Vec<ProcessRow>, spared: &[Member]) -> Vec<Member> {
+        let mut rows = roots;
+        rows.retain(|row| !spared.contains(&row.member));
+        let mut looked_at = 0;
+        while let Some(row) = rows.get(looked_at).copied() {
+            looked_at += 1;
+            let is_new = |child: &&ProcessRow| {
+                child.parent == row.member.number
+                    && !spared.contains(&child.member)
+                    && !rows.iter().any(|known| known.member == child.member)
+            };
+            let more: Vec<ProcessRow> = self.rows.iter().filter(is_new).copied().collect();
+            rows.extend(more);
+        }
+        // One that has ended is still a parent as long as one of its threads runs.
+        rows.iter().map(|row| row.member).collect()
+    }
 }

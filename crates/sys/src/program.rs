@@ -1,6 +1,7 @@
 //! A program that longwire starts to see how long it takes, and how much memory.
 
 use crate::error::OsError;
+use crate::run_guard::RunGuard;
 use crate::signals;
 use crate::wait::{PollFlags, until_ready};
 use model::ByteCount;
@@ -20,6 +21,7 @@ pub struct Program {
     began: Instant,
     /// Most memory that one of its processes was seen with.
     seen: u64,
+    _guard: RunGuard,
 }
 
 /// How a program ended.
@@ -36,11 +38,13 @@ pub struct ProgramEnd {
 }
 
 impl Program {
-    /// Starts it.
+    /// Starts it. Should longwire be killed, it and all that it started are ended.
     ///
     /// # Errors
     /// When the system cannot.
     pub fn start(command: &mut Command) -> io::Result<Self> {
+        let guard = RunGuard::start()?;
+        guard.mark(command);
         let began = Instant::now();
         let child = command.process_group(0).spawn()?;
         let end = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).ok();
@@ -49,6 +53,7 @@ impl Program {
             end,
             began,
             seen: 0,
+            _guard: guard,
         })
     }
 

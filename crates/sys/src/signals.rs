@@ -106,7 +106,7 @@ impl UsualSignals {
 }
 
 /// The set of these signals; of all when absent.
-fn set_of(signals: Option<&[libc::c_int]>) -> libc::sigset_t {
+pub(crate) fn set_of(signals: Option<&[libc::c_int]>) -> libc::sigset_t {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: all-zero is a valid set; both calls only write into it.
     unsafe {

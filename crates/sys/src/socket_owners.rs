@@ -1,6 +1,10 @@
 //! Which programs of this host have the ends of TCP connections: `/proc/net/tcp`, `/proc/net/tcp6` and the open files of all processes
 //! (`proc(5)`), as far as this user may look at them. Connections of other network namespaces are not in these tables.
 
+mod lookup;
+
+pub use lookup::{LookupProcess, OwnerLookup};
+
 use model::{Endpoint, HostProcess};
 use std::collections::{HashMap, HashSet};
 use std::fs;

@@ -9,6 +9,7 @@ mod echo;
 mod files;
 mod listeners;
 mod ends;
+mod killed;
 mod memory;
 mod output;
 mod process;

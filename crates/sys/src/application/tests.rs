@@ -3,15 +3,15 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
-fn started(script: &str) -> (Application, BufReader<std::process::ChildStdout>) {
+fn started(script: &str, apart: bool) -> (Application, BufReader<std::process::ChildStdout>) {
     // A shell that was started with Ctrl-C ignored, as from a job in the background, could not trap it.
     let mut command = Command::new("env");
     command
         .args(["--default-signal=INT", "sh", "-c", script])
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
-    let mut application = Application::start(&mut command).expect("there is a shell");
-    let out = application.child.stdout.take().expect("its output is ours");
+    let mut application = Application::start_in(&mut command, apart).expect("there is a shell");
+    let out = application.supervisor.stdout.take().expect("its output is ours");
     (application, BufReader::new(out))
 }
 
@@ -34,8 +34,7 @@ fn end_of(application: &mut Application) -> ExitStatus {
 fn it_has_time_to_end_by_itself() {
     let script = "trap 'sleep 0.2; echo saved; exit 3' INT; echo ready; while :; do sleep 0.05; done";
     for apart in [true, false] {
-        let (mut application, mut out) = started(script);
-        application.apart &= apart;
+        let (mut application, mut out) = started(script, apart);
         assert_eq!(line(&mut out), "ready\n");
         application.end(if application.apart {
             libc::SIGINT
@@ -54,8 +53,7 @@ fn it_has_time_to_end_by_itself() {
 #[test]
 fn what_it_started_ends_with_it() {
     for apart in [true, false] {
-        let (mut application, mut out) = started("sh -c 'sleep 600 & echo ready; wait' & wait");
-        application.apart &= apart;
+        let (mut application, mut out) = started("sh -c 'sleep 600 & echo ready; wait' & wait", apart);
         assert_eq!(line(&mut out), "ready\n");
         application.end(libc::SIGTERM);
         assert_eq!(end_of(&mut application).signal(), Some(libc::SIGTERM));
@@ -67,7 +65,8 @@ fn what_it_started_ends_with_it() {
 
 #[test]
 fn who_does_not_listen_is_killed_when_told_twice() {
-    let (mut application, mut out) = started("trap '' INT TERM; echo ready; while :; do sleep 0.05; done");
+    let (mut application, mut out) =
+        started("trap '' INT TERM; echo ready; while :; do sleep 0.05; done", true);
     assert_eq!(line(&mut out), "ready\n");
     application.end(libc::SIGINT);
     thread::sleep(TWICE);
@@ -78,8 +77,24 @@ fn who_does_not_listen_is_killed_when_told_twice() {
 
 #[test]
 fn one_that_is_forgotten_is_ended() {
-    let (application, mut out) = started("echo ready; sleep 600");
+    let (application, mut out) = started("echo ready; sleep 600", true);
     assert_eq!(line(&mut out), "ready\n");
     drop(application);
     assert_eq!(out.read_to_string(&mut String::new()).expect("it ends"), 0);
+}
+
+#[test]
+fn a_program_that_is_not_there_is_said_to_be_missing() {
+    let error = Application::start(&mut Command::new("/no/such/program")).expect_err("it is not there");
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+}
+
+#[test]
+fn a_program_that_ends_at_once_has_its_status() {
+    for status in 0..20 {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("exit {status}")]);
+        let mut application = Application::start(&mut command).expect("there is a shell");
+        assert_eq!(end_of(&mut application).code(), Some(status));
+    }
 }

@@ -1,0 +1,339 @@
+//! Processes that are forks of this one and never become another program: they watch over others, and outlive this process to end
+//! what it leaves behind.
+//!
+//! Such a process has one thread and nothing of this one's but its memory: no descriptor except its channel, no signal that could end it but
+//! SIGKILL.
+
+use crate::error::OsError;
+use crate::process_tree::Member;
+use crate::signals::{self, HeldSignals};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+use rustix::process::{WaitOptions, WaitStatus, wait};
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The end of the channel that this process has: as long as it is open, the fork has nothing to end.
+#[derive(Debug)]
+pub(crate) struct ForkChannel(UnixStream);
+
+/// The end of the channel that the fork has.
+#[derive(Debug)]
+pub(crate) struct OwnerChannel(UnixStream);
+
+/// What the fork's owner wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OwnerState {
+    /// The program has taken the place of the process that was to become it.
+    Started,
+    /// Its work is done: the fork ends, and leaves everything as it is.
+    Done,
+    /// This signal is to be passed on.
+    Signal(libc::c_int),
+    /// It is gone, without a word: it was killed.
+    Gone,
+}
+
+/// Spawns `command`, in whose new process `between` runs before the program takes its place. What `between` gets is open in that process
+/// alone.
+pub(crate) fn spawn(
+    command: &mut Command,
+    mut between: impl FnMut(RawFd) -> io::Result<()> + Send + Sync + 'static,
+) -> io::Result<(Child, ForkChannel)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let number = theirs.as_raw_fd();
+    // The command may be kept by its owner; this end is not, so that an end of the fork can be noticed.
+    let theirs = Arc::new(Mutex::new(Some(theirs)));
+    let held = Arc::clone(&theirs);
+    // SAFETY: `between` is of this crate, and knows that it runs between fork and exec: in the one thread of its process, without locks that
+    // another one could hold (libc's fork leaves its allocator usable).
+    unsafe {
+        command.pre_exec(move || {
+            let _held = &held;
+            between(number)
+        });
+    }
+    let child = command.spawn();
+    theirs.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Ok((child?, ForkChannel(ours)))
+}
+
+impl ForkChannel {
+    /// Over this end of a pair.
+    #[cfg(test)]
+    pub const fn of(stream: UnixStream) -> Self {
+        Self(stream)
+    }
+
+    /// The next number that the fork has sent; absent when it has not, and at the channel's end.
+    pub fn receive(&self, longest: Option<Duration>) -> Option<i32> {
+        self.0.set_nonblocking(longest.is_none()).ok()?;
+        self.0.set_read_timeout(longest).ok()?;
+        let mut bytes = [0; 4];
+        (&self.0).read_exact(&mut bytes).ok()?;
+        Some(i32::from_ne_bytes(bytes))
+    }
+
+    /// Tells the fork that the program was started.
+    pub fn started(&self) {
+        self.say(STARTED);
+    }
+
+    /// Tells the fork that there is nothing left to end.
+    pub fn release(&self) {
+        self.say(DONE);
+    }
+
+    /// Has the fork pass a signal on.
+    pub fn pass(&self, signal: libc::c_int) {
+        self.say(u8::try_from(signal).unwrap_or(DONE));
+    }
+
+    /// The same channel, for another thread.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// Ends the channel for all that have it here.
+    pub fn shut(&self) {
+        // One that is gone needs no end.
+        self.0.shutdown(Shutdown::Both).ok();
+    }
+
+    /// Sends a question and waits for its answer, which fills `answer`; `false` when the fork is gone.
+    pub fn ask(&self, question: &[u8], answer: &mut [u8]) -> bool {
+        (&self.0)
+            .write_all(question)
+            .and_then(|()| (&self.0).read_exact(answer))
+            .is_ok()
+    }
+
+    /// Waits for a file that the fork has opened.
+    ///
+    /// # Errors
+    /// As the system said to the fork, or when that one is gone.
+    pub fn take_over_file(&self) -> io::Result<File> {
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let mut number = [0; 4];
+        let mut parts = [IoSliceMut::new(&mut number)];
+        let received = recvmsg(&self.0, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+        if received.bytes < size_of::<i32>() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let mut files = ancillary.drain().filter_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+            _ => None,
+        });
+        match files.next() {
+            Some(file) => Ok(File::from(file)),
+            None => Err(io::Error::from_raw_os_error(i32::from_ne_bytes(number))),
+        }
+    }
+
+    /// One that is gone needs no word.
+    fn say(&self, word: u8) {
+        (&self.0).write_all(&[word]).ok();
+    }
+}
+
+impl OwnerChannel {
+    /// Takes over in the fork: from here on the process has this channel only, and no signal reaches it.
+    pub fn take_over(number: RawFd, name: &std::ffi::CStr) -> Self {
+        Self::take_over_with(number, None, name)
+    }
+
+    /// The same for a process that keeps another descriptor too.
+    pub fn take_over_with(number: RawFd, kept: Option<RawFd>, name: &std::ffi::CStr) -> Self {
+        // Ends of children are reported, even if this process had its own ignored.
+        let _ = HeldSignals::hold(&[]);
+        signals::block_all_signals();
+        close_all_but(number, kept.unwrap_or(number));
+        // A failure leaves the old name.
+        rustix::thread::set_name(name).ok();
+        // SAFETY: the descriptor was made for this process, in which nothing else has it.
+        Self(unsafe { UnixStream::from_raw_fd(number) })
+    }
+
+    /// Sends the owner a number. One that is gone needs none.
+    pub fn send(&self, number: i32) {
+        (&self.0).write_all(&number.to_ne_bytes()).ok();
+    }
+
+    /// Waits for a question, which fills `question`; `false` when nobody can ask any more.
+    pub fn receive(&self, question: &mut [u8]) -> bool {
+        (&self.0).read_exact(question).is_ok()
+    }
+
+    /// Sends an answer. An owner that is gone needs none.
+    pub fn answer(&self, answer: &[u8]) {
+        (&self.0).write_all(answer).ok();
+    }
+
+    /// Sends a file, or why there is none.
+    pub fn hand_over(&self, file: io::Result<File>) {
+        let number = file.as_ref().err().map_or(0, |error| OsError::of(error).0);
+        let files: Vec<BorrowedFd<'_>> = file.iter().map(AsFd::as_fd).collect();
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !files.is_empty() {
+            ancillary.push(SendAncillaryMessage::ScmRights(&files));
+        }
+        let number = number.to_ne_bytes();
+        // An owner that is gone needs none.
+        sendmsg(
+            &self.0,
+            &[IoSlice::new(&number)],
+            &mut ancillary,
+            SendFlags::empty(),
+        )
+        .ok();
+    }
+
+    /// What the owner wants, once that is known: to be asked when the channel can be read.
+    pub fn state(&self) -> OwnerState {
+        let mut word = [0];
+        match (&self.0).read(&mut word) {
+            Ok(0) | Err(_) => OwnerState::Gone,
+            Ok(_) if word[0] == DONE => OwnerState::Done,
+            Ok(_) if word[0] == STARTED => OwnerState::Started,
+            Ok(_) => OwnerState::Signal(word[0].into()),
+        }
+    }
+
+    /// To wait for it.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Forks a process that has one thread.
+///
+/// # Errors
+/// When the system cannot.
+pub(crate) fn fork_again() -> io::Result<libc::pid_t> {
+    // SAFETY: this process was forked itself and has one thread, so that both that return have everything they had.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        process => Ok(process),
+    }
+}
+
+/// Ends this process without running what its owner's copy will run.
+pub(crate) fn exit_now() -> ! {
+    // SAFETY: does not return and touches no memory.
+    unsafe { libc::_exit(0) }
+}
+
+/// Reports ends of children: readable when there is one.
+///
+/// # Errors
+/// When the system has no descriptor for it.
+pub(crate) fn ends_of_children() -> io::Result<OwnedFd> {
+    let signals = signals::set_of(Some(&[libc::SIGCHLD]));
+    // SAFETY: the set is initialised; what the call returns is a new descriptor, or no valid one.
+    unsafe {
+        match libc::signalfd(-1, &raw const signals, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
+            -1 => Err(io::Error::last_os_error()),
+            number => Ok(OwnedFd::from_raw_fd(number)),
+        }
+    }
+}
+
+/// Takes in children that have ended; `each` gets them.
+pub(crate) fn reap(each: &mut dyn FnMut(libc::pid_t, WaitStatus)) {
+    while let Ok(Some((process, status))) = wait(WaitOptions::NOHANG) {
+        each(process.as_raw_pid(), status);
+    }
+}
+
+/// Ends what `members` finds, and what that starts meanwhile: asks, waits for [`GRACE`], and then kills. None of it can fork away: all are
+/// stopped before the first one is killed, so that no child loses the parent by which it is found.
+pub(crate) fn end_all(members: &dyn Fn() -> Vec<Member>) {
+    let began = Instant::now();
+    for member in members() {
+        member.send(libc::SIGTERM);
+        member.send(libc::SIGCONT);
+    }
+    while began.elapsed() < GRACE && has_living(members) {
+        thread::sleep(LOOK);
+    }
+    while began.elapsed() < LONGEST {
+        let mut stopped: Vec<Member> = Vec::new();
+        loop {
+            let found = members();
+            let before = stopped.len();
+            for member in found {
+                if !stopped.contains(&member) {
+                    member.send(libc::SIGSTOP);
+                    stopped.push(member);
+                }
+            }
+            if stopped.len() == before {
+                break;
+            }
+        }
+        stopped.iter().for_each(|member| member.send(libc::SIGKILL));
+        reap(&mut |_, _| {});
+        // Looked at twice: a process that was handed to another parent meanwhile is seen the second time.
+        if !has_living(members) && !has_living(members) {
+            return;
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+fn has_living(members: &dyn Fn() -> Vec<Member>) -> bool {
+    reap(&mut |_, _| {});
+    members().iter().any(Member::is_alive)
+}
+
+/// Closes what this process has open, except for two descriptors.
+fn close_all_but(one: RawFd, other: RawFd) {
+    let (first, second) = (one.min(other), one.max(other));
+    let (Ok(first), Ok(second)) = (libc::c_uint::try_from(first), libc::c_uint::try_from(second)) else {
+        return;
+    };
+    if first > 0 {
+        close(0, first - 1);
+    }
+    if first + 1 < second {
+        close(first + 1, second - 1);
+    }
+    close(second + 1, libc::c_uint::MAX);
+}
+
+/// Closes descriptors with these numbers.
+fn close(first: libc::c_uint, last: libc::c_uint) {
+    // SAFETY: three integers. No value of this process owns a descriptor any more: it ends without running destructors.
+    unsafe {
+        if libc::syscall(libc::SYS_close_range, first, last, 0) == 0 {
+            return;
+        }
+        // Before Linux 5.9.
+        for number in first..=last.min(MOST_DESCRIPTORS) {
+            libc::close(number as libc::c_int);
+        }
+    }
+}
+
+/// No signals have these numbers.
+const DONE: u8 = 0;
+const STARTED: u8 = u8::MAX;
+/// How long what is left has to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(1);
+/// What cannot be killed within this time waits for a device, or is another user's.
+const LONGEST: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(10);
+/// Descriptors that a process usually has at most.
+const MOST_DESCRIPTORS: libc::c_uint = 65_536;

@@ -1,0 +1,207 @@
+//! What this process may do, and how it gives up what it does not need any more.
+//!
+//! Packets are written by strangers. Once everything is open that root alone can open, the process that reads them goes on as a user that
+//! owns nothing, and can gain no right again (`no_new_privs`).
+
+use crate::error::{LiveError, OsError};
+use rustix::process::{DumpableBehavior, getegid, geteuid, getgid, getuid, set_dumpable_behavior};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, no_new_privs,
+    set_capabilities, set_no_new_privs,
+};
+use std::fs;
+use std::path::Path;
+
+/// Whether this process was started with another user or group than its caller's: from a file that is setuid or setgid.
+pub fn is_another_users() -> bool {
+    getuid() != geteuid() || getgid() != getegid()
+}
+
+/// Whether this process is root, of its user namespace.
+pub fn is_root() -> bool {
+    geteuid().is_root()
+}
+
+/// A user that reads packets in the place of root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnprivilegedUser {
+    user: u32,
+    group: u32,
+}
+
+/// What became of the rights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RightsLeft {
+    /// Those of a user that is not root.
+    OfUser(UnprivilegedUser),
+    /// Those of the user that this process was started by, without any capability: it was not root, or the system does not let it become
+    /// another user.
+    OfSameUser,
+}
+
+impl UnprivilegedUser {
+    /// Who takes root's place: the user that sudo was called by, else `nobody`. `None` where this process is not root.
+    pub fn instead_of_root() -> Option<Self> {
+        let number = |name: &str| {
+            std::env::var(name)
+                .ok()?
+                .parse::<u32>()
+                .ok()
+                .filter(|id| *id != 0)
+        };
+        let by_sudo = number("SUDO_UID").zip(number("SUDO_GID"));
+        let (user, group) = by_sudo.or_else(nobody).unwrap_or((OVERFLOW, OVERFLOW));
+        is_root().then_some(Self { user, group })
+    }
+
+    /// Gives it a folder that was just made.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn give(self, folder: &Path) -> std::io::Result<()> {
+        std::os::unix::fs::chown(folder, Some(self.user), Some(self.group))
+    }
+
+    /// Whether the system lets this process become it: there is such a user in this user namespace, and the right to.
+    fn can_be_taken(self) -> bool {
+        let rights = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
+        rights.contains(CapabilitySet::SETUID | CapabilitySet::SETGID)
+            && is_mapped(self.user, "/proc/self/uid_map")
+            && is_mapped(self.group, "/proc/self/gid_map")
+    }
+}
+
+/// Gives up all rights that this user's programs do not have, for all threads and for good; root becomes `instead`.
+///
+/// # Errors
+/// When the system refuses: nothing may be read then.
+pub fn give_up_all(instead: Option<UnprivilegedUser>) -> Result<RightsLeft, LiveError> {
+    let failed = |operation| move |reason| LiveError::System { operation, reason };
+    gain_nothing_again().map_err(failed("forbid itself to gain rights"))?;
+    let taken = instead.filter(|user| user.can_be_taken());
+    if let Some(user) = taken {
+        become_user(user).map_err(failed("give up the rights of root"))?;
+    }
+    let nothing = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    clear_ambient_capability_set().ok();
+    set_capabilities(None, nothing)
+        .map_err(|error| failed("give up its capabilities")(OsError::from(error)))?;
+    Ok(taken.map_or(RightsLeft::OfSameUser, RightsLeft::OfUser))
+}
+
+/// Lets programs of the same user look at this process again, which a file with capabilities keeps them from: they write keys to one of its open files.
+/// For a process that has given up the right to capture.
+pub fn be_open_to_own_programs() {
+    // Keys that cannot be written are reported by what is not opened.
+    set_dumpable_behavior(DumpableBehavior::Dumpable).ok();
+}
+
+/// Keeps of root's rights those to look at other users' processes: for a process that does nothing else.
+pub(crate) fn keep_only_looking_at_processes() {
+    let needed = CapabilitySet::SYS_PTRACE | CapabilitySet::DAC_READ_SEARCH;
+    if let Ok(sets) = capabilities(None) {
+        let kept = sets.permitted & needed;
+        let sets = CapabilitySets {
+            effective: kept,
+            permitted: kept,
+            inheritable: CapabilitySet::empty(),
+        };
+        set_capabilities(None, sets).ok();
+    }
+    set_no_new_privs(true).ok();
+}
+
+/// No program that this process starts has rights that it has not; of all threads.
+fn gain_nothing_again() -> Result<(), OsError> {
+    // Where a service manager has set it already, all threads have it.
+    if no_new_privs() == Ok(true) {
+        return Ok(());
+    }
+    set_no_new_privs(true)?;
+    let threads = fs::read_dir("/proc/self/task").map_or(usize::MAX, Iterator::count);
+    if threads == 1 {
+        return Ok(());
+    }
+    // Of other threads it is set by giving all of them a filter of system calls: this one lets every call pass.
+    let mut everything = [libc::sock_filter {
+        code: 0x06,
+        jt: 0,
+        jf: 0,
+        k: libc::SECCOMP_RET_ALLOW,
+    }];
+    let program = libc::sock_fprog {
+        len: 1,
+        filter: everything.as_mut_ptr(),
+    };
+    // SAFETY: the program is plain data whose pointer is to its one instruction, which lives until the call is over.
+    let set = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_TSYNC,
+            &raw const program,
+        )
+    };
+    match set {
+        0 => Ok(()),
+        -1 => match OsError::last() {
+            // A kernel without filters: the threads that read packets are made by this one, and have what it has.
+            OsError(libc::ENOSYS | libc::EINVAL) => Ok(()),
+            reason => Err(reason),
+        },
+        // The number of a thread that has a filter of its own.
+        _ => Err(OsError(libc::EBUSY)),
+    }
+}
+
+fn become_user(user: UnprivilegedUser) -> Result<(), OsError> {
+    let UnprivilegedUser { user, group } = user;
+    let done = |result: libc::c_int| if result < 0 { Err(OsError::last()) } else { Ok(()) };
+    // SAFETY: numbers, and a list of none. libc does it for all threads; the calls of `rustix` are of one.
+    unsafe {
+        // Where a user namespace forbids to change them, the groups are those of its maker, who is not root.
+        match done(libc::setgroups(0, std::ptr::null())) {
+            Err(OsError(libc::EPERM)) if are_groups_denied() => {}
+            result => result?,
+        }
+        done(libc::setresgid(group, group, group))?;
+        done(libc::setresuid(user, user, user))?;
+        // What root kept by accident could be taken again.
+        match libc::setresuid(u32::MAX, 0, u32::MAX) {
+            0 => Err(OsError(libc::EPERM)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn are_groups_denied() -> bool {
+    fs::read_to_string("/proc/self/setgroups").is_ok_and(|text| text.trim() == "deny")
+}
+
+/// User and group of `nobody`, as `/etc/passwd` has them.
+fn nobody() -> Option<(u32, u32)> {
+    let users = fs::read_to_string("/etc/passwd").ok()?;
+    let mut fields = users.lines().find(|line| line.starts_with("nobody:"))?.split(':');
+    let user = fields.nth(2)?.parse().ok().filter(|id| *id != 0)?;
+    let group = fields.next()?.parse().ok().filter(|id| *id != 0)?;
+    Some((user, group))
+}
+
+/// Whether a number exists in this user namespace: lines of its first number, the one outside, and how many.
+fn is_mapped(number: u32, map: &str) -> bool {
+    let text = fs::read_to_string(map).unwrap_or_default();
+    text.lines().any(|line| {
+        let numbers: Vec<u64> = line
+            .split_ascii_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        matches!(numbers.as_slice(), [first, _, count] if (*first..*first + *count).contains(&number.into()))
+    })
+}
+
+/// What the kernel calls users that do not exist.
+const OVERFLOW: u32 = 65_534;

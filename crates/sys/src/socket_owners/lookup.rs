@@ -1,0 +1,250 @@
+//! A process that has root's right to look at other users' processes, for one that gives it up: it answers which programs have the ends of
+//! connections, and nothing else.
+//!
+//! Questions and answers have one size each, whatever is in them. What it is asked for is compared with tables of the kernel: no path, no name
+//! and no number of a process comes from the other side.
+
+use super::SocketEnd;
+use crate::forked::{self, ForkChannel, OwnerChannel};
+use crate::rights;
+use model::{Endpoint, HostProcess};
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::{IpAddr, Ipv6Addr};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::{Child, Command};
+
+/// The process that looks. Ends when this is dropped, or when this process ends.
+#[derive(Debug)]
+pub struct LookupProcess {
+    process: Child,
+    channel: ForkChannel,
+}
+
+/// Asks for the programs of ends of connections: a [`LookupProcess`], or `/proc` itself as far as this user may.
+#[derive(Debug, Default)]
+pub struct OwnerLookup {
+    channel: Option<ForkChannel>,
+}
+
+impl LookupProcess {
+    /// Starts it. It has `kept` open, as long as it runs, and removes `left` at its end: what this process will not be able to remove.
+    ///
+    /// # Errors
+    /// When the system cannot.
+    pub fn start(kept: Option<BorrowedFd<'_>>, left: Option<PathBuf>) -> io::Result<Self> {
+        let kept = kept.map(|file| file.as_raw_fd());
+        let mut never = Command::new("/");
+        never.process_group(0);
+        let (process, channel) = forked::spawn(&mut never, move |channel| {
+            // A panic ends here too: the rest of the fork is longwire's.
+            let _ = catch_unwind(AssertUnwindSafe(|| answer(channel, kept)));
+            if let Some(left) = &left {
+                std::fs::remove_dir_all(left).ok();
+            }
+            forked::exit_now()
+        })?;
+        Ok(Self { process, channel })
+    }
+
+    /// The number of the process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// To ask it, from any thread.
+    ///
+    /// # Errors
+    /// When the system has no more descriptors.
+    pub fn lookup(&self) -> io::Result<OwnerLookup> {
+        Ok(OwnerLookup {
+            channel: Some(self.channel.try_clone()?),
+        })
+    }
+}
+
+impl Drop for LookupProcess {
+    fn drop(&mut self) {
+        self.channel.shut();
+        self.process.wait().ok();
+    }
+}
+
+impl OwnerLookup {
+    /// The programs that have these ends, as far as they are found. Costs a look at every open file of every process: some milliseconds.
+    pub fn of(&self, wanted: &HashSet<SocketEnd>) -> HashMap<SocketEnd, HostProcess> {
+        let Some(channel) = &self.channel else {
+            return super::of(wanted);
+        };
+        let wanted: Vec<SocketEnd> = wanted.iter().copied().collect();
+        let mut found = HashMap::new();
+        for ends in wanted.chunks(MOST_ENDS) {
+            let mut answer = vec![0; MOST_ENDS * ROW];
+            if !channel.ask(&question(ends), &mut answer) {
+                break;
+            }
+            let rows = ends.iter().zip(answer.chunks_exact(ROW));
+            found.extend(rows.filter_map(|(end, row)| Some((*end, decoded(row)?))));
+        }
+        found
+    }
+}
+
+/// Answers until nobody can ask any more.
+fn answer(channel: RawFd, kept: Option<RawFd>) {
+    let owner = OwnerChannel::take_over_with(channel, kept, c"longwire lookup");
+    rights::keep_only_looking_at_processes();
+    let mut asked = vec![0; MOST_ENDS * ROW];
+    while owner.receive(&mut asked) {
+        let ends: Vec<Option<SocketEnd>> = asked.chunks_exact(ROW).map(end).collect();
+        let found = super::of(&ends.iter().flatten().copied().collect());
+        let mut answer = Vec::with_capacity(asked.len());
+        for end in &ends {
+            let process = end.and_then(|end| found.get(&end));
+            answer.extend(process.map_or([0; ROW], encoded));
+        }
+        owner.answer(&answer);
+    }
+}
+
+/// A row for each end; the rest is zeroes, which no end has.
+fn question(ends: &[SocketEnd]) -> Vec<u8> {
+    let mut question: Vec<u8> = Vec::with_capacity(MOST_ENDS * ROW);
+    for (own, other) in ends {
+        for endpoint in [own, other] {
+            let address = match endpoint.address {
+                IpAddr::V4(address) => address.to_ipv6_mapped(),
+                IpAddr::V6(address) => address,
+            };
+            question.extend(address.octets());
+            question.extend(endpoint.port.to_be_bytes());
+        }
+    }
+    question.resize(MOST_ENDS * ROW, 0);
+    question
+}
+
+/// The end that a row of a question asks for.
+fn end(row: &[u8]) -> Option<SocketEnd> {
+    let endpoint = |bytes: &[u8]| {
+        let (address, port) = bytes.split_first_chunk::<16>()?;
+        Some(Endpoint {
+            address: IpAddr::V6(Ipv6Addr::from(*address)).to_canonical(),
+            port: u16::from_be_bytes(*port.first_chunk()?),
+        })
+    };
+    let (own, other) = row.split_at_checked(ROW / 2)?;
+    let end = (endpoint(own)?, endpoint(other)?);
+    (end.0.port != 0).then_some(end)
+}
+
+/// A program as a row of an answer: its number, its name of up to 15 bytes, the 12 digits of its container.
+fn encoded(process: &HostProcess) -> [u8; ROW] {
+    let mut row = [0; ROW];
+    let (number, texts) = row.split_at_mut(4);
+    number.copy_from_slice(&process.number.to_be_bytes());
+    let (name, container) = texts.split_at_mut(NAME);
+    let put = |place: &mut [u8], text: &str| {
+        let length = text.len().min(place.len());
+        place[..length].copy_from_slice(&text.as_bytes()[..length]);
+    };
+    put(name, &process.name);
+    put(container, process.container.as_deref().unwrap_or_default());
+    row
+}
+
+fn decoded(row: &[u8]) -> Option<HostProcess> {
+    let (number, texts) = row.split_first_chunk::<4>()?;
+    let number = u32::from_be_bytes(*number);
+    let (name, container) = texts.split_at_checked(NAME)?;
+    let text = |bytes: &[u8]| {
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..end]).into_owned()
+    };
+    let container = text(container);
+    (number != 0).then(|| HostProcess {
+        name: text(name),
+        number,
+        container: (!container.is_empty()).then_some(container),
+    })
+}
+
+/// Ends in a question.
+const MOST_ENDS: usize = 128;
+/// Bytes of a row: two addresses of IPv6 with their ports.
+const ROW: usize = 36;
+/// Bytes of a name of a program, which the kernel cuts to 15.
+const NAME: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    fn endpoint(address: std::net::SocketAddr) -> Endpoint {
+        Endpoint {
+            address: address.ip(),
+            port: address.port(),
+        }
+    }
+
+    #[test]
+    fn it_answers_as_a_look_of_ones_own() {
+        let process = LookupProcess::start(None, None).expect("it starts");
+        let lookup = process.lookup().expect("a descriptor");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
+        let address = listener.local_addr().expect("bound");
+        let connected = (0..MOST_ENDS + 10).map(|_| {
+            let client = TcpStream::connect(address).expect("it listens");
+            (client, listener.accept().expect("a client connects"))
+        });
+        let connected: Vec<_> = connected.collect();
+        let wanted: HashSet<SocketEnd> = connected
+            .iter()
+            .map(|(client, _)| {
+                let (own, other) = (client.local_addr(), client.peer_addr());
+                (
+                    endpoint(own.expect("connected")),
+                    endpoint(other.expect("connected")),
+                )
+            })
+            .collect();
+        let found = lookup.of(&wanted);
+        assert_eq!(found.len(), wanted.len());
+        assert_eq!(found, crate::socket_owners::of(&wanted));
+        assert!(found.values().all(|process| process.number == std::process::id()));
+    }
+
+    #[test]
+    fn whatever_it_is_asked_it_answers_in_one_size_and_ends_with_who_asks() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let left = folder.path().join("left");
+        std::fs::create_dir(&left).expect("a directory");
+        let process = LookupProcess::start(None, Some(left.clone())).expect("it starts");
+        for byte in [0, 1, 0x7f, 0xff] {
+            let mut answer = vec![1; MOST_ENDS * ROW];
+            assert!(process.channel.ask(&vec![byte; MOST_ENDS * ROW], &mut answer));
+            assert!(
+                answer.iter().all(|byte| *byte == 0),
+                "nobody has such a connection"
+            );
+        }
+        assert!(left.exists());
+        drop(process);
+        assert!(!left.exists());
+    }
+
+    #[test]
+    fn rows_are_read_back() {
+        let process = HostProcess {
+            name: "postgres: writer".to_owned(),
+            number: 4711,
+            container: Some("0d1f7c3a9b2e".to_owned()),
+        };
+        assert_eq!(decoded(&encoded(&process)), Some(process));
+        assert_eq!(decoded(&[0; ROW]), None);
+    }
+}
