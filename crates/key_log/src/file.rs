@@ -1,37 +1,77 @@
 //! The file that keys are appended to.
 
 use crate::KeyCollectionError;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// A file of this user's alone. One that was made here and has nothing in it is gone when this is dropped.
 #[derive(Debug)]
 pub(crate) struct KeyFile {
     path: PathBuf,
-    was_made: bool,
+    file: File,
+    place: Place,
     /// Bytes that were in it before.
     before: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// It has no name in any directory: it is gone with the last process that has it open, however that one ends.
+    Memory,
+    /// On disk, made here.
+    Made,
+    /// On disk, and there before.
+    There,
 }
 
 impl KeyFile {
     /// Makes it with access for its owner alone, or takes one that has it so.
     pub fn open(path: PathBuf) -> Result<Self, KeyCollectionError> {
         let made = options().create_new(true).mode(0o600).open(&path);
-        let (file, was_made) = match made {
-            Ok(file) => (file, true),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (existing(&path)?, false),
+        let (file, place) = match made {
+            Ok(file) => (file, Place::Made),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (existing(&path)?, Place::There),
             Err(source) => return Err(KeyCollectionError::Unwritable { path, source }),
         };
-        match private_length(&path, &file) {
-            Ok(before) => Ok(Self {
-                path,
-                was_made,
-                before,
-            }),
-            Err(error) => Err(error),
+        let before = private_length(&path, &file)?;
+        Ok(Self {
+            path,
+            file,
+            place,
+            before,
+        })
+    }
+
+    /// One in memory alone, which programs of this user reach as an open file of this process.
+    pub fn in_memory() -> Result<Self, KeyCollectionError> {
+        let made = memfd_create(c"longwire keys", MemfdFlags::CLOEXEC).map(File::from);
+        let made = made.map_err(io::Error::from).and_then(|file| {
+            file.set_permissions(Permissions::from_mode(0o600))?;
+            Ok(file)
+        });
+        let file = made.map_err(|source| KeyCollectionError::unwritable(Path::new("memory"), source))?;
+        Ok(Self {
+            path: open_file_of(std::process::id(), &file),
+            file,
+            place: Place::Memory,
+            before: 0,
+        })
+    }
+
+    /// One in memory is reached as an open file of this process from now on, which has it under the same number.
+    pub fn reach_in(&mut self, process: u32) {
+        if self.place == Place::Memory {
+            self.path = open_file_of(process, &self.file);
         }
+    }
+
+    /// The file, where it is in memory.
+    pub fn memory(&self) -> Option<BorrowedFd<'_>> {
+        (self.place == Place::Memory).then(|| self.file.as_fd())
     }
 
     pub fn path(&self) -> &Path {
@@ -39,14 +79,34 @@ impl KeyFile {
     }
 
     pub fn has_grown(&self) -> bool {
-        self.path.metadata().is_ok_and(|about| about.len() > self.before)
+        self.file.metadata().is_ok_and(|about| about.len() > self.before)
     }
 
     /// What was appended since.
-    pub fn added(&self) -> io::Result<File> {
-        let mut file = File::open(&self.path)?;
-        file.seek(SeekFrom::Start(self.before))?;
-        Ok(file)
+    pub const fn added(&self) -> Added<'_> {
+        Added {
+            file: &self.file,
+            offset: self.before,
+        }
+    }
+}
+
+/// The path by which programs open what a process has open: valid as long as the process has it.
+fn open_file_of(process: u32, file: &File) -> PathBuf {
+    format!("/proc/{process}/fd/{}", file.as_raw_fd()).into()
+}
+
+/// Reads a file from a place on, whatever happens to its name.
+pub(crate) struct Added<'a> {
+    file: &'a File,
+    offset: u64,
+}
+
+impl Read for Added<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
     }
 }
 
@@ -56,7 +116,7 @@ impl Drop for KeyFile {
             path.symlink_metadata()
                 .is_ok_and(|about| about.is_file() && about.len() == 0)
         };
-        if self.was_made && is_empty(&self.path) {
+        if self.place == Place::Made && is_empty(&self.path) {
             fs::remove_file(&self.path).ok();
         }
     }
@@ -66,6 +126,7 @@ fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     // A pipe without a reader is refused instead of waited for.
     options
+        .read(true)
         .append(true)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     options

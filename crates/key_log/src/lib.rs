@@ -19,20 +19,21 @@ use environment::Variables;
 use file::KeyFile;
 use preload::Preload;
 use std::ffi::OsString;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Where the keys of a program's TLS sessions are collected, and what makes the program write them there.
 ///
 /// Has to live as long as the program: what the program loads is removed when this is dropped, and with it a file that is
-/// [temporary](KeyCollection::temporary) or has remained empty.
+/// has remained empty. What is [temporary](KeyCollection::temporary) has no name on any disk, and is gone however this process ends.
 #[derive(Debug)]
 pub struct KeyCollection {
     // Dropped in this order: files before the directory that they may be in.
     file: KeyFile,
     preload: Result<Preload, &'static str>,
     java_agent: Option<PathBuf>,
-    _directory: PrivateDirectory,
+    directory: PrivateDirectory,
 }
 
 impl KeyCollection {
@@ -47,13 +48,28 @@ impl KeyCollection {
         Self::collect(KeyFile::open(path)?, directory)
     }
 
-    /// Keys are in a file of a directory that only this user may enter, in memory where the system has such a place (`XDG_RUNTIME_DIR`).
+    /// Keys are in memory alone: programs of this user write them to an open file of this process (`/proc/PID/fd`).
     ///
     /// # Errors
-    /// When the directory or the file cannot be made.
+    /// When the directory for the library or the file cannot be made.
     pub fn temporary() -> Result<Self, KeyCollectionError> {
-        let directory = PrivateDirectory::make()?;
-        Self::collect(KeyFile::open(directory.path().join("keys.log"))?, directory)
+        Self::collect(KeyFile::in_memory()?, PrivateDirectory::make()?)
+    }
+
+    /// The directory of what programs load, which is removed at the end.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Temporary keys as an open file, for a process that is to have it too.
+    pub fn memory(&self) -> Option<BorrowedFd<'_>> {
+        self.file.memory()
+    }
+
+    /// Programs write temporary keys to the open file of `process` instead, which has it under the same number: for where this process will have
+    /// other rights than the programs.
+    pub fn reach_in(&mut self, process: u32) {
+        self.file.reach_in(process);
     }
 
     fn collect(file: KeyFile, directory: PrivateDirectory) -> Result<Self, KeyCollectionError> {
@@ -61,7 +77,7 @@ impl KeyCollection {
             file,
             preload: Preload::place(&directory)?,
             java_agent: None,
-            _directory: directory,
+            directory,
         })
     }
 
@@ -115,13 +131,10 @@ impl KeyCollection {
     /// # Errors
     /// When the file cannot be read.
     pub fn sessions(&self) -> Result<u64, KeyCollectionError> {
-        self.file
-            .added()
-            .and_then(sessions::count)
-            .map_err(|source| KeyCollectionError::Unreadable {
-                path: self.path().to_owned(),
-                source,
-            })
+        sessions::count(self.file.added()).map_err(|source| KeyCollectionError::Unreadable {
+            path: self.path().to_owned(),
+            source,
+        })
     }
 }
 

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// As `build.rs` made it; empty where the target has no such thing.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"));
 
+/// The name of its file.
+pub(crate) const NAME: &str = "liblongwire_key_log.so";
+
 /// The library as a file.
 #[derive(Debug)]
 pub(crate) struct Preload {
@@ -24,7 +27,7 @@ impl Preload {
         if let Some(obstacle) = obstacle(directory) {
             return Ok(Err(obstacle));
         }
-        let path = directory.join("liblongwire_key_log.so");
+        let path = directory.join(NAME);
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)

@@ -113,12 +113,60 @@ fn a_file_that_others_may_read_is_refused_and_left_as_it_is() {
 #[test]
 fn a_temporary_collection_leaves_nothing() {
     let keys = KeyCollection::temporary().expect("a directory can be made");
-    let directory = keys.path().parent().expect("it is in a directory").to_owned();
+    let own = format!("/proc/{}/fd/", std::process::id());
+    assert!(keys.path().starts_with(&own), "{}", keys.path().display());
+    let library = keys.preload.as_ref().expect("there is one").path().to_owned();
+    let directory = library.parent().expect("it is in a directory").to_owned();
     assert_eq!((mode(&directory), mode(keys.path())), (0o700, 0o600));
     append(keys.path(), &line("CLIENT_RANDOM", 1));
+    assert!(keys.has_grown());
     assert_eq!(keys.sessions().expect("it can be read"), 1);
+    let named: Vec<_> = fs::read_dir(&directory).expect("it is ours").flatten().collect();
+    assert_eq!(named.len(), 1, "no file but the library has a name: {named:?}");
     drop(keys);
     assert!(!directory.exists());
+}
+
+#[test]
+fn programs_write_keys_to_an_open_file_and_to_none_when_it_is_gone() {
+    let mut keys = KeyCollection::temporary().expect("a directory can be made");
+    let write = |keys: &KeyCollection, text: &str| {
+        let script = "echo \"$1\" >> \"$SSLKEYLOGFILE\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", script, "sh", text]).env_remove("LD_PRELOAD");
+        command.env("SSLKEYLOGFILE", keys.path());
+        command.stderr(std::process::Stdio::null());
+        command.status().expect("there is a shell").success()
+    };
+    assert!(write(&keys, line("CLIENT_RANDOM", 7).trim_end()));
+    assert_eq!(keys.sessions().expect("it can be read"), 1);
+    // A process that has nothing open under this number, as one that is gone.
+    keys.reach_in(u32::MAX);
+    assert!(!write(&keys, "x"));
+}
+
+#[test]
+fn what_runs_left_that_were_killed_is_removed_and_what_runs_have_is_not() {
+    let around = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| around.path().join(name);
+    for name in ["longwire-keys-1-0", "longwire-keys-2-0", "other-keys-1-0"] {
+        fs::create_dir(path(name)).expect("a directory");
+        for file in ["keys.log", preload::NAME] {
+            fs::write(path(name).join(file), "x").expect("it is written");
+        }
+    }
+    fs::write(path("longwire-keys-2-0").join("notes"), "mine").expect("it is written");
+    symlink(path("other-keys-1-0"), path("longwire-keys-3-0")).expect("a link");
+    let running = PrivateDirectory::make_in(around.path()).expect("it is made");
+    fs::write(running.path().join(preload::NAME), "x").expect("it is written");
+    directory::sweep(around.path());
+    assert!(!path("longwire-keys-1-0").exists());
+    assert_eq!(
+        fs::read_dir(path("longwire-keys-2-0")).expect("it stays").count(),
+        1
+    );
+    assert_eq!(fs::read_dir(path("other-keys-1-0")).expect("it stays").count(), 2);
+    assert!(running.path().join(preload::NAME).exists());
 }
 
 fn variables(file: &str, java_agent: Option<&str>, inherited: &[(&str, &str)]) -> Vec<String> {

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use counts::Counts;
 use model::{Warning, counted};
 use std::collections::HashSet;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,8 +21,9 @@ use tls_keys::{Closed, KeyLog, KeyLogFault, Secrets, SessionSecrets};
 pub struct RunKeys {
     /// The key log that was given.
     path: Option<PathBuf>,
-    /// A pipe can be read only once.
-    grows: bool,
+    /// A pipe can be read only once: absent then. What was opened is still read when its name leads nowhere any more, or when this process has given up
+    /// the right to open it.
+    grows: Option<File>,
     known: Mutex<Known>,
     counts: Counts,
     ahead: FilesAhead,
@@ -65,10 +67,17 @@ impl RunKeys {
             .with_context(|| format!("could not look at the key log {name}"))?
             .file_type();
         let mut known = Known::default();
+        let held = match kind.is_file() {
+            true => Some(
+                file.try_clone()
+                    .with_context(|| format!("could not open the key log {name}"))?,
+            ),
+            false => None,
+        };
         known.read(file, Some(&name.to_string()))?;
         Ok(Arc::new(Self {
             path: Some(path.to_owned()),
-            grows: kind.is_file(),
+            grows: held,
             known: Mutex::new(known),
             counts: Counts::default(),
             ahead: FilesAhead::default(),
@@ -138,9 +147,9 @@ impl Secrets for RunKeys {
 
     fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
         let mut known = self.known();
-        if let (true, Some(path)) = (self.grows, &self.path) {
+        if let (Some(held), Some(path)) = (&self.grows, &self.path) {
             // What cannot be read any more is as what was not written.
-            known.read_appended(path).ok();
+            known.read_appended(path, held).ok();
         }
         let secrets = known.log.of(client_random);
         match &secrets {
@@ -184,8 +193,8 @@ impl Known {
         early + came.count() as u64
     }
 
-    fn read_appended(&mut self, path: &Path) -> Result<()> {
-        let mut file = open_regular(path)?;
+    fn read_appended(&mut self, path: &Path, held: &File) -> Result<()> {
+        let mut file = open_regular(path).or_else(|_| held.try_clone())?;
         if file.metadata()?.len() > self.offset {
             file.seek(SeekFrom::Start(self.offset))?;
             self.read(file, None)?;
