@@ -27,6 +27,21 @@ pub fn report(error: &anyhow::Error, arguments: &[OsString]) -> ExitCode {
         })
 }
 
+/// A file that is setuid or setgid would let everybody have longwire write files, start programs and capture as another user.
+pub fn refuse_other_users_rights() -> ExitCode {
+    let mut stderr = io::stderr().lock();
+    let _ = writeln!(
+        stderr,
+        "longwire: this program is setuid or setgid, and would do for everybody what its owner may: it does not run so\n\
+         hint: chmod u-s,g-s {}; docs/permissions.md has the right that each command needs",
+        std::env::current_exe().map_or_else(
+            |_| "PROGRAM".to_owned(),
+            |path| usage::printable(&path.display().to_string())
+        )
+    );
+    ExitCode::from(2)
+}
+
 /// Whether the cause is that the reader of our output has left.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

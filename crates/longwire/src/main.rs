@@ -6,6 +6,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let given = sys::arguments::given();
+    if sys::rights::is_another_users() {
+        return failure::refuse_other_users_rights();
+    }
     let arguments = match cli::Cli::of(given) {
         Ok(arguments) => arguments,
         Err(error) => return usage::report(&error, given),

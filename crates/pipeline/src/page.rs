@@ -20,6 +20,7 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::file_opener::FileOpener;
 
 /// A page that will be written when the run is over.
 #[derive(Debug)]
@@ -49,13 +50,58 @@ pub struct PageRun<'a> {
     pub links: &'a [LinkOutcome],
 }
 
+/// Where pages are written that are asked for while a run goes on.
+#[derive(Debug)]
+pub struct PagePlace {
+    path: PathBuf,
+    /// Opens the file where this process will have no right to.
+    opener: Option<FileOpener>,
+}
+
+impl PagePlace {
+    /// A file that is opened when a page is asked for.
+    pub const fn new(path: PathBuf) -> Self {
+        Self { path, opener: None }
+    }
+
+    /// The same for root, who will have become another user by then.
+    ///
+    /// # Errors
+    /// When there can be no process that opens it.
+    pub fn with_rights_of_now(path: PathBuf) -> Result<Self> {
+        let opener = match sys::rights::is_root() {
+            true => {
+                let path = path.clone();
+                let opener = FileOpener::start(move || private_file::open(&path));
+                Some(opener.context("could not start the process that opens the page")?)
+            }
+            false => None,
+        };
+        Ok(Self { path, opener })
+    }
+
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// When it cannot be created or written.
+    pub fn page(&self) -> Result<PageFile> {
+        match &self.opener {
+            Some(opener) => PageFile::of(&self.path, opener.open()),
+            None => PageFile::create(&self.path),
+        }
+    }
+}
+
 impl PageFile {
     /// Opens the file; what it holds stays until the page is written.
     ///
     /// # Errors
     /// When it cannot be created or written.
     pub fn create(path: &Path) -> Result<Self> {
-        let file = private_file::open(path);
+        Self::of(path, private_file::open(path))
+    }
+
+    fn of(path: &Path, file: io::Result<File>) -> Result<Self> {
         Ok(Self {
             path: path.to_owned(),
             file: file.with_context(|| format!("could not create the page {}", path.display()))?,

@@ -35,8 +35,9 @@ pub fn start(
     });
     let servers: Vec<RelayedTarget<'_>> = servers.collect::<Result<_>>()?;
     let mut command = prepare(command, &servers)?;
-    if let Some(keys) = &keys.collected {
-        keys.prepare(&mut command);
+    if let Some(collected) = &keys.collected {
+        keys.rights.let_programs_write_keys();
+        collected.prepare(&mut command);
     }
     output.direct(&mut command)?;
     Child::start_prepared(&mut command)

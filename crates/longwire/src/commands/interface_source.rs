@@ -8,15 +8,20 @@ use key_log::KeyCollection;
 use model::{ByteCount, ConnectionId, HostProcess};
 use pipeline::delivery::Delivery;
 use pipeline::input::Reading;
-use pipeline::input::live::{LiveInput, LiveNews, LivePlan, LiveSummary, PacketFilePlan, PacketFilter};
+use pipeline::input::live::{
+    LiveInput, LiveNews, LivePlan, LiveSummary, OpenedInput, PacketFilePlan, PacketFilter,
+};
 use pipeline::keys::RunKeys;
+use pipeline::output;
 use report::text::escape::cut;
 use std::net::{IpAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use sys::packets::{Interfaces, PacketCounts, RING_SIZES};
-use sys::{Target, resolve};
+use sys::rights::{RightsLeft, UnprivilegedUser};
+use sys::socket_owners::{LookupProcess, OwnerLookup};
+use sys::{Target, resolve, rights};
 
 /// Which packets of which interfaces.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
@@ -34,8 +39,8 @@ pub struct InterfaceArgs {
     /// What opens TLS.
     #[command(flatten)]
     pub keys: KeyLogArgument,
-    /// Open the command's own TLS connections at an interface: it is started so that it writes their keys, to a file that is removed
-    /// afterwards. See docs/keys.md for the programs that do.
+    /// Open the command's own TLS connections at an interface: it is started so that it writes their keys, to memory, which no
+    /// disk ever has. See docs/keys.md for the programs that do.
     #[arg(long, requires = "interface", requires = "command", conflicts_with = "keys")]
     pub keys_from_command: bool,
     /// Room for packets that longwire has not looked at yet: 2MiB to 2048MiB.
@@ -51,10 +56,26 @@ pub struct InterfaceArgs {
 
 /// What opens TLS at an interface.
 pub struct InterfaceKeys {
-    /// What the command writes its keys to, where it does: removed when this is dropped.
+    /// What the command writes its keys to, where it does: gone when this is dropped.
     pub collected: Option<KeyCollection>,
     /// Where the keys are read from.
     pub file: Arc<RunKeys>,
+    /// What was root's before this process gave it up: dropped last, it removes what is left of the keys.
+    pub rights: RootsRights,
+}
+
+/// What an observation keeps of root's rights, in a process apart, while the rest of it is another user's.
+#[derive(Default)]
+pub struct RootsRights {
+    lookup: Option<LookupProcess>,
+    instead: Option<UnprivilegedUser>,
+}
+
+/// Interfaces that are open, and packets of them that wait: nothing has been looked at yet.
+pub struct OpenedInterfaces {
+    input: OpenedInput,
+    point: String,
+    left: Option<usize>,
 }
 
 /// An observation of network interfaces under way.
@@ -90,7 +111,7 @@ impl InterfaceArgs {
     /// # Errors
     /// When the file cannot be read, or is no key log; or when there can be no file for the command's keys.
     pub fn open_keys(&self) -> Result<InterfaceKeys> {
-        let collected = self
+        let mut collected = self
             .keys_from_command
             .then(KeyCollection::temporary)
             .transpose()?;
@@ -98,7 +119,12 @@ impl InterfaceArgs {
             Some(collected) => RunKeys::open(collected.path())?,
             None => self.keys.open()?,
         };
-        Ok(InterfaceKeys { collected, file })
+        let rights = RootsRights::keep(collected.as_mut())?;
+        Ok(InterfaceKeys {
+            collected,
+            file,
+            rights,
+        })
     }
 
     /// What was asked for, as the command line has it.
@@ -170,12 +196,87 @@ fn addresses_of(name: &str) -> Vec<IpAddr> {
     found.map(|address| address.ip()).collect()
 }
 
-impl InterfaceSource {
-    /// Begins to observe: what passes from now on is seen. With `targets`, only their packets are.
+impl RootsRights {
+    /// Starts the process that has them, where this one is root. Programs then write `keys` to a file that this process has open.
+    fn keep(keys: Option<&mut KeyCollection>) -> Result<Self> {
+        let Some(instead) = UnprivilegedUser::instead_of_root() else {
+            return Ok(Self::default());
+        };
+        let (memory, left) = match &keys {
+            Some(keys) => (keys.memory(), Some(keys.directory().to_owned())),
+            None => (None, None),
+        };
+        let lookup = LookupProcess::start(memory, left);
+        let lookup = lookup.context("could not start the process that looks for programs of connections")?;
+        if let Some(keys) = keys {
+            keys.reach_in(lookup.id());
+        }
+        Ok(Self {
+            lookup: Some(lookup),
+            instead: Some(instead),
+        })
+    }
+
+    /// A folder that will be written to later is made now, for the user that will write.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn make_folder(&self, folder: Option<&Path>) -> Result<()> {
+        let local = folder.filter(|folder| !folder.to_string_lossy().contains("://") && !folder.exists());
+        if let (Some(instead), Some(folder)) = (self.instead, local) {
+            let made = std::fs::create_dir_all(folder).and_then(|()| instead.give(folder));
+            made.with_context(|| format!("could not make {}", folder.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a folder can be written to by the user that this process has become: to be known now, and not when the first file is full.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn check_folder(&self, folder: Option<&Path>) -> Result<()> {
+        let Some(folder) = folder.filter(|folder| self.instead.is_some() && folder.is_dir()) else {
+            return Ok(());
+        };
+        let probe = folder.join(format!(".longwire-{}", std::process::id()));
+        let made = std::fs::File::create_new(&probe);
+        std::fs::remove_file(&probe).ok();
+        made.map(drop).with_context(|| {
+            format!(
+                "could not write to {} as the user that reads packets in root's place (docs/interface.md): give it the folder with chown",
+                folder.display()
+            )
+        })
+    }
+
+    /// Lets the programs of this user write to an open file of this process, where none apart has it.
+    pub fn let_programs_write_keys(&self) {
+        if self.lookup.is_none() {
+            rights::be_open_to_own_programs();
+        }
+    }
+
+    /// Gives all rights up: from here on strangers' bytes are read.
+    fn give_up(&self) -> Result<OwnerLookup> {
+        let left = rights::give_up_all(self.instead)?;
+        if left == RightsLeft::OfSameUser && self.instead.is_some() {
+            output::note(
+                "packets are read as root, without any capability: the system does not let this process become another user",
+            );
+        }
+        let lookup = self.lookup.as_ref().map(LookupProcess::lookup).transpose();
+        Ok(lookup
+            .context("could not ask for programs of connections")?
+            .unwrap_or_default())
+    }
+}
+
+impl OpenedInterfaces {
+    /// Opens them, and the file that packets are kept in: what passes from now on will be seen. With `targets`, only their packets are.
     ///
     /// # Errors
     /// When there is no such interface, this process may not capture, the filter is not understood, or a target's host is not known.
-    pub fn start(args: &InterfaceArgs, targets: &[Target], reading: Reading) -> Result<Self> {
+    pub fn open(args: &InterfaceArgs, targets: &[Target]) -> Result<Self> {
         let interfaces = Interfaces::named(&args.interface)?;
         let plan = LivePlan {
             filter: args.wanted(targets)?,
@@ -185,13 +286,33 @@ impl InterfaceSource {
         };
         let named = interfaces.numbers().len();
         Ok(Self {
-            input: LiveInput::start(plan, reading)?,
+            input: OpenedInput::open(plan)?,
             point: args.point(&interfaces, targets),
             left: (named > 0).then_some(named),
-            told_drops: 0,
         })
     }
 
+    /// Where a run's figures are from.
+    pub fn observation_point(&self) -> &str {
+        &self.point
+    }
+
+    /// Gives up the rights that this process has, and begins to look at packets. All outputs are open by now, and the command runs.
+    ///
+    /// # Errors
+    /// When the rights cannot be given up.
+    pub fn begin(self, reading: Reading, keys: &InterfaceKeys) -> Result<InterfaceSource> {
+        let lookup = keys.rights.give_up()?;
+        Ok(InterfaceSource {
+            input: self.input.begin(reading, lookup)?,
+            point: self.point,
+            left: self.left,
+            told_drops: 0,
+        })
+    }
+}
+
+impl InterfaceSource {
     /// Where a run's figures are from.
     pub fn observation_point(&self) -> &str {
         &self.point

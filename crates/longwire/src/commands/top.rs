@@ -19,6 +19,7 @@ use pipeline::aggregator::Wanted;
 use pipeline::delivery::Delivery;
 use pipeline::input::Reading;
 use pipeline::output::{self, EndRequest, Status};
+use pipeline::page::PagePlace;
 use recorded::RecordedRun;
 use screen::{COST_RTT, LinkForecast, Screen, ScreenRequest, Wants};
 use source::{ScreenSource, snapshot};
@@ -166,12 +167,12 @@ fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
     let mut run = RecordedRun::open(files, reading, wanted, asked)?;
     let mut screen = Screen::new(terminal::look(args.ascii));
     run.travel(screen::TimeStep::End, &mut screen)?;
-    let status = show(args, &mut run, &mut screen)?;
+    let status = show(&PagePlace::new(args.html.clone()), &mut run, &mut screen)?;
     Ok(status)
 }
 
 /// Shows it until a key, a signal or the source ends that. The terminal is as it was afterwards.
-fn show(args: &Args, source: &mut dyn ScreenSource, screen: &mut Screen) -> Result<Status> {
+fn show(place: &PagePlace, source: &mut dyn ScreenSource, screen: &mut Screen) -> Result<Status> {
     let mut terminal = ScreenTerminal::take()?;
     let mut forecasts = Forecasts::new();
     let mut looked: Option<Instant> = None;
@@ -189,7 +190,7 @@ fn show(args: &Args, source: &mut dyn ScreenSource, screen: &mut Screen) -> Resu
             match screen.key(key) {
                 Some(ScreenRequest::Suspend) => terminal.suspend()?,
                 Some(request) => {
-                    if let Some(status) = carry_out(request, args, source, screen)? {
+                    if let Some(status) = carry_out(request, place, source, screen)? {
                         return Ok(status);
                     }
                 }
@@ -215,7 +216,7 @@ fn show(args: &Args, source: &mut dyn ScreenSource, screen: &mut Screen) -> Resu
 /// Does what a key asks for.
 fn carry_out(
     request: ScreenRequest,
-    args: &Args,
+    place: &PagePlace,
     source: &mut dyn ScreenSource,
     screen: &mut Screen,
 ) -> Result<Option<Status>> {
@@ -223,7 +224,7 @@ fn carry_out(
         ScreenRequest::Quit => return Ok(Some(Status::Done)),
         ScreenRequest::Interrupt => return Ok(Some(Status::Interrupted)),
         ScreenRequest::WritePage => {
-            let written = page::write(source, &args.html, &[COST_RTT]);
+            let written = page::write(source, place, &[COST_RTT]);
             screen.say(match written {
                 Ok(path) => format!("the page is in {}", path.display()),
                 Err(fault) => format!("{fault:#}"),

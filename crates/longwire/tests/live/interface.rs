@@ -3,6 +3,7 @@
 mod encrypted;
 mod namespaces;
 mod outputs;
+mod rights;
 mod same_run;
 
 use serde_json::Value;

@@ -25,6 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::packets::{Interfaces, PacketCounts, PacketRing};
+use sys::socket_owners::OwnerLookup;
 
 /// What is observed.
 #[derive(Debug)]
@@ -37,6 +38,14 @@ pub struct LivePlan {
     pub ring: ByteCount,
     /// Where the packets are kept too.
     pub kept: Option<PacketFilePlan>,
+}
+
+/// All that an observation has open: packets wait in the ring, and nothing has looked at one yet.
+#[derive(Debug)]
+pub struct OpenedInput {
+    ring: PacketRing,
+    name: String,
+    kept: Option<PacketFile>,
 }
 
 /// An observation under way.
@@ -84,12 +93,12 @@ pub struct LiveSummary {
     pub not_kept: Option<String>,
 }
 
-impl LiveInput {
-    /// Begins: what passes from now on is seen. The right to capture is given up afterwards.
+impl OpenedInput {
+    /// Opens what needs rights: what passes from now on will be seen. The right to capture is given up afterwards.
     ///
     /// # Errors
     /// When this process may not capture, or the filter has more conditions than the kernel takes.
-    pub fn start(plan: LivePlan, reading: Reading) -> Result<Self> {
+    pub fn open(plan: LivePlan) -> Result<Self> {
         let program = plan.filter.program(&plan.interfaces.numbers())?;
         let steps = program
             .iter()
@@ -104,6 +113,15 @@ impl LiveInput {
             PacketFile::create(plan).with_context(|| format!("could not write {path}"))
         });
         let kept = kept.transpose()?;
+        Ok(Self { ring, name, kept })
+    }
+
+    /// Begins to look at packets, with the rights that this process has now. `lookup` finds the programs at their ends.
+    ///
+    /// # Errors
+    /// When there can be no thread.
+    pub fn begin(self, reading: Reading, lookup: OwnerLookup) -> Result<LiveInput> {
+        let Self { ring, name, kept } = self;
         let shared = Arc::new(Shared::default());
         let (sender, facts) = mpsc::sync_channel(WAITING_BATCHES);
         let reader = Reader {
@@ -118,14 +136,16 @@ impl LiveInput {
                 sys::signals::block_all_signals();
                 reader.run(reading, sender)
             });
-        Ok(Self {
+        Ok(LiveInput {
             facts,
-            programs: Programs::start().context(NO_THREAD)?,
+            programs: Programs::start(lookup).context(NO_THREAD)?,
             shared,
             thread: thread.context(NO_THREAD)?,
         })
     }
+}
 
+impl LiveInput {
     /// Waits at most `patience` for facts, and takes all that have arrived, in their order.
     pub fn wait(&self, patience: Duration) -> Vec<Fact> {
         let Ok(mut all) = self.facts.recv_timeout(patience) else {

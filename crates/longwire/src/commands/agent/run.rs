@@ -5,7 +5,7 @@ use super::config::{AgentConfig, AgentSource};
 use super::reload::Reload;
 use super::totals::AgentTotals;
 use crate::commands::exporting::{Exporting, SeenCounts};
-use crate::commands::interface_source::{CLOCK, InterfaceSource};
+use crate::commands::interface_source::{CLOCK, OpenedInterfaces};
 use crate::commands::relaying;
 use crate::commands::relays::{self, Relays};
 use crate::commands::top::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic, facts};
@@ -42,6 +42,7 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
             );
             let conditions = relaying::with_links(conditions, &planned);
             let (mut agent, mut aggregator) = Agent::start(args, config, conditions, asked)?;
+            begin_tables(&agent.config, &mut aggregator, TablesInput::Live)?;
             let mut traffic = RelayedTraffic { channel, relays };
             agent.observe(&mut traffic, &mut aggregator)?;
             let ended = traffic.relays.stop(Status::Interrupted);
@@ -62,9 +63,15 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
                 .into_iter()
                 .map(|planned| planned.target)
                 .collect();
-            let source = InterfaceSource::start(&args_of_interface, &targets, reading)?;
-            let conditions = conditions(args, CLOCK, source.observation_point().to_owned());
+            let opened = OpenedInterfaces::open(&args_of_interface, &targets)?;
+            let conditions = conditions(args, CLOCK, opened.observation_point().to_owned());
+            let folder = config.tables.as_ref().map(|(folder, _)| folder.as_path());
+            keys.rights.make_folder(folder)?;
             let (mut agent, mut aggregator) = Agent::start(args, config, conditions, asked)?;
+            let source = opened.begin(reading, &keys)?;
+            let folder = agent.config.tables.as_ref().map(|(folder, _)| folder.as_path());
+            keys.rights.check_folder(folder)?;
+            begin_tables(&agent.config, &mut aggregator, TablesInput::Live)?;
             let mut traffic = InterfaceTraffic { source, keys };
             agent.observe(&mut traffic, &mut aggregator)?;
             let summary = traffic
@@ -124,7 +131,6 @@ impl<'a> Agent<'a> {
         };
         let mut aggregator = Aggregator::new(&wanted, conditions.clone())?;
         aggregator.export(exporting.exports());
-        begin_tables(&config, &mut aggregator, TablesInput::Live)?;
         if let Some(address) = exporting.address() {
             delivery.say(&format!(
                 "series for Prometheus are at http://{address}/metrics, whether all is well at /health"

@@ -4,15 +4,19 @@ use super::source::ScreenSource;
 use anyhow::Result;
 use link::LinkDescription;
 use model::Warning;
-use pipeline::page::{PRICES, PageFile, PageRun, Samples};
-use std::path::{Path, PathBuf};
+use pipeline::page::{PRICES, PagePlace, PageRun, Samples};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Writes it; gives its path. Its predictions are of the last operations.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(source: &mut (impl ScreenSource + ?Sized), path: &Path, prices: &[Duration]) -> Result<PathBuf> {
+pub fn write(
+    source: &mut (impl ScreenSource + ?Sized),
+    place: &PagePlace,
+    prices: &[Duration],
+) -> Result<PathBuf> {
     let warnings = source.warnings();
     let title = source.moment().place;
     let aggregator = source.aggregator();
@@ -37,7 +41,7 @@ pub fn write(source: &mut (impl ScreenSource + ?Sized), path: &Path, prices: &[D
             });
         }
     }
-    PageFile::create(path)?.with_samples(samples).store(&PageRun {
+    place.page()?.with_samples(samples).store(&PageRun {
         title: &title,
         outcome: &outcome,
         moved: &moved,

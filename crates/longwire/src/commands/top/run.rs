@@ -5,7 +5,7 @@ use super::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic, facts};
 use super::{Args, show, terminal, wanted};
 use crate::commands::child::{Child, CommandOutput};
 use crate::commands::interface_command;
-use crate::commands::interface_source::{CLOCK, InterfaceSource, nothing_seen};
+use crate::commands::interface_source::{CLOCK, OpenedInterfaces, nothing_seen};
 use crate::commands::relaying;
 use crate::commands::relays::{self, Relays};
 use crate::commands::unused::UnusedRelays;
@@ -17,6 +17,7 @@ use pipeline::delivery::Delivery;
 use pipeline::fact_channel::FactChannel;
 use pipeline::input::Reading;
 use pipeline::output::{self, EndRequest, Status};
+use pipeline::page::PagePlace;
 use screen::Screen;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -39,7 +40,7 @@ fn relayed(args: &Args) -> Result<Status> {
     args.interface.keys.refuse_for_server()?;
     let delivery = Delivery::behind_a_screen();
     let mut run = begin_relays(args, &delivery)?;
-    let shown = shown(args, &mut run);
+    let shown = shown(args, &PagePlace::new(args.html.clone()), &mut run);
     let (mut aggregator, traffic, status) = run.end(*shown.as_ref().unwrap_or(&Status::Negative));
     let ended = traffic.relays.stop(status);
     for fact in facts(traffic.channel.take_all()) {
@@ -56,8 +57,9 @@ fn relayed(args: &Args) -> Result<Status> {
 fn at_interface(args: &Args) -> Result<Status> {
     args.interface.refuse_relay_flags(&args.relays())?;
     let delivery = Delivery::behind_a_screen();
+    let place = PagePlace::with_rights_of_now(args.html.clone())?;
     let mut run = begin_at_interface(args, &delivery)?;
-    let shown = shown(args, &mut run);
+    let shown = shown(args, &place, &mut run);
     let (mut aggregator, traffic, status) = run.end(*shown.as_ref().unwrap_or(&Status::Negative));
     let point = traffic.source.observation_point().to_owned();
     let summary = traffic
@@ -81,8 +83,8 @@ fn at_interface(args: &Args) -> Result<Status> {
     }))
 }
 
-fn shown<T: LiveTraffic>(args: &Args, run: &mut LiveRun<T>) -> Result<Status> {
-    show(args, run, &mut Screen::new(terminal::look(args.ascii)))
+fn shown<T: LiveTraffic>(args: &Args, place: &PagePlace, run: &mut LiveRun<T>) -> Result<Status> {
+    show(place, run, &mut Screen::new(terminal::look(args.ascii)))
 }
 
 /// What is said on the terminal as it was, after the screen.
@@ -149,8 +151,8 @@ fn begin_at_interface(args: &Args, delivery: &Delivery) -> Result<LiveRun<Interf
         ..Reading::default()
     };
     let targets: Vec<Target> = planned.iter().map(|planned| planned.target.clone()).collect();
-    let source = InterfaceSource::start(&args.interface, &targets, reading)?;
-    let point = source.observation_point().to_owned();
+    let opened = OpenedInterfaces::open(&args.interface, &targets)?;
+    let point = opened.observation_point().to_owned();
     let named: String = targets.iter().map(|target| format!(" {target}")).collect();
     let command_line = format!("longwire top{named}{}", args.interface.asked());
     let conditions = output::conditions(command_line, CLOCK, point.clone());
@@ -158,6 +160,7 @@ fn begin_at_interface(args: &Args, delivery: &Delivery) -> Result<LiveRun<Interf
     let (child, note) = child(args, |output| {
         interface_command::start(&args.command, &planned, &keys, output)
     })?;
+    let source = opened.begin(reading, &keys)?;
     Ok(LiveRun::begin(LiveParts {
         place: point,
         aggregator,

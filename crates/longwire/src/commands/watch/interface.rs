@@ -5,7 +5,7 @@ use super::{Args, shown_command};
 use crate::advise::source;
 use crate::commands::child::CommandOutput;
 use crate::commands::interface_command;
-use crate::commands::interface_source::{CLOCK, InterfaceSource, nothing_seen};
+use crate::commands::interface_source::{CLOCK, InterfaceSource, OpenedInterfaces, nothing_seen};
 use crate::commands::relays::ENDS;
 use anyhow::Result;
 use model::Warning;
@@ -28,22 +28,32 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         ..Reading::default()
     };
     let targets: Vec<Target> = planned.iter().map(|planned| planned.target.clone()).collect();
-    let mut source = InterfaceSource::start(&args.interface, &targets, reading)?;
-    let point = source.observation_point().to_owned();
+    let opened = OpenedInterfaces::open(&args.interface, &targets)?;
+    let point = opened.observation_point().to_owned();
     let conditions = output::conditions(command_line(args, &targets), CLOCK, point.clone());
+    keys.rights.make_folder(args.reporting.parquet.as_deref())?;
     let mut run = Run::new(args, conditions)?;
     let delivery = run.delivery.clone();
-    let status = if args.command.is_empty() {
+    // Before the rights are given up: the command is the caller's.
+    let child = match args.command.is_empty() {
+        true => None,
+        false => {
+            let output = CommandOutput::beside_records(args.reporting.json);
+            Some(interface_command::start(&args.command, &planned, &keys, output)?)
+        }
+    };
+    let mut source = opened.begin(reading, &keys)?;
+    keys.rights.check_folder(args.reporting.parquet.as_deref())?;
+    run.write_tables(args)?;
+    let status = if let Some(mut child) = child {
+        run.until(&mut source, |_, _| child.ended(asked.take()))
+    } else {
         delivery.say(&format!("observing {point}{ENDS}"));
         run.until(&mut source, |source, wanted| match asked.take() {
             Some(_) => Some(Status::Interrupted),
             None if source.is_over() => Some(Status::Negative),
             None => (!wanted).then_some(Status::Done),
         })
-    } else {
-        let output = CommandOutput::beside_records(args.reporting.json);
-        let mut child = interface_command::start(&args.command, &planned, &keys, output)?;
-        run.until(&mut source, |_, _| child.ended(asked.take()))
     };
     let aggregator = &mut run.aggregator;
     let summary = source.stop(&delivery, &mut |fact| aggregator.fact(fact))?;

@@ -36,6 +36,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         fault: None,
     };
     let mut run = Run::new(args, conditions(args, &planned))?;
+    run.write_tables(args)?;
     let delivery = run.delivery.clone();
     let end = match top::terminal::is_there() && !args.reporting.json {
         true => format!("{}; longwire top shows a screen meanwhile", relays::ENDS),

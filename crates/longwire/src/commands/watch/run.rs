@@ -88,7 +88,6 @@ impl Run {
         if let Some(path) = &args.output {
             aggregator.record(path)?;
         }
-        args.reporting.write_tables(&mut aggregator, TablesInput::Live)?;
         let plan = args.exports.plan()?;
         let seen = Arc::new(SeenCounts::default());
         let mut exporting = None;
@@ -111,6 +110,12 @@ impl Run {
             page,
             delivery,
         })
+    }
+
+    /// Has tables written too, where they are wanted: their files are made one after the other, with the rights that this process keeps.
+    pub fn write_tables(&mut self, args: &Args) -> Result<()> {
+        args.reporting
+            .write_tables(&mut self.aggregator, TablesInput::Live)
     }
 
     /// Collects until `ended` returns a status; `ended` learns whether more is wanted. A fault of an output does not end the run.

@@ -6,7 +6,8 @@ use capture::packet_blocks;
 use model::{ByteCount, Timestamp};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use sys::file_opener::FileOpener;
 use sys::packets::SeenPacket;
 
 /// Where packets are to be kept.
@@ -24,6 +25,8 @@ pub(super) struct PacketFile {
     path: PathBuf,
     /// What a file may have; absent where there is no limit.
     most: Option<ByteCount>,
+    /// Makes the next file, where this process will have no right to.
+    opener: Option<FileOpener>,
     out: BufWriter<File>,
     written: u64,
     /// Interfaces of the file that is being written: number, and whether its packets are Ethernet frames.
@@ -44,9 +47,17 @@ impl PacketFile {
             ));
         }
         let out = BufWriter::new(private_file::create(&path)?);
+        let opener = match most.is_some() && sys::rights::is_root() {
+            true => {
+                let path = path.clone();
+                Some(FileOpener::start(move || next_file(&path))?)
+            }
+            false => None,
+        };
         let mut file = Self {
             path,
             most,
+            opener,
             out,
             written: 0,
             interfaces: Vec::new(),
@@ -117,10 +128,11 @@ impl PacketFile {
     /// Keeps the file under another name, in the place of the one that was kept before, and begins a new one.
     fn rotate(&mut self) -> io::Result<()> {
         self.out.flush()?;
-        let mut name = self.path.clone().into_os_string();
-        name.push(".1");
-        std::fs::rename(&self.path, name)?;
-        self.out = BufWriter::new(private_file::create(&self.path)?);
+        let next = match &self.opener {
+            Some(opener) => opener.open()?,
+            None => next_file(&self.path)?,
+        };
+        self.out = BufWriter::new(next);
         self.written = 0;
         self.interfaces.clear();
         self.write(&packet_blocks::section())
@@ -130,6 +142,14 @@ impl PacketFile {
         self.written += block.len() as u64;
         self.out.write_all(block)
     }
+}
+
+/// Keeps the file under another name, and makes the next one.
+fn next_file(path: &Path) -> io::Result<File> {
+    let mut name = path.to_owned().into_os_string();
+    name.push(".1");
+    std::fs::rename(path, name)?;
+    private_file::create(path)
 }
 
 /// The header of Linux cooked v2 (<https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL2.html>), without an address.

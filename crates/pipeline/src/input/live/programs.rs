@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use sys::socket_owners;
+use sys::socket_owners::OwnerLookup;
 
 /// The programs of the connections that are open.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ struct Asked {
 type Found = Arc<Mutex<HashMap<ConnectionId, [Option<Arc<HostProcess>>; 2]>>>;
 
 impl Programs {
-    /// Begins to look for those that it is asked for.
-    pub fn start() -> std::io::Result<Self> {
+    /// Begins to look for those that it is asked for, by `lookup`.
+    pub fn start(lookup: OwnerLookup) -> std::io::Result<Self> {
         let (asked, receiver) = mpsc::sync_channel(MOST_ASKED);
         let found = Found::default();
         let keep = found.clone();
@@ -38,7 +38,7 @@ impl Programs {
             .name("longwire programs".to_owned())
             .spawn(move || {
                 sys::signals::block_all_signals();
-                look_for(&receiver, &keep);
+                look_for(&receiver, &keep, &lookup);
             })?;
         Ok(Self { asked, found })
     }
@@ -79,7 +79,7 @@ impl Programs {
 }
 
 /// Looks for programs until nobody asks any more.
-fn look_for(asked: &Receiver<Asked>, found: &Found) {
+fn look_for(asked: &Receiver<Asked>, found: &Found, lookup: &OwnerLookup) {
     let mut waiting: Vec<Asked> = Vec::new();
     loop {
         let patience = if waiting.is_empty() {
@@ -94,16 +94,17 @@ fn look_for(asked: &Receiver<Asked>, found: &Found) {
         }
         waiting.extend(asked.try_iter().take(MOST_ASKED));
         let began = Instant::now();
-        waiting = look(waiting, found);
+        waiting = look(waiting, found, lookup);
         std::thread::sleep(PAUSE.max(REST * began.elapsed()));
     }
 }
 
 /// Looks once; those that it is to look for again, since a server may not have taken them yet.
-fn look(waiting: Vec<Asked>, found: &Found) -> Vec<Asked> {
+fn look(waiting: Vec<Asked>, found: &Found, lookup: &OwnerLookup) -> Vec<Asked> {
     let ends = |asked: &Asked| [(asked.client, asked.server), (asked.server, asked.client)];
     let wanted: HashSet<_> = waiting.iter().flat_map(ends).collect();
-    let owners: HashMap<_, _> = socket_owners::of(&wanted)
+    let owners: HashMap<_, _> = lookup
+        .of(&wanted)
         .into_iter()
         .map(|(end, process)| (end, Arc::new(process)))
         .collect();
