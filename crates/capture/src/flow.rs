@@ -68,11 +68,11 @@ impl Flow {
 
     /// Whether a SYN begins another connection between the same endpoints: it has another initial sequence
     /// number than this one's. Where this one's own SYN was not seen, one that fits little before its first
-    /// packet, and comes with it, is this one's, late.
+    /// packet, and comes with it, is this one's, late. So is one that is sent while its first was not answered to the end.
     pub fn is_succeeded_by(&self, direction: Direction, head: &Head) -> bool {
         let half = &self.halves[direction.index()];
         match half.isn {
-            Some(isn) => isn != head.sequence,
+            Some(isn) => isn != head.sequence && !self.is_tried_again(direction, head),
             None => {
                 let behind = (half.first as u32).wrapping_sub(head.sequence.wrapping_add(1));
                 let fits =
@@ -80,6 +80,17 @@ impl Flow {
                 half.started && !fits
             }
         }
+    }
+
+    /// Whether a SYN with another sequence number is one more attempt to open this connection.
+    fn is_tried_again(&self, direction: Direction, head: &Head) -> bool {
+        let is_of_its_side = head.has(ACK) == (direction == Direction::ServerToClient);
+        let nothing_passed = self.halves.iter().all(|half| half.payload_bytes == 0);
+        is_of_its_side
+            && nothing_passed
+            && self.closing.is_none()
+            && !self.opening.is_done()
+            && head.at <= self.last_at.after(LONGEST_RETRY)
     }
 
     /// Whether a packet shows only what was seen before: a keep-alive probe apart, its bytes are old.
@@ -111,9 +122,7 @@ impl Flow {
         if self.hold.is_some() {
             self.accept_while_holding(direction, packet, options, out);
         } else if self.acknowledges_unknown(direction, &packet.head) {
-            let mut hold = Box::new(Hold::new(direction, packet.head.at));
-            out.memory += hold.push(packet);
-            self.hold = Some(hold);
+            self.hold_back(direction, packet, out);
         } else {
             self.process(direction, packet, options, out);
         }
@@ -415,6 +424,9 @@ const MAX_WAITING: usize = 4 << 20;
 const MAX_MEMORY: usize = 64 << 20;
 /// The same while no round trip is known, Wireshark's limit too.
 const REORDERING: Duration = Duration::from_millis(3);
+
+/// Longest time between two SYNs of one attempt: Linux doubles it from 1 s on, six times.
+const LONGEST_RETRY: Duration = Duration::from_secs(65);
 
 /// Bytes and time by which a captured SYN may come after the packets it should precede.
 const LATE_SYN_BYTES: u32 = 1 << 16;

@@ -77,6 +77,8 @@ pub(crate) struct Half {
     /// Place of a FIN that has not had its turn.
     pub fin: Option<u64>,
     pub fin_passed: bool,
+    /// A FIN was acknowledged that was not captured, as far as is known.
+    pub fin_believed: bool,
     /// It was reported that nothing follows.
     end_told: bool,
     pub flights: Flights,
@@ -122,6 +124,7 @@ impl Half {
             largest: 0,
             fin: None,
             fin_passed: false,
+            fin_believed: false,
             end_told: false,
             flights: Flights::default(),
             pending: None,

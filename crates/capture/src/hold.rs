@@ -18,17 +18,21 @@ pub(crate) struct Hold {
     pub progressed: bool,
     packets: VecDeque<(Head, Vec<u8>)>,
     charge: usize,
+    /// What they acknowledge may be a FIN: then there is time to see whether its sender says more.
+    is_patient: bool,
 }
 
 impl Hold {
     /// Begins with nothing held.
-    pub fn new(direction: Direction, at: Timestamp) -> Self {
+    pub fn new(direction: Direction, at: Timestamp, may_be_fin: bool) -> Self {
+        let patience = if may_be_fin { FIN_PATIENCE } else { PATIENCE };
         Self {
             direction,
-            until: at.after(PATIENCE),
+            until: at.after(patience),
             progressed: false,
             packets: VecDeque::new(),
             charge: 0,
+            is_patient: may_be_fin,
         }
     }
 
@@ -62,7 +66,7 @@ impl Hold {
 impl Flow {
     /// Whether a packet acknowledges bytes of the other direction that were not seen in order. A single place
     /// beyond the end is a FIN that was not captured, as long as nothing waits behind it and the side that
-    /// acknowledges it sends nothing more.
+    /// acknowledges it sends nothing more; and where it does, once the other side had time to go on and did not.
     #[inline]
     pub fn acknowledges_unknown(&self, direction: Direction, head: &Head) -> bool {
         let data = &self.halves[direction.reverse().index()];
@@ -74,7 +78,22 @@ impl Flow {
             && acknowledged - data.next <= LARGEST_WINDOW
             && (acknowledged > data.next + 1
                 || data.has_gap()
-                || (head.length > 0 && !data.fin_passed && !data.tentative))
+                || (head.length > 0 && !data.fin_passed && !data.fin_believed && !data.tentative))
+    }
+
+    /// Whether what is acknowledged and was not seen may be no more than a FIN.
+    fn may_be_fin(&self, direction: Direction, head: &Head) -> bool {
+        let data = &self.halves[direction.reverse().index()];
+        data.place(head.acknowledgement) == data.next + 1 && !data.has_gap()
+    }
+
+    /// Begins to hold packets, with this one.
+    #[cold]
+    pub fn hold_back(&mut self, direction: Direction, packet: &Packet<'_>, out: &mut Output<'_>) {
+        let may_be_fin = self.may_be_fin(direction, &packet.head);
+        let mut hold = Box::new(Hold::new(direction, packet.head.at, may_be_fin));
+        out.memory += hold.push(packet);
+        self.hold = Some(hold);
     }
 
     /// Takes a packet while others are held.
@@ -90,6 +109,16 @@ impl Flow {
         if direction == hold.direction {
             out.memory += hold.push(packet);
         } else {
+            if hold.is_patient && packet.head.has(RST) {
+                // Whose FIN was acknowledged says no more.
+                hold.until = Timestamp::default();
+                self.release(packet.head.at, out);
+                return self.process(direction, packet, options, out);
+            }
+            if hold.is_patient && packet.head.length > 0 {
+                hold.is_patient = false;
+                hold.until = hold.until.min(packet.head.at.after(PATIENCE));
+            }
             let before = self.halves[direction.index()].next;
             self.process(direction, packet, options, out);
             let progressed = self.halves[direction.index()].next > before;
@@ -114,8 +143,11 @@ impl Flow {
                     self.hold = Some(hold);
                     return;
                 }
-                if !hold.progressed {
-                    let data = &mut self.halves[other];
+                let may_be_fin = hold.is_patient && self.may_be_fin(hold.direction, &head);
+                let data = &mut self.halves[other];
+                if may_be_fin {
+                    data.fin_believed = true;
+                } else if !hold.progressed {
                     data.give_up(id, data.place(head.acknowledgement), head.at, out);
                 }
             }
@@ -139,6 +171,8 @@ impl Flow {
 
 /// How long packets are held, on the capture's clock: capturing hosts with several queues mix packets by less.
 const PATIENCE: Duration = Duration::from_millis(2);
+/// The same for what may acknowledge a FIN that was not captured: longer than a reset or the other side's next bytes take.
+const FIN_PATIENCE: Duration = Duration::from_secs(1);
 /// Packets held per connection.
 const MAX_PACKETS: usize = 32;
 /// Bytes held per connection, checked after each packet.

@@ -45,6 +45,11 @@ impl HandshakeSeen {
         !self.done && self.first_syn_ack.is_some() && self.first_syn.is_some()
     }
 
+    /// Whether the handshake was seen to its end.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
     /// The client's first packet after the SYN-ACK.
     pub fn complete(&mut self, at: Timestamp) -> Option<Opened> {
         let (first_syn, syn) = (self.first_syn?, self.last_syn?);
@@ -81,9 +86,10 @@ impl Flow {
             }
             half.retransmitted += 1;
         } else {
-            half.isn = Some(head.sequence);
+            let is_again = half.isn.replace(head.sequence).is_some();
             half.options = *options;
-            if !half.started {
+            half.retransmitted += u64::from(is_again);
+            if !half.started || is_again {
                 half.start(head.sequence.wrapping_add(1));
             }
         }

@@ -77,6 +77,53 @@ fn a_lost_fin_is_no_byte() {
     assert_eq!(observed.totals().unseen_bytes, [0, 0]);
 }
 
+/// The server has closed, which is not in the capture; the client acknowledges it with its last words, or with a reset that comes back later.
+#[test]
+fn a_lost_fin_that_last_words_acknowledge_is_no_byte() {
+    let endings: [&[Tcp]; 4] = [
+        &[tcp(9_000, true, "PA", 1025, 5020).with(b"quit")],
+        &[
+            tcp(9_000, true, "A", 1025, 5020),
+            tcp(9_100, true, "PA", 1025, 5020).with(b"quit"),
+        ],
+        &[
+            tcp(9_000, true, "PA", 1025, 5020).with(b"quit"),
+            tcp(49_000, false, "R", 5020, 0),
+        ],
+        &[
+            tcp(9_000, true, "PA", 1025, 5020).with(b"quit"),
+            tcp(9_050, true, "FA", 1029, 5020),
+            tcp(49_000, false, "A", 5020, 1030),
+            tcp(5_000_000, true, "R", 1030, 0),
+        ],
+    ];
+    for (number, ending) in endings.iter().enumerate() {
+        let mut packets = dialogue();
+        packets.extend(ending.iter().cloned());
+        let (observed, report) = read_bytes(&build::capture_of(&packets)).expect("a capture");
+        assert_eq!(observed[0].totals().unseen_bytes, [0, 0], "{number}");
+        assert!(observed[0].stream(ClientToServer).ends_with(b"quit"), "{number}");
+        assert!(report.warnings.is_empty(), "{number}: {:?}", report.warnings);
+    }
+}
+
+/// The same acknowledgement, and the server goes on behind the place: a byte was lost, however long it takes.
+#[test]
+fn a_lost_byte_that_looks_like_a_fin_is_told_when_the_server_goes_on() {
+    for later in [1_400, 40_000, 900_000] {
+        let mut packets = build::handshake();
+        packets.push(tcp(1_000, true, "PA", 1001, 5001).with(b"tls?"));
+        packets.push(tcp(1_200, true, "PA", 1005, 5002).with(b"then so"));
+        packets.push(tcp(later, false, "PA", 5002, 1012).with(b"yes"));
+        packets.push(tcp(later + 200, true, "PA", 1012, 5005).with(b"bye"));
+        assert_eq!(
+            order(&one(&packets)),
+            ["C tls?", "S ?", "C then so", "S yes", "C bye"],
+            "{later}"
+        );
+    }
+}
+
 #[test]
 fn a_keep_alive_as_the_first_packet_is_no_payload() {
     for probe in [&b""[..], b"\0"] {

@@ -85,6 +85,50 @@ fn a_syn_sent_again_is_recovery_and_no_sample() {
 }
 
 #[test]
+fn a_syn_sent_again_with_another_sequence_number_is_the_same_connection() {
+    for first_is_answered in [false, true] {
+        let mut packets = build::handshake();
+        for packet in &mut packets {
+            packet.at_us += 1_000_000;
+        }
+        packets.insert(0, tcp(0, true, "S", 77_000_000, 0));
+        if first_is_answered {
+            packets.insert(1, tcp(300, false, "SA", 99_000_000, 77_000_001));
+        }
+        packets.push(tcp(1_001_000, true, "PA", 1001, 5001).with(b"select"));
+        packets.push(tcp(1_001_300, false, "PA", 5001, 1007).with(b"rows"));
+        let observed = read_flawless(&build::capture_of(&packets));
+        let [connection] = &observed[..] else {
+            panic!("one connection, not {}", observed.len())
+        };
+        let handshake = connection.handshake.expect("whole");
+        let lost: Duration = connection
+            .recoveries
+            .iter()
+            .map(|(_, from, to)| to.since(*from))
+            .sum();
+        let connecting = handshake.ack.since(handshake.syn) + lost;
+        assert!(connecting >= Duration::from_secs(1), "{connecting:?}");
+        assert_eq!(connection.stream(ClientToServer), b"select");
+        assert_eq!(connection.stream(ServerToClient), b"rows");
+    }
+}
+
+/// A refused attempt has ended: what follows is another connection.
+#[test]
+fn a_syn_after_a_refusal_is_another_connection() {
+    let mut packets = vec![
+        tcp(0, true, "S", 77_000_000, 0),
+        tcp(300, false, "RA", 0, 77_000_001),
+    ];
+    packets.extend(build::handshake().into_iter().map(|packet| Tcp {
+        at_us: packet.at_us + 1_000_000,
+        ..packet
+    }));
+    assert_eq!(read_flawless(&build::capture_of(&packets)).len(), 2);
+}
+
+#[test]
 fn a_syn_ack_sent_again_is_recovery_of_the_server() {
     let mut packets = build::handshake();
     packets.insert(
