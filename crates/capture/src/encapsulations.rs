@@ -2,7 +2,7 @@
 //! level is opened; a new one is one row in [`OVER_IP`] or [`OVER_UDP`] and the function that finds what it carries.
 
 use crate::formats::u16_at;
-use crate::ip::Datagram;
+use crate::ip::{Datagram, UDP};
 use crate::links::{self, IPV4, IPV6, MPLS};
 
 /// What a packet that is not TCP carries.
@@ -29,7 +29,11 @@ static OVER_IP: &[Encapsulation] = &[
     row(&[47], "GRE", gre),
     row(&[4, 41], "IP in IP", packet),
     row(&[137], "MPLS", labels),
-    row(&[50], "IPsec (encrypted)", encrypted),
+    row(&[97], "EtherIP", ether_ip),
+    row(&[50], "IPsec (encrypted)", unopened),
+    row(&[51], "IPsec AH", unopened),
+    row(&[108], "IPComp (compressed)", unopened),
+    row(&[115], "L2TPv3", unopened),
 ];
 
 static OVER_UDP: &[Encapsulation] = &[
@@ -37,6 +41,16 @@ static OVER_UDP: &[Encapsulation] = &[
     row(&[6081], "Geneve", geneve),
     row(&[6635], "MPLS", labels),
     row(&[4500], "IPsec (encrypted)", ipsec_over_udp),
+    row(&[37008], "TZSP", tzsp),
+    row(&[4790], "VXLAN-GPE", vxlan_gpe),
+    row(&[2152], "GTP-U", gtp),
+    row(&[4754], "GRE", gre),
+    row(&[1701], "L2TP", unopened),
+    row(&[3544], "Teredo", unopened),
+    row(&[5247], "CAPWAP", unopened),
+    row(&[6080], "GUE", unopened),
+    row(&[1194], "OpenVPN (encrypted)", unopened),
+    row(&[51820], "WireGuard (encrypted)", unopened),
 ];
 
 const fn row(numbers: &'static [u16], name: &'static str, open: Open) -> Encapsulation {
@@ -72,8 +86,74 @@ fn labels(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
     Ok(mpls(payload))
 }
 
-fn encrypted(_: &[u8]) -> Result<Option<&[u8]>, &'static str> {
-    Err("IPsec (encrypted)")
+/// What is not opened, by the name of its row.
+fn unopened(_: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+    Ok(None)
+}
+
+/// RFC 3378: a version, then an Ethernet frame.
+fn ether_ip(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+    Ok(payload.get(2..).and_then(ethernet))
+}
+
+/// TaZmen Sniffer Protocol, what MikroTik's routers and others stream copies in: version 1, what is carried, tagged fields up to an end tag, the
+/// frame.
+fn tzsp(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+    let [1, 0 | 1, high, low, fields @ ..] = payload else {
+        return Ok(None);
+    };
+    let mut fields = fields;
+    let frame = loop {
+        fields = match fields {
+            [0, rest @ ..] => rest,
+            [1, frame @ ..] => break frame,
+            [_, length, rest @ ..] => rest.get(usize::from(*length)..).unwrap_or_default(),
+            [] | [_] => return Ok(None),
+        };
+    };
+    match u16::from_be_bytes([*high, *low]) {
+        1 => Ok(ethernet(frame)),
+        18 | 119 | 126 | 127 => Err("TZSP of a wireless network"),
+        _ => Ok(None),
+    }
+}
+
+/// Flags with the P bit, the number of what is carried, a network's number.
+fn vxlan_gpe(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+    let (Some(head), Some(rest)) = (payload.first_chunk::<8>(), payload.get(8..)) else {
+        return Ok(None);
+    };
+    Ok(match head[3] {
+        1 | 2 => Some(rest),
+        3 => ethernet(rest),
+        _ => None,
+    })
+}
+
+/// 3GPP TS 29.281: version 1, a G-PDU, four bytes more where one of three flags is set, and extensions.
+fn gtp(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+    let [flags, 255, ..] = payload else {
+        return Ok(None);
+    };
+    if flags >> 4 != 3 {
+        return Ok(None);
+    }
+    if flags & 7 == 0 {
+        return Ok(payload.get(8..));
+    }
+    let mut next = payload.get(11).copied().unwrap_or_default();
+    let mut rest = payload.get(12..).unwrap_or_default();
+    while next != 0 && flags & 4 != 0 {
+        let length = rest.first().map_or(0, |words| usize::from(*words) * 4);
+        let (Some(extension), Some(behind)) = (rest.get(..length), rest.get(length..)) else {
+            return Ok(None);
+        };
+        let Some(last) = extension.last() else {
+            return Ok(None);
+        };
+        (next, rest) = (*last, behind);
+    }
+    Ok(Some(rest))
 }
 
 /// RFC 7348: flags with the I bit, a network's number, an Ethernet frame.
@@ -133,7 +213,7 @@ fn carried(kind: u16, rest: &[u8]) -> Option<&[u8]> {
 }
 
 fn ethernet(frame: &[u8]) -> Option<&[u8]> {
-    links::ethernet(frame).map(|found| found.packet)
+    links::ethernet(frame).ok().map(|found| found.packet)
 }
 
 fn mpls(labels: &[u8]) -> Option<&[u8]> {
@@ -148,8 +228,6 @@ fn ipsec_over_udp(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
     }
 }
 
-/// Protocol number of UDP.
-const UDP: u8 = 17;
 const UDP_HEADER: usize = 8;
 /// EtherTypes that only encapsulations have.
 const ETHERNET: u16 = 0x6558;

@@ -1,6 +1,7 @@
 //! IPv4 (RFC 791) and IPv6 (RFC 8200) headers, as far as TCP needs them.
 
 use crate::formats::{u16_at, u32_at};
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// An address of either version, comparable in one step.
@@ -46,6 +47,31 @@ pub(crate) struct Fragment {
     pub offset: usize,
     /// Whether others follow.
     pub more: bool,
+}
+
+/// What an IP packet carries, for warnings: a protocol by its number, or UDP by the port it goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Number(u8),
+    UdpPort(u16),
+}
+
+impl Protocol {
+    pub fn of(datagram: &Datagram<'_>) -> Self {
+        match (datagram.protocol, datagram.fragment) {
+            (UDP, None) => u16_at(datagram.payload, 2, true).map_or(Self::Number(UDP), Self::UdpPort),
+            (number, _) => Self::Number(number),
+        }
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(formatter, "of IP protocol {number}"),
+            Self::UdpPort(port) => write!(formatter, "UDP to port {port}"),
+        }
+    }
 }
 
 /// Reads an IP packet of which `packet` was captured and which had `wire` bytes from its first on.
@@ -146,6 +172,8 @@ fn version_6(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
 
 /// Protocol number of TCP.
 pub(crate) const TCP: u8 = 6;
+/// Protocol number of UDP.
+pub(crate) const UDP: u8 = 17;
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;

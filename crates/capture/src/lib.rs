@@ -11,6 +11,7 @@
 //! The path of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip` (`encapsulations`, `fragments`) ->
 //! `tcp` -> `flows` -> `flow` -> `half`. Start reading at [`read`], then `flow`.
 
+mod clock;
 mod compression;
 mod duplicate;
 mod edges;
@@ -56,6 +57,7 @@ pub use source::{PROBE_BYTES, Source, find_keys, interfaces, is_capture};
 use flows::Flows;
 use formats::Record;
 use fragments::Fragments;
+use links::{Carrier, NoPacket};
 use model::Observer;
 use source::{Frame, Reader};
 
@@ -139,8 +141,10 @@ fn dispatch(
     let Some(link) = record.link else {
         return Frame::UnknownLink;
     };
-    let Some(found) = (link.network)(frame) else {
-        return Frame::Other;
+    let found = match (link.network)(frame) {
+        Ok(found) => found,
+        Err(NoPacket::Unopened(carrier)) => return Frame::Unopened(carrier),
+        Err(NoPacket::Other) => return Frame::Other,
     };
     let before = frame.len() - found.packet.len();
     let Some(datagram) = ip::read(found.packet, (record.wire as usize).saturating_sub(before)) else {
@@ -153,8 +157,8 @@ fn dispatch(
         ip::TCP => datagram,
         _ => match opened(&datagram) {
             Ok(inner) => inner,
-            Err(Some(name)) => return Frame::Unopened(name),
-            Err(None) => return Frame::Other,
+            Err(Some(name)) => return Frame::Unopened(Carrier::Named(name)),
+            Err(None) => return Frame::NotTcp(ip::Protocol::of(&datagram)),
         },
     };
     let envelope = tcp::Envelope::of(record, found.interface, &datagram);

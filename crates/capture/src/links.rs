@@ -3,6 +3,7 @@
 //! Numbers: <https://www.tcpdump.org/linktypes.html>.
 
 use crate::formats::{u16_at, u32_at};
+use std::fmt;
 
 /// One link layer.
 #[derive(Debug)]
@@ -11,8 +12,39 @@ pub(crate) struct Link {
     pub numbers: &'static [u16],
     /// The words for it in reports.
     pub name: &'static str,
-    /// Finds the IP packet in a frame; absent when there is none (ARP, LLDP) or the frame is cut before it.
-    pub network: fn(&[u8]) -> Option<Found<'_>>,
+    /// Finds the IP packet in a frame.
+    pub network: fn(&[u8]) -> Result<Found<'_>, NoPacket>,
+}
+
+/// Why there is no IP packet in a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoPacket {
+    /// It has none (ARP, LLDP), or is cut before it.
+    Other,
+    /// It is carried in a way that is not opened.
+    Unopened(Carrier),
+}
+
+/// What carries packets that could not be opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    Named(&'static str),
+    /// A number that longwire does not know.
+    EtherType(u16),
+}
+
+impl fmt::Display for Carrier {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => formatter.write_str(name),
+            Self::EtherType(number) => {
+                write!(
+                    formatter,
+                    "frames of EtherType {number:#06x}, which longwire does not know,"
+                )
+            }
+        }
+    }
 }
 
 /// What a link layer carries.
@@ -74,35 +106,45 @@ pub(crate) fn find(number: u16) -> Option<&'static Link> {
 }
 
 /// An Ethernet frame, by itself or carried in another packet.
-pub(crate) fn ethernet(frame: &[u8]) -> Option<Found<'_>> {
-    network(u16_at(frame, 12, true)?, frame.get(14..)?)
+pub(crate) fn ethernet(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
+    behind_type(frame, 12)
 }
 
-fn linux_cooked(frame: &[u8]) -> Option<Found<'_>> {
-    network(u16_at(frame, 14, true)?, frame.get(16..)?)
+fn linux_cooked(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
+    behind_type(frame, 14)
 }
 
-fn linux_cooked_2(frame: &[u8]) -> Option<Found<'_>> {
-    let found = network(u16_at(frame, 0, true)?, frame.get(20..)?)?;
-    Some(Found {
-        interface: u32_at(frame, 4, true)?,
+fn linux_cooked_2(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
+    let kind = u16_at(frame, 0, true).ok_or(NoPacket::Other)?;
+    let found = network(kind, frame.get(20..).ok_or(NoPacket::Other)?)?;
+    Ok(Found {
+        interface: u32_at(frame, 4, true).ok_or(NoPacket::Other)?,
         ..found
     })
 }
 
-fn raw(frame: &[u8]) -> Option<Found<'_>> {
-    Some(Found {
-        packet: frame,
-        interface: 0,
-    })
+/// What follows the EtherType at `place`.
+fn behind_type(frame: &[u8], place: usize) -> Result<Found<'_>, NoPacket> {
+    let (kind, rest) = u16_at(frame, place, true)
+        .zip(frame.get(place + 2..))
+        .ok_or(NoPacket::Other)?;
+    network(kind, rest)
+}
+
+fn raw(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
+    Ok(plain(frame))
 }
 
 /// The address family is in the byte order of the capturing host for BSD null, big endian for BSD loopback, and
 /// IPv6 has another number on every BSD: whichever order gives a known one.
-fn loopback(frame: &[u8]) -> Option<Found<'_>> {
+fn loopback(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
     let known = |big| matches!(u32_at(frame, 0, big), Some(2 | 10 | 24 | 28 | 30));
-    let packet = frame.get(4..)?;
-    (known(false) || known(true)).then_some(Found { packet, interface: 0 })
+    let packet = frame.get(4..).filter(|_| known(false) || known(true));
+    packet.map(plain).ok_or(NoPacket::Other)
+}
+
+fn plain(packet: &[u8]) -> Found<'_> {
+    Found { packet, interface: 0 }
 }
 
 /// What follows a stack of MPLS labels (RFC 3032): the labels do not say, so the first four bits have to decide. A pseudowire
@@ -114,50 +156,87 @@ pub(crate) fn mpls(mut labels: &[u8]) -> Option<Found<'_>> {
         if !is_last {
             continue;
         }
-        let plain = |frame: &'_ [u8]| matches!(u16_at(frame, 12, true), Some(IPV4 | IPV6 | 0x8100 | 0x88a8));
-        return match labels.first()? >> 4 {
-            4 | 6 => Some(Found {
-                packet: labels,
-                interface: 0,
-            }),
-            0 => labels.get(4..).filter(|frame| plain(frame)).and_then(ethernet),
-            _ => Some(labels).filter(|frame| plain(frame)).and_then(ethernet),
+        let is_ethernet =
+            |frame: &'_ [u8]| matches!(u16_at(frame, 12, true), Some(IPV4 | IPV6 | 0x8100 | 0x88a8));
+        let frame = match labels.first()? >> 4 {
+            4 | 6 => return Some(plain(labels)),
+            0 => labels.get(4..)?,
+            _ => labels,
         };
+        return is_ethernet(frame).then(|| ethernet(frame).ok()).flatten();
     }
     None
 }
 
-/// What follows an EtherType, through any VLAN tags, MPLS labels and PPPoE (RFC 2516).
+/// What follows an EtherType, through any tags: VLANs, VN-Tag (802.1BR), Cisco MetaData, HSR, PBB (802.1ah) and LLC/SNAP; MPLS labels and PPPoE
+/// (RFC 2516).
 #[inline]
-fn network(mut ether_type: u16, mut rest: &[u8]) -> Option<Found<'_>> {
+fn network(mut ether_type: u16, mut rest: &[u8]) -> Result<Found<'_>, NoPacket> {
     for _ in 0..MAX_TAGS {
-        match ether_type {
-            IPV4 | IPV6 => {
-                return Some(Found {
-                    packet: rest,
-                    interface: 0,
-                });
+        // Bytes before the next EtherType.
+        let tag = match ether_type {
+            IPV4 | IPV6 => return Ok(plain(rest)),
+            0x8100 | 0x88a8 | 0x9100 | 0x9200 => 2,
+            VN_TAG | HSR => 4,
+            CISCO_METADATA => 6,
+            PBB => 16,
+            0x8847 | 0x8848 => return mpls(rest).ok_or(NoPacket::Unopened(Carrier::Named("MPLS"))),
+            PPPOE if matches!(u16_at(rest, 6, true), Some(0x0021 | 0x0057)) => {
+                return rest.get(8..).map(plain).ok_or(NoPacket::Other);
             }
-            0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
-                ether_type = u16_at(rest, 2, true)?;
-                rest = rest.get(4..)?;
-            }
-            0x8847 | 0x8848 => return mpls(rest),
-            0x8864 if matches!(u16_at(rest, 6, true), Some(0x0021 | 0x0057)) => {
-                return Some(Found {
-                    packet: rest.get(8..)?,
-                    interface: 0,
-                });
-            }
-            _ => return None,
-        }
+            ..=LONGEST_FRAME => match rest {
+                // RFC 1042; behind OUI 00-00-f8 is a frame that a bridge passed on (802.1H).
+                [0xaa, 0xaa, 3, 0, 0, 0 | 0xf8, ..] => 6,
+                [6, 6, 3, packet @ ..] => return Ok(plain(packet)),
+                _ => return Err(NoPacket::Other),
+            },
+            other => return Err(no_packet(other)),
+        };
+        let next = u16_at(rest, tag, true).zip(rest.get(tag + 2..));
+        (ether_type, rest) = next.ok_or(NoPacket::Other)?;
     }
-    None
+    Err(NoPacket::Unopened(Carrier::Named("more than 8 tags")))
+}
+
+/// What an EtherType stands for that no IP packet follows.
+#[cold]
+fn no_packet(ether_type: u16) -> NoPacket {
+    let named = CARRIERS.iter().find(|(number, _)| *number == ether_type);
+    match named {
+        Some((_, name)) => NoPacket::Unopened(Carrier::Named(name)),
+        None if WITHOUT_IP.contains(&ether_type) => NoPacket::Other,
+        None => NoPacket::Unopened(Carrier::EtherType(ether_type)),
+    }
 }
 
 pub(crate) const IPV4: u16 = 0x0800;
 pub(crate) const IPV6: u16 = 0x86dd;
 /// EtherTypes of MPLS: for one receiver, for several.
 pub(crate) const MPLS: [u16; 2] = [0x8847, 0x8848];
+const VN_TAG: u16 = 0x8926;
+const HSR: u16 = 0x892f;
+const CISCO_METADATA: u16 = 0x8909;
+const PBB: u16 = 0x88e7;
+const PPPOE: u16 = 0x8864;
+/// Up to here an EtherType is the length of an 802.3 frame, behind which is LLC (802.2).
+const LONGEST_FRAME: u16 = 1500;
+/// EtherTypes that carry others and are not opened.
+static CARRIERS: &[(u16, &str)] = &[
+    (0x88e5, "MACsec (encrypted)"),
+    (0x8903, "Cisco FabricPath"),
+    (0x22f3, "TRILL"),
+    (0x894f, "NSH"),
+    (0x876b, "PPP with compressed headers"),
+    (0x880b, "PPP"),
+    (0x4305, "B.A.T.M.A.N."),
+];
+/// EtherTypes that never carry IP packets: of switches, of storage and of industrial networks, and other network layers.
+static WITHOUT_IP: &[u16] = &[
+    0x0806, 0x0842, 0x22ea, 0x22f0, 0x2fe5, 0x6001, 0x6002, 0x6003, 0x6004, 0x6007, 0x8035, 0x809b, 0x80f3,
+    0x8137, 0x8204, 0x8808, 0x8809, 0x8819, 0x8863, 0x8864, 0x8874, 0x887b, 0x888e, 0x8892, 0x8899, 0x889a,
+    0x88a2, 0x88a4, 0x88ab, 0x88b5, 0x88b6, 0x88b7, 0x88b8, 0x88b9, 0x88ba, 0x88bf, 0x88c7, 0x88cc, 0x88cd,
+    0x88d9, 0x88dc, 0x88e1, 0x88e3, 0x88f5, 0x88f6, 0x88f7, 0x88fb, 0x8902, 0x8906, 0x890d, 0x8914, 0x8915,
+    0x891d, 0x893a, 0x8940, 0x9000, 0x9003, 0xcafe,
+];
 /// VLAN tags skipped at most; two are usual for QinQ.
 const MAX_TAGS: usize = 8;

@@ -1,5 +1,6 @@
 //! Packets that are handed over as they pass, instead of read from a source.
 
+use crate::clock::Clock;
 use crate::flows::Flows;
 use crate::formats::Record;
 use crate::fragments::Fragments;
@@ -14,6 +15,7 @@ pub struct LiveCapture<'o> {
     flows: Flows<'o>,
     fragments: Fragments,
     tally: FrameTally,
+    clock: Clock,
 }
 
 /// A packet that passed.
@@ -39,6 +41,7 @@ impl<'o> LiveCapture<'o> {
             flows: Flows::new(1, observer),
             fragments: Fragments::default(),
             tally: FrameTally::default(),
+            clock: Clock::default(),
         }
     }
 
@@ -46,7 +49,7 @@ impl<'o> LiveCapture<'o> {
     pub fn packet(&mut self, packet: &LivePacket<'_>) {
         let captured = packet.frame.len();
         let record = Record {
-            at: packet.at,
+            at: self.clock.pass(packet.at, packet.interface, packet.wire),
             link: links::find(packet.link_type),
             interface: packet.interface,
             offset: 0,
@@ -62,7 +65,7 @@ impl<'o> LiveCapture<'o> {
     /// No packet passed before `at` that was not handed over: what was held back for one is let go, and connections that have ended are
     /// given up.
     pub fn pass_time(&mut self, at: Timestamp) {
-        self.flows.pass_time_until(at);
+        self.flows.pass_time_until(self.clock.without_steps(at));
     }
 
     /// Packets so far.
@@ -78,6 +81,12 @@ impl<'o> LiveCapture<'o> {
     /// Ends all connections and sums up.
     pub fn finish(mut self) -> Report {
         self.flows.finish();
-        report::conclude_live(&self.name, &self.tally, &self.flows, self.fragments.lost)
+        report::conclude_live(
+            &self.name,
+            &self.tally,
+            self.clock.steps(),
+            &self.flows,
+            self.fragments.lost,
+        )
     }
 }

@@ -1,5 +1,6 @@
 //! What was read, and what is missing.
 
+use crate::clock::ClockSteps;
 use crate::flows::Flows;
 use crate::links;
 use crate::secrets::{SecretsFault, SecretsTally};
@@ -67,8 +68,14 @@ pub(crate) fn conclude(readers: &mut [Reader<'_>], flows: &Flows<'_>, lost_fragm
             .faults
             .iter()
             .cloned()
+            .chain(reader.clock.steps().warning(&reader.name))
             .chain(secrets_warnings(&reader.name, &reader.notes.secrets))
-            .chain(frame_warnings(&reader.name, &reader.faults, *foreign));
+            .chain(frame_warnings(
+                &reader.name,
+                &reader.faults,
+                *foreign,
+                &reader.notes.links,
+            ));
         report.warnings.extend(texts.map(|text| Warning { text }));
         report.packets += facts.packets;
         report.wire_bytes += facts.wire_bytes;
@@ -86,10 +93,14 @@ pub(crate) fn conclude(readers: &mut [Reader<'_>], flows: &Flows<'_>, lost_fragm
 pub(crate) fn conclude_live(
     name: &str,
     tally: &FrameTally,
+    steps: ClockSteps,
     flows: &Flows<'_>,
     lost_fragments: u64,
 ) -> Report {
-    let frames = frame_warnings(name, tally, 0).into_iter();
+    let frames = steps
+        .warning(name)
+        .into_iter()
+        .chain(frame_warnings(name, tally, 0, &[]));
     let mut warnings: Vec<Warning> = frames.map(|text| Warning { text }).collect();
     warnings.extend(connection_warnings(flows, lost_fragments, FEWER_PACKETS));
     Report {
@@ -189,7 +200,7 @@ fn secrets_warnings(name: &str, secrets: &SecretsTally) -> Vec<String> {
 }
 
 /// What is wrong with the packets of a source.
-fn frame_warnings(name: &str, faults: &FrameTally, foreign: u64) -> Vec<String> {
+fn frame_warnings(name: &str, faults: &FrameTally, foreign: u64, links: &[u16]) -> Vec<String> {
     let mut texts = Vec::new();
     if faults.wild_times > 0 {
         texts.push(format!(
@@ -198,16 +209,23 @@ fn frame_warnings(name: &str, faults: &FrameTally, foreign: u64) -> Vec<String> 
         ));
     }
     if faults.unknown_link > 0 {
+        let unknown = links.iter().filter(|number| links::find(**number).is_none());
+        let numbers: Vec<String> = unknown.map(|number| format!("link type {number}")).collect();
+        let numbers = match numbers.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", numbers.join(", ")),
+        };
         texts.push(format!(
-            "'{name}' has {} of a link layer that longwire does not know; capture on an Ethernet, loopback or \
+            "'{name}' has {} of a link layer that longwire does not know{numbers}; capture on an Ethernet, loopback or \
              'any' interface",
             counted(faults.unknown_link, "packet", "packets")
         ));
     }
     for (what, count) in &faults.encapsulated {
         texts.push(format!(
-            "'{name}' has {count} packets in {what} that could not be opened: connections in them are missing; capture where they are \
-             not carried in other packets"
+            "'{name}' has {} in {what} that could not be opened: connections in them are missing; capture where they are \
+             not carried in other packets",
+            counted(*count, "packet", "packets")
         ));
     }
     if faults.headless > 0 {
@@ -223,8 +241,11 @@ fn frame_warnings(name: &str, faults: &FrameTally, foreign: u64) -> Vec<String> 
         ));
     }
     if faults.tcp == 0 && faults.packets > 0 && faults.encapsulated.is_empty() {
+        let most = faults.others.iter().max_by_key(|(_, count)| *count);
+        let most = most.map(|(what, count)| format!(" ({count} of {} packets are {what})", faults.packets));
         texts.push(format!(
-            "'{name}' has no TCP packet; check the interface and the filter of the capture"
+            "'{name}' has no TCP packet{}; check the interface and the filter of the capture",
+            most.unwrap_or_default()
         ));
     }
     texts

@@ -1,9 +1,12 @@
 //! One source of packets: opened, decompressed, its format recognised.
 
 use crate::Error;
+use crate::clock::Clock;
 use crate::compression::{self, Compression};
 use crate::formats::{self, Format, FormatRow, Notes, Record};
 use crate::input::Input;
+use crate::ip::Protocol;
+use crate::links::Carrier;
 use crate::secrets::KeyLineSink;
 use model::{InterfaceAddresses, Timestamp};
 use std::fs::File;
@@ -34,8 +37,10 @@ pub(crate) struct Reader<'a> {
     pub current: Option<Record>,
     input: Input<'a>,
     packets: Box<dyn Format>,
-    /// Time of the packet before the current one.
+    /// Time of the current packet as recorded, and of the one before it.
+    recorded: Option<Timestamp>,
     previous: Option<Timestamp>,
+    pub clock: Clock,
     /// Bytes of the current packet and the one that follows, while the latter was read ahead.
     ahead: Option<(Vec<u8>, Option<Record>)>,
 }
@@ -52,7 +57,9 @@ pub(crate) struct FrameTally {
     /// Frames of a link layer that longwire does not know.
     pub unknown_link: u64,
     /// Packets that carry others and were not opened, by what carries them.
-    pub encapsulated: Vec<(&'static str, u64)>,
+    pub encapsulated: Vec<(Carrier, u64)>,
+    /// IP packets of other protocols than TCP, by protocol, as long as there is no TCP.
+    pub others: Vec<(Protocol, u64)>,
     /// Packets whose time fits neither the one before nor the one after.
     pub wild_times: u64,
     /// Frames cut before the end of their TCP header, or with an impossible one.
@@ -67,10 +74,12 @@ pub(crate) enum Frame {
     /// Of a link layer that longwire does not know.
     UnknownLink,
     /// A packet that carries another and was not opened, by what carries it.
-    Unopened(&'static str),
+    Unopened(Carrier),
     /// Cut before the end of its TCP header, or with an impossible one.
     Headless,
-    /// Of another protocol, or a fragment of a packet that is not whole yet.
+    /// An IP packet of another protocol.
+    NotTcp(Protocol),
+    /// No IP packet, or a fragment of one that is not whole yet.
     Other,
 }
 
@@ -81,8 +90,10 @@ impl FrameTally {
         match frame {
             Frame::Tcp => self.tcp += 1,
             Frame::UnknownLink => self.unknown_link += 1,
-            Frame::Unopened(name) => self.count_unopened(name),
+            Frame::Unopened(carrier) => count_one(&mut self.encapsulated, carrier),
             Frame::Headless => self.headless += 1,
+            Frame::NotTcp(protocol) if self.tcp == 0 => count_one(&mut self.others, protocol),
+            Frame::NotTcp(_) => {}
             Frame::Other => {}
         }
     }
@@ -95,12 +106,14 @@ impl FrameTally {
         self.packets += 1;
         self.wire_bytes += u64::from(wire);
     }
+}
 
-    fn count_unopened(&mut self, name: &'static str) {
-        match self.encapsulated.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += 1,
-            None => self.encapsulated.push((name, 1)),
-        }
+/// Counts by what; beyond [`MAX_KINDS`] kinds no more are told apart.
+fn count_one<T: PartialEq>(counts: &mut Vec<(T, u64)>, what: T) {
+    if let Some((_, count)) = counts.iter_mut().find(|(known, _)| *known == what) {
+        *count += 1;
+    } else if counts.len() < MAX_KINDS {
+        counts.push((what, 1));
     }
 }
 
@@ -123,7 +136,9 @@ impl<'a> Reader<'a> {
             current: None,
             input,
             packets,
+            recorded: None,
             previous: None,
+            clock: Clock::default(),
             ahead: None,
         };
         reader.advance();
@@ -133,9 +148,7 @@ impl<'a> Reader<'a> {
     /// Moves to the next packet.
     #[inline]
     pub fn advance(&mut self) {
-        if let Some(record) = self.current {
-            self.previous = Some(record.at);
-        }
+        self.previous = self.recorded;
         self.current = match self.ahead.take() {
             Some((_, following)) => following,
             None => {
@@ -149,8 +162,10 @@ impl<'a> Reader<'a> {
             .is_some_and(|previous| distance(previous, record.at) <= SILENCE);
         if !near {
             record = self.check_time(record);
-            self.current = Some(record);
         }
+        self.recorded = Some(record.at);
+        record.at = self.clock.pass(record.at, record.interface, record.wire);
+        self.current = Some(record);
         self.faults.packet(record.at, record.wire);
     }
 
@@ -204,6 +219,8 @@ fn distance(first: Timestamp, second: Timestamp) -> Duration {
     first.since(second).max(second.since(first))
 }
 
+/// Kinds of packets that are told apart in warnings.
+const MAX_KINDS: usize = 32;
 /// A time step that is looked at twice.
 const SILENCE: Duration = Duration::from_secs(10);
 

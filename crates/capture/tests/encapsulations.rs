@@ -157,6 +157,90 @@ fn wraps() -> Vec<(&'static str, Wrap)> {
             }),
         ),
     ]
+    .into_iter()
+    .chain(tags())
+    .chain(copies())
+    .collect()
+}
+
+/// Tags and headers between the addresses of an Ethernet frame and its IP packet.
+fn tags() -> Vec<(&'static str, Wrap)> {
+    let tag = |kind: u16, head: &'static [u8]| -> Wrap {
+        Box::new(move |frame: &[u8]| over_ethernet(kind, &[head, &frame[12..]].concat()))
+    };
+    let with_length = |head: &'static [u8], skip: usize| -> Wrap {
+        Box::new(move |frame: &[u8]| {
+            let rest = [head, &frame[skip..]].concat();
+            over_ethernet(rest.len() as u16, &rest)
+        })
+    };
+    vec![
+        ("VN-Tag", tag(0x8926, &[0x80, 0x0c, 0, 0x10])),
+        (
+            "VN-Tag and VLAN",
+            tag(0x8926, &[0x80, 0x0c, 0, 0x10, 0x81, 0, 0, 42]),
+        ),
+        ("Cisco MetaData", tag(0x8909, &[1, 1, 0, 1, 0, 17])),
+        (
+            "Cisco MetaData behind a VLAN",
+            tag(0x8100, &[0, 42, 0x89, 9, 1, 1, 0, 1, 0, 17]),
+        ),
+        ("HSR", tag(0x892f, &[0x10, 0x40, 0, 7])),
+        (
+            "PBB",
+            Box::new(|frame: &[u8]| over_ethernet(0x88e7, &[&[0, 0, 0, 42][..], frame].concat())),
+        ),
+        ("LLC/SNAP", with_length(&[0xaa, 0xaa, 3, 0, 0, 0], 12)),
+        (
+            "LLC/SNAP with a VLAN inside",
+            with_length(&[0xaa, 0xaa, 3, 0, 0, 0, 0x81, 0, 0, 42], 12),
+        ),
+        ("802.1H", with_length(&[0xaa, 0xaa, 3, 0, 0, 0xf8], 12)),
+        ("LLC of IP", with_length(&[6, 6, 3], 14)),
+    ]
+}
+
+/// Copies of frames that devices send to an observer, and tunnels of mobile networks.
+fn copies() -> Vec<(&'static str, Wrap)> {
+    let over = |port: u16, head: &'static [u8], skip: usize| -> Wrap {
+        Box::new(move |frame: &[u8]| over_udp(port, &[head, &frame[skip..]].concat()))
+    };
+    vec![
+        ("TZSP", over(37008, &[1, 0, 0, 1, 1], 0)),
+        (
+            "TZSP with fields",
+            over(37008, &[1, 0, 0, 1, 0, 10, 1, 0xd0, 0, 41, 2, 0, 60, 1], 0),
+        ),
+        (
+            "VXLAN-GPE of Ethernet",
+            over(4790, &[0x0c, 0, 0, 3, 0, 0, 42, 0], 0),
+        ),
+        ("VXLAN-GPE of IP", over(4790, &[0x0c, 0, 0, 1, 0, 0, 42, 0], 14)),
+        (
+            "GTP-U",
+            Box::new(|frame: &[u8]| {
+                let length = (frame.len() as u16 - 14).to_be_bytes();
+                over_udp(
+                    2152,
+                    &[&[0x30, 255, length[0], length[1], 0, 0, 0, 9][..], &frame[14..]].concat(),
+                )
+            }),
+        ),
+        (
+            "GTP-U with an extension",
+            Box::new(|frame: &[u8]| {
+                let length = (frame.len() as u16 - 14 + 8).to_be_bytes();
+                let head = [
+                    0x34, 255, length[0], length[1], 0, 0, 0, 9, 0, 0, 0, 0x85, 1, 0, 9, 0,
+                ];
+                over_udp(2152, &[&head[..], &frame[14..]].concat())
+            }),
+        ),
+        (
+            "EtherIP",
+            Box::new(|frame: &[u8]| over_ip(97, &[&[0x30, 0][..], frame].concat())),
+        ),
+    ]
 }
 
 #[test]
@@ -229,6 +313,27 @@ fn what_cannot_be_opened_is_named() {
             Box::new(|frame: &[u8]| over_ip(47, &[&[0, 0, 0x88, 0x99][..], frame].concat())),
         ),
         ("VXLAN", Box::new(move |frame: &[u8]| vxlan(&vxlan(frame)))),
+        (
+            "TZSP",
+            Box::new(|frame: &[u8]| over_udp(37008, &[&[2, 0, 0, 1, 1][..], frame].concat())),
+        ),
+        (
+            "WireGuard (encrypted)",
+            Box::new(|frame: &[u8]| over_udp(51820, frame)),
+        ),
+        ("L2TPv3", Box::new(|frame: &[u8]| over_ip(115, frame))),
+        (
+            "MACsec (encrypted)",
+            Box::new(|frame: &[u8]| over_ethernet(0x88e5, frame)),
+        ),
+        (
+            "Cisco FabricPath",
+            Box::new(|frame: &[u8]| over_ethernet(0x8903, frame)),
+        ),
+        (
+            "frames of EtherType 0x1234, which longwire does not know,",
+            Box::new(|frame: &[u8]| over_ethernet(0x1234, frame)),
+        ),
     ];
     for (name, wrap) in cases {
         let (observed, report) = read_bytes(&wrapped(&wrap)).expect("a capture");
@@ -240,6 +345,32 @@ fn what_cannot_be_opened_is_named() {
             report.warnings
         );
         assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
+    }
+}
+
+/// Where a capture has no TCP, most of what it has instead is named; ARP and LLDP are nothing that is missing.
+#[test]
+fn what_a_capture_without_tcp_has_is_named() {
+    let cases: [(&str, Wrap); 3] = [
+        (
+            " (8 of 8 packets are UDP to port 5555)",
+            Box::new(|frame: &[u8]| over_udp(5555, frame)),
+        ),
+        (
+            " (8 of 8 packets are of IP protocol 132)",
+            Box::new(|frame: &[u8]| over_ip(132, frame)),
+        ),
+        (
+            "no TCP packet;",
+            Box::new(|frame: &[u8]| over_ethernet(0x88cc, frame)),
+        ),
+    ];
+    for (words, wrap) in cases {
+        let (_, report) = read_bytes(&wrapped(&wrap)).expect("a capture");
+        let [warning] = &report.warnings[..] else {
+            panic!("{:?}", report.warnings)
+        };
+        assert!(warning.text.contains(words), "{}", warning.text);
     }
 }
 

@@ -1,0 +1,148 @@
+//! Steps of the clock that a source was captured with: set back, or set far ahead. What comes after a step keeps its order and its distances.
+//!
+//! 1. Back is a packet that is more than [`OUT_OF_ORDER`] before the packet before it on its interface: interfaces of one host are written
+//!    out of order, the packets of one interface by far less.
+//! 2. Ahead is a silence of more than [`LONGEST_SILENCE`].
+//! 3. The time between the two packets of a step is not known: taken is what packets of that size took before (median), else all packets.
+
+use model::{Timestamp, format_duration};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Takes steps out of the times of a source's packets.
+#[derive(Debug, Default)]
+pub(crate) struct Clock {
+    /// What is added to the times of packets, and what is taken from them: at most one is not zero.
+    behind: Duration,
+    ahead: Duration,
+    /// When packets passed last, as recorded, by their interface.
+    interfaces: Vec<(u32, Timestamp)>,
+    /// The time of the last packet as recorded, and the latest without steps.
+    last: Option<(Timestamp, Timestamp)>,
+    gaps: VecDeque<(u32, Duration)>,
+    packets: u64,
+    steps: ClockSteps,
+}
+
+/// The steps of a clock.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct ClockSteps {
+    count: u64,
+    /// The number of the packet behind the largest one, how far it was, and whether back.
+    largest: Option<(u64, Duration, bool)>,
+}
+
+impl Clock {
+    /// The time of the next packet, of this size on the wire, without the steps before it.
+    #[inline]
+    pub fn pass(&mut self, at: Timestamp, interface: u32, wire: u32) -> Timestamp {
+        self.packets += 1;
+        let Some((recorded, latest)) = self.last else {
+            self.note(at, at, interface);
+            return at;
+        };
+        let is_back = recorded.since(at) > OUT_OF_ORDER && self.went_back(interface, at);
+        if is_back || at.since(recorded) > LONGEST_SILENCE {
+            let gap = self.usual_gap(wire);
+            self.step(recorded, at, gap);
+            let without = latest.after(gap);
+            (self.behind, self.ahead) = (without.since(at), at.since(without));
+        } else {
+            if self.gaps.len() == GAPS {
+                self.gaps.pop_front();
+            }
+            self.gaps.push_back((wire, at.since(recorded)));
+        }
+        let without = self.without_steps(at);
+        self.note(at, without.max(latest), interface);
+        without
+    }
+
+    /// A time of this clock without the steps so far.
+    #[inline]
+    pub fn without_steps(&self, at: Timestamp) -> Timestamp {
+        at.after(self.behind).before(self.ahead)
+    }
+
+    /// The steps so far.
+    pub fn steps(&self) -> ClockSteps {
+        self.steps
+    }
+
+    fn note(&mut self, recorded: Timestamp, latest: Timestamp, interface: u32) {
+        self.last = Some((recorded, latest));
+        let known = self.interfaces.iter_mut().find(|(known, _)| *known == interface);
+        if let Some((_, last)) = known {
+            *last = recorded;
+        } else if self.interfaces.len() < INTERFACES {
+            self.interfaces.push((interface, recorded));
+        }
+    }
+
+    /// Whether a packet is before the last one of its interface.
+    fn went_back(&self, interface: u32, at: Timestamp) -> bool {
+        let last = self.interfaces.iter().find(|(known, _)| *known == interface);
+        last.is_some_and(|(_, last)| last.since(at) > OUT_OF_ORDER)
+    }
+
+    #[cold]
+    fn step(&mut self, recorded: Timestamp, at: Timestamp, gap: Duration) {
+        // The other interfaces have the same clock.
+        self.interfaces.clear();
+        let expected = recorded.after(gap);
+        let (by, is_back) = match expected > at {
+            true => (expected.since(at), true),
+            false => (at.since(expected), false),
+        };
+        self.steps.count += 1;
+        if self.steps.largest.is_none_or(|(_, largest, _)| by > largest) {
+            self.steps.largest = Some((self.packets, by, is_back));
+        }
+    }
+
+    fn usual_gap(&self, wire: u32) -> Duration {
+        let alike = self.gaps.iter().filter(|(size, _)| *size == wire);
+        let mut gaps: Vec<Duration> = alike.map(|(_, gap)| *gap).collect();
+        if gaps.is_empty() {
+            gaps = self.gaps.iter().map(|(_, gap)| *gap).collect();
+        }
+        gaps.sort_unstable();
+        gaps.get(gaps.len() / 2).copied().unwrap_or_default()
+    }
+}
+
+impl ClockSteps {
+    /// What is said of them; nothing where there are none.
+    pub fn warning(self, name: &str) -> Option<String> {
+        let (packet, by, is_back) = self.largest?;
+        let how = if is_back { "back" } else { "ahead" };
+        let more = match self.count {
+            1 => String::new(),
+            count => format!(" (the largest of {count} steps)"),
+        };
+        Some(format!(
+            "'{name}': the clock stepped {how} by {} before packet {packet}{more}; times after it are counted as if it had not, with the usual \
+             time between packets in its place",
+            span_text(by)
+        ))
+    }
+}
+
+/// Days where seconds are too many to be read.
+fn span_text(span: Duration) -> String {
+    match span.as_secs() / DAY {
+        0 => format_duration(span),
+        days => format!("{days} days"),
+    }
+}
+
+/// How far a packet may be before the one before it: interfaces with several queues mix packets by less. A clock that is set by NTP steps by more
+/// than 128 ms, and is slowed down otherwise.
+const OUT_OF_ORDER: Duration = Duration::from_millis(100);
+/// Silence that is believed.
+const LONGEST_SILENCE: Duration = Duration::from_secs(7 * DAY);
+const DAY: u64 = 86_400;
+/// Times between packets kept.
+const GAPS: usize = 64;
+/// Interfaces of which the last packet is noted.
+const INTERFACES: usize = 64;
