@@ -1,9 +1,12 @@
 //! Fingerprints: statements without their literals, so that equal work has one name and no value leaves memory.
 
+mod endings;
 mod http;
 mod keywords;
+mod letters;
 mod outline;
 mod redis;
+mod secrets;
 mod sql;
 
 use model::Fingerprint;
@@ -138,7 +141,7 @@ impl Fingerprints {
             // It will hardly come again with these literals.
             true if self.outline != text => return self.of_outline(text, dialect),
             true => self.of_outline(text, dialect),
-            false => self.normalised(text, dialect),
+            false => self.normalised(text, dialect).0,
         };
         self.recent[slot] = Some(Recent {
             hash,
@@ -157,8 +160,8 @@ impl Fingerprints {
         {
             return known.fingerprint.clone();
         }
-        let fingerprint = self.normalised(text, dialect);
-        if *fingerprint != *OTHER_STATEMENTS && outline::holds_for_all(&self.outline) {
+        let (fingerprint, is_of_outline) = self.normalised(text, dialect);
+        if is_of_outline && *fingerprint != *OTHER_STATEMENTS && outline::holds_for_all(&self.outline) {
             self.outlined[slot] = Some(Outlined {
                 dialect,
                 outline: self.outline.as_slice().into(),
@@ -168,20 +171,24 @@ impl Fingerprints {
         fingerprint
     }
 
-    fn normalised(&mut self, text: &[u8], dialect: Dialect) -> Fingerprint {
+    /// The fingerprint, and whether it is that of all texts with the same outline.
+    fn normalised(&mut self, text: &[u8], dialect: Dialect) -> (Fingerprint, bool) {
         let mut scratch = std::mem::take(&mut self.scratch);
-        match dialect {
-            Dialect::Redis => redis::normalise(text, &mut scratch),
-            Dialect::Standard | Dialect::Mysql | Dialect::Informix | Dialect::Oracle | Dialect::SqlServer => {
-                sql::normalise(text, dialect, &mut scratch);
+        let is_of_outline = match dialect {
+            Dialect::Redis => {
+                redis::normalise(text, &mut scratch);
+                true
             }
-        }
+            Dialect::Standard | Dialect::Mysql | Dialect::Informix | Dialect::Oracle | Dialect::SqlServer => {
+                sql::normalise(text, dialect, &mut scratch)
+            }
+        };
         let fingerprint = match std::str::from_utf8(&scratch) {
             Ok(text) => self.intern(text),
             Err(_) => self.intern(&String::from_utf8_lossy(&scratch)),
         };
         self.scratch = scratch;
-        fingerprint
+        (fingerprint, is_of_outline)
     }
 
     /// The fingerprint of an HTTP request: the method and the path, numbers in the path and all values of the query
@@ -197,10 +204,15 @@ impl Fingerprints {
     }
 }
 
-/// The pattern of a route, a controller's or an action's name as a program wrote it into a comment: its parts that look like values
-/// are replaced by `?` ([`Fingerprints::http`]'s rule), placeholders stay.
+/// The pattern of a route as a program wrote it into a comment: its parts that look like values are replaced by `?` ([`Fingerprints::http`]'s rule),
+/// placeholders stay.
 pub(crate) fn route(text: &str) -> String {
     http::route(text)
+}
+
+/// A controller's or an action's name in a comment: like a route, but it may have dots.
+pub(crate) fn program_name(text: &str) -> String {
+    http::program_name(text)
 }
 
 /// Most different fingerprints kept in one run.

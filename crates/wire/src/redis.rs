@@ -22,6 +22,7 @@ mod reply;
 mod request;
 mod scan;
 mod signature;
+mod subcommands;
 mod value;
 
 pub use opening::{answers, opens};

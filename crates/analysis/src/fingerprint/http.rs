@@ -1,12 +1,15 @@
 //! HTTP requests without the values in them.
 
 use super::MAXIMUM_LENGTH;
+use super::endings::is_dotted_name;
+use super::letters;
+use super::secrets::is_secret_name;
 
 /// The method and the path, what names one thing of many replaced by `?`, and the names of the query string.
 ///
-/// 1. A part of the path stays when it is made of words: see [`is_wordy`]. Numbers, keys, tokens, e-mail addresses and whatever had to be
-///    percent-encoded become `?`.
-/// 2. Of `;name=value` behind a part the name stays: `;jsessionid=?`.
+/// 1. A part of the path stays when it is made of words: see [`is_wordy`]. Numbers, keys, tokens, e-mail addresses, letters that are no
+///    words ([`letters`]), names of people with a dot ([`is_dotted_name`]), quoted texts and whatever had to be percent-encoded become `?`.
+/// 2. Of `name=value` in a part, or behind its semicolon, the name stays: `;jsessionid=?`. So it does of `token:value`, where the name is that of a secret.
 /// 3. Of a query string the names stay. Without a name (`?TOKEN`), a value becomes `?` unless it is one short word in lower case.
 pub(super) fn normalise(method: &str, target: &str) -> String {
     let (path, query) = target
@@ -44,29 +47,68 @@ pub(super) fn normalise(method: &str, target: &str) -> String {
 /// Writes a part of a path, and the names of what is behind its semicolons.
 fn of_path(part: &str, out: &mut String) {
     let mut pieces = part.split(';');
-    let first = pieces.next().unwrap_or_default();
-    out.push_str(if is_wordy(first) { first } else { "?" });
+    part_of_path(pieces.next().unwrap_or_default(), out);
     for piece in pieces {
         out.push(';');
         setting(piece, out);
     }
 }
 
+/// Writes a part of a path without semicolons: as it is, `?`, or the name of the value in it.
+fn part_of_path(part: &str, out: &mut String) {
+    match named_value(part) {
+        Some(name) if is_wordy(name) => {
+            out.push_str(&part[..=name.len()]);
+            out.push('?');
+        }
+        None if is_wordy(part) && !is_dotted_name(part) => out.push_str(part),
+        _ => out.push('?'),
+    }
+}
+
+/// The name of the value that a part of a path holds: `name=value`, or `name:value` where the name is that of a secret.
+fn named_value(part: &str) -> Option<&str> {
+    let secret = || {
+        part.match_indices(':')
+            .map(|(colon, _)| &part[..colon])
+            .find(|name| is_secret_name(name.as_bytes()))
+    };
+    part.split_once('=').map(|(name, _)| name).or_else(secret)
+}
+
 /// A path's pattern: like a path, but placeholders of frameworks and signs of regular expressions stay.
 pub(super) fn route(text: &str) -> String {
-    let parts = text.split('/').map(|part| {
-        let is_placeholder = ['<', '{', ':', '^', '$', '%', '(', '[']
-            .iter()
-            .any(|&sign| part.starts_with(sign));
-        let plain = part.trim_matches(|letter: char| !letter.is_alphanumeric());
-        match is_placeholder && plain.split(|letter: char| !letter.is_alphanumeric()).all(is_word)
-            || is_wordy(part)
-        {
-            true => part,
-            false => "?",
+    pattern(text, part_of_path)
+}
+
+/// The name of a controller, an action or an application, which may have dots.
+pub(super) fn program_name(text: &str) -> String {
+    pattern(text, |part, out| {
+        out.push_str(if is_wordy(part) { part } else { "?" })
+    })
+}
+
+fn pattern(text: &str, other: impl Fn(&str, &mut String)) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (index, part) in text.split('/').enumerate() {
+        if index > 0 {
+            out.push('/');
         }
-    });
-    parts.collect::<Vec<_>>().join("/")
+        match is_placeholder(part) {
+            true => out.push_str(part),
+            false => other(part, &mut out),
+        }
+    }
+    out
+}
+
+/// Whether a part of a pattern is a framework's placeholder or a regular expression, with names that are words.
+fn is_placeholder(part: &str) -> bool {
+    let is_marked = ['<', '{', ':', '^', '$', '%', '(', '[']
+        .iter()
+        .any(|&sign| part.starts_with(sign));
+    let plain = part.trim_matches(|letter: char| !letter.is_alphanumeric());
+    is_marked && plain.split(|letter: char| !letter.is_alphanumeric()).all(is_word)
 }
 
 /// Writes `name=?`, or a flag.
@@ -90,6 +132,7 @@ fn is_flag(text: &str) -> bool {
         && text
             .bytes()
             .all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_'))
+        && is_wordy(text)
 }
 
 /// Whether a text is words of the program's, rather than what names one thing of many or grants access.
@@ -100,7 +143,22 @@ fn is_wordy(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let hexadecimal = text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     let is_key = digits == text.len() || (hexadecimal && text.len() >= 8 && digits >= 2);
-    !is_key && !text.contains(['@', '%']) && text.split(|letter: char| !letter.is_alphanumeric()).all(is_word)
+    let words = text.split(|letter: char| !letter.is_alphanumeric());
+    !is_key
+        && !text.contains(['@', '%', '\'', '"'])
+        && words.clone().all(is_word)
+        && !are_random_groups(words)
+}
+
+/// Whether words are groups of random letters, each too short to be judged alone: `qzvk-xjwp-bqfm`.
+fn are_random_groups<'a>(words: impl Iterator<Item = &'a str> + Clone) -> bool {
+    let groups = words.filter(|word| !word.is_empty());
+    groups.clone().count() > 1
+        && groups
+            .clone()
+            .all(|word| word.len() < SHORTEST_CAMEL && word.bytes().all(|byte| byte.is_ascii_alphabetic()))
+        && groups.clone().map(str::len).sum::<usize>() >= SHORTEST_GROUPS
+        && letters::are_random(groups)
 }
 
 /// Whether letters and digits without anything between them are a word of the program's.
@@ -116,14 +174,16 @@ fn is_word(text: &str) -> bool {
     }
     let upper = letters.chars().filter(|letter| letter.is_uppercase()).count();
     match upper {
-        0 => letters.len() <= LONGEST_WORD && is_spoken(letters, SHORTEST_SPOKEN),
-        upper if upper == letters.chars().count() => letters.len() <= LONGEST_CAPITALS,
+        0 => letters.len() <= LONGEST_WORD && is_spoken(letters, SHORTEST_SPOKEN) && !are_random(letters),
+        upper if upper == letters.chars().count() => {
+            letters.len() <= LONGEST_CAPITALS && !are_random(letters)
+        }
         _ => letters.len() <= LONGEST_CAMEL && is_camel(letters),
     }
 }
 
 /// `v1`, `v12`, `v1beta2`.
-fn is_version(text: &str) -> bool {
+pub(super) fn is_version(text: &str) -> bool {
     let digits = |text: &str| {
         text.trim_start_matches(|letter: char| letter.is_ascii_digit())
             .len()
@@ -138,21 +198,39 @@ fn is_version(text: &str) -> bool {
     rest.len() < number.len() && digits(stage.unwrap_or(rest)) == 0
 }
 
-/// Whether most of the words written together by their capitals are words.
+/// Whether most of the words written together by their capitals are words, and their letters do not look random.
 fn is_camel(text: &str) -> bool {
-    let letters: Vec<char> = text.chars().collect();
-    let begins = |at: usize| {
-        let is_upper = |at: usize| letters.get(at).is_some_and(|letter| letter.is_uppercase());
-        is_upper(at) && (!is_upper(at - 1) || (at + 1 < letters.len() && !is_upper(at + 1)))
+    let words = camel_words(text);
+    let strange = words
+        .iter()
+        .filter(|word| word.chars().count() < 3 || !is_spoken(word, 3))
+        .count();
+    text.chars().count() < SHORTEST_CAMEL
+        || (strange * 2 <= words.len() && !letters::are_random(words.iter().copied()))
+}
+
+/// The words that begin with a capital, runs of capitals as one: `get`, `HTTP`, `Port`.
+fn camel_words(text: &str) -> Vec<&str> {
+    let letters: Vec<(usize, bool)> = text
+        .char_indices()
+        .map(|(at, letter)| (at, letter.is_uppercase()))
+        .collect();
+    let begins = |place: usize| {
+        let is_upper = |place: usize| letters.get(place).is_some_and(|(_, is_upper)| *is_upper);
+        is_upper(place) && (!is_upper(place - 1) || (place + 1 < letters.len() && !is_upper(place + 1)))
     };
-    let (mut words, mut strange, mut from) = (0, 0, 0);
-    for end in (1..=letters.len()).filter(|&at| at == letters.len() || begins(at)) {
-        let word: String = letters[from..end].iter().collect();
-        words += 1;
-        strange += usize::from(end - from < 3 || !is_spoken(&word, 3));
-        from = end;
+    let mut words = Vec::new();
+    let mut from = 0;
+    for place in (1..letters.len()).filter(|place| begins(*place)) {
+        words.push(&text[from..letters[place].0]);
+        from = letters[place].0;
     }
-    letters.len() < SHORTEST_CAMEL || strange * 2 <= words
+    words.push(&text[from..]);
+    words
+}
+
+fn are_random(word: &str) -> bool {
+    letters::are_random(std::iter::once(word))
 }
 
 /// Whether a word can be spoken: no long run of consonants and, if it has at least `with_vowel` letters, a vowel.
@@ -169,6 +247,8 @@ const MOST_DIGITS: usize = 6;
 const LONGEST_WORD: usize = 24;
 const LONGEST_CAPITALS: usize = 12;
 const LONGEST_CAMEL: usize = 40;
+/// Letters of short words together, below which they are not judged: `gpg_keys`.
+const SHORTEST_GROUPS: usize = 9;
 /// Fewer letters than this in both cases are not examined more closely.
 const SHORTEST_CAMEL: usize = 6;
 /// A word of this many letters has a vowel.

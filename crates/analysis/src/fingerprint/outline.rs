@@ -4,7 +4,7 @@
 //! Why they have: an outline differs from its text only inside tokens for which [`super::sql::normalise`] writes a `?` whatever is in them, and what is around
 //! them is unchanged. Where it could be in doubt what a token is, there is no outline:
 //! 1. Comments, backslashes and dollars, and dialects in which other bytes begin literals.
-//! 2. Passwords written as names, which may have an apostrophe in the middle ([`holds_for_all`]).
+//! 2. Passwords written as names, which may have an apostrophe in the middle ([`holds_for_all`]), and other secrets that are no literals: `normalise` says so.
 
 use super::Dialect;
 

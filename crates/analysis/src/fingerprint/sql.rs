@@ -1,5 +1,7 @@
 //! SQL without its literals.
 
+mod secret_words;
+
 use super::keywords::is_keyword;
 use super::{Dialect, MAXIMUM_LENGTH};
 
@@ -11,11 +13,14 @@ use super::{Dialect, MAXIMUM_LENGTH};
 /// 3. Names keep their case, keywords lose it.
 /// 4. What follows `identified by`, and `replace` behind it, becomes `?`, as does each further one behind a comma (GRANT): Oracle's
 ///    passwords are written as names are. So does what follows `using`, `new` and `confirm` of a CONNECT, and `using` of an `identified via`.
-/// 5. The value of a setting with a dot in its name (`set app.token = ...`) becomes `?`, with all that is behind it.
-/// 6. Whether a backslash escapes a quote is a setting of the server's (`NO_BACKSLASH_ESCAPES`, `standard_conforming_strings`). Where it matters,
+/// 5. So does a word behind a name of a secret and `=`, `:` or the like (`where token=abc`), unless it refers to a column: see [`Normaliser::begins_secret`].
+/// 6. The value of a setting with a dot in its name (`set app.token = ...`) becomes `?`, with all that is behind it.
+/// 7. Whether a backslash escapes a quote is a setting of the server's (`NO_BACKSLASH_ESCAPES`, `standard_conforming_strings`). Where it matters,
 ///    the text is read in the way in which its literals end, and where they should; where that does not decide it, nothing is
 ///    shown from there on.
-pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
+///
+/// False when a secret was left out that is no literal: a text that differs in its literals alone may then have another fingerprint.
+pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) -> bool {
     let usual = read(text, dialect, dialect == Dialect::Mysql, out);
     if let Some(doubt) = usual.doubt {
         let mut other = Vec::new();
@@ -34,6 +39,7 @@ pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
     while matches!(out.last(), Some(b' ' | b';')) {
         out.pop();
     }
+    !usual.has_secret
 }
 
 /// A text of this length may have been cut, possibly inside a literal.
@@ -45,6 +51,8 @@ struct Reading {
     doubt: Option<usize>,
     /// Every literal ended, none in the middle of a word, and all of the text was read.
     is_whole: bool,
+    /// A secret was left out that is written as a name or a word.
+    has_secret: bool,
 }
 
 fn read(text: &[u8], dialect: Dialect, backslash_escapes: bool, out: &mut Vec<u8>) -> Reading {
@@ -57,6 +65,7 @@ fn read(text: &[u8], dialect: Dialect, backslash_escapes: bool, out: &mut Vec<u8
         reading: Reading {
             doubt: None,
             is_whole: true,
+            has_secret: false,
         },
         out,
         pending_blank: false,
@@ -96,6 +105,7 @@ impl Normaliser<'_> {
                     self.literal(byte, None)
                 }
                 b'{' if self.dialect == Dialect::Informix => self.skip_braces(),
+                _ if self.begins_secret(byte) => self.leave_out_secret(),
                 b'"' | b'`' => self.quoted_name(byte),
                 b'[' if self.dialect == Dialect::SqlServer => self.quoted_name(b']'),
                 b':' if self.dialect == Dialect::Oracle && self.names_parameter() => self.parameter(),
@@ -259,6 +269,7 @@ impl Normaliser<'_> {
 
     fn quoted_name(&mut self, quote: u8) {
         if self.expects_password() {
+            self.reading.has_secret = true;
             self.literal(quote, Some(false));
             return;
         }
@@ -336,11 +347,6 @@ impl Normaliser<'_> {
             self.literal(b'\'', escapes.then_some(true));
             return;
         }
-        if self.expects_password() && !is_form_of_password(word) {
-            self.rest_of_password();
-            self.placeholder();
-            return;
-        }
         self.blank();
         if is_keyword(word) {
             self.out.extend(word.iter().map(u8::to_ascii_lowercase));
@@ -349,49 +355,6 @@ impl Normaliser<'_> {
         }
         if word.eq_ignore_ascii_case(b"to") {
             self.leave_out_setting();
-        }
-    }
-
-    /// Whether a password written as a name comes next.
-    fn expects_password(&self) -> bool {
-        let mut out = self.out.trim_ascii_end();
-        // Further ones of a GRANT to several.
-        while let Some(before) = out.strip_suffix(b"?,") {
-            out = before.trim_ascii_end();
-        }
-        match last_word(out) {
-            word if word.eq_ignore_ascii_case(b"by") => ends_with(out, b"identified by"),
-            word if word.eq_ignore_ascii_case(b"replace") => {
-                ends_with(out[..out.len() - word.len()].trim_ascii_end(), b"identified by ?")
-            }
-            word if word.eq_ignore_ascii_case(b"using") => {
-                self.begins_with(b"connect") || contains(out, b"identified")
-            }
-            word if word.eq_ignore_ascii_case(b"new") || word.eq_ignore_ascii_case(b"confirm") => {
-                self.begins_with(b"connect")
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether the statement under way begins with a word.
-    fn begins_with(&self, word: &[u8]) -> bool {
-        let begin = self
-            .out
-            .iter()
-            .rposition(|&byte| byte == b';')
-            .map_or(0, |at| at + 1);
-        let statement = self.out[begin..].trim_ascii_start();
-        statement.len() >= word.len() && statement[..word.len()].eq_ignore_ascii_case(word)
-    }
-
-    /// Skips what a server would refuse in a name and a hasty user writes in a password.
-    fn rest_of_password(&mut self) {
-        while self
-            .peek(0)
-            .is_some_and(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b';' | b',' | b')'))
-        {
-            self.at += 1;
         }
     }
 

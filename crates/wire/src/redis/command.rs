@@ -1,5 +1,6 @@
 //! What a request asks for, and its text without secrets.
 
+use super::subcommands;
 use super::value::{Value, Values};
 
 /// What a command changes about the replies.
@@ -54,15 +55,12 @@ pub(super) fn read(kept: &[u8], text: &mut Vec<u8>) -> Kind {
     if !word(name, text) {
         return Kind::Plain;
     }
-    let name_length = text.len();
-    if CONTAINERS.contains(&text.as_slice()) {
-        let ahead = arguments.clone().next();
+    if let Some(second) = arguments.clone().next()
+        && subcommands::belongs_to(text, second)
+    {
         text.push(b' ');
-        if ahead.is_some_and(|second| word(second, text)) {
-            arguments.next();
-        } else {
-            text.truncate(name_length);
-        }
+        word(second, text);
+        arguments.next();
     }
     let kind = kind(text, &arguments);
     write_arguments(arguments, shown_arguments(text), text);
@@ -247,26 +245,6 @@ fn inline_word(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((word, rest.get(1..).unwrap_or_default()))
 }
 
-/// Commands whose next word belongs to the command.
-const CONTAINERS: [&[u8]; 16] = [
-    b"ACL",
-    b"CLIENT",
-    b"CLUSTER",
-    b"COMMAND",
-    b"CONFIG",
-    b"DEBUG",
-    b"FUNCTION",
-    b"LATENCY",
-    b"MEMORY",
-    b"MODULE",
-    b"OBJECT",
-    b"PUBSUB",
-    b"SCRIPT",
-    b"SLOWLOG",
-    b"XGROUP",
-    b"XINFO",
-];
-
 const LONGEST_WORD: usize = 32;
 
 /// Bytes of one argument that are shown.
@@ -305,6 +283,22 @@ mod tests {
         assert_eq!(shown(&long).1, format!("GET \"{}...\"", "x".repeat(256)));
         let cut = shown(b"*9\r\n$4\r\nMGET\r\n$1\r\na\r\n$3\r\n");
         assert_eq!(cut.1, r#"MGET "a" "" "..." ..."#);
+    }
+
+    #[test]
+    fn a_second_word_that_is_no_subcommand_is_an_argument() {
+        for (request, text) in [
+            ("debug kestrel\r\n", r#"DEBUG "kestrel""#),
+            ("object kestrel\r\n", r#"OBJECT "kestrel""#),
+            ("config kestrel osprey\r\n", r#"CONFIG "kestrel" "osprey""#),
+            ("get encoding\r\n", r#"GET "encoding""#),
+            ("object\r\n", "OBJECT"),
+            ("debug Object kestrel\r\n", r#"DEBUG OBJECT "kestrel""#),
+            ("object encoding kestrel\r\n", r#"OBJECT ENCODING "kestrel""#),
+            ("client no-evict on\r\n", r#"CLIENT NO-EVICT "on""#),
+        ] {
+            assert_eq!(shown(request.as_bytes()).1, text);
+        }
     }
 
     #[test]

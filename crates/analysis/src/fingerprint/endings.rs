@@ -1,0 +1,102 @@
+//! What is behind the last dot of a part of a path: a file's ending, or a family name.
+
+/// Whether words with dots between them are most likely a person's name (`jane.doe`), or a document with one, rather than a file of the program's.
+///
+/// 1. Behind the last dot is no ending of a file and of no domain. Of documents ([`DOCUMENTS`]), which users bring, there is a dot more.
+/// 2. `shop.v1.Orders` and `chat.postMessage` are methods of programs: a version, or a capital behind a small letter or word, says so.
+pub(super) fn is_dotted_name(part: &str) -> bool {
+    let mut pieces: Vec<&str> = part.split('.').filter(|piece| !piece.is_empty()).collect();
+    if let Some(last) = pieces.last()
+        && DOCUMENTS.iter().any(|ending| ending.eq_ignore_ascii_case(last))
+    {
+        pieces.pop();
+    }
+    let [first, .., last] = pieces.as_slice() else {
+        return false;
+    };
+    let is_ending = |ending: &&str| ending.eq_ignore_ascii_case(last);
+    let is_of_program = !begins_with_capital(first) && last.bytes().any(|byte| byte.is_ascii_uppercase());
+    !is_of_program
+        && !pieces.iter().any(|piece| super::http::is_version(piece))
+        && !PROGRAMS.iter().any(is_ending)
+        && !DOMAINS.iter().any(is_ending)
+}
+
+fn begins_with_capital(text: &str) -> bool {
+    text.starts_with(|letter: char| letter.is_uppercase())
+}
+
+/// Files of programs and of their pages, which may have several dots: `jquery.min.js`.
+const PROGRAMS: [&str; 61] = [
+    "action",
+    "ashx",
+    "asmx",
+    "asp",
+    "aspx",
+    "atom",
+    "axd",
+    "bin",
+    "cfm",
+    "cgi",
+    "cjs",
+    "conf",
+    "css",
+    "dll",
+    "do",
+    "eot",
+    "exe",
+    "faces",
+    "gz",
+    "htm",
+    "html",
+    "ico",
+    "jar",
+    "js",
+    "jsf",
+    "json",
+    "jsonl",
+    "jsp",
+    "jsx",
+    "less",
+    "log",
+    "map",
+    "md",
+    "mjs",
+    "mpd",
+    "ndjson",
+    "otf",
+    "php",
+    "phtml",
+    "pl",
+    "py",
+    "rb",
+    "rss",
+    "scss",
+    "shtml",
+    "sql",
+    "svc",
+    "svg",
+    "tar",
+    "toml",
+    "ts",
+    "tsx",
+    "ttf",
+    "wasm",
+    "webmanifest",
+    "woff",
+    "wsdl",
+    "xhtml",
+    "xml",
+    "yaml",
+    "yml",
+];
+
+/// Files that users bring, too.
+const DOCUMENTS: [&str; 38] = [
+    "7z", "avif", "bmp", "csv", "doc", "docx", "gif", "ics", "jpeg", "jpg", "m3u8", "mkv", "mov", "mp3",
+    "mp4", "odp", "ods", "odt", "ogg", "parquet", "pdf", "png", "ppt", "pptx", "rtf", "tgz", "tif", "tiff",
+    "tsv", "txt", "vcf", "wav", "webm", "webp", "woff2", "xls", "xlsx", "zip",
+];
+
+/// Names of services are domains, as those of Kubernetes: `events.k8s.io`.
+const DOMAINS: [&str; 5] = ["com", "dev", "io", "net", "org"];

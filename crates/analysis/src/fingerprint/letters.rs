@@ -1,0 +1,114 @@
+//! Whether letters are a word that somebody chose, or drawn at random: by how often one letter follows another in words.
+
+/// Letters that follow each other less often in words than they would by chance are no word: those of tokens and invitations.
+///
+/// 1. Words of fewer than [`SHORTEST_JUDGED`] letters are not judged: `wp`, `cgi` and `mgmt` look like chance.
+/// 2. [`KNOWN`] words pass, also inside of others. Letters outside of a to z are left out.
+///
+/// Measured on words that the table was not made of: of 20,000 English words 1.3 % are taken for random, of the parts of 7,230 paths of AWS's services
+/// and of other published interfaces 0.2 to 0.3 %; of 60 random words of 6 letters 57 are found, of 16 letters all.
+pub(super) fn are_random<'a>(words: impl Iterator<Item = &'a str> + Clone) -> bool {
+    let letters: usize = words
+        .clone()
+        .map(|word| word.bytes().filter(u8::is_ascii_alphabetic).count())
+        .sum();
+    letters >= SHORTEST_JUDGED
+        && words.clone().map(|word| likelihood(word.as_bytes())).sum::<i32>() < 0
+        && words.map(likelihood_around_known).sum::<i32>() < 0
+}
+
+/// That of the letters before and behind [`KNOWN`] words.
+fn likelihood_around_known(word: &str) -> i32 {
+    let word = word.to_ascii_lowercase();
+    match KNOWN.iter().find_map(|known| word.split_once(known)) {
+        Some((before, behind)) => likelihood_around_known(before) + likelihood_around_known(behind),
+        None => likelihood(word.as_bytes()),
+    }
+}
+
+/// How much more often than by chance the letters of a word follow each other, in powers of two; below 0: less often.
+fn likelihood(word: &[u8]) -> i32 {
+    let mut before = Some(0);
+    let mut sum = 0;
+    for byte in word {
+        let letter = byte
+            .is_ascii_alphabetic()
+            .then(|| usize::from(byte.to_ascii_lowercase() - b'a'));
+        if let (Some(before), Some(letter)) = (before, letter) {
+            sum += i32::from(LIKELIHOODS[before][letter]) - i32::from(b'5');
+        }
+        before = letter.map(|letter| letter + 1);
+    }
+    sum
+}
+
+const SHORTEST_JUDGED: usize = 6;
+
+/// Words that paths are full of and whose letters rarely follow each other elsewhere. Short ones are in the middle of others: `createwebhook`, `phpmyadmin`.
+const KNOWN: [&str; 32] = [
+    "object",
+    "output",
+    "lookup",
+    "network",
+    "notebook",
+    "notify",
+    "webhook",
+    "workflow",
+    "worklog",
+    "keyboard",
+    "nearby",
+    "queue",
+    "throughput",
+    "thumbnail",
+    "weekday",
+    "yields",
+    "neighbor",
+    "nobody",
+    "netmask",
+    "subnet",
+    "pubkey",
+    "jquery",
+    "graphql",
+    "kubectl",
+    "xmlrpc",
+    "jsonrpc",
+    "webrtc",
+    "http",
+    "oauth",
+    "mysql",
+    "mssql",
+    "php",
+];
+
+/// How often a letter (the columns, a to z) follows another (the rows: none, then a to z) in words, compared with chance: each step is twice as often, `5` as
+/// often. Counted in words of English, Dutch, French, German and Spanish dictionaries, and in identifiers of programs.
+#[rustfmt::skip]
+static LIKELIHOODS: [&[u8; 26]; 27] = [
+    b"65665555533554462665444212", // at the beginning
+    b"35652352513757050767442242", // behind a
+    b"75337220721721620653610031", // behind b
+    b"72426227606521721546520030", // behind c
+    b"63358332720533630562533130", // behind d
+    b"53564442412657242775343423", // behind e
+    b"63447731701622730655601040", // behind f
+    b"62128155601535521663612030", // behind g
+    b"72138110701444710546503040", // behind h
+    b"54656450022558641466140204", // behind i
+    b"71248430505224720043730003", // behind j
+    b"63238324724535630565413040", // behind k
+    b"72347321703732630255531060", // behind l
+    b"75227210701353660153500020", // behind m
+    b"62666472614324521267431022", // behind n
+    b"44554442413668551755645221", // behind o
+    b"72327225602612760755512020", // behind p
+    b"22144010200313130331800000", // behind q
+    b"73457342704344630565532041", // behind r
+    b"62627235603443552267523041", // behind s
+    b"62428225710422620665512142", // behind t
+    b"55555440602667350776122202", // behind u
+    b"70228211700321620332300010", // behind v
+    b"72247215702426630553301220", // behind w
+    b"63647524701333572337432440", // behind x
+    b"64546333601566570575334213", // behind y
+    b"72128022701432610023604035", // behind z
+];
