@@ -49,8 +49,7 @@ impl HeldSignals {
     /// Holds `signals` back in this thread and in those that it will start. Ends of children are reported, even if the process
     /// that started this one had its own ignored.
     pub fn hold(signals: &[libc::c_int]) -> Self {
-        // SAFETY: the usual effect is no function of this process.
-        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+        heed_children();
         let held = set_of(Some(signals));
         let before = change_mask(libc::SIG_BLOCK, &held);
         Self { held, before }
@@ -94,6 +93,19 @@ impl Drop for HeldSignals {
     }
 }
 
+/// Ends of children are reported from here on. Where they are already nothing is set: setting the usual effect takes the report of a child away
+/// that has ended and was not waited for yet (sigaction(2) discards what is pending).
+fn heed_children() {
+    // SAFETY: the first call only writes into `current`, for which all-zero is valid; the usual effect is no function of this process.
+    unsafe {
+        let mut current: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGCHLD, std::ptr::null(), &raw mut current);
+        if current.sa_sigaction == libc::SIG_IGN {
+            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        }
+    }
+}
+
 /// The signals that were held back before any were.
 #[derive(Clone, Copy)]
 pub struct UsualSignals(libc::sigset_t);
@@ -131,5 +143,35 @@ fn change_mask(how: libc::c_int, set: &libc::sigset_t) -> libc::sigset_t {
     unsafe {
         libc::pthread_sigmask(how, std::ptr::from_ref(set), before.as_mut_ptr());
         before.assume_init()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the first process of a sandbox does, whose program may end at once.
+    #[test]
+    fn a_child_that_ended_before_signals_are_held_again_is_reported() {
+        // SAFETY: the child has one thread, takes no memory and ends with _exit.
+        let ended = unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                libc::alarm(30);
+                let _first = HeldSignals::hold(&[libc::SIGCHLD]);
+                let grandchild = libc::fork();
+                if grandchild == 0 {
+                    libc::_exit(0);
+                }
+                let mut info: libc::siginfo_t = std::mem::zeroed();
+                libc::waitid(libc::P_ALL, 0, &raw mut info, libc::WEXITED | libc::WNOWAIT);
+                let came = HeldSignals::hold(&[libc::SIGCHLD]).next();
+                libc::_exit(i32::from(came.signal != libc::SIGCHLD));
+            }
+            let mut status = 0;
+            libc::waitpid(child, &raw mut status, 0);
+            status
+        };
+        assert_eq!(ended, 0, "it waits for a report that was thrown away");
     }
 }

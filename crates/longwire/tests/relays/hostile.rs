@@ -6,10 +6,10 @@
 mod api;
 mod captures;
 mod echo;
-mod files;
-mod listeners;
 mod ends;
+mod files;
 mod killed;
+mod listeners;
 mod memory;
 mod output;
 mod process;

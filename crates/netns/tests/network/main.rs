@@ -17,6 +17,17 @@ use testbed::floor::Floor;
 type Test = (&'static str, fn(&Sandbox));
 
 fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let has = |word: &str| words.iter().any(|other| other == word);
+    let tests = if has("--ignored") {
+        shapes::TIMING
+    } else {
+        shapes::TESTS
+    };
+    if has("--list") {
+        tests.iter().for_each(|(name, _)| println!("{name}: test"));
+        return;
+    }
     let sandbox = match netns::sandbox::enter() {
         Ok(Entered::Inside(sandbox)) => sandbox,
         Ok(Entered::Finished(status)) => std::process::exit(i32::from(status)),
@@ -25,15 +36,11 @@ fn main() {
             panic!("{error}; {hint}");
         }
     };
-    let wanted: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|word| !word.starts_with('-'))
-        .collect();
-    let tests = match std::env::args().any(|word| word == "--ignored") {
-        true => shapes::TIMING,
-        false => shapes::TESTS,
+    let wanted: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
+    let is_wanted = |name: &str| match has("--exact") {
+        true => wanted.iter().any(|word| *word == name),
+        false => wanted.is_empty() || wanted.iter().any(|word| name.contains(word.as_str())),
     };
-    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| name.contains(word.as_str()));
     let mut failed = 0;
     for (name, test) in tests.iter().filter(|(name, _)| is_wanted(name)) {
         let passed = catch_unwind(AssertUnwindSafe(|| test(&sandbox))).is_ok();
