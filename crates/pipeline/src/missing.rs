@@ -169,8 +169,8 @@ fn dropped(losses: &FactLosses) -> Option<Warning> {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| Warning {
         text: format!(
-            "dropped because longwire did not keep up: {}. They are only in the totals of their connections: operations and statements have too \
-             few exchanges, and time that was waited for them counts as the client's; observe fewer connections at a time, or capture the \
+            "dropped because longwire did not keep up: {}. Dropped exchanges are only in the totals of their connections, dropped connections in \
+             no figure: operations and statements have too few exchanges, and time that was waited for those counts as the client's; observe fewer connections at a time, or capture the \
              traffic (tcpdump -w) and `longwire read` the capture",
             parts.join(", ")
         ),
