@@ -119,7 +119,7 @@ fn run_of(path: &Path) -> Option<String> {
 }
 
 fn open(table: TableName, path: &Path) -> io::Result<TableReader<File>> {
-    TableReader::new(table, File::open(path)?).map_err(|error| of_file(path, error.into()))
+    TableReader::new(table, sys::files::open_regular(path)?).map_err(|error| of_file(path, error.into()))
 }
 
 fn of_file(path: &Path, error: io::Error) -> io::Error {

@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 
 /// A directory that every account may enter, with a path short enough for Unix sockets in it; gone when dropped. Files
 /// left by a run that was killed are removed by the next run of the same lab.
@@ -21,7 +22,7 @@ impl ServiceDirectory {
     /// When it cannot be made.
     pub fn make(home: &Path) -> Result<Self> {
         let note = home.join(NOTE);
-        if let Ok(left) = fs::read_to_string(&note) {
+        if let Ok(left) = read_small_text(&note, MAX_CONFIG_BYTES) {
             remove_own(Path::new(left.trim()));
         }
         let mut last = None;

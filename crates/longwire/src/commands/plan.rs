@@ -105,7 +105,13 @@ fn read_estate(path: &Path) -> Result<Estate> {
 
 /// The text of a measurement that the estate's file names; of one that is longer than any useful one, an error instead of the memory.
 fn read_measurement(path: &Path) -> io::Result<String> {
-    read_small_text(path, MOST_MEASURED_BYTES)
+    read_small_text(path, MOST_MEASURED_BYTES).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => {
+            let what = "it has more than 64 MiB: measure for a shorter time";
+            io::Error::new(io::ErrorKind::FileTooLarge, what)
+        }
+        _ => error,
+    })
 }
 
 /// Bytes of a measurement: about 300,000 pings.

@@ -5,9 +5,9 @@ use model::{DatabaseLinkOutcome, Summary};
 use pipeline::output::{self, Status};
 use probe::ping::via::oracle;
 use report::JsonWriter;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use sys::files::open_regular;
 
 /// The text of the file at `path`, where it is such output. Regular files only: a pipe can be read only once.
 pub fn find(path: &Path) -> Result<Option<DatabaseLinkOutcome>> {
@@ -15,7 +15,7 @@ pub fn find(path: &Path) -> Result<Option<DatabaseLinkOutcome>> {
         return Ok(None);
     }
     let name = path.display();
-    let mut file = File::open(path).with_context(|| format!("could not open {name}"))?;
+    let mut file = open_regular(path).with_context(|| format!("could not open {name}"))?;
     let mut bytes = Vec::new();
     let mut take = |bytes: &mut Vec<u8>, most: u64| {
         file.by_ref()

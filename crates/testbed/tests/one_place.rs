@@ -1,4 +1,5 @@
-//! Sockets are bound in one place, `crates/sys/src/listening.rs`: there, and nowhere else, is decided who is warned and what is refused.
+//! What is done in one place. Sockets are bound in `crates/sys/src/listening.rs`: there, and nowhere else, is decided who is warned and what is
+//! refused. Files that a user names are read whole by `crates/sys/src/files.rs`, which has the limits.
 
 use std::path::{Path, PathBuf};
 
@@ -63,6 +64,46 @@ fn what_binds_is_found_however_it_is_written() {
     ] {
         assert!(!binds(line), "{line}");
     }
+}
+
+/// The files that read others whole: those of the kernel and of this system alone, whose paths are in the code.
+const READ_THE_SYSTEM: &[&str] = &[
+    "exporters/src/own.rs",
+    "netns/src/network/addresses.rs",
+    "netns/src/network/gateway/names.rs",
+    "netns/src/network/namespace.rs",
+    "netns/src/sandbox/resolver.rs",
+    "pipeline/src/output.rs",
+    "servers/src/account.rs",
+    "servers/src/processes.rs",
+    "servers/src/readiness.rs",
+    "sys/src/arguments.rs",
+    "sys/src/error.rs",
+    "sys/src/packets/interfaces.rs",
+    "sys/src/process_tree.rs",
+    "sys/src/program.rs",
+    "sys/src/socket_owners.rs",
+    "tune/src/native/memory.rs",
+];
+
+#[test]
+fn no_file_that_a_user_names_is_read_whole_without_a_limit() {
+    let mut found = Vec::new();
+    for (name, text) in product() {
+        for (number, line) in text.lines().enumerate() {
+            let reads = ["fs::read_to_string(", "fs::read("]
+                .iter()
+                .any(|call| line.contains(call));
+            if reads && !READ_THE_SYSTEM.contains(&name.as_str()) {
+                found.push(format!("{name}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "read these by sys::files, which has the limits:\n{}",
+        found.join("\n")
+    );
 }
 
 fn binds(line: &str) -> bool {
