@@ -27,6 +27,11 @@ pub fn block_all_signals() {
     change_mask(libc::SIG_BLOCK, &set_of(None));
 }
 
+/// Keeps every signal from this thread; what it kept before.
+pub fn hold_all_signals() -> UsualSignals {
+    UsualSignals(change_mask(libc::SIG_BLOCK, &set_of(None)))
+}
+
 /// Signals held back from their usual effect, to be taken one by one; as they were again when dropped.
 #[derive(Debug)]
 pub struct HeldSignals {

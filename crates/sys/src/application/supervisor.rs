@@ -25,8 +25,13 @@ pub(super) fn stand_between(channel: RawFd, apart: bool) -> io::Result<()> {
     let own = getpid();
     // Refused by no kernel that has processes as these: without it, what loses its parent would be found by its group only.
     set_child_subreaper(Some(own)).ok();
+    // Before there are two: a key of the terminal is for the application alone.
+    let usual = signals::hold_all_signals();
     match forked::fork_again()? {
-        0 => become_application(own, apart),
+        0 => {
+            usual.apply();
+            become_application(own, apart)
+        }
         command => {
             // A panic ends here too: the rest of the fork is longwire's.
             let _ = catch_unwind(AssertUnwindSafe(|| supervise(channel, command, apart)));
