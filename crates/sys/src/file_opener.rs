@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-/// The process that opens it. Ends when this is dropped, or when this process ends.
+/// A process that opens one file, as often as it is told to. Ends when this is dropped, or when this process ends.
 #[derive(Debug)]
 pub struct FileOpener {
     process: Child,

@@ -190,6 +190,11 @@ pub fn parse_ring(text: &str) -> Result<ByteCount, String> {
     }
 }
 
+/// Whether tables are written to a folder, and not to a bucket.
+pub fn is_local(folder: &Path) -> bool {
+    !folder.to_string_lossy().contains("://")
+}
+
 /// The addresses of a name in a filter.
 fn addresses_of(name: &str) -> Vec<IpAddr> {
     let found = (name, 0).to_socket_addrs().into_iter().flatten();
@@ -222,7 +227,7 @@ impl RootsRights {
     /// # Errors
     /// When it cannot be made.
     pub fn make_folder(&self, folder: Option<&Path>) -> Result<()> {
-        let local = folder.filter(|folder| !folder.to_string_lossy().contains("://") && !folder.exists());
+        let local = folder.filter(|folder| is_local(folder) && !folder.exists());
         if let (Some(instead), Some(folder)) = (self.instead, local) {
             let made = std::fs::create_dir_all(folder).and_then(|()| instead.give(folder));
             made.with_context(|| format!("could not make {}", folder.display()))?;

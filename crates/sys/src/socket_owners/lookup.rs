@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
-/// The process that looks. Ends when this is dropped, or when this process ends.
+/// A process that looks for the programs of connections with root's right. Ends when this is dropped, or when this process ends.
 #[derive(Debug)]
 pub struct LookupProcess {
     process: Child,

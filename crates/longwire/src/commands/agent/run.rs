@@ -5,7 +5,7 @@ use super::config::{AgentConfig, AgentSource};
 use super::reload::Reload;
 use super::totals::AgentTotals;
 use crate::commands::exporting::{Exporting, SeenCounts};
-use crate::commands::interface_source::{CLOCK, OpenedInterfaces};
+use crate::commands::interface_source::{CLOCK, OpenedInterfaces, is_local};
 use crate::commands::relaying;
 use crate::commands::relays::{self, Relays};
 use crate::commands::top::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic, facts};
@@ -68,10 +68,17 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
             let folder = config.tables.as_ref().map(|(folder, _)| folder.as_path());
             keys.rights.make_folder(folder)?;
             let (mut agent, mut aggregator) = Agent::start(args, config, conditions, asked)?;
+            let folder = agent.config.tables.as_ref().map(|(folder, _)| folder.clone());
+            // A bucket's secrets are the caller's to read; files of a folder are made one after the other.
+            let is_bucket = folder.as_deref().is_some_and(|folder| !is_local(folder));
+            if is_bucket {
+                begin_tables(&agent.config, &mut aggregator, TablesInput::Live)?;
+            }
             let source = opened.begin(reading, &keys)?;
-            let folder = agent.config.tables.as_ref().map(|(folder, _)| folder.as_path());
-            keys.rights.check_folder(folder)?;
-            begin_tables(&agent.config, &mut aggregator, TablesInput::Live)?;
+            if !is_bucket {
+                keys.rights.check_folder(folder.as_deref())?;
+                begin_tables(&agent.config, &mut aggregator, TablesInput::Live)?;
+            }
             let mut traffic = InterfaceTraffic { source, keys };
             agent.observe(&mut traffic, &mut aggregator)?;
             let summary = traffic

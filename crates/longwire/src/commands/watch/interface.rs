@@ -5,7 +5,7 @@ use super::{Args, shown_command};
 use crate::advise::source;
 use crate::commands::child::CommandOutput;
 use crate::commands::interface_command;
-use crate::commands::interface_source::{CLOCK, InterfaceSource, OpenedInterfaces, nothing_seen};
+use crate::commands::interface_source::{CLOCK, InterfaceSource, OpenedInterfaces, is_local, nothing_seen};
 use crate::commands::relays::ENDS;
 use anyhow::Result;
 use model::Warning;
@@ -42,9 +42,20 @@ pub(super) fn run(args: &Args) -> Result<Status> {
             Some(interface_command::start(&args.command, &planned, &keys, output)?)
         }
     };
+    // A bucket's secrets are the caller's to read; files of a folder are made one after the other.
+    let is_bucket = args
+        .reporting
+        .parquet
+        .as_deref()
+        .is_some_and(|folder| !is_local(folder));
+    if is_bucket {
+        run.write_tables(args)?;
+    }
     let mut source = opened.begin(reading, &keys)?;
-    keys.rights.check_folder(args.reporting.parquet.as_deref())?;
-    run.write_tables(args)?;
+    if !is_bucket {
+        keys.rights.check_folder(args.reporting.parquet.as_deref())?;
+        run.write_tables(args)?;
+    }
     let status = if let Some(mut child) = child {
         run.until(&mut source, |_, _| child.ended(asked.take()))
     } else {
