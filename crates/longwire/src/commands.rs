@@ -13,6 +13,7 @@ pub mod exporting;
 pub mod generate;
 pub mod grouping;
 pub mod interface_command;
+pub mod interface_rights;
 pub mod interface_source;
 pub mod keys;
 mod keys_flag;
