@@ -335,7 +335,7 @@ impl Framer {
 }
 
 /// The longest header, in bytes.
-pub const MAX_HEADER: usize = 8;
+pub const MAX_HEADER: usize = 16;
 
 /// Bytes of buffer that stay allocated between messages.
 const KEPT_BETWEEN_MESSAGES: usize = 4096;

@@ -10,7 +10,8 @@
 //!    it stands in or before.
 //! 3. An attention (the client asks the server to stop) is one way while a response is owed: that response ends where the server
 //!    says that it has stopped.
-//! 4. TLS inside PRELOGIN, TLS behind it and MARS are opaque. Where only the login is encrypted, what follows it is decoded.
+//! 4. Sessions of MARS are decoded while one of them asks at a time, and are opaque from where several do.
+//! 5. TLS inside PRELOGIN and TLS behind it are opaque. Where only the login is encrypted, what follows it is decoded.
 //!
 //! Of a login, only the name of the client's interface is reported.
 //!
@@ -21,6 +22,7 @@ mod answer;
 mod calls;
 mod decoder;
 mod login;
+mod multiplexing;
 mod opening;
 mod signature;
 mod tokens;

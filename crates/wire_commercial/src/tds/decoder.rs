@@ -4,6 +4,7 @@
 use super::answer;
 use super::calls::{self, Call, Handle, Returns};
 use super::login;
+use super::multiplexing::{self, SMP, SMP_HEADER, Sessions};
 use super::tokens::{Done, Token, Tokens};
 use super::{HEADER, LAST_PACKET, PRELOGIN, RESPONSE, kind};
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
@@ -16,15 +17,18 @@ use std::collections::HashMap;
 /// Decodes one TDS connection, from its beginning or from the middle.
 ///
 /// Memory: 64 KiB of an unfinished packet per direction, [`MAXIMUM_KEPT`] of a request, 72 KiB of a token, the types of a result's
-/// columns, 16,384 prepared statements.
+/// columns, 16,384 prepared statements; of MARS, that for each of at most 32 sessions.
 #[derive(Debug)]
 pub struct TdsDecoder {
     framers: [Framer; 2],
     session: Session,
+    /// MARS: what follows in a direction is packets of SMP ([`Direction::index`]).
+    is_multiplexed: [bool; 2],
+    sessions: Sessions,
 }
 
 #[derive(Debug, Default)]
-struct Session {
+pub(super) struct Session {
     /// Packets of a request whose last has not arrived.
     request: Part,
     said: Vec<u8>,
@@ -36,7 +40,7 @@ struct Session {
     stops: bool,
     transaction: Option<TransactionState>,
     handles: HashMap<Handle, StatementId>,
-    next_statement: u32,
+    pub(super) next_statement: u32,
 }
 
 /// Bytes that passed and were not handed out.
@@ -63,7 +67,48 @@ impl TdsDecoder {
         Self {
             framers: [Direction::ClientToServer, Direction::ServerToClient].map(framer),
             session: Session::default(),
+            is_multiplexed: [false; 2],
+            sessions: Sessions::default(),
         }
+    }
+
+    /// Takes one packet of `input`; whether there was one.
+    fn take_packet(
+        &mut self,
+        direction: Direction,
+        input: &mut Input<'_>,
+        sink: &mut MessageSink<'_>,
+    ) -> Result<bool, DecodeError> {
+        let lane = direction.index();
+        let framer = &mut self.framers[lane];
+        self.is_multiplexed[lane] |= framer.pending() == 0 && input.bytes().first() == Some(&SMP);
+        let (length, passed) = if self.is_multiplexed[lane] {
+            let Some(frame) = framer.next(input, SMP_HEADER, multiplexing::plan)? else {
+                return Ok(false);
+            };
+            (
+                frame.bytes,
+                self.sessions.take(direction, &frame, &mut self.session, sink),
+            )
+        } else {
+            let Some(frame) = framer.next(input, HEADER, |header| plan(direction, header))? else {
+                return Ok(false);
+            };
+            let passed = match direction {
+                Direction::ClientToServer => self.session.client_sent(&frame, sink),
+                Direction::ServerToClient => self.session.server_sent(&frame, sink),
+            };
+            (frame.bytes, passed)
+        };
+        match passed {
+            Ok(()) => Ok(length > 0),
+            Err(fault) => Err(framer.fault(fault)),
+        }
+    }
+
+    /// Whether sessions are multiplexed, so that a direction that was lost stays so: half of their statements would look like all.
+    fn is_mars(&self) -> bool {
+        self.is_multiplexed != [false; 2]
     }
 }
 
@@ -84,28 +129,22 @@ impl Decoder for TdsDecoder {
         mut input: Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
-        let framer = &mut self.framers[direction.index()];
-        while let Some(frame) = framer.next(&mut input, HEADER, |header| plan(direction, header))? {
-            let passed = match direction {
-                Direction::ClientToServer => self.session.client_sent(&frame, sink),
-                Direction::ServerToClient => self.session.server_sent(&frame, sink),
-            };
-            if let Err(fault) = passed {
-                return Err(framer.fault(fault));
-            }
-        }
+        while self.take_packet(direction, &mut input, sink)? {}
         Ok(())
     }
 
     fn pending(&self, direction: Direction) -> u64 {
-        let part = match direction {
-            Direction::ClientToServer => self.session.request,
-            Direction::ServerToClient => self.session.reply,
+        let in_sessions = match direction {
+            Direction::ClientToServer => self.sessions.pending(),
+            Direction::ServerToClient => self.sessions.pending_of_server(),
         };
-        self.framers[direction.index()].pending() + part.bytes
+        self.framers[direction.index()].pending() + self.session.pending(direction) + in_sessions
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
+        if self.is_mars() {
+            return false;
+        }
         self.framers[direction.index()] = framer(direction);
         match direction {
             Direction::ClientToServer => {
@@ -121,6 +160,9 @@ impl Decoder for TdsDecoder {
     }
 
     fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
+        if self.is_mars() {
+            return Some(Resumption::Nowhere);
+        }
         Some(find(bytes, whole, |bytes, _| match bytes.get(..HEADER) {
             None => MessageShape::Cut,
             Some(header) => match plan(direction, header) {
@@ -133,7 +175,11 @@ impl Decoder for TdsDecoder {
     }
 
     fn owes(&self) -> bool {
-        !self.session.owed.is_empty()
+        self.session.owes() || self.sessions.owes()
+    }
+
+    fn finish(&mut self, sink: &mut MessageSink<'_>) {
+        self.sessions.finish(sink);
     }
 
     fn forget_owed(&mut self) {
@@ -145,7 +191,7 @@ impl Decoder for TdsDecoder {
 /// Of a header's second byte: all bits that mean something.
 const HIGHEST_STATUS: u8 = 0x1f;
 
-fn plan(direction: Direction, header: &[u8]) -> Result<FramePlan, HeaderFault> {
+pub(super) fn plan(direction: Direction, header: &[u8]) -> Result<FramePlan, HeaderFault> {
     let &[kind, _, high, low, ..] = header else {
         return Err(fault("a header of eight bytes", header.len().to_string()));
     };
@@ -157,7 +203,6 @@ fn plan(direction: Direction, header: &[u8]) -> Result<FramePlan, HeaderFault> {
     if !is_known {
         let found = match kind {
             0x14..=0x17 => "TLS".to_owned(),
-            MULTIPLEXED => "several results at once (MARS)".to_owned(),
             other => format!("type {other:#04x}"),
         };
         return Err(fault("a packet of TDS", found));
@@ -172,7 +217,37 @@ fn plan(direction: Direction, header: &[u8]) -> Result<FramePlan, HeaderFault> {
 }
 
 impl Session {
-    fn client_sent(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
+    /// A further session of the same connection.
+    pub(super) fn another(&self) -> Self {
+        let mut session = Self {
+            transaction: self.transaction.map(|_| TransactionState::Idle),
+            ..Self::default()
+        };
+        session.tokens.short_counts = self.tokens.short_counts;
+        session
+    }
+
+    pub(super) fn pending(&self, direction: Direction) -> u64 {
+        match direction {
+            Direction::ClientToServer => self.request.bytes,
+            Direction::ServerToClient => self.reply.bytes,
+        }
+    }
+
+    pub(super) fn owes(&self) -> bool {
+        !self.owed.is_empty()
+    }
+
+    /// Whether a request is being sent, or is owed its reply.
+    pub(super) fn is_busy(&self) -> bool {
+        self.owes() || self.request.bytes > 0
+    }
+
+    pub(super) fn client_sent(
+        &mut self,
+        frame: &Frame<'_>,
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         let [kind, status] = [0, 1].map(|place| frame.header.get(place).copied().unwrap_or(0));
         if kind == PRELOGIN && self.said.is_empty() && frame.body.first() == Some(&TLS_HANDSHAKE) {
             return Err(fault("messages in plain", "TLS".to_owned()));
@@ -356,7 +431,11 @@ impl Session {
         });
     }
 
-    fn server_sent(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
+    pub(super) fn server_sent(
+        &mut self,
+        frame: &Frame<'_>,
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         let [kind, status] = [0, 1].map(|place| frame.header.get(place).copied().unwrap_or(0));
         if kind == PRELOGIN {
             return Err(fault("messages in plain", "TLS".to_owned()));
@@ -555,7 +634,7 @@ impl Part {
     }
 }
 
-fn fault(expected: &'static str, found: String) -> HeaderFault {
+pub(super) fn fault(expected: &'static str, found: String) -> HeaderFault {
     HeaderFault { expected, found }
 }
 
@@ -563,8 +642,6 @@ fn fault(expected: &'static str, found: String) -> HeaderFault {
 const IGNORE: u8 = 0x02;
 /// The first byte of TLS's handshake.
 const TLS_HANDSHAKE: u8 = 0x16;
-/// The first byte of a packet of SMP, which carries several sessions of TDS.
-const MULTIPLEXED: u8 = 0x53;
 const MAXIMUM_OWED: usize = 65_536;
 const MAXIMUM_HANDLES: usize = 16_384;
 const KEPT_BETWEEN: usize = 4096;
