@@ -32,6 +32,9 @@ pub struct RunKeys {
 #[derive(Debug, Default)]
 struct Known {
     log: KeyLog,
+    /// Lines of the key log that are none, and the number of the first with what is wrong with it.
+    skipped: u64,
+    first_skipped: Option<(u64, KeyLogFault)>,
     /// Where in the file the first line begins that was not whole.
     offset: u64,
     /// Whether captures hold keys.
@@ -58,7 +61,7 @@ impl RunKeys {
     /// Reads the key log `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is no key log: then with the number of the line, and nothing of its content.
+    /// When it cannot be read, or has lines and none of a key log: then with the number of the first, and nothing of its content.
     pub fn open(path: &Path) -> Result<Arc<Self>> {
         let name = path.display();
         let file = open_regular(path).with_context(|| format!("could not open the key log {name}"))?;
@@ -127,7 +130,18 @@ impl RunKeys {
                 "the captures hold keys of more than {MOST_SESSIONS} sessions: those of further ones are not used; read fewer files at once"
             )
         });
-        warnings.extend([late, full].into_iter().flatten().map(|text| Warning { text }));
+        let skipped = known.first_skipped.map(|(number, fault)| {
+            format!(
+                "{} of {place} not those of a key log and skipped, the first is line {number}: {fault}; sessions whose keys are in them stay closed",
+                counted(known.skipped, "line is", "lines are")
+            )
+        });
+        warnings.extend(
+            [late, full, skipped]
+                .into_iter()
+                .flatten()
+                .map(|text| Warning { text }),
+        );
         warnings
     }
 
@@ -202,10 +216,12 @@ impl Known {
         Ok(())
     }
 
-    /// Takes lines to the end of `file`. A `name` makes a line that is none of a key log an error.
+    /// Takes lines to the end of `file`. A `name` makes it an error where there are lines, and none is one of a key log; others that are none are
+    /// counted.
     fn read(&mut self, file: impl Read, name: Option<&str>) -> Result<()> {
         let mut reader = BufReader::new(file);
         let mut line = Vec::new();
+        let mut has_one = false;
         for number in 1_u64.. {
             line.clear();
             let length = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line);
@@ -228,8 +244,17 @@ impl Known {
             let result = self.log.line(&line);
             // The last line may be half written.
             let is_cut = !is_whole && number > 1 && (length as u64) < LONGEST_LINE;
-            if let (Err(fault), Some(name)) = (result, name)
+            has_one |= result.is_ok() && is_about_keys(&line);
+            if let Err(fault) = result
+                && name.is_some()
                 && !is_cut
+            {
+                self.skipped += 1;
+                self.first_skipped.get_or_insert((number, fault));
+            }
+            if let (Some((number, fault)), Some(name)) = (self.first_skipped, name)
+                && !has_one
+                && self.skipped >= MOST_WITHOUT_ONE
             {
                 return Err(not_one(name, number, fault));
             }
@@ -237,8 +262,17 @@ impl Known {
                 self.offset += length as u64;
             }
         }
-        Ok(())
+        match (self.first_skipped, name) {
+            (Some((number, fault)), Some(name)) if !has_one => Err(not_one(name, number, fault)),
+            _ => Ok(()),
+        }
     }
+}
+
+/// Whether a line is neither blank nor a comment.
+fn is_about_keys(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.iter().any(u8::is_ascii_alphanumeric) && !line.starts_with(b"#")
 }
 
 /// Goes past the rest of a long line, whose length is returned; absent where the file ends before it.
@@ -263,6 +297,8 @@ fn not_one(name: &str, number: u64, fault: KeyLogFault) -> anyhow::Error {
     anyhow::anyhow!("{name} is no key log (as SSLKEYLOGFILE names one): line {number}: {fault}")
 }
 
+/// Lines that are none of a key log after which a file that has shown no other is refused.
+const MOST_WITHOUT_ONE: u64 = 1000;
 /// Sessions whose keys are taken from captures: about 130 MB.
 const MOST_SESSIONS: usize = 1 << 18;
 /// Sessions without keys that are remembered, so that keys that come too late are noticed.

@@ -22,7 +22,9 @@ impl Closed {
         match self {
             Self::Joined => "whose beginning was not seen",
             Self::Secret => "whose keys are not in it",
-            Self::Cipher => "with a cipher that is not opened (AES-GCM and ChaCha20-Poly1305 are)",
+            Self::Cipher => {
+                "with a cipher that is not opened (AES-GCM, ChaCha20-Poly1305, AES-CBC and 3DES are)"
+            }
             Self::Damaged => "that its keys do not open, or no longer",
         }
     }
@@ -35,7 +37,7 @@ impl Closed {
             }
             Self::Secret => "the payload is encrypted with TLS, and its keys are not in the key log",
             Self::Cipher => {
-                "the payload is encrypted with TLS, by a cipher that is not opened (AES-GCM and ChaCha20-Poly1305 are)"
+                "the payload is encrypted with TLS, by a cipher that is not opened (AES-GCM, ChaCha20-Poly1305, AES-CBC and 3DES are)"
             }
             Self::Damaged => {
                 "the payload is encrypted with TLS, and records do not open with the key log's keys"

@@ -16,6 +16,10 @@ pub(crate) struct ServerHello {
     /// Absent for one that is not opened.
     pub(crate) suite: Option<Suite>,
     pub(crate) is_13: bool,
+    /// As stated; TLS 1.3 states that of TLS 1.2.
+    pub(crate) version: u16,
+    /// RFC 7366.
+    pub(crate) encrypts_then_macs: bool,
     /// It asks for another `ClientHello` (RFC 8446 section 4.1.3).
     pub(crate) is_retry: bool,
 }
@@ -28,6 +32,18 @@ pub(crate) fn client_random(record: &[u8]) -> Option<[u8; 32]> {
     }
 }
 
+/// That of a `ClientHello` in the form of SSL 2, behind its version: the challenge, zeros before it (RFC 5246 appendix E.2).
+pub(crate) fn old_client_random(body: &[u8]) -> Option<[u8; 32]> {
+    let (lengths, rest) = body.split_first_chunk::<6>()?;
+    let [ciphers, session, challenge] =
+        [0, 2, 4].map(|place| usize::from(u16::from_be_bytes([lengths[place], lengths[place + 1]])));
+    let challenge = rest.get(ciphers + session..)?.get(..challenge)?;
+    let mut random = [0; 32];
+    let begin = 32usize.checked_sub(challenge.len())?;
+    random[begin..].copy_from_slice(challenge);
+    Some(random)
+}
+
 /// The `ServerHello` that a record begins with.
 pub(crate) fn server_hello(record: &[u8]) -> Option<ServerHello> {
     let [SERVER_HELLO, high, middle, low, rest @ ..] = record else {
@@ -35,7 +51,7 @@ pub(crate) fn server_hello(record: &[u8]) -> Option<ServerHello> {
     };
     let length = usize::try_from(u32::from_be_bytes([0, *high, *middle, *low])).ok()?;
     let hello = rest.get(..length).unwrap_or(rest);
-    let (_, rest) = hello.split_at_checked(2)?;
+    let (version, rest) = hello.split_first_chunk::<2>()?;
     let (random, rest) = rest.split_first_chunk::<32>()?;
     let (&session, rest) = rest.split_first()?;
     let rest = rest.get(usize::from(session)..)?;
@@ -44,22 +60,23 @@ pub(crate) fn server_hello(record: &[u8]) -> Option<ServerHello> {
     Some(ServerHello {
         random: *random,
         suite: Suite::of(u16::from_be_bytes([high, low])),
-        is_13: chooses_13(extensions),
+        is_13: extension(extensions, SUPPORTED_VERSIONS) == Some(&[3, 4]),
+        version: u16::from_be_bytes(*version),
+        encrypts_then_macs: extension(extensions, ENCRYPT_THEN_MAC).is_some(),
         is_retry: *random == RETRY_RANDOM,
     })
 }
 
-fn chooses_13(mut extensions: &[u8]) -> bool {
+/// The value of an extension.
+fn extension(mut extensions: &[u8], wanted: [u8; 2]) -> Option<&[u8]> {
     while let Some((&[kind_high, kind_low, high, low], rest)) = extensions.split_first_chunk::<4>() {
-        let Some((value, rest)) = rest.split_at_checked(usize::from(u16::from_be_bytes([high, low]))) else {
-            return false;
-        };
-        if [kind_high, kind_low] == SUPPORTED_VERSIONS && value == [3, 4] {
-            return true;
+        let (value, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes([high, low])))?;
+        if [kind_high, kind_low] == wanted {
+            return Some(value);
         }
         extensions = rest;
     }
-    false
+    None
 }
 
 /// Finds where the messages of one direction begin in its handshake records, without keeping them.
@@ -99,6 +116,7 @@ impl Messages {
 }
 
 const SUPPORTED_VERSIONS: [u8; 2] = [0, 43];
+const ENCRYPT_THEN_MAC: [u8; 2] = [0, 22];
 
 /// The random value that marks a `HelloRetryRequest`: SHA-256 of that name (RFC 8446 section 4.1.3).
 const RETRY_RANDOM: [u8; 32] = [

@@ -1,7 +1,8 @@
 //! The key log: a line a secret, written by the TLS library of a client or a server.
 //!
 //! Source: RFC 9850 (SSLKEYLOGFILE), which is NSS's format. A line is a label, the `ClientHello`'s random value and the secret, both
-//! in hexadecimal digits. Blank lines and those that begin with `#` are comments; unknown labels are ignored.
+//! in hexadecimal digits. Blank lines and those that begin with `#` are comments; unknown labels are ignored. A byte order mark is ignored too, and
+//! so are the zero bytes of UTF-16, in which PowerShell writes what is redirected.
 
 use crate::closed::Closed;
 use std::collections::HashMap;
@@ -117,7 +118,19 @@ impl KeyLog {
     /// # Errors
     /// As [`KeyLog::line`], and when it is a secret of a further session.
     pub fn line_within(&mut self, line: &[u8], most_sessions: usize) -> Result<bool, KeyLogFault> {
-        let line = line.trim_ascii();
+        let narrow;
+        let line = if line.contains(&0) {
+            narrow = line
+                .iter()
+                .copied()
+                .filter(|byte| *byte != 0)
+                .collect::<Vec<u8>>();
+            narrow.as_slice()
+        } else {
+            line
+        };
+        let marked = BYTE_ORDER_MARKS.iter().find_map(|mark| line.strip_prefix(*mark));
+        let line = marked.unwrap_or(line).trim_ascii();
         if line.is_empty() || line.starts_with(b"#") {
             return Ok(false);
         }
@@ -174,6 +187,9 @@ impl Secrets for KeyLog {
         self.sessions.get(client_random).map(Arc::clone)
     }
 }
+
+/// Those of UTF-8 and of UTF-16, whose own zero bytes are dropped.
+const BYTE_ORDER_MARKS: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
 
 /// How a line begins that names a session by its identifier.
 const BY_IDENTIFIER: &[u8] = b"RSA Session-ID:";
@@ -237,6 +253,12 @@ mod tests {
         let by_identifier = format!("RSA Session-ID:{random} Master-Key:{secret}");
         assert_eq!(log.line(by_identifier.as_bytes()), Ok(false));
         assert_eq!((log.by_identifier(), log.sessions()), (1, 1));
+        for marked in [&b"\xef\xbb\xbf"[..], b"\xff\xfe"] {
+            let line = format!("CLIENT_RANDOM {random} {secret}\r\n");
+            assert_eq!(log.line(&[marked, line.as_bytes()].concat()), Ok(true));
+            let wide: Vec<u8> = line.bytes().flat_map(|byte| [byte, 0]).collect();
+            assert_eq!(log.line(&[marked, &wide].concat()), Ok(true));
+        }
         assert_eq!(log.line(b"GET / HTTP/1.1"), Err(KeyLogFault::Digits));
         assert_eq!(log.line(b"\xd4\xc3\xb2\xa1 1 2"), Err(KeyLogFault::Words));
         assert_eq!(log.line(b"CLIENT_RANDOM 0a"), Err(KeyLogFault::Words));

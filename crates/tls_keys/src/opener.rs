@@ -4,7 +4,7 @@ use crate::closed::Closed;
 use crate::handshake::Messages;
 use crate::key_log::Secrets;
 use crate::lane::{Lane, Stage};
-use crate::schedule::EXPLICIT_NONCE;
+use crate::schedule::RecordKey;
 use crate::session::Session;
 use model::Direction;
 use std::fmt;
@@ -71,11 +71,8 @@ impl RecordOpener {
 
     /// Bytes that encryption adds to a record behind its header, without padding.
     pub fn overhead(&self) -> u64 {
-        match self.session.suite {
-            Some(_) if self.session.is_13 => 1 + TAG,
-            Some(suite) if suite.sends_nonce() => EXPLICIT_NONCE as u64 + TAG,
-            Some(_) | None => TAG,
-        }
+        let mut keys = self.lanes.iter().filter_map(|lane| lane.key.as_ref());
+        keys.next().map_or(TAG, |key| RecordKey::overhead(key) as u64)
     }
 
     /// The next record of `direction`.
@@ -88,6 +85,10 @@ impl RecordOpener {
         } = self;
         let lane = &mut lanes[direction.index()];
         let kind = header[0];
+        if matches!(header, [0x80..=0xff, _, 1, 3, _]) && direction == Direction::ClientToServer {
+            session.old_greeting(body, log.as_ref());
+            return OpenedRecord::Clear;
+        }
         if kind == CHANGE_CIPHER || (kind == DATA && direction == Direction::ClientToServer) {
             session.ask(log.as_ref());
         }
@@ -131,7 +132,7 @@ impl RecordOpener {
         let lane = &mut self.lanes[direction.index()];
         lane.messages = Messages::default();
         if let Some(key) = &mut lane.key {
-            key.pass();
+            key.miss();
         }
         self.session.miss_greeting(direction);
     }

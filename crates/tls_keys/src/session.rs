@@ -1,10 +1,10 @@
 //! What both sides of a connection agreed on, and the secrets of it.
 
 use crate::closed::Closed;
-use crate::handshake::{CLIENT_HELLO, client_random, server_hello};
+use crate::handshake::{CLIENT_HELLO, client_random, old_client_random, server_hello};
 use crate::key_log::{Label, Secrets, SessionSecrets};
 use crate::lane::{Lane, Stage};
-use crate::schedule::RecordKey;
+use crate::schedule::{Negotiated, RecordKey};
 use crate::suite::Suite;
 use model::Direction;
 use std::sync::Arc;
@@ -16,6 +16,8 @@ pub(crate) struct Session {
     pub(crate) secrets: Option<Arc<SessionSecrets>>,
     pub(crate) suite: Option<Suite>,
     pub(crate) is_13: bool,
+    pub(crate) version: u16,
+    pub(crate) encrypts_then_macs: bool,
     pub(crate) server_random: [u8; 32],
     /// The keys of TLS 1.2, until each side changes its cipher.
     pub(crate) keys_12: [Option<RecordKey>; 2],
@@ -44,6 +46,17 @@ impl Session {
         }
     }
 
+    /// A `ClientHello` in the form of SSL 2.
+    pub(crate) fn old_greeting(&mut self, body: &[u8], log: &dyn Secrets) {
+        if self.client_random.is_none() {
+            self.client_random = old_client_random(body);
+            if self.client_random.is_some() {
+                log.greeted();
+            }
+            self.look_up(log);
+        }
+    }
+
     pub(crate) fn note_opened(&mut self, log: &dyn Secrets) {
         if !std::mem::replace(&mut self.has_opened, true) {
             log.opened();
@@ -64,6 +77,7 @@ impl Session {
             return;
         };
         (self.suite, self.is_13) = (Some(suite), hello.is_13);
+        (self.version, self.encrypts_then_macs) = (hello.version, hello.encrypts_then_macs);
         self.server_random = hello.random;
         self.derive_12();
     }
@@ -102,7 +116,16 @@ impl Session {
         if let (Some(suite), Some(master), Some(client_random)) = (self.suite, master, &self.client_random)
             && !self.is_13
             && !self.has_keys_12
-            && let Some(keys) = RecordKey::of_12(suite, master, client_random, &self.server_random)
+            && let Some(keys) = RecordKey::of_12(
+                suite,
+                &Negotiated {
+                    version: self.version,
+                    encrypts_then_macs: self.encrypts_then_macs,
+                    client_random,
+                    server_random: &self.server_random,
+                },
+                master,
+            )
         {
             self.keys_12 = keys.map(Some);
             self.has_keys_12 = true;

@@ -8,6 +8,7 @@
 //! 2. Up to TLS 1.2 the client's `Finished` asks for the server's, unless the server's came first (resumption).
 //! 3. In TLS 1.3 nothing answers the client's `Finished`; what the server sends before the client's first data
 //!    (`NewSessionTicket`) was not asked for.
+//!    A first greeting in the form of SSL 2 (RFC 5246 appendix E.2) is one too.
 //! 4. After the handshake a record is opaque: exchanges follow the changes of direction. Taking leave is not: an alert,
 //!    which TLS 1.3 hides in a data record of 2 bytes (and so data of just 2 bytes are mistaken for one).
 
@@ -111,7 +112,8 @@ impl Decoder for TlsDecoder {
             Direction::ServerToClient => &mut self.server,
         };
         loop {
-            let frame = match framer.next(&mut input, RECORD_HEADER, plan) {
+            let is_first = self.handshake.is_first(direction);
+            let frame = match framer.next(&mut input, RECORD_HEADER, |header| plan_at(is_first, header)) {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return Ok(()),
                 Err(error) => {
@@ -122,7 +124,7 @@ impl Decoder for TlsDecoder {
                     return Err(error);
                 }
             };
-            let kind = frame.header.first().copied().unwrap_or(0);
+            let kind = kind_of(&frame);
             match direction {
                 Direction::ClientToServer => self.handshake.client(kind, &frame, sink),
                 Direction::ServerToClient => self.handshake.server(kind, &frame, sink),
@@ -161,6 +163,11 @@ impl Decoder for TlsDecoder {
 }
 
 impl Handshake {
+    /// Whether the next record of `direction` is a client's first.
+    fn is_first(&self, direction: Direction) -> bool {
+        self.stage == HandshakePhase::Start && direction == Direction::ClientToServer
+    }
+
     fn lose_flight(&mut self, direction: Direction) {
         self.lost[direction.index()] = true;
         if direction == Direction::ClientToServer {
@@ -245,6 +252,9 @@ impl Handshake {
     /// A greeting may take several records.
     fn client_hello(&mut self, frame: &Frame<'_>) -> Role {
         self.stage = HandshakePhase::Greeted;
+        if is_old_greeting(frame.header) {
+            return Role::Request;
+        }
         let fragment = frame.bytes - RECORD_HEADER as u64;
         if self.hello_left == 0 {
             let mut reader = Reader::new(frame.body);
@@ -368,6 +378,35 @@ fn find_record(bytes: &[u8], whole: bool) -> Resumption {
             Ok(_) | Err(_) => MessageShape::Wrong,
         },
     })
+}
+
+/// The same of what may be a client's first record, which may have the form of SSL 2.
+fn plan_at(is_first: bool, header: &[u8]) -> Result<FramePlan, HeaderFault> {
+    match header {
+        [high, low, ..] if is_first && is_old_greeting(header) => {
+            let length = u64::from(u16::from_be_bytes([high & 0x7f, *low]));
+            // The version and the type are among what the length counts.
+            let body = (length + 2).saturating_sub(RECORD_HEADER as u64);
+            Ok(FramePlan {
+                body,
+                keep: HELLO_LIMIT,
+            })
+        }
+        _ => plan(header),
+    }
+}
+
+/// Whether a header is that of a `ClientHello` in the form of SSL 2, for TLS: the top bit of a length, the type 1, version 3.x.
+fn is_old_greeting(header: &[u8]) -> bool {
+    matches!(header, [0x80..=0xff, _, 1, 3, 0..=3, ..])
+}
+
+/// The type of a record.
+fn kind_of(frame: &Frame<'_>) -> u8 {
+    match frame.header.first() {
+        Some(_) if is_old_greeting(frame.header) => HANDSHAKE,
+        kind => kind.copied().unwrap_or(0),
+    }
 }
 
 /// What a record's header announces: type, version 3.x, length.

@@ -4,7 +4,9 @@
 //! that ends in it, what encryption adds: header, nonce, type, padding and tag. The sums are those of the encrypted stream.
 
 use super::meter::Meter;
-use super::{Handshake, HandshakePhase, MAXIMUM_RECORD, RECORD_HEADER, Record, TlsDecoder, message, plan};
+use super::{
+    Handshake, HandshakePhase, MAXIMUM_RECORD, RECORD_HEADER, Record, TlsDecoder, kind_of, message, plan_at,
+};
 use crate::stream::Stream;
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{Frame, FramePlan, Framer, Input};
@@ -68,8 +70,9 @@ impl Decoder for OpenedTlsDecoder {
         let framer = &mut framers[direction.index()];
         loop {
             let opens = connection.opener.closed().is_none();
+            let is_first = connection.handshake.is_first(direction);
             let whole = |header: &[u8]| {
-                let plan = plan(header)?;
+                let plan = plan_at(is_first, header)?;
                 let keep = if opens {
                     usize::from(MAXIMUM_RECORD)
                 } else {
@@ -134,7 +137,7 @@ impl Connection {
         let Some(header) = frame.header.first_chunk::<RECORD_HEADER>() else {
             return;
         };
-        let kind = header[0];
+        let kind = kind_of(frame);
         if frame.holed {
             // The capture reports bytes that are missing: this is no damage of TLS.
             self.opener.miss(direction);

@@ -10,6 +10,9 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
         Direction::ClientToServer => 1,
         Direction::ServerToClient => 2,
     };
+    if direction == Direction::ClientToServer && bytes.first() >= Some(&0x80) {
+        return old_greeting(bytes);
+    }
     let [kind, rest @ ..] = bytes else {
         return Recognition::More;
     };
@@ -42,6 +45,32 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
         }
         (HANDSHAKE, _) => Recognition::More,
         _ => Recognition::Plausible,
+    }
+}
+
+/// A `ClientHello` in the form of SSL 2 (RFC 5246 appendix E.2): the lengths of its three fields make up its own.
+fn old_greeting(bytes: &[u8]) -> Recognition {
+    let [high, low, rest @ ..] = bytes else {
+        return Recognition::More;
+    };
+    let length = u16::from_be_bytes([high & 0x7f, *low]);
+    if !matches!(rest, [] | [1] | [1, 3] | [1, 3, 0..=3, ..]) {
+        return Recognition::Never;
+    }
+    let Some((fields, _)) = rest.get(3..).and_then(|rest| rest.split_first_chunk::<6>()) else {
+        return Recognition::More;
+    };
+    let [ciphers, session, challenge] =
+        [0, 2, 4].map(|place| u16::from_be_bytes([fields[place], fields[place + 1]]));
+    let is_right = ciphers > 0
+        && ciphers.is_multiple_of(3)
+        && matches!(session, 0 | 16)
+        && (16..=32).contains(&challenge)
+        && u32::from(length) == 9 + u32::from(ciphers) + u32::from(session) + u32::from(challenge);
+    if is_right {
+        Recognition::Certain
+    } else {
+        Recognition::Never
     }
 }
 
