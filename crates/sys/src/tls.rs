@@ -1,5 +1,6 @@
 //! TLS: a socket that encrypts, as the client or as the server of the session, and whom to trust as a database's client.
 
+mod common_name;
 pub mod der;
 mod identity;
 pub mod security;

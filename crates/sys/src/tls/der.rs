@@ -7,6 +7,8 @@ use ring::digest::{Algorithm, SHA256, SHA384, SHA512, digest};
 pub(super) struct Parts<'a> {
     issuer: &'a [u8],
     subject: &'a [u8],
+    /// What follows the subject: the key, and extensions.
+    behind_subject: &'a [u8],
     not_before: &'a [u8],
     not_after: &'a [u8],
     signature: &'a [u8],
@@ -35,16 +37,45 @@ impl<'a> Parts<'a> {
         let (_, _, rest) = element(rest)?;
         let (_, issuer, rest) = element(rest)?;
         let (_, validity, rest) = element(rest)?;
-        let (_, subject, _) = element(rest)?;
+        let (_, subject, behind_subject) = element(rest)?;
         let (_, not_before, later) = element(validity)?;
         let (_, not_after, _) = element(later)?;
         Some(Self {
             issuer,
             subject,
+            behind_subject,
             not_before,
             not_after,
             signature,
         })
+    }
+
+    /// The first common name of its subject.
+    pub fn common_name(&self) -> Option<&'a [u8]> {
+        let of_set = |set: &'a [u8]| {
+            Elements(set).find_map(|(_, attribute)| {
+                let (_, kind, value) = element(attribute)?;
+                let (tag, text, _) = element(value)?;
+                (kind == COMMON_NAME && TEXTS.contains(&tag)).then_some(text)
+            })
+        };
+        Elements(self.subject).find_map(|(_, set)| of_set(set))
+    }
+
+    /// The tags of its alternative names.
+    pub fn alternative_names(&self) -> Vec<u8> {
+        let names = Elements(self.behind_subject)
+            .filter(|(tag, _)| *tag == EXTENSIONS)
+            .filter_map(|(_, all)| element(all))
+            .flat_map(|(_, all, _)| Elements(all))
+            .filter_map(|(_, extension)| element(extension))
+            .filter(|(_, kind, _)| *kind == ALTERNATIVE_NAME)
+            .filter_map(|(_, _, value)| Elements(value).last())
+            .filter_map(|(_, sealed)| element(sealed));
+        names
+            .flat_map(|(_, all, _)| Elements(all))
+            .map(|(tag, _)| tag)
+            .collect()
     }
 
     /// Whether it says that it has signed itself.
@@ -57,6 +88,26 @@ impl<'a> Parts<'a> {
         Some(time(self.not_before)? <= seconds && seconds <= time(self.not_after)?)
     }
 }
+
+/// Elements one after the other: their tags and contents.
+struct Elements<'a>(&'a [u8]);
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = (u8, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (tag, content, rest) = element(self.0)?;
+        self.0 = rest;
+        Some((tag, content))
+    }
+}
+
+/// Object identifiers 2.5.4.3 and 2.5.29.17.
+const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
+const ALTERNATIVE_NAME: &[u8] = &[0x55, 0x1d, 0x11];
+const EXTENSIONS: u8 = 0xa3;
+/// Strings of bytes that are ASCII where they name a host: UTF-8, printable, T61, IA5.
+const TEXTS: [u8; 4] = [0x0c, 0x13, 0x14, 0x16];
 
 /// The hash of a certificate that a login is bound to (RFC 5929, `tls-server-end-point`): by the function its signature is made with, but
 /// SHA-256 instead of MD5 and SHA-1. Absent where the signature has none of its own, or one that is not known.

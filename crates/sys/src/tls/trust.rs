@@ -1,5 +1,6 @@
 //! Which certificates are trusted, by the target's mode.
 
+use super::common_name;
 use super::der::Parts;
 use super::identity;
 use super::security::{Roots, TlsSettings, is_postgres};
@@ -162,6 +163,7 @@ impl Signed {
         }
         match self.any_name {
             true => Ok(()),
+            false if common_name::fits(certificate, name) => Ok(()),
             false => verify_server_name(&ParsedCertificate::try_from(certificate)?, name),
         }
     }
@@ -188,7 +190,7 @@ impl ServerCertVerifier for Signed {
             // The name is looked at last: the chain is in order.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) if self.any_name => Ok(ServerCertVerified::assertion()),
+            )) if self.any_name || common_name::fits(end_entity, name) => Ok(ServerCertVerified::assertion()),
             Err(Error::InvalidCertificate(fault)) => Err(named_fault(fault, end_entity, intermediates)),
             verdict => verdict,
         }
