@@ -32,6 +32,16 @@ pub enum Error {
         /// The file or stream.
         name: String,
     },
+    /// A format of captures that other programs convert.
+    #[error("'{name}' is {what}, which longwire does not read: convert it with {}", command.replace("NAME", name))]
+    OtherFormat {
+        /// The file or stream.
+        name: String,
+        /// What it is.
+        what: &'static str,
+        /// The command that makes a pcapng file of it, with `NAME` for the file.
+        command: &'static str,
+    },
     /// The bytes are no capture format that longwire knows.
     #[error(
         "'{name}' is not a capture: it begins with {}; give a pcap or pcapng file (plain, gzip or zstd), \

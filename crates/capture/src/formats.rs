@@ -39,6 +39,37 @@ pub(crate) fn find(magic: [u8; 4]) -> Option<&'static FormatRow> {
     FORMATS.iter().find(|row| row.magics.contains(&magic))
 }
 
+/// What a source is that is of no format longwire reads, and the command that makes one of it; absent for one that is not known.
+pub(crate) fn other_format(name: &str, begin: &[u8]) -> Option<(&'static str, &'static str)> {
+    let found = OTHER_FORMATS.iter().find(|(magic, ..)| begin.starts_with(magic));
+    if let Some((_, what, command)) = found {
+        return Some((what, command));
+    }
+    // The first event behind a buffer's header describes the log: version, type 1 or 2, marker.
+    let is_log = matches!(begin.get(ETL_BUFFER_HEADER..), Some([_, 0, 1 | 2, 0xc0, ..]));
+    let is_named = name.len() > 4 && name.as_bytes()[name.len() - 4..].eq_ignore_ascii_case(b".etl");
+    (is_log || is_named).then_some(("an event log of Windows (ETL)", ETL2PCAPNG))
+}
+
+/// Bytes of a source that [`other_format`] looks at.
+pub(crate) const OTHER_FORMAT_BYTES: usize = ETL_BUFFER_HEADER + 4;
+const ETL_BUFFER_HEADER: usize = 72;
+const ETL2PCAPNG: &str = "`etl2pcapng NAME NAME.pcapng` on Windows (https://github.com/microsoft/etl2pcapng)";
+const EDITCAP: &str = "`editcap -F pcapng NAME NAME.pcapng` (editcap comes with Wireshark)";
+
+/// How files of other formats begin, what they are, and how they are converted.
+static OTHER_FORMATS: &[(&[u8], &str, &str)] = &[
+    (
+        b"GMBU",
+        "a capture of Microsoft Network Monitor 2 or Message Analyzer",
+        EDITCAP,
+    ),
+    (b"RTSS", "a capture of Microsoft Network Monitor 1", EDITCAP),
+    (b"snoop\0\0\0", "a capture of snoop", EDITCAP),
+    (b"TRSNIFF data", "a capture of Sniffer", EDITCAP),
+    (b"XCP\0", "a capture of NetXray or Sniffer for Windows", EDITCAP),
+];
+
 /// Reads the packets of one format, one after the other, and never fails: damage is noted, skipped and survived.
 pub(crate) trait Format {
     /// The next packet; its bytes stay available in `input` until `input` is moved past them. Absent at the end.

@@ -242,10 +242,12 @@ fn begin(source: Source<'_>) -> Result<Begun<'_>, Error> {
     let Some((magic, row)) =
         (magic.first_chunk::<4>().copied()).and_then(|magic| formats::find(magic).map(|row| (magic, row)))
     else {
-        return Err(match (magic.is_empty(), input.take_fault()) {
-            (_, Some(cause)) => Error::Read { name, cause },
-            (true, None) => Error::Empty { name },
-            (false, None) => Error::NotCapture { name, found: magic },
+        let other = formats::other_format(&name, input.peek(formats::OTHER_FORMAT_BYTES));
+        return Err(match (magic.is_empty(), input.take_fault(), other) {
+            (_, Some(cause), _) => Error::Read { name, cause },
+            (true, None, _) => Error::Empty { name },
+            (false, None, Some((what, command))) => Error::OtherFormat { name, what, command },
+            (false, None, None) => Error::NotCapture { name, found: magic },
         });
     };
     Ok(Begun {

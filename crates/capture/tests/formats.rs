@@ -294,3 +294,21 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).expect("in memory")
 }
+
+/// Files that other programs convert are refused with the command that does it.
+#[test]
+fn other_formats_are_refused_with_the_command_that_converts_them() {
+    let mut log = vec![0; 4096];
+    log[72..76].copy_from_slice(&[2, 0, 2, 0xc0]);
+    for (bytes, words) in [
+        (&b"GMBU\0\x02\x01\0"[..], "editcap -F pcapng"),
+        (b"RTSS\x01\x01", "editcap -F pcapng"),
+        (b"snoop\0\0\0\0\0\0\x02", "editcap -F pcapng"),
+        (&log, "etl2pcapng"),
+    ] {
+        let error = support::read_bytes(bytes).expect_err("no format that is read");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    let error = support::read_bytes(b"GMB").expect_err("nothing that is known");
+    assert!(error.to_string().contains("is not a capture"), "{error}");
+}
