@@ -65,6 +65,8 @@ pub struct Pairing {
     /// When the last message of each direction ended ([`Direction::index`]).
     last_message: [Timestamp; 2],
     payload_seen: bool,
+    /// It was seen that the server says no more.
+    server_ended: bool,
     prepared: PreparedStatements,
     introduction: Introduction,
     client_side: MinimumRoundTrip,
@@ -108,6 +110,7 @@ impl Pairing {
             previous_reply_ended: at,
             last_message: [at; 2],
             payload_seen: false,
+            server_ended: false,
             prepared: PreparedStatements::default(),
             introduction: Introduction::default(),
             client_side: MinimumRoundTrip::default(),
@@ -266,7 +269,8 @@ impl Pairing {
             (Direction::ServerToClient, role) => self.reply(message, role, protocol, out),
         }
         self.owed.count(self.queue.len() + self.answers.count());
-        self.payload_seen = true;
+        // A header of the PROXY protocol is before what the connection carries: a server that speaks first comes behind it.
+        self.payload_seen |= message.phase != Phase::Connect || message.role != Role::OneWay;
         if message.role != Role::Notice || self.is_in_doubt() {
             self.speaker = Some(message.direction);
         }
@@ -501,6 +505,9 @@ impl Pairing {
         let Some(front) = self.queue.front_mut() else {
             return;
         };
+        if matches!(message.content, Content::HttpResponse { status: 408 }) {
+            front.client_was_awaited(message.started);
+        }
         front.add_reply(
             message,
             server,
@@ -604,9 +611,11 @@ impl Pairing {
     }
 
     /// Opens an exchange for server bytes that were not asked for: a server that speaks first, or a reply whose request
-    /// was not seen. Only the former, directly after a handshake, is a turn.
+    /// was not seen. Only the former, directly after a handshake, is a turn; but nobody waits for a server of HTTP that speaks
+    /// first, to say why it ends the connection.
     fn open_unasked(&mut self, message: &Message<'_>) {
-        let waited_since = self.handshake_ended.filter(|_| !self.payload_seen);
+        let is_http = matches!(message.content, Content::HttpResponse { .. });
+        let waited_since = self.handshake_ended.filter(|_| !self.payload_seen && !is_http);
         let mut building = Building::new(self.connection, message, waited_since.is_some());
         let since = waited_since.unwrap_or(message.started);
         building.exchange.at = since;
@@ -614,6 +623,8 @@ impl Pairing {
         building.step.turn = waited_since.is_some();
         if waited_since.is_some() {
             building.exchange.phase = Phase::Connect;
+        } else if matches!(message.content, Content::HttpResponse { status: 400.. }) {
+            building.exchange.phase = Phase::Close;
         }
         building.progress = Progress::Awaiting;
         self.add(building);
@@ -653,10 +664,13 @@ impl Pairing {
         out(Fact::Exchange { exchange, protocol });
     }
 
-    /// The server says no more, as was seen at `at`: what it owes is over.
+    /// The server says no more, as was seen at `at`: what it owes is over. Behind a database's, the last words of its client may follow.
     pub fn server_ended(&mut self, at: Timestamp, protocol: Protocol, out: &mut FactSink<'_>) {
         self.last_seen = self.last_seen.max(at);
-        self.finish_unanswered(true, protocol, out);
+        self.server_ended = true;
+        if protocol.carries_requests() {
+            self.finish_unanswered(true, protocol, out);
+        }
     }
 
     fn finish_unanswered(&mut self, server_seen: bool, protocol: Protocol, out: &mut FactSink<'_>) {
@@ -664,6 +678,9 @@ impl Pairing {
         while let Some(front) = self.queue.front_mut() {
             if front.progress != Progress::Writing && !front.has_reply() && server_seen {
                 front.exchange.error.get_or_insert_with(|| Arc::from(NO_REPLY));
+            }
+            if self.server_ended && front.is_cut() {
+                front.exchange.error.get_or_insert_with(|| Arc::from(REPLY_CUT));
             }
             self.finish_front(protocol, out);
         }
@@ -715,6 +732,9 @@ pub const NO_REPLY: &str = "no reply";
 
 /// The error of an exchange whose reply is not waited for, because too many requests wait for one.
 pub const GIVEN_UP: &str = "too many requests without a reply";
+
+/// The error of an exchange whose connection ended in the middle of its reply.
+pub const REPLY_CUT: &str = "reply cut";
 
 /// Longest server version kept.
 const MAXIMUM_VERSION: usize = 256;

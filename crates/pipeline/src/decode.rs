@@ -258,9 +258,7 @@ impl Connection {
         // The stream turns directions by itself.
         let as_seen = self.direction(direction);
         self.decode(fingerprints, out, |stream, sink| stream.end(at, as_seen, sink));
-        if self.protocol.carries_requests() {
-            self.pairing.server_ended(at, self.protocol, out);
-        }
+        self.pairing.server_ended(at, self.protocol, out);
     }
 
     /// Notes what affects the messages that follow: immediately, or, while earlier ones wait, when it is their turn.

@@ -1,7 +1,7 @@
 //! What a run could not see, for the warnings shown with its figures.
 
 use crate::fact_channel::FactLosses;
-use analysis::pairing::{GIVEN_UP, NO_REPLY};
+use analysis::pairing::{GIVEN_UP, NO_REPLY, REPLY_CUT};
 use model::{ConnectionOutcome, Exchange, Protocol, RttSource, Warning, counted, format_duration};
 
 use std::time::Duration;
@@ -14,6 +14,7 @@ pub(crate) struct Missing {
     reason: Option<String>,
     unanswered: u64,
     given_up: u64,
+    cut: u64,
     /// Connections without a round trip of their own, by the source it was taken from.
     same_hosts: u64,
     loopback: u64,
@@ -65,6 +66,7 @@ impl Missing {
     pub(crate) fn exchange(&mut self, exchange: &Exchange) {
         self.unanswered += u64::from(exchange.error.as_deref() == Some(NO_REPLY));
         self.given_up += u64::from(exchange.error.as_deref() == Some(GIVEN_UP));
+        self.cut += u64::from(exchange.error.as_deref() == Some(REPLY_CUT));
     }
 
     /// Takes a connection that has ended.
@@ -111,6 +113,10 @@ impl Missing {
              requests after them is a guess until their client waits",
             self.given_up
         );
+        let cut = format!(
+            "{} off by the end of the connection (error: {REPLY_CUT}): the times are those until then, and the bytes those that came",
+            counted(self.cut, "reply was cut", "replies were cut")
+        );
         let same_hosts = format!(
             "{} without a round trip of their own: that of other connections between the same hosts is taken, where \
              the client's side is not known none, as in a capture taken there",
@@ -138,6 +144,7 @@ impl Missing {
             when(self.damaged, damaged),
             when(self.unanswered, unanswered),
             when(self.given_up, given_up),
+            when(self.cut, cut),
         ]
         .into_iter()
         .flatten()

@@ -9,7 +9,8 @@
 //!    body sent without waiting for it belongs to no request.
 //! 3. A response that arrives while its request's body is still being sent: what was sent so far is the request, the
 //!    rest belongs to no message.
-//! 4. A response without a length, and one that is cut off, ends with the server's FIN or with a reset.
+//!    So is what was sent of a head, when the response does not wait for its end (408, 414).
+//! 4. A response without a length ends with the server's FIN or with a reset. One that these cut off stays incomplete.
 //! 5. After `101 Switching Protocols` or a successful `CONNECT`, both directions are no longer HTTP.
 
 mod body;
@@ -38,6 +39,8 @@ pub struct HttpDecoder {
     waiting: PendingReplies<Method, MAXIMUM_WAITING>,
     /// The role that the request body being sent will have.
     body_role: BodyRole,
+    /// The response arrived before the end of the request's head, which is still being sent.
+    is_head_answered: bool,
     left: bool,
 }
 
@@ -88,7 +91,7 @@ impl HttpDecoder {
         if half.head.is_empty()
             && let Some(length) = head::end(input.bytes(), 0)
         {
-            half.taken = length as u64;
+            half.taken += length as u64;
             return self.head(direction, input.take(length), sink);
         }
         let before = half.head.len();
@@ -96,8 +99,7 @@ impl HttpDecoder {
         half.head
             .extend_from_slice(input.bytes().get(..looked_at).unwrap_or_default());
         if let Some(length) = head::end(&half.head, before) {
-            input.take(length - before);
-            half.taken = length as u64;
+            half.taken += input.take(length - before).len() as u64;
             let mut head = std::mem::take(&mut half.head);
             head.truncate(length);
             return self.head(direction, &head, sink);
@@ -129,6 +131,12 @@ impl HttpDecoder {
     }
 
     fn request(&mut self, request: &Request<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
+        if std::mem::take(&mut self.is_head_answered) {
+            self.body_role = BodyRole::Answered;
+            self.hand_out(Direction::ClientToServer, Role::OneWay, Content::Other, sink);
+            self.halves[Direction::ClientToServer.index()].body = request.body;
+            return Ok(());
+        }
         self.waiting.push(request.method)?;
         let waits = request.expects_continue && request.body.is_some();
         self.body_role = if waits {
@@ -156,6 +164,11 @@ impl HttpDecoder {
         let content = Content::HttpResponse {
             status: response.status,
         };
+        let request = &self.halves[Direction::ClientToServer.index()];
+        if self.waiting.is_empty() && request.body.is_none() && request.taken > 0 {
+            self.hand_out(Direction::ClientToServer, Role::Request, Content::Other, sink);
+            self.is_head_answered = true;
+        }
         let sending =
             self.waiting.len() == 1 && self.halves[Direction::ClientToServer.index()].body.is_some();
         let role = if response.is_interim() {
@@ -288,6 +301,9 @@ impl Decoder for HttpDecoder {
     }
 
     fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
+        if self.left {
+            return Some(Resumption::Nowhere);
+        }
         if !whole {
             return Some(Resumption::More);
         }
@@ -324,13 +340,19 @@ impl Decoder for HttpDecoder {
 
     fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let half = &mut self.halves[direction.index()];
-        if direction == Direction::ServerToClient && half.body.is_some() {
-            // Also one that should have been longer: the client does not wait for the rest.
-            half.last = half.last.max(at);
-            if half.taken == 0 {
-                half.started = half.last;
-            }
+        if direction == Direction::ClientToServer || (half.body.is_none() && half.taken == 0) {
+            return;
+        }
+        // The client waited for the rest until now.
+        half.last = half.last.max(at);
+        if half.taken == 0 {
+            half.started = half.last;
+        }
+        if half.body == Some(Body::UntilClose) {
             self.body_ends(direction, sink);
+        } else {
+            (half.body, half.head) = (None, Vec::new());
+            self.hand_out(direction, Role::ReplyPart, Content::Other, sink);
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod detection;
 mod held;
+mod proxied;
 mod search;
 mod trial;
 
@@ -17,6 +18,7 @@ use decoding::framing::Input;
 use detection::{Choice, Circumstances};
 use held::Held;
 use model::{Content, Decoding, Direction, Message, Phase, Protocol, Role, Timestamp};
+use proxied::{Preface, Taken};
 use search::Search;
 use std::sync::Arc;
 use tls_keys::Secrets;
@@ -36,6 +38,8 @@ pub struct Stream {
     /// Opens TLS.
     secrets: Option<Arc<dyn Secrets>>,
     state: State,
+    /// Whether the client began with a header of the PROXY protocol.
+    preface: Preface,
     /// The side that was said to be the client is the server.
     reversed: bool,
     protocol: Protocol,
@@ -120,6 +124,10 @@ impl Stream {
             of,
             secrets: None,
             state: State::Undecided(Box::default()),
+            preface: match of.is_joined {
+                true => Preface::Over,
+                false => Preface::Unknown,
+            },
             reversed: false,
             protocol: Protocol::Unknown,
             encrypted: false,
@@ -170,6 +178,7 @@ impl Stream {
 
     /// The connection ends: decides what it was, by what there is.
     pub fn conclude(&mut self) {
+        self.give_up_preface();
         if let State::Undecided(held) = &mut self.state {
             let choice = held.conclude(self.of);
             self.decide(choice);
@@ -191,9 +200,10 @@ impl Stream {
         self.reversed
     }
 
-    /// Nothing follows in `direction`, as was seen at `at`: a server that says no more has said what it is.
+    /// Nothing follows in `direction`, as was seen at `at`: hands out what only its end completes, and what it cuts off.
     pub fn end(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let direction = self.direction(direction);
+        self.conclude_search(sink);
         if self.is_undecided() || self.opaque[direction.index()] {
             return;
         }
@@ -206,7 +216,34 @@ impl Stream {
                     sink(message);
                 }
             });
+            self.hand_out_cut(at, direction, sink);
         }
+    }
+
+    /// The beginning of a message whose end never comes, of a protocol whose requests are over with their server. Others wait for the connection's
+    /// end, since a whole message may wait for what its client says.
+    fn hand_out_cut(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
+        let lane = direction.index();
+        let bytes = self.given[lane].saturating_sub(self.handed_out[lane]);
+        let State::Decoding(decoder) = &mut self.state else {
+            return;
+        };
+        if bytes == 0 || !self.protocol.carries_requests() || direction == Direction::ClientToServer {
+            return;
+        }
+        decoder.lose(direction);
+        self.opaque[lane] = true;
+        self.handed_out[lane] = self.given[lane];
+        sink(Message {
+            protocol: self.protocol,
+            direction,
+            started: self.began[lane],
+            ended: at,
+            bytes,
+            role: Role::ReplyPart,
+            phase: Phase::Work,
+            content: Content::Other,
+        });
     }
 
     /// The connection ended: hands out what is left. An unfinished message is handed out as opaque bytes.
@@ -293,6 +330,37 @@ impl Stream {
         if input.is_empty() {
             return;
         }
+        if direction == Direction::ServerToClient {
+            self.give_up_preface();
+            return self.hold_undecided(direction, input);
+        }
+        match self.preface.take(input) {
+            Taken::Waits => {}
+            Taken::Behind(rest) if rest.is_empty() => {}
+            Taken::Behind(rest) => self.hold_undecided(direction, rest),
+            Taken::Not(before, input) => {
+                self.hold_pieces(&before);
+                self.hold_undecided(direction, input);
+            }
+        }
+    }
+
+    /// What might have become a header of the PROXY protocol is none.
+    fn give_up_preface(&mut self) {
+        let pieces = self.preface.give_up();
+        self.hold_pieces(&pieces);
+    }
+
+    fn hold_pieces(&mut self, pieces: &[(Timestamp, Vec<u8>)]) {
+        for (at, bytes) in pieces {
+            self.hold_undecided(Direction::ClientToServer, Input::seen(*at, bytes));
+        }
+    }
+
+    fn hold_undecided(&mut self, direction: Direction, input: Input<'_>) {
+        if !self.is_undecided() {
+            return self.hold_more(direction, input);
+        }
         let State::Undecided(held) = &mut self.state else {
             return;
         };
@@ -332,6 +400,7 @@ impl Stream {
         };
         let (held, row) = (std::mem::take(held), choice.row);
         self.row = row;
+        self.hand_out_preface(sink);
         self.state = match row {
             Some(row) => {
                 let mut openings = held.window.openings();
@@ -364,6 +433,26 @@ impl Stream {
                 self.pass(direction, Input::unseen(at, unseen), sink);
             }
         }
+    }
+
+    fn hand_out_preface(&mut self, sink: &mut MessageSink<'_>) {
+        let Some(header) = self.preface.take_header() else {
+            return;
+        };
+        let direction = Direction::ClientToServer;
+        for counted in [&mut self.given, &mut self.handed_out] {
+            counted[direction.index()] += header.bytes;
+        }
+        sink(Message {
+            protocol: Protocol::Unknown,
+            direction,
+            started: header.started,
+            ended: header.ended,
+            bytes: header.bytes,
+            role: Role::OneWay,
+            phase: Phase::Connect,
+            content: Content::Other,
+        });
     }
 
     fn decode(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {

@@ -98,6 +98,24 @@ impl Building {
         self.step.reply_started.is_some()
     }
 
+    /// Whether its reply has begun and is not whole, as far as is known.
+    pub(super) fn is_cut(&self) -> bool {
+        self.has_reply()
+            && self.progress == Progress::Awaiting
+            && !self.lost
+            && self.exchange.request_messages > 0
+    }
+
+    /// The server answers because it has waited for the client in vain until `at`: nobody waited for it.
+    pub(super) fn client_was_awaited(&mut self, at: Timestamp) {
+        let step = &mut self.step;
+        if step.reply_started.is_none() {
+            step.client_inside_request += at.since(step.request_ended);
+            step.request_ended = step.request_ended.max(at);
+            step.turn = false;
+        }
+    }
+
     /// Whether this message completes an HTTP request, for the first time: a body that the server was asked for first is part
     /// of a request that its server knows.
     pub(super) fn starts_request(&mut self, content: Content<'_>, role: Role) -> bool {

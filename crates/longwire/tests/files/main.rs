@@ -3,14 +3,17 @@
 mod arguments;
 mod captures;
 mod content;
+mod conversation;
 mod errors;
 mod fastcgi;
 mod generate;
 mod grammar;
 mod help;
+mod http_endings;
 mod inert;
 mod interface_addresses;
 mod joined;
+mod key_logs;
 mod keys_in_captures;
 mod lab_config;
 mod lost_packet;

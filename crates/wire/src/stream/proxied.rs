@@ -1,0 +1,156 @@
+//! PROXY protocol, versions 1 and 2: a header with the client's true address that a load balancer sends before anything else.
+//!
+//! Source: HAProxy's specification (proxy-protocol.txt), sections 2.1 and 2.2. The header is handed out as a message of its own, for which nothing is
+//! owed; the addresses in it are not looked at.
+
+use decoding::framing::Input;
+use model::Timestamp;
+
+/// What the client said first.
+#[derive(Debug, Default)]
+pub(super) enum Preface {
+    /// It may be the beginning of a header.
+    #[default]
+    Unknown,
+    /// The same, and these bytes of it passed.
+    Begun(Vec<(Timestamp, Vec<u8>)>),
+    /// There was a header, which has not been handed out.
+    Header(HeaderPassed),
+    /// There is none, or it was handed out.
+    Over,
+}
+
+/// A header that passed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HeaderPassed {
+    pub(super) started: Timestamp,
+    pub(super) ended: Timestamp,
+    pub(super) bytes: u64,
+}
+
+/// What became of a client's bytes.
+pub(super) enum Taken<'a> {
+    /// They wait: more could make them a header.
+    Waits,
+    /// What waited before is no header, and comes first.
+    Not(Vec<(Timestamp, Vec<u8>)>, Input<'a>),
+    /// The header ends in them; this is behind it.
+    Behind(Input<'a>),
+}
+
+/// The beginning of a stream.
+enum Beginning {
+    Header(usize),
+    More,
+    Other,
+}
+
+impl Preface {
+    /// Takes the client's next bytes.
+    pub(super) fn take<'a>(&mut self, mut input: Input<'a>) -> Taken<'a> {
+        let mut pieces = match std::mem::replace(self, Self::Over) {
+            Self::Unknown => Vec::new(),
+            Self::Begun(pieces) => pieces,
+            other => {
+                *self = other;
+                return Taken::Not(Vec::new(), input);
+            }
+        };
+        let before: usize = pieces.iter().map(|(_, bytes)| bytes.len()).sum();
+        let mut all: Vec<u8> = pieces.iter().flat_map(|(_, bytes)| bytes).copied().collect();
+        all.extend(input.bytes().iter().take(LONGEST.saturating_sub(before)));
+        match beginning(&all) {
+            Beginning::Header(length) => {
+                let started = pieces.first().map_or(input.at(), |(at, _)| *at);
+                *self = Self::Header(HeaderPassed {
+                    started,
+                    ended: input.at(),
+                    bytes: length as u64,
+                });
+                input.take(length.saturating_sub(before));
+                Taken::Behind(input)
+            }
+            Beginning::More if input.unseen_count() == 0 && all.len() < LONGEST => {
+                pieces.push((input.at(), input.bytes().to_vec()));
+                *self = Self::Begun(pieces);
+                Taken::Waits
+            }
+            Beginning::More | Beginning::Other => Taken::Not(pieces, input),
+        }
+    }
+
+    /// Nothing more makes a header: gives what waited.
+    pub(super) fn give_up(&mut self) -> Vec<(Timestamp, Vec<u8>)> {
+        match std::mem::replace(self, Self::Over) {
+            Self::Begun(pieces) => pieces,
+            Self::Unknown | Self::Over => Vec::new(),
+            header @ Self::Header(_) => {
+                *self = header;
+                Vec::new()
+            }
+        }
+    }
+
+    /// The header that was not handed out yet.
+    pub(super) fn take_header(&mut self) -> Option<HeaderPassed> {
+        let Self::Header(header) = *self else { return None };
+        *self = Self::Over;
+        Some(header)
+    }
+}
+
+fn beginning(bytes: &[u8]) -> Beginning {
+    if bytes.starts_with(VERSION_1) {
+        return version_1(bytes);
+    }
+    if !bytes.starts_with(VERSION_2) {
+        let is_open = VERSION_1.starts_with(bytes) || VERSION_2.starts_with(bytes);
+        return if is_open {
+            Beginning::More
+        } else {
+            Beginning::Other
+        };
+    }
+    match bytes.get(VERSION_2.len()..) {
+        // Version 2, LOCAL or PROXY; families and transports up to 3 and 2; the length of the addresses.
+        Some([0x20 | 0x21, family, high, low, ..]) if family >> 4 <= 3 && family & 0xf <= 2 => {
+            let length = VERSION_2.len() + 4 + usize::from(u16::from_be_bytes([*high, *low]));
+            match length {
+                ..=LONGEST if length <= bytes.len() => Beginning::Header(length),
+                ..=LONGEST => Beginning::More,
+                _ => Beginning::Other,
+            }
+        }
+        Some([] | [0x20 | 0x21] | [0x20 | 0x21, _] | [0x20 | 0x21, _, _]) => Beginning::More,
+        _ => Beginning::Other,
+    }
+}
+
+fn version_1(bytes: &[u8]) -> Beginning {
+    let line = bytes.get(..LONGEST_LINE).unwrap_or(bytes);
+    let end = line.windows(2).position(|two| two == b"\r\n");
+    let rest = &line[VERSION_1.len()..end.unwrap_or(line.len())];
+    let families: [&[u8]; 3] = [b"TCP4 ", b"TCP6 ", b"UNKNOWN"];
+    let fits = families
+        .iter()
+        .any(|family| rest.starts_with(family) || (end.is_none() && family.starts_with(rest)));
+    match end {
+        _ if !fits
+            || !rest
+                .iter()
+                .all(|byte| (b' '..=b'~').contains(byte) || *byte == b'\r') =>
+        {
+            Beginning::Other
+        }
+        Some(end) => Beginning::Header(end + 2),
+        None if line.len() < LONGEST_LINE => Beginning::More,
+        None => Beginning::Other,
+    }
+}
+
+const VERSION_1: &[u8] = b"PROXY ";
+const VERSION_2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
+/// The longest line of version 1, with its end.
+const LONGEST_LINE: usize = 107;
+/// Longest header that is looked for: the addresses of Unix sockets and a certificate's names fit.
+const LONGEST: usize = 4096;
