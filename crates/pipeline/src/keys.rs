@@ -132,8 +132,8 @@ impl RunKeys {
         });
         let skipped = known.first_skipped.map(|(number, fault)| {
             format!(
-                "{} of {place} not those of a key log and skipped, the first is line {number}: {fault}; sessions whose keys are in them stay closed",
-                counted(known.skipped, "line is", "lines are")
+                "{place} has {} that a key log does not have, skipped; the first is line {number}: {fault}; sessions whose keys are there stay closed",
+                counted(known.skipped, "line", "lines")
             )
         });
         warnings.extend(
@@ -382,8 +382,25 @@ mod tests {
     #[test]
     fn a_file_that_is_no_key_log_is_refused_with_its_line_and_without_its_content() {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
-        write!(file, "# comment\n{}hunter2\n{}", line(1), line(2)).expect("it is written");
+        write!(file, "# comment\nhunter2\nhunter3\n").expect("it is written");
         let error = format!("{:#}", RunKeys::open(file.path()).expect_err("it is refused"));
-        assert!(error.contains("line 3") && !error.contains("hunter2"), "{error}");
+        assert!(error.contains("line 2") && !error.contains("hunter"), "{error}");
+    }
+
+    #[test]
+    fn a_mangled_line_is_skipped_and_said_without_its_content() {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        write!(file, "# comment\n{}hunter2\n{}", line(1), line(2)).expect("it is written");
+        let keys = RunKeys::open(file.path()).expect("a key log");
+        assert_eq!(keys.known().log.sessions(), 2);
+        let said: Vec<String> = keys.warnings().into_iter().map(|warning| warning.text).collect();
+        let skipped = said
+            .iter()
+            .find(|text| text.contains("has 1 line that a key log does not have"));
+        let skipped = skipped.expect("a warning");
+        assert!(
+            skipped.contains("line 3") && !skipped.contains("hunter2"),
+            "{skipped}"
+        );
     }
 }

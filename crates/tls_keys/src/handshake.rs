@@ -129,6 +129,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_random_value_of_an_old_greeting_is_its_challenge() {
+        let challenge: Vec<u8> = (1..=32).collect();
+        let greeting = |session: usize, challenge: &[u8]| {
+            let lengths = [6, session as u16, challenge.len() as u16]
+                .map(u16::to_be_bytes)
+                .concat();
+            [lengths, vec![0; 6], vec![9; session], challenge.to_vec()].concat()
+        };
+        for session in [0, 16] {
+            let whole = old_client_random(&greeting(session, &challenge)).expect("a greeting");
+            assert_eq!(whole.as_slice(), challenge);
+            let short = old_client_random(&greeting(session, &challenge[..16])).expect("a greeting");
+            assert_eq!((&short[..16], &short[16..]), (&[0; 16][..], &challenge[..16]));
+        }
+        assert_eq!(old_client_random(&greeting(0, &[7; 33])), None);
+        assert_eq!(old_client_random(&greeting(0, &challenge)[..20]), None);
+    }
+
+    #[test]
     fn messages_end_where_they_end_however_records_cut_them() {
         let stream = [
             &[8, 0, 0, 2, 1, 1][..],
