@@ -41,6 +41,8 @@ struct Ready {
     shape: Shape,
     columns: Vec<Column>,
     recipes: Vec<Recipe>,
+    /// Jobs whose table holds its rows.
+    filled: Vec<Job>,
 }
 
 impl<'a> JdbcBench<'a> {
@@ -123,7 +125,7 @@ impl<'a> JdbcBench<'a> {
     }
 
     /// Fills a table as fast as possible, and checks that all rows are there.
-    fn fill(&mut self, table: &str, rows: u64, columns: &[Column]) -> Result<(), TuneError> {
+    fn fill_table(&mut self, table: &str, rows: u64, columns: &[Column]) -> Result<(), TuneError> {
         let recipe = recipes::filling(self.login.url.dialect());
         let doing = format!("filling the table of {rows} rows");
         let mut connection = self.open(&recipe, None, None)?;
@@ -323,18 +325,12 @@ impl Workbench for JdbcBench<'_> {
         let can_update = self.tables.updating(&columns).is_some();
         let (recipes, absent) =
             recipes::of(self.login.url.dialect(), shape, columns.len() as u64, can_update);
-        self.fill(&self.tables.selected(), shape.select_rows, &columns)?;
-        if can_update {
-            self.fill(&self.tables.updated(), shape.rows, &columns)?;
-        }
-        for sql in self.tables.settle() {
-            self.say(&sql)?;
-        }
         let methods = recipes.iter().map(|recipe| recipe.method.clone()).collect();
         self.prepared = Some(Ready {
             shape: shape.clone(),
             columns,
             recipes,
+            filled: Vec::new(),
         });
         Ok(Prepared {
             server,
@@ -342,6 +338,27 @@ impl Workbench for JdbcBench<'_> {
             methods,
             absent,
         })
+    }
+
+    fn fill(&mut self, job: Job) -> Result<(), TuneError> {
+        let ready = self.prepared.as_ref().ok_or(TuneError::NotPrepared)?;
+        let (table, rows) = match job {
+            Job::Insert => return Ok(()),
+            Job::Select => (self.tables.selected(), ready.shape.select_rows),
+            Job::Update => (self.tables.updated(), ready.shape.rows),
+        };
+        if ready.filled.contains(&job) {
+            return Ok(());
+        }
+        let columns = ready.columns.clone();
+        self.fill_table(&table, rows, &columns)?;
+        if let Some(sql) = self.tables.settle(&table) {
+            self.say(&sql)?;
+        }
+        if let Some(ready) = &mut self.prepared {
+            ready.filled.push(job);
+        }
+        Ok(())
     }
 
     fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, TuneError> {
@@ -354,7 +371,9 @@ impl Workbench for JdbcBench<'_> {
             job: trial.method.job.name(),
             method: trial.method.name.to_string(),
         })?;
-        let tried = self.tried(trial, &recipe);
+        let tried = self
+            .fill(recipe.method.job)
+            .and_then(|()| self.tried(trial, &recipe));
         if tried.is_err() {
             self.hang_up();
         }

@@ -3,7 +3,7 @@
 //! What can do that is a [`Workbench`]: longwire's own clients of PostgreSQL and MySQL/MariaDB ([`mod@native`]), a driver behind
 //! the bridge. What to run when, and what follows from it, is not decided here.
 //!
-//! Calling order: [`Workbench::prepare`] once, [`Workbench::run`] as often as wanted, [`Workbench::clean_up`] last, whatever came
+//! Calling order: [`Workbench::prepare`] once, [`Workbench::fill`] and [`Workbench::run`] as often as wanted, [`Workbench::clean_up`] last, whatever came
 //! before.
 
 #![forbid(unsafe_code)]
@@ -78,15 +78,20 @@ pub struct AbsentWay {
 
 /// A place that can do jobs on one target.
 pub trait Workbench {
-    /// Makes a scratch schema with the tables that jobs need, and finds out what the server and the user can do. Nothing outside
+    /// Makes a scratch schema with empty tables, and finds out what the server and the user can do. Nothing outside
     /// of the schema is written, ever; one that exists already is left alone and is an error.
     ///
     /// # Errors
     /// When the server refuses.
     fn prepare(&mut self, shape: &Shape) -> Result<Prepared, TuneError>;
 
-    /// Runs one job on a connection of its own and checks its result; leaves the tables as they were before. Connecting,
-    /// checking and putting back are no part of the time.
+    /// Puts the rows that a job selects or updates into its table, unless they are there as they should be. [`Workbench::run`] does it too.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    fn fill(&mut self, job: Job) -> Result<(), TuneError>;
+
+    /// Runs one job on a connection of its own and checks its result. Connecting, checking and filling tables are no part of the time.
     ///
     /// # Errors
     /// When the server refuses, or the rows are not all there.

@@ -70,13 +70,13 @@ impl Database for MySql {
         ]
     }
 
-    fn settled(scratch: &str) -> Vec<String> {
-        vec![format!("analyze table {scratch}.selected, {scratch}.updated")]
+    fn settled(scratch: &str, table: &str) -> String {
+        format!("analyze table {scratch}.{table}")
     }
 
-    fn fill(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+    fn fill(talk: &mut Conversation<'_>, work: &Work<'_>, table: &str) -> Result<(), TuneError> {
         let rows = (FILLING.min(work.longest_request) / (2 * work.content.row_bytes())).max(1);
-        insert::statements(talk, work, "origin", rows)
+        insert::statements(talk, work, table, rows)
     }
 
     fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<AbsentWay>), TuneError> {

@@ -45,10 +45,14 @@ pub(super) trait Database {
     fn columns(widths: &[usize]) -> String;
     /// Statements that make the table `name`, with the columns of `origin`.
     fn table(scratch: &str, name: &str) -> Vec<String>;
-    /// Statements after the tables are filled.
-    fn settled(scratch: &str) -> Vec<String>;
-    /// Puts the rows 1 to `work.rows` into the table `origin`.
-    fn fill(talk: &mut JobConnection<'_, Self::Replies>, work: &Work<'_>) -> Result<(), TuneError>;
+    /// The statement after a table was filled.
+    fn settled(scratch: &str, table: &str) -> String;
+    /// Puts the rows 1 to `work.rows` into a table.
+    fn fill(
+        talk: &mut JobConnection<'_, Self::Replies>,
+        work: &Work<'_>,
+        table: &str,
+    ) -> Result<(), TuneError>;
     /// Finds out how long a request may be, and which ways there are not.
     fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<AbsentWay>), TuneError>;
     /// Bytes of memory that what serves a connection has now, and the most it had; absent where that cannot be determined.
@@ -76,6 +80,17 @@ struct Ready {
     shape: Shape,
     content: Content,
     longest_request: u64,
+    /// Jobs whose table holds its rows as they were made.
+    filled: Vec<Job>,
+}
+
+impl Ready {
+    fn rows(&self, job: Job) -> u64 {
+        match job {
+            Job::Select => self.shape.select_rows,
+            Job::Insert | Job::Update => self.shape.rows,
+        }
+    }
 }
 
 /// A session in addition to those of jobs: straight to the server, whatever link a job has.
@@ -150,7 +165,7 @@ impl<'a, D: Database> Native<'a, D> {
         }
     }
 
-    /// Makes the table that the others are copies of, and finds out what its rows hold.
+    /// Makes the table that the others have their columns from, and finds out what its rows hold.
     fn make_origin(&self, control: &mut Control<'_>, shape: &Shape) -> Result<Content, TuneError> {
         let scratch = &self.scratch;
         let Some(like) = &shape.like else {
@@ -183,39 +198,41 @@ impl<'a, D: Database> Native<'a, D> {
         Ok(Content::Like(values.rows))
     }
 
-    fn make_tables(&mut self, control: &mut Control<'_>, ready: &Ready) -> Result<(), TuneError> {
-        let Shape {
-            rows, select_rows, ..
-        } = ready.shape;
-        let work = Work {
-            scratch: &self.scratch,
-            content: &ready.content,
-            rows: rows.max(select_rows),
-            value: 1,
-            longest_request: ready.longest_request,
-        };
-        let session = Session::open(&self.target, self.options())?;
-        let mut talk = JobConnection::over(session);
-        talk.doing = "filling the scratch tables";
-        D::fill(&mut talk, &work)?;
-        talk.leave(D::GOODBYE);
-        for table in ["inserted", "selected", "updated"] {
-            for statement in D::table(&self.scratch, table) {
-                control.ask(MAKING, &statement)?;
-            }
-        }
-        for (table, rows) in [("selected", select_rows), ("updated", rows)] {
-            control.ask(MAKING, &self.copy(table, rows))?;
-        }
-        for statement in D::settled(&self.scratch) {
+    fn make_tables(&self, control: &mut Control<'_>) -> Result<(), TuneError> {
+        for statement in Job::ALL
+            .iter()
+            .flat_map(|job| D::table(&self.scratch, table_of(*job)))
+        {
             control.ask(MAKING, &statement)?;
         }
         Ok(())
     }
 
-    fn copy(&self, table: &str, rows: u64) -> String {
-        let scratch = &self.scratch;
-        format!("insert into {scratch}.{table} select * from {scratch}.origin where {KEY} <= {rows}")
+    /// Puts a job's rows into its table, which may hold those of an update before.
+    fn fill_table(&mut self, job: Job, control: &mut Control<'_>) -> Result<(), TuneError> {
+        let ready = self.ready.as_ref().ok_or(TuneError::NotPrepared)?;
+        if job == Job::Insert || ready.filled.contains(&job) {
+            return Ok(());
+        }
+        let (scratch, table) = (&self.scratch, table_of(job));
+        control.ask(PUTTING_BACK, &format!("truncate table {scratch}.{table}"))?;
+        let work = Work {
+            scratch,
+            content: &ready.content,
+            rows: ready.rows(job),
+            value: 1,
+            longest_request: ready.longest_request,
+        };
+        let session = Session::open(&self.target, self.options())?;
+        let mut talk = JobConnection::over(session);
+        talk.doing = FILLING;
+        D::fill(&mut talk, &work, table)?;
+        talk.leave(D::GOODBYE);
+        control.ask(FILLING, &D::settled(scratch, table))?;
+        if let Some(ready) = &mut self.ready {
+            ready.filled.push(job);
+        }
+        Ok(())
     }
 
     fn options(&self) -> SessionOptions<'a> {
@@ -245,10 +262,7 @@ impl<'a, D: Database> Native<'a, D> {
         let work = Work {
             scratch: &self.scratch,
             content: &ready.content,
-            rows: match row.job {
-                Job::Select => ready.shape.select_rows,
-                Job::Insert | Job::Update => ready.shape.rows,
-            },
+            rows: ready.rows(row.job),
             value: trial.value.unwrap_or(1).max(1),
             longest_request: ready.longest_request,
         };
@@ -281,36 +295,32 @@ impl<'a, D: Database> Native<'a, D> {
             })
     }
 
-    /// Whether the rows are all there, and puts the table back.
+    /// Whether the rows are all there. Empties the table of inserted ones; that of updated ones is filled again before the next update.
     fn check(
         &self,
         job: Job,
         outcome: &mut TrialOutcome,
         control: &mut Control<'_>,
     ) -> Result<(), TuneError> {
-        let shape = &self.ready.as_ref().ok_or(TuneError::NotPrepared)?.shape;
+        let ready = self.ready.as_ref().ok_or(TuneError::NotPrepared)?;
         let scratch = &self.scratch;
-        let (expected, doing) = match job {
-            Job::Insert => (shape.rows, "inserting"),
-            Job::Select => (shape.select_rows, "selecting"),
-            Job::Update => (shape.rows, "updating"),
-        };
-        match job {
+        let expected = ready.rows(job);
+        let doing = match job {
             Job::Insert => {
                 let count = format!(
                     "select count(distinct {KEY}) from {scratch}.inserted where {KEY} between 1 and {expected}"
                 );
                 outcome.rows = control.number(CHECKING, &count)?;
                 control.ask(PUTTING_BACK, &format!("truncate table {scratch}.inserted"))?;
+                "inserting"
             }
+            Job::Select => "selecting",
             Job::Update => {
                 let count = format!("select count(*) from {scratch}.updated where {COUNTER} = 1");
                 outcome.rows = control.number(CHECKING, &count)?;
-                control.ask(PUTTING_BACK, &format!("truncate table {scratch}.updated"))?;
-                control.ask(PUTTING_BACK, &self.copy("updated", expected))?;
+                "updating"
             }
-            Job::Select => {}
-        }
+        };
         if outcome.rows == expected {
             return Ok(());
         }
@@ -334,8 +344,9 @@ impl<D: Database> Workbench for Native<'_, D> {
             shape: shape.clone(),
             content,
             longest_request,
+            filled: Vec::new(),
         };
-        self.make_tables(&mut control, &ready)?;
+        self.make_tables(&mut control)?;
         control.session.close();
         let methods = D::METHODS
             .iter()
@@ -355,10 +366,23 @@ impl<D: Database> Workbench for Native<'_, D> {
         })
     }
 
-    fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, TuneError> {
+    fn fill(&mut self, job: Job) -> Result<(), TuneError> {
         let mut control = Control::open(&self.target, self.stop)?;
+        let filled = self.fill_table(job, &mut control);
+        control.session.close();
+        filled
+    }
+
+    fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, TuneError> {
+        let job = trial.method.job;
+        Self::row(trial)?;
+        let mut control = Control::open(&self.target, self.stop)?;
+        self.fill_table(job, &mut control)?;
+        if let (Job::Update, Some(ready)) = (job, &mut self.ready) {
+            ready.filled.retain(|filled| *filled != job);
+        }
         let mut outcome = self.work(trial, &mut control)?;
-        let checked = self.check(trial.method.job, &mut outcome, &mut control);
+        let checked = self.check(job, &mut outcome, &mut control);
         control.session.close();
         checked.map(|()| outcome)
     }
@@ -392,6 +416,15 @@ impl<D: Database> Workbench for Native<'_, D> {
     }
 }
 
+/// The table that a job works on.
+const fn table_of(job: Job) -> &'static str {
+    match job {
+        Job::Insert => "inserted",
+        Job::Select => "selected",
+        Job::Update => "updated",
+    }
+}
+
 /// Whether `text` names a table, with a schema or without, quoted or not, and nothing else.
 fn is_a_name(text: &str) -> bool {
     let mut quote = None;
@@ -419,6 +452,7 @@ const NUMBER: &str = "4294967296";
 /// Rows of an example that values are taken from.
 const SAMPLE: u32 = 100;
 const MAKING: &str = "making the scratch tables";
+const FILLING: &str = "filling the scratch tables";
 const CHECKING: &str = "checking the rows";
 const PUTTING_BACK: &str = "putting the table back";
 /// How long a statement outside the jobs may take.

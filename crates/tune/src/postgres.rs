@@ -63,15 +63,12 @@ impl Database for PostgreSql {
         ]
     }
 
-    fn settled(scratch: &str) -> Vec<String> {
-        ["selected", "updated"]
-            .iter()
-            .map(|table| format!("vacuum analyze {scratch}.{table}"))
-            .collect()
+    fn settled(scratch: &str, table: &str) -> String {
+        format!("vacuum analyze {scratch}.{table}")
     }
 
-    fn fill(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
-        insert::copy_into(talk, work, "origin", FILLING)
+    fn fill(talk: &mut Conversation<'_>, work: &Work<'_>, table: &str) -> Result<(), TuneError> {
+        insert::copy_into(talk, work, table, FILLING)
     }
 
     fn limits(_: &mut Control<'_>) -> Result<(u64, Vec<AbsentWay>), TuneError> {

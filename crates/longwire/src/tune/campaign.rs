@@ -125,6 +125,8 @@ impl Race {
 
 impl Campaign<'_, '_> {
     fn run(&mut self) -> Result<(), JobEnd> {
+        self.progress.status(&format!("{}: filling its table", self.job));
+        self.workbench.fill(self.job).map_err(JobEnd::Broken)?;
         self.warm_up()?;
         let mut here = self.race(self.plan.runs, TrialSource::Measured);
         let raced = self.run_race(&mut here, &Distance::here(), None);

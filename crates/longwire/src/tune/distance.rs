@@ -53,10 +53,7 @@ impl Distance {
     /// # Errors
     /// When the server is not reached over TCP, or no relay can be started.
     pub fn behind(link: &LinkDescription, target: &Target) -> Result<Self> {
-        anyhow::ensure!(
-            target.socket.is_none(),
-            "a Unix socket has no distance: name the server by its host, or say --predict"
-        );
+        Self::can_be_behind(target)?;
         // What is encrypted passes as it is: the client speaks TLS with the server, not with the relay.
         let options = RelayOptions {
             link: Some(*link),
@@ -64,6 +61,18 @@ impl Distance {
         };
         let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
         Ok(Self { relay: Some(relay) })
+    }
+
+    /// Whether a link can be put in front of the target.
+    ///
+    /// # Errors
+    /// When the server is not reached over TCP.
+    pub fn can_be_behind(target: &Target) -> Result<()> {
+        anyhow::ensure!(
+            target.socket.is_none(),
+            "a Unix socket has no distance: name the server by its host, or say --predict"
+        );
+        Ok(())
     }
 
     /// Runs a job here. Over a link, packets and wire bytes are those of the link, the connection's opening included.

@@ -1,7 +1,7 @@
 //! Jobs of inserting, selecting and updating rows, in every way: makes the scratch schema, runs the campaign, removes the schema.
 
 use super::campaign;
-use super::distance::Limits;
+use super::distance::{Distance, Limits};
 use super::scratch::{self, Scratch};
 use super::search::Thoroughness;
 use anyhow::Result;
@@ -57,6 +57,9 @@ impl JobsPlan<'_> {
         workbench: Box<dyn Workbench + 'a>,
         progress: &'a dyn ProgressSink,
     ) -> Result<JobsOutcome> {
+        if !self.predict && !self.links.is_empty() {
+            Distance::can_be_behind(self.target)?;
+        }
         let (mut scratch, prepared) = Scratch::prepare(workbench, &self.shape, progress)?;
         progress.note(&format!(
             "working in the scratch schema {}, which is removed at the end",
@@ -126,5 +129,106 @@ impl JobsPlan<'_> {
         let is_asked =
             |way: &&Method| self.ways.is_empty() || self.ways.iter().any(|name| **name == *way.name);
         Ok(of_jobs().filter(is_asked).cloned().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::time::Duration;
+    use tune::Trial;
+
+    /// Has one way, and counts what would write rows.
+    #[derive(Default)]
+    struct Counting {
+        writes: Arc<AtomicUsize>,
+    }
+
+    impl Workbench for Counting {
+        fn prepare(&mut self, _: &Shape) -> Result<Prepared, TuneError> {
+            let copy = Method {
+                job: Job::Insert,
+                name: "copy".into(),
+                parameter: None,
+            };
+            Ok(Prepared {
+                methods: vec![copy],
+                ..Prepared::default()
+            })
+        }
+
+        fn fill(&mut self, _: Job) -> Result<(), TuneError> {
+            self.writes.fetch_add(1, Ordering::Relaxed);
+            Err(TuneError::NotPrepared)
+        }
+
+        fn run(&mut self, _: &Trial<'_>) -> Result<model::TrialOutcome, TuneError> {
+            self.writes.fetch_add(1, Ordering::Relaxed);
+            Err(TuneError::NotPrepared)
+        }
+
+        fn clean_up(&mut self) -> Result<(), TuneError> {
+            Ok(())
+        }
+    }
+
+    struct Silent;
+
+    impl ProgressSink for Silent {
+        fn status(&self, _: &str) {}
+        fn note(&self, _: &str) {}
+    }
+
+    fn writes(target: &str, ways: &[&str], links: &[LinkDescription]) -> (usize, Result<JobsOutcome>) {
+        let (stop, halt) = (AtomicBool::new(false), AtomicBool::new(false));
+        let ways: Vec<String> = ways.iter().map(|way| (*way).to_owned()).collect();
+        let plan = JobsPlan {
+            target: &Target::parse(target).expect("a target"),
+            shape: Shape {
+                rows: 500,
+                select_rows: 500,
+                row_bytes: 100,
+                like: None,
+            },
+            jobs: &[Job::Insert],
+            ways: &ways,
+            links,
+            predict: false,
+            runs: 1,
+            thoroughness: Thoroughness::Search,
+            limits: Limits {
+                stop: &stop,
+                halt: &halt,
+                patience: Duration::from_secs(60),
+            },
+        };
+        let bench = Counting::default();
+        let writes = Arc::clone(&bench.writes);
+        let outcome = plan.run(Box::new(bench), &Silent);
+        (writes.load(Ordering::Relaxed), outcome)
+    }
+
+    #[test]
+    fn arguments_are_checked_before_the_first_row() {
+        let (count, outcome) = writes("postgres://db1/shop", &["coppy"], &[]);
+        let error = outcome.expect_err("no such way").to_string();
+        assert_eq!(
+            (count, error.as_str()),
+            (0, "there is no way 'coppy' here; there are: copy")
+        );
+        let link: LinkDescription = "rtt=10ms".parse().expect("a link");
+        let socket = "postgres:///shop?host=/var/run/postgresql";
+        let (count, outcome) = writes(socket, &[], &[link]);
+        assert!(
+            outcome
+                .expect_err("no distance")
+                .to_string()
+                .contains("Unix socket")
+        );
+        assert_eq!(count, 0);
+        let (count, outcome) = writes("postgres://db1/shop", &["copy"], &[]);
+        assert!(count > 0 && outcome.expect("an outcome").fault.is_some());
     }
 }

@@ -168,16 +168,11 @@ impl Tables {
     }
 
     /// What a server does of itself after many rows had better be done before times count.
-    pub fn settle(&self) -> Vec<String> {
+    pub fn settle(&self, table: &str) -> Option<String> {
         match self.dialect {
-            JdbcDialect::Postgres | JdbcDialect::Kingbase => vec![
-                format!("vacuum analyze {}", self.selected()),
-                format!("vacuum analyze {}", self.updated()),
-            ],
-            JdbcDialect::Mysql | JdbcDialect::Mariadb => {
-                vec![format!("analyze table {}, {}", self.selected(), self.updated())]
-            }
-            _ => Vec::new(),
+            JdbcDialect::Postgres | JdbcDialect::Kingbase => Some(format!("vacuum analyze {table}")),
+            JdbcDialect::Mysql | JdbcDialect::Mariadb => Some(format!("analyze table {table}")),
+            _ => None,
         }
     }
 

@@ -102,6 +102,7 @@ fn what_is_not_there_is_told() {
     assert!(matches!(error, TuneError::NoSuchMethod { .. }), "{error}");
     let prepared = bench.prepare(&shape()).unwrap();
     let scratch = &prepared.scratch;
+    bench.fill(Job::Select).unwrap();
     // A row is removed by someone else, and then a table.
     ask(
         &server.url(),

@@ -4,6 +4,7 @@
 mod distance;
 mod errors;
 mod methods;
+mod rows;
 mod stops;
 
 use client::session::{Session, SessionOptions};

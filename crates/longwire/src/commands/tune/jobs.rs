@@ -9,7 +9,7 @@ use crate::tune::search::Thoroughness;
 use anyhow::Result;
 use client::bridge::Login;
 use link::LinkDescription;
-use model::{ByteCount, Conditions, Summary, format_duration};
+use model::{ByteCount, Conditions, Job, Summary, format_duration};
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use pipeline::progress::StderrProgress;
@@ -107,7 +107,11 @@ fn agree(args: &Args, target: &Target) -> Result<()> {
     if args.yes || distance::is_here(target)? {
         return Ok(());
     }
-    let bytes = args.rows.max(args.select_rows) * u64::from(args.row_bytes);
+    let rows = args.jobs.iter().map(|job| match job {
+        Job::Select => args.select_rows,
+        Job::Insert | Job::Update => args.rows,
+    });
+    let bytes = rows.max().unwrap_or_default() * u64::from(args.row_bytes);
     anyhow::bail!(
         "{} is not on this machine: tune would write tables of up to {} there again and again, in a scratch schema that it \
          removes; say --yes if that is what you want",
