@@ -6,13 +6,15 @@ use credentials::credentials;
 use http_client::PemFiles;
 use rusty_s3::actions::{ListObjectsV2, S3Action};
 use rusty_s3::{Bucket, Credentials, UrlStyle};
+use std::cell::Cell;
 use std::env;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 use ureq::http::Response;
-use ureq::{Agent, Body};
+use ureq::typestate::WithoutBody;
+use ureq::{Agent, Body, RequestBuilder};
 
 /// A part of a bucket: objects whose names begin with `prefix`.
 pub(crate) struct ObjectStore {
@@ -96,7 +98,7 @@ impl ObjectStore {
                 if let Some(token) = &token {
                     action.with_continuation_token(token.clone());
                 }
-                self.agent.get(action.sign(VALID).as_str()).call()
+                answered_soon(self.agent.get(action.sign(VALID).as_str()))
             };
             let text = self.answer(folder, ask, |answer| {
                 body(answer, MOST_LIST).map_err(io::Error::other)
@@ -136,7 +138,7 @@ impl ObjectStore {
                 .bucket
                 .get_object(self.credentials.as_ref(), &self.key(name))
                 .sign(VALID);
-            self.agent.get(action.as_str()).call()
+            answered_soon(self.agent.get(action.as_str()))
         };
         self.answer(name, ask, |answer| {
             file.rewind()?;
@@ -153,7 +155,7 @@ impl ObjectStore {
                 .bucket
                 .delete_object(self.credentials.as_ref(), &self.key(name))
                 .sign(VALID);
-            self.agent.delete(action.as_str()).call()
+            answered_soon(self.agent.delete(action.as_str()))
         };
         self.answer(name, ask, |_| Ok(()))
     }
@@ -181,10 +183,19 @@ impl ObjectStore {
         mut take: impl FnMut(&mut Response<Body>) -> io::Result<T>,
     ) -> io::Result<T> {
         let mut pause = FIRST_PAUSE;
+        let silences = Cell::new(0);
+        let silent = || {
+            silences.set(silences.get() + 1);
+            format!(
+                "the server is silent: asked {} times, no answer in time",
+                silences.get()
+            )
+        };
         loop {
             let reason = match ask() {
                 Ok(mut answer) if answer.status().is_success() => match take(&mut answer) {
                     Ok(taken) => return Ok(taken),
+                    Err(error) if is_timeout(&error) => silent(),
                     Err(error) => error.to_string(),
                 },
                 Ok(mut answer) => {
@@ -194,9 +205,10 @@ impl ObjectStore {
                     }
                     reason
                 }
+                Err(ureq::Error::Timeout(_)) => silent(),
                 Err(error) => error.to_string(),
             };
-            if pause > last {
+            if pause > last || silences.get() >= MOST_SILENCES {
                 return Err(self.fault(name, &reason));
             }
             std::thread::sleep(pause);
@@ -208,6 +220,19 @@ impl ObjectStore {
         let bucket = self.bucket.name();
         io::Error::other(format!("{SCHEME}{bucket}/{}: {reason}", self.key(name)))
     }
+}
+
+/// The answer to a request without a body. A server that connects, answers and goes on only after [`SHORT_TIMEOUT`] is silent.
+fn answered_soon(request: RequestBuilder<WithoutBody>) -> Result<Response<Body>, ureq::Error> {
+    let config = request.config();
+    let config = config.timeout_connect(Some(SHORT_TIMEOUT));
+    config.timeout_per_read(Some(SHORT_TIMEOUT)).build().call()
+}
+
+/// Whether the rest of an answer did not come in time.
+fn is_timeout(error: &io::Error) -> bool {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    error.kind() == io::ErrorKind::TimedOut || matches!(inner, Some(ureq::Error::Timeout(_)))
 }
 
 fn invalid(reason: String) -> io::Error {
@@ -243,10 +268,16 @@ const SCHEME: &str = "s3://";
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// For a request whose answer somebody waits for.
-const SHORT_TIMEOUT: Duration = Duration::from_secs(10);
+const SHORT_TIMEOUT: Duration = match cfg!(test) {
+    true => Duration::from_millis(200),
+    false => Duration::from_secs(10),
+};
 
 /// How long a signed URL is good for.
 const VALID: Duration = Duration::from_secs(600);
+
+/// A server that is silent so often is not asked again: twice [`SHORT_TIMEOUT`].
+const MOST_SILENCES: u32 = 2;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
@@ -257,3 +288,62 @@ const LAST_PAUSE: Duration = Duration::from_secs(16);
 const MOST_LIST: u64 = 8 << 20;
 
 const MOST_ERROR: u64 = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    fn store_at(listener: &TcpListener) -> ObjectStore {
+        let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
+        let parsed = endpoint.parse().expect("a URL");
+        let bucket = Bucket::new(parsed, UrlStyle::Path, "shop".to_owned(), "us-east-1".to_owned());
+        ObjectStore {
+            agent: http_client::agent(&endpoint, &PemFiles::default(), TIMEOUT).expect("a client"),
+            bucket: bucket.expect("a bucket"),
+            credentials: None,
+            prefix: String::new(),
+        }
+    }
+
+    /// Every way to read gives up, and says why.
+    fn is_said_to_be_silent(store: &ObjectStore) {
+        let mut file = tempfile::tempfile().expect("a file");
+        let errors = [
+            store.names("exchanges").err(),
+            store.get("exchanges/a", &mut file).err(),
+        ];
+        for error in errors {
+            let text = error.expect("no answer is whole").to_string();
+            assert!(text.contains("s3://shop/"), "{text}");
+            assert!(text.contains("the server is silent: asked 2 times"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_silent_server_is_given_up_and_said_to_be_silent() {
+        // It accepts, and never says a word.
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        is_said_to_be_silent(&store_at(&listener));
+        listener.set_nonblocking(true).expect("it does not wait");
+        assert_eq!(std::iter::from_fn(|| listener.accept().ok()).count(), 4);
+    }
+
+    #[test]
+    fn a_server_that_stops_in_the_middle_of_an_answer_is_silent_too() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let store = store_at(&listener);
+        let server = std::thread::spawn(move || {
+            let answered = |mut stream: TcpStream| {
+                stream
+                    .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nab")
+                    .expect("it is sent");
+                stream
+            };
+            let streams = listener.incoming().take(4).flatten();
+            streams.map(answered).collect::<Vec<_>>()
+        });
+        is_said_to_be_silent(&store);
+        assert_eq!(server.join().expect("it served").len(), 4);
+    }
+}
