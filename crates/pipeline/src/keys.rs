@@ -190,6 +190,10 @@ impl Secrets for RunKeys {
         self.counts.unopened(closed);
     }
 
+    fn opened_in_part(&self, closed: Closed) {
+        self.counts.opened_in_part(closed);
+    }
+
     fn damaged(&self) {
         self.counts.damaged();
     }
@@ -347,6 +351,35 @@ mod tests {
             "{}",
             damaged.text
         );
+    }
+
+    #[test]
+    fn a_connection_is_not_counted_as_opened_and_as_opaque() {
+        let warning = |closed: Closed, ends: fn(&RunKeys, Closed)| {
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            std::fs::write(file.path(), line(1)).expect("it is written");
+            let keys = RunKeys::open(file.path()).expect("it is a key log");
+            keys.greeted();
+            keys.opened();
+            ends(&keys, closed);
+            keys.warnings()[0].text.clone()
+        };
+        let text = warning(Closed::Damaged, |keys, closed| keys.opened_in_part(closed));
+        assert!(
+            text.starts_with("0 of 1 TLS connection opened with the keys in "),
+            "{text}"
+        );
+        assert!(
+            text.contains(", 1 more in part; counted as opaque: 1 that its keys"),
+            "{text}"
+        );
+        // One of two: the beginning of the other was not seen.
+        let text = warning(Closed::Joined, |keys, closed| keys.unopened(closed));
+        assert!(
+            text.starts_with("1 of 2 TLS connections opened with the keys in "),
+            "{text}"
+        );
+        assert!(!text.contains("in part"), "{text}");
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub trait Secrets: Send + Sync {
     /// A connection has ended, and was not opened, or not to its end. For counting: called at most once for each.
     fn unopened(&self, _: Closed) {}
 
+    /// A connection that was opened at first has ended, and was not opened to its end, for this reason.
+    fn opened_in_part(&self, _: Closed) {}
+
     /// A record of a connection that was opened is not authentic: what it held is missing. For counting: called once for each.
     fn damaged(&self) {}
 }

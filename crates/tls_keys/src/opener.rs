@@ -64,9 +64,12 @@ impl RecordOpener {
         self.session.closed
     }
 
-    /// The connection has ended, and was not opened, or not to its end: counts it ([`Secrets::unopened`]).
+    /// The connection has ended, and was not opened, or not to its end: counts it ([`Secrets::unopened`], [`Secrets::opened_in_part`]).
     pub fn ends(&self, closed: Closed) {
-        self.log.unopened(closed);
+        match self.session.has_opened {
+            true => self.log.opened_in_part(closed),
+            false => self.log.unopened(closed),
+        }
     }
 
     /// Bytes that encryption adds to a record behind its header, without padding.

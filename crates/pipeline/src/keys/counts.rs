@@ -10,6 +10,8 @@ pub(super) struct Counts {
     /// Connections whose beginning was seen, and those that were opened.
     asked: AtomicU64,
     found: AtomicU64,
+    /// Of those that were opened, how many not to their end.
+    in_part: AtomicU64,
     /// Those that were not opened, or not to their end, in the order of [`Closed::ALL`].
     unopened: [AtomicU64; Closed::ALL.len()],
     /// Records that are not authentic.
@@ -23,6 +25,11 @@ impl Counts {
 
     pub(super) fn opened(&self) {
         self.found.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn opened_in_part(&self, closed: Closed) {
+        self.in_part.fetch_add(1, Ordering::Relaxed);
+        self.unopened(closed);
     }
 
     pub(super) fn unopened(&self, closed: Closed) {
@@ -70,10 +77,18 @@ impl Counts {
             (_, 0) => Some(format!(
                 "no TLS connection was opened with the secrets of {sessions} in {name}{reasons}"
             )),
-            _ if found < asked || !reasons.is_empty() => Some(format!(
-                "{found} of {} opened with the keys in {name}{reasons}",
-                counted(asked, "TLS connection", "TLS connections")
-            )),
+            _ if found < asked || !reasons.is_empty() => {
+                let in_part = self.in_part.load(Ordering::Relaxed);
+                let joined = self.by_reason().find(|(closed, _)| *closed == Closed::Joined);
+                let all = asked + joined.map_or(0, |(_, count)| count);
+                let more = (in_part > 0).then(|| format!(", {in_part} more in part"));
+                Some(format!(
+                    "{} of {} opened with the keys in {name}{}{reasons}",
+                    found.saturating_sub(in_part),
+                    counted(all, "TLS connection", "TLS connections"),
+                    more.unwrap_or_default()
+                ))
+            }
             _ => None,
         }
     }
