@@ -64,6 +64,15 @@ const NAMES_ALONE: [&str; 27] = [
     "1305/42000", // procedure
 ];
 
+/// Products whose error codes are these letters, a hyphen and a number: Oracle's, and those of its drivers.
+const FACILITIES: [&str; 12] = [
+    "DPI", "DPY", "KUP", "LPX", "NNL", "NNO", "NZE", "ORA", "PLS", "SP2", "TNS", "UPI",
+];
+/// Words in front of codes, with `=`, `:`, a blank or a bracket between them: DB2's, the SQL standard's, the operating system's.
+const WORDS_OF_CODES: [&str; 4] = ["SQLCODE", "SQLSTATE", "errno", "Errcode"];
+/// Digits and letters of the longest code.
+const LONGEST_CODE: usize = 6;
+
 /// Letters of a message that are kept.
 const LONGEST: usize = 200;
 
@@ -72,7 +81,8 @@ fn readable(text: &[u8]) -> String {
     text.chars().filter(|letter| !letter.is_control()).collect()
 }
 
-/// A server's message without what it quotes: `relation "?" does not exist`. Numbers go too. At most 200 letters.
+/// A server's message without what it quotes: `relation "?" does not exist`. Numbers go too, but for those of error codes (`ORA-12541`,
+/// `SQLSTATE=42704`, `errno: 13`). At most 200 letters.
 ///
 /// A quote begins behind anything but a letter (`doesn't`) and ends with the last one of its kind that has no letter
 /// behind it, since a value may hold quotes itself: it is better to hide too much than to show a part of a value.
@@ -88,6 +98,12 @@ pub fn without_values(text: &[u8]) -> String {
                 plain.extend([letter, '?', letter]);
                 behind_quote(behind, letter)
             }
+            '0'..='9' if is_error_code(&plain, rest) => {
+                let end = rest.find(|next: char| !next.is_ascii_alphanumeric());
+                let (code, behind) = rest.split_at(end.unwrap_or(rest.len()));
+                plain.push_str(code);
+                behind
+            }
             '0'..='9' => {
                 plain.push('?');
                 behind.trim_start_matches(|next: char| next.is_ascii_digit() || next == '.')
@@ -99,6 +115,37 @@ pub fn without_values(text: &[u8]) -> String {
         };
     }
     plain.chars().take(LONGEST).collect()
+}
+
+/// Whether digits that begin `rest` are the number of an error, by what is in front of them: a facility and a hyphen, or a word for it.
+fn is_error_code(before: &str, rest: &str) -> bool {
+    let code = rest.split(|next: char| !next.is_ascii_alphanumeric()).next();
+    if code.is_none_or(|code| code.len() > LONGEST_CODE) {
+        return false;
+    }
+    let word = before.trim_end_matches(['-', '=', ':', ' ', '[', '(']);
+    let last = word
+        .rsplit(|letter: char| !letter.is_ascii_alphanumeric())
+        .next()
+        .unwrap_or_default();
+    let sign = before.get(word.len()..).unwrap_or_default();
+    match sign {
+        "-" => FACILITIES.contains(&last),
+        // `SQL0204N`, `SQLSTATE=HY000`.
+        "" => last == "SQL" || (last.len() <= 2 && names_code(&before[..before.len() - last.len()])),
+        _ => names_code(before),
+    }
+}
+
+/// Whether a text ends in a word for an error's code.
+fn names_code(text: &str) -> bool {
+    let text = text.trim_end_matches(['-', '=', ':', ' ', '[', '(']);
+    WORDS_OF_CODES.iter().any(|word| {
+        text.len()
+            .checked_sub(word.len())
+            .and_then(|from| text.get(from..))
+            .is_some_and(|end| end.eq_ignore_ascii_case(word))
+    })
 }
 
 /// What follows the end of a quote; nothing where it has none.
@@ -155,6 +202,18 @@ mod tests {
             ("Duplicate entry 'a' b' for key", "Duplicate entry '?' for key"),
             ("value 12.50 out of range at 7", "value ? out of range at ?"),
             ("unterminated 'secret", "unterminated '?'"),
+            // Codes of errors are none of a user's values.
+            ("ORA-12541: TNS: no listener", "ORA-12541: TNS: no listener"),
+            ("TNS-12535 at 7", "TNS-12535 at ?"),
+            ("ORA-4711004711 is long", "ORA-? is long"),
+            ("SQL0204N  name, SQLSTATE=42704", "SQL0204N  name, SQLSTATE=42704"),
+            ("SQLSTATE[HY000] [2002]", "SQLSTATE[HY000] [?]"),
+            ("SQLCODE=-204 of 5", "SQLCODE=-204 of ?"),
+            (
+                "(errno: 13 - Permission denied)",
+                "(errno: 13 - Permission denied)",
+            ),
+            ("order-12345 and A-12345", "order-? and A-?"),
         ] {
             assert_eq!(without_values(said.as_bytes()), told);
         }

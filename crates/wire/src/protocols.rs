@@ -140,9 +140,53 @@ pub static PROTOCOLS: &[ProtocolRow] = &[
     },
 ];
 
+/// The protocol that a server's first bytes are certainly of, where they are not certainly of the one that is expected.
+pub fn other_protocol(expected: Protocol, first_bytes: &[u8]) -> Option<Protocol> {
+    let verdict = |row: &ProtocolRow| (row.opens)(Direction::ServerToClient, first_bytes);
+    let own = PROTOCOLS.iter().find(|row| row.protocol == expected)?;
+    if verdict(own) == Recognition::Certain {
+        return None;
+    }
+    let mut others = PROTOCOLS.iter().filter(|row| row.protocol != expected);
+    let certain = others.find(|row| verdict(row) == Recognition::Certain);
+    certain.map(|row| row.protocol)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_of_another_protocol_is_recognised_by_its_first_bytes() {
+        let greeting: &[u8] =
+            b"\x0a8.4.3\0\x0b\0\0\0abcdefgh\0\xff\xff\xff\x02\0\xff\xdf\x15\0\0\0\0\0\0\0\0\0\0abcdefghijkl\0mysql_native_password\0";
+        let mysql = [&[greeting.len() as u8, 0, 0, 0], greeting].concat();
+        let mysql = &mysql[..];
+        let http: &[u8] = b"HTTP/1.1 400 Bad Request\r\nServer: nginx\r\n\r\n";
+        for expected in [
+            Protocol::Postgres,
+            Protocol::Redis,
+            Protocol::Tds,
+            Protocol::Oracle,
+        ] {
+            assert_eq!(
+                other_protocol(expected, mysql),
+                Some(Protocol::Mysql),
+                "{expected:?}"
+            );
+            assert_eq!(
+                other_protocol(expected, http),
+                Some(Protocol::Http),
+                "{expected:?}"
+            );
+        }
+        assert_eq!(other_protocol(Protocol::Mysql, mysql), None);
+        assert_eq!(other_protocol(Protocol::Http, http), None);
+        for answer in [&b"S"[..], b"N", b"", b"E\0\0"] {
+            assert_eq!(other_protocol(Protocol::Postgres, answer), None);
+        }
+        assert_eq!(other_protocol(Protocol::Unknown, http), None);
+    }
 
     #[test]
     fn names_are_unique() {

@@ -3,7 +3,7 @@
 use super::deadline::Deadline;
 use super::tap::SessionTap;
 use super::{SessionError, SessionOptions};
-use model::{Direction, Timestamp};
+use model::{Direction, Protocol, Timestamp};
 use rustls::ClientConfig;
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -43,6 +43,8 @@ pub struct ClientConnection<'a> {
     arrived: Timestamp,
     stamp: Option<WallStamp>,
     tap: Option<SessionTap>,
+    /// The server's first bytes, as long as it is not known whether they are of the expected protocol.
+    first_bytes: Option<(Protocol, Vec<u8>)>,
 }
 
 /// What has passed on a connection since it was begun.
@@ -84,6 +86,16 @@ impl<'a> ClientConnection<'a> {
             awaited: true,
             arrived: connected,
             stamp: None,
+            first_bytes: None,
+        }
+    }
+
+    /// The same, on which first bytes of another protocol are [`SessionError::OtherProtocol`].
+    #[must_use]
+    pub fn expecting(self, protocol: Protocol) -> Self {
+        Self {
+            first_bytes: Some((protocol, Vec::new())),
+            ..self
         }
     }
 
@@ -157,6 +169,7 @@ impl<'a> ClientConnection<'a> {
         let mut line = Self {
             transport: Transport::Tls(Box::new(tls)),
             before_tls: self.passed.bytes,
+            first_bytes: None,
             ..self
         };
         while let Transport::Tls(tls) = &mut line.transport {
@@ -293,6 +306,7 @@ impl<'a> ClientConnection<'a> {
                     tap.passed(Direction::ServerToClient, self.arrived, bytes);
                 }
                 self.unread = 0..count;
+                self.compare_with_expected(count)?;
                 Arrival::Bytes
             }
             Received::Nothing => {
@@ -302,6 +316,25 @@ impl<'a> ClientConnection<'a> {
             Received::End => Arrival::End,
             Received::Broken(reason) => return Err(self.broken(reason)),
         })
+    }
+
+    /// Whether the bytes that just came are of another protocol than the expected one.
+    fn compare_with_expected(&mut self, count: usize) -> Result<(), SessionError> {
+        let Some((expected, first)) = &mut self.first_bytes else {
+            return Ok(());
+        };
+        let room = MAX_FIRST_BYTES.saturating_sub(first.len());
+        first.extend_from_slice(self.buffer.get(..count.min(room)).unwrap_or_default());
+        let expected = *expected;
+        match wire::protocols::other_protocol(expected, first) {
+            Some(found) => Err(SessionError::OtherProtocol { expected, found }),
+            None => {
+                if first.len() >= MAX_FIRST_BYTES {
+                    self.first_bytes = None;
+                }
+                Ok(())
+            }
+        }
     }
 
     fn sent(&mut self, plain: usize) {
@@ -390,6 +423,9 @@ impl<'a> ClientConnection<'a> {
         }
     }
 }
+
+/// First bytes of a server that are compared with protocols: a greeting fits in.
+const MAX_FIRST_BYTES: usize = 256;
 
 /// What a read gave.
 #[derive(PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Why a session could not be opened, or ended.
 
 use crate::ErrorReply;
+use model::Protocol;
 use std::time::Duration;
 use sys::error::{Blame, LiveError, OsError};
 
@@ -44,6 +45,14 @@ pub enum SessionError {
         protocol: &'static str,
         /// What is wrong.
         found: &'static str,
+    },
+    /// The server's first bytes are of another protocol.
+    #[error("server: it speaks {}, not {}", found.name(), expected.name())]
+    OtherProtocol {
+        /// The target's.
+        expected: Protocol,
+        /// The server's.
+        found: Protocol,
     },
     /// The server wants an authentication method that longwire does not have.
     #[error("longwire cannot log in by {method}")]
@@ -127,6 +136,7 @@ impl SessionError {
             | Self::Login { .. }
             | Self::Unexpected(_)
             | Self::NotTheProtocol { .. }
+            | Self::OtherProtocol { .. }
             | Self::NoCompression
             | Self::Redirected { .. } => Blame::Server,
             Self::Authentication { .. }
@@ -146,7 +156,7 @@ impl SessionError {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Connect(error) => return error.hint(),
-            Self::Login { code, .. } => login_hint(code)?,
+            Self::Login { code, text } => login_hint(code, text)?,
             Self::NoPassword => {
                 "give it in the target, in PGPASSWORD or MYSQL_PWD, or in ~/.pgpass or ~/.my.cnf"
             }
@@ -163,7 +173,7 @@ impl SessionError {
             Self::NotBound => {
                 "a server with TLS and passwords kept as SCRAM-SHA-256 offers it; or say channel_binding=prefer"
             }
-            Self::NotTheProtocol { .. } | Self::Unexpected(_) => {
+            Self::NotTheProtocol { .. } | Self::OtherProtocol { .. } | Self::Unexpected(_) => {
                 "does the target's scheme fit what listens on that port?"
             }
             Self::TimedOut { .. } => "allow more time, or see whether the server is overloaded or locked",
@@ -190,9 +200,14 @@ impl SessionError {
     }
 }
 
-/// By SQLSTATE (PostgreSQL manual, appendix A) or MySQL's number.
-fn login_hint(code: &str) -> Option<&'static str> {
+/// By SQLSTATE (PostgreSQL manual, appendix A) or MySQL's number. PostgreSQL has one SQLSTATE for an unknown role and for an address that it does not let in:
+/// only its message tells them apart, in the language of the server.
+fn login_hint(code: &str, text: &str) -> Option<&'static str> {
     Some(match code {
+        "28000" if text.ends_with("does not exist") => "there is no such user: check its name in the target",
+        "28000" if text.ends_with("is not permitted to log in") => {
+            "the user is a group of users (NOLOGIN): name a user that may log in"
+        }
         "28P01" | "1045" | "1698" | "ORA-01017" | "WRONGPASS" => "check the user's name and password",
         "28000" => "the server lets this user in from another address, by another method, or with TLS only",
         "1130" | "1129" => "the server does not let this machine's address in",
@@ -209,4 +224,21 @@ fn login_hint(code: &str) -> Option<&'static str> {
         "1251" | "1524" => "the account uses a method of authentication the server or longwire does not have",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_that_does_not_exist_has_another_hint_than_an_address_that_is_not_let_in() {
+        let hint = |text: &str| {
+            let refused = ErrorReply::new(b"28000", text.as_bytes());
+            SessionError::from(refused).hint().unwrap_or_default()
+        };
+        assert!(hint("role \"nobody\" does not exist").contains("no such user"));
+        assert!(hint("role \"app\" is not permitted to log in").contains("NOLOGIN"));
+        let address = "no pg_hba.conf entry for host \"10.0.0.1\", user \"app\", no encryption";
+        assert!(hint(address).contains("another address"));
+    }
 }

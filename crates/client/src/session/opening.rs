@@ -163,7 +163,8 @@ pub(super) fn connect<'a>(
             options.clock.now(),
             PassedTraffic::default(),
         );
-        return Ok((ClientConnection::new(socket, legs.span(), 0, options), legs));
+        let connection = ClientConnection::new(socket, legs.span(), 0, options);
+        return Ok((connection.expecting(target.scheme.protocol()), legs));
     }
     let addresses = match options.address {
         Some(address) => vec![address],
@@ -189,10 +190,8 @@ pub(super) fn connect<'a>(
             Ok(socket) => {
                 passed.turns += 1;
                 legs.end("tcp", Phase::Connect, options.clock.now(), passed);
-                return Ok((
-                    ClientConnection::new(socket, legs.span(), passed.turns, options),
-                    legs,
-                ));
+                let connection = ClientConnection::new(socket, legs.span(), passed.turns, options);
+                return Ok((connection.expecting(target.scheme.protocol()), legs));
             }
             Err(error @ (SessionError::Stopped | SessionError::TimedOut { .. })) => return Err(error),
             Err(error) => last = error,

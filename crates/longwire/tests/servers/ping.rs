@@ -452,3 +452,44 @@ fn legs_of_a_connection_sum_to_its_sample() {
         "{shown}"
     );
 }
+
+/// A wrong scheme or port: nothing is waited for, and nothing is "lost".
+#[test]
+fn a_server_of_another_protocol_is_named_at_once() {
+    let mariadb = MariaDb::start();
+    for (scheme, port, flags, said) in [
+        (
+            "postgres",
+            mariadb.port(),
+            &[][..],
+            "it speaks mysql, not postgres",
+        ),
+        (
+            "postgres",
+            mariadb.port(),
+            &["--no-login"],
+            "it speaks mysql, not postgres",
+        ),
+        ("redis", mariadb.port(), &[], "it speaks mysql, not redis"),
+        ("http", mariadb.port(), &[], "it speaks mysql, not http"),
+    ] {
+        let target = format!("{scheme}://app@127.0.0.1:{port}/");
+        let mut command = longwire(&["ping", "-n", "2", "--timeout", "60s"]);
+        let output = command
+            .args(flags)
+            .arg(&target)
+            .output()
+            .expect("the binary starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            text.contains(said),
+            "{target}: {text}{}",
+            String::from_utf8_lossy(&output.stdout)
+        );
+        assert!(
+            !String::from_utf8_lossy(&output.stdout).contains("lost"),
+            "{target}"
+        );
+        assert_eq!(output.status.code(), Some(2), "{target}: {text}");
+    }
+}

@@ -58,6 +58,11 @@ impl PingError {
         )
     }
 
+    /// Whether another protocol answered: there is no point in asking again.
+    pub const fn is_other_protocol(&self) -> bool {
+        matches!(self, Self::Session(SessionError::OtherProtocol { .. }))
+    }
+
     /// What to do next, in one line, where there is something.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -88,6 +93,7 @@ impl From<SessionError> for PingError {
             SessionError::Login { .. }
             | SessionError::Unexpected(_)
             | SessionError::NotTheProtocol { .. }
+            | SessionError::OtherProtocol { .. }
             | SessionError::Authentication { .. }
             | SessionError::NoPassword
             | SessionError::Redirected { .. }

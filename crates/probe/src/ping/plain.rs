@@ -103,7 +103,9 @@ impl<'a> Plain<'a> {
         }
         let connection = ClientConnection::new(socket, (began, connected), 1, means.session_options());
         Ok(Self {
-            connection: connection.naming_resets(),
+            connection: connection
+                .naming_resets()
+                .expecting(means.target.scheme.protocol()),
             timeout: means.timeout,
             began,
             handshake: connected.since(began),

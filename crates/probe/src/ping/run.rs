@@ -119,6 +119,10 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
         echo: &mut Option<Echo<'a>>,
     ) -> Result<bool, Ended> {
         let asked = self.ask(probe)?;
+        let asked = match asked {
+            Err(error) if number == 1 && error.is_other_protocol() => return Err(Ended::Failed(error)),
+            asked => asked,
+        };
         let (answered, sizes) = match &asked {
             Ok(answer) => (true, (answer.request_bytes, answer.reply_bytes)),
             Err(_) => (false, (0, 0)),
