@@ -212,5 +212,8 @@ proptest! {
         let digits = if median < 100.0 { 1 } else { 0 };
         let line = format!("off by {median:.digits$} % (median)");
         prop_assert!(text.contains(&line), "{}\n{}", line, text);
+        // The table has its error all the same.
+        let left_out = text.contains("Not counted: 1 point without distance");
+        prop_assert_eq!(left_out, of_baseline.error().is_some(), "{}", text);
     }
 }

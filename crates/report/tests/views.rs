@@ -344,6 +344,30 @@ fn load_with_statements() -> LoadReport {
     }
 }
 
+#[test]
+fn what_nobody_counted_of_a_load_is_a_dash_and_no_zero() {
+    let uncounted = LoadReport {
+        payload_bytes: [0, 0],
+        ..load_of_http()
+    };
+    let view = load_view(&uncounted, LoadStyle::Jmeter);
+    let value = |name: &str| {
+        let line = view.lines().find(|line| line.starts_with(name)).expect("a line");
+        line.trim_start_matches(name).trim().to_owned()
+    };
+    assert_eq!(
+        (value("Received KB/sec"), value("Sent KB/sec")),
+        ("-".to_owned(), "-".to_owned())
+    );
+    let nothing = LoadReport {
+        succeeded: 0,
+        elapsed: std::time::Duration::ZERO,
+        ..uncounted
+    };
+    let view = load_view(&nothing, LoadStyle::Jmeter);
+    assert!(!view.contains("0.00") && !view.contains("0.0/"), "{view}");
+}
+
 /// Requests in a closed loop, all of which succeeded.
 fn load_of_http() -> LoadReport {
     LoadReport {

@@ -29,13 +29,7 @@ impl LabPoint {
 impl LabOutcome {
     /// The errors of the predictions; absent when no point was both measured and predicted.
     pub fn errors(&self) -> Option<LabErrors> {
-        let counted = self
-            .points
-            .iter()
-            .enumerate()
-            .filter(|(_, point)| !point.is_baseline);
-        let accuracy =
-            Accuracy::of(counted.filter_map(|(index, point)| Some((index, point.prediction.as_ref()?))))?;
+        let accuracy = self.accuracy(|point| !point.is_baseline)?;
         Some(LabErrors {
             points: accuracy.points,
             median: accuracy.median,
@@ -43,6 +37,11 @@ impl LabOutcome {
             worst_point: accuracy.worst_index,
             within_bounds: accuracy.within_bounds,
         })
+    }
+
+    fn accuracy(&self, counts: impl Fn(&LabPoint) -> bool) -> Option<Accuracy> {
+        let points = self.points.iter().enumerate().filter(|(_, point)| counts(point));
+        Accuracy::of(points.filter_map(|(index, point)| Some((index, point.prediction.as_ref()?))))
     }
 
     /// Whether variants were measured to be compared.
@@ -110,6 +109,7 @@ pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
     if let Some(errors) = outcome.errors() {
         out.push_str(&errors_line(outcome, &errors));
     }
+    out.push_str(&baseline_line(outcome));
     for warning in &outcome.warnings {
         let text = format!("warning: {}", printable(&warning.text));
         let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
@@ -302,19 +302,40 @@ fn floor_line(outcome: &LabOutcome) -> String {
     }
 }
 
-fn errors_line(outcome: &LabOutcome, errors: &LabErrors) -> String {
-    let worst = &outcome.points[errors.worst_point];
-    let place: Vec<(String, String)> = outcome
-        .shown_settings()
-        .into_iter()
-        .map(|column| (outcome.settings[column].clone(), worst.values[column].clone()))
+/// The rows of the table that [`LabOutcome::errors`] leaves out: what was captured there is no prediction's proof.
+fn baseline_line(outcome: &LabOutcome) -> String {
+    let Some(accuracy) = outcome.accuracy(|point| point.is_baseline) else {
+        return String::new();
+    };
+    format!(
+        "Not counted: {} without distance, whose captures the predictions are made of: off by {} at worst{}.\n",
+        counted(accuracy.points as u64, "point"),
+        error_text(accuracy.worst),
+        place_of(outcome, accuracy.worst_index),
+    )
+}
+
+/// The settings of a point, in brackets.
+fn place_of(outcome: &LabOutcome, point: usize) -> String {
+    let shown = outcome.shown_settings().into_iter();
+    let place: Vec<(String, String)> = shown
+        .map(|column| {
+            (
+                outcome.settings[column].clone(),
+                outcome.points[point].values[column].clone(),
+            )
+        })
         .collect();
+    beside_words(&place)
+}
+
+fn errors_line(outcome: &LabOutcome, errors: &LabErrors) -> String {
     format!(
         "Predictions of {}: off by {} (median), {} at worst{}; {} within their bounds.\n",
         counted(errors.points as u64, "point"),
         error_text(errors.median).trim_start_matches('+'),
         error_text(errors.worst),
-        beside_words(&place),
+        place_of(outcome, errors.worst_point),
         errors.within_bounds,
     )
 }

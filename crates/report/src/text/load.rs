@@ -203,7 +203,14 @@ fn ab(report: &LoadReport, out: &mut String) {
 fn jmeter(report: &LoadReport, out: &mut String) {
     let spread = &report.spread;
     let seconds = report.elapsed.as_secs_f64();
-    let kilobytes = |bytes: u64| format!("{:.2}", per(bytes as f64 / KILOBYTE, seconds));
+    let kilobytes = |way: usize| {
+        let bytes = counted_bytes(report).filter(|_| seconds > 0.0);
+        bytes.map_or_else(
+            || DASH.to_owned(),
+            |bytes| format!("{:.2}", bytes[way] as f64 / KILOBYTE / seconds),
+        )
+    };
+    let known = |is_known: bool, text: String| if is_known { text } else { DASH.to_owned() };
     let rows = [
         ("Samples", report.begun().to_string()),
         ("Average", format!("{} ms", milliseconds(spread.mean))),
@@ -213,10 +220,16 @@ fn jmeter(report: &LoadReport, out: &mut String) {
         ("99% Line", format!("{} ms", milliseconds(spread.p99))),
         ("Min", format!("{} ms", milliseconds(spread.min))),
         ("Max", format!("{} ms", milliseconds(spread.max))),
-        ("Error %", format!("{:.2}%", report.failed_percent())),
-        ("Throughput", throughput(per(report.begun() as f64, seconds))),
-        ("Received KB/sec", kilobytes(report.payload_bytes[1])),
-        ("Sent KB/sec", kilobytes(report.payload_bytes[0])),
+        (
+            "Error %",
+            known(report.begun() > 0, format!("{:.2}%", report.failed_percent())),
+        ),
+        (
+            "Throughput",
+            known(seconds > 0.0, throughput(per(report.begun() as f64, seconds))),
+        ),
+        ("Received KB/sec", kilobytes(1)),
+        ("Sent KB/sec", kilobytes(0)),
     ];
     for (name, value) in rows {
         let _ = writeln!(out, "{name:<16}{value:>16}");
@@ -224,6 +237,11 @@ fn jmeter(report: &LoadReport, out: &mut String) {
     if is_withheld(spread) {
         let _ = writeln!(out, "{WITHHELD}");
     }
+}
+
+/// Payload bytes, each way; `None` where nobody counted them, as those of a driver's connections.
+fn counted_bytes(report: &LoadReport) -> Option<[u64; 2]> {
+    (report.payload_bytes != [0, 0]).then_some(report.payload_bytes)
 }
 
 /// By the minute where there is less than one a second, as JMeter has it.

@@ -51,8 +51,9 @@ pub fn via_view(outcome: &DatabaseLinkOutcome, style: &Style) -> String {
     if trips.count > 0 {
         let _ = writeln!(
             view,
-            "Round trip between the databases: median {}, min {}, p90 {}, p99 {}, max {} ({}).",
+            "Round trip between the databases: median {}, mean {}, min {}, p90 {}, p99 {}, max {} ({}).",
             duration_or_dash(trips.p50),
+            duration_or_dash(trips.mean),
             duration_or_dash(trips.min),
             duration_or_dash(trips.p90),
             duration_or_dash(trips.p99),
@@ -65,8 +66,9 @@ pub fn via_view(outcome: &DatabaseLinkOutcome, style: &Style) -> String {
         .map_or_else(|| "turns unknown".to_owned(), |turns| counted(turns, "turn"));
     let _ = writeln!(
         view,
-        "A call: {turns}, median {}, min {}.",
+        "A call: {turns}, median {}, mean {}, min {}.",
         duration_or_dash(outcome.calls.p50),
+        duration_or_dash(outcome.calls.mean),
         duration_or_dash(outcome.calls.min)
     );
     let _ = writeln!(view, "Turns: {}.", printable(&outcome.evidence));
