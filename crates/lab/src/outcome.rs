@@ -6,7 +6,7 @@ use super::plan::{LabPlan, SweepPoint, is_at_rest};
 use super::run::LabRun;
 use super::slope::slopes;
 use super::store::MeasuredPoint;
-use model::{Conditions, MeasuredDurations, Prediction, Warning};
+use model::{Conditions, MeasuredDurations, Prediction, Warning, median};
 use report::outcome::{LabDrift, LabOutcome, LabPoint, LabRound, LabTimes};
 use report::text::link_warnings;
 
@@ -52,8 +52,8 @@ fn lab_point(point: &SweepPoint, kept: Option<&MeasuredPoint>, prediction: Optio
     }
 }
 
-/// Several measurements of one point as one: the median of their medians (of an even number the lower of the two in the
-/// middle) with that measurement's spread; operations and errors summed.
+/// Several measurements of one point as one: the median of their medians, with the spread of the measurement in the middle (of an even
+/// number the lower of the two); operations and errors summed.
 fn together(rounds: &[LabRound]) -> Option<MeasuredDurations> {
     let all = || rounds.iter().map(|round| &round.measured);
     let mut sorted: Vec<&MeasuredDurations> = all().collect();
@@ -62,6 +62,7 @@ fn together(rounds: &[LabRound]) -> Option<MeasuredDurations> {
     Some(MeasuredDurations {
         operations: all().map(|measured| measured.operations).sum(),
         errors: all().map(|measured| measured.errors).sum(),
+        duration: median(all().map(|measured| measured.duration))?,
         ..middle.clone()
     })
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// met, a few thousand for real data, 27,000 at most.
 ///
 /// A percentile is the nearest rank: the smallest sample that has at least that share of all samples at or below it.
-/// So it is always a duration that happened (or its bucket), never a mixture of two.
+/// So it is a duration that happened (or its bucket). The median of an even number of samples is the mean of the two in the middle.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DistributionBuilder {
     count: u64,
@@ -112,24 +112,35 @@ impl DistributionBuilder {
         Some(Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
     }
 
-    /// The duration that `percent` of the samples do not exceed (nearest rank), however few samples stand behind it;
-    /// absent without samples. [`DistributionBuilder::distribution`] is the one that withholds what cannot be known.
+    /// The duration that `percent` of the samples do not exceed (nearest rank), however few samples stand behind it; of 50, the median.
+    /// `None` without samples. [`DistributionBuilder::distribution`] is the one that withholds what cannot be known.
     pub fn percentile(&mut self, percent: u8) -> Option<Duration> {
         if self.count == 0 {
             return None;
         }
+        if self.buckets.is_empty() {
+            // Asked again and again while samples come, most are in order already: a stable sort finds that out.
+            self.recent.sort();
+        } else {
+            self.move_to_buckets();
+        }
         let rank = (u128::from(self.count) * u128::from(percent.min(100)))
             .div_ceil(100)
             .max(1) as u64;
-        let value = if self.buckets.is_empty() {
-            // Asked again and again while samples come, most are in order already: a stable sort finds that out.
-            self.recent.sort();
-            *self.recent.get((rank - 1) as usize)?
-        } else {
-            self.move_to_buckets();
-            self.bucket_at(rank)?
+        let value = self.at_rank(rank)?;
+        let next = match percent {
+            50 => self.at_rank(self.count / 2 + 1)?,
+            _ => value,
         };
-        Some(Duration::from_nanos(value))
+        Some(Duration::from_nanos(value.midpoint(next)))
+    }
+
+    /// The sample of a rank, from 1 on; the samples are in order.
+    fn at_rank(&self, rank: u64) -> Option<u64> {
+        match self.buckets.is_empty() {
+            true => self.recent.get((rank - 1) as usize).copied(),
+            false => self.bucket_at(rank),
+        }
     }
 
     /// The figures of a [`Distribution`], each withheld as documented there.
@@ -187,6 +198,15 @@ impl DistributionBuilder {
     }
 }
 
+/// The median of a few durations: of an even number the mean of the two in the middle. `None` without one.
+pub fn median(durations: impl IntoIterator<Item = Duration>) -> Option<Duration> {
+    let mut durations: Vec<Duration> = durations.into_iter().collect();
+    durations.sort_unstable();
+    let last = durations.len().checked_sub(1)?;
+    let (lower, upper) = (durations.get(last / 2)?, durations.get(durations.len() / 2)?);
+    Some(*lower + upper.saturating_sub(*lower) / 2)
+}
+
 /// Samples kept exactly before buckets are used.
 const EXACT_SAMPLES: usize = 4096;
 /// Samples that must lie beyond a percentile for it to be reported.
@@ -227,11 +247,30 @@ mod tests {
     #[test]
     fn percentiles_are_nearest_ranks() {
         let mut few = builder([30, 10, 20, 40]);
-        assert_eq!(few.percentile(50), Some(Duration::from_nanos(20)));
+        assert_eq!(few.percentile(49), Some(Duration::from_nanos(20)));
         assert_eq!(few.percentile(75), Some(Duration::from_nanos(30)));
         assert_eq!(few.percentile(100), Some(Duration::from_nanos(40)));
         assert_eq!(few.percentile(0), Some(Duration::from_nanos(10)));
         assert_eq!(few.mean(), Some(Duration::from_nanos(25)));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_the_mean_of_the_two_in_the_middle() {
+        let expected = |nanos| Some(Duration::from_nanos(nanos));
+        let shown = |samples: &[u64]| builder(samples.iter().copied()).distribution().p50;
+        assert_eq!(shown(&[304, 118]), expected(211));
+        assert_eq!(shown(&[118]), expected(118));
+        assert_eq!(shown(&[1, 304, 118]), expected(118));
+        assert_eq!(shown(&[304, 118, 1, 900]), expected(211));
+        assert_eq!(shown(&[u64::MAX, u64::MAX]), expected(u64::MAX));
+        // Also where samples are counted in buckets: half of them below 200, half above 300.
+        let many = builder((0..3000).flat_map(|_| [100, 400])).distribution();
+        assert_eq!(many.p50, expected(250));
+        for samples in [&[304, 118][..], &[118], &[1, 304, 118], &[304, 118, 1, 900]] {
+            let few = median(samples.iter().copied().map(Duration::from_nanos));
+            assert_eq!(few, shown(samples));
+        }
+        assert_eq!(median([]), None);
     }
 
     #[test]

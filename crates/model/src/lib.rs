@@ -39,7 +39,7 @@ pub use advice::{Advice, AtLevel, BreakEven, LevelAdvice, Price};
 pub use check::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste};
 pub use connection_map::{ConnectionHasher, ConnectionMap};
 pub use database_link::DatabaseLinkOutcome;
-pub use distribution::DistributionBuilder;
+pub use distribution::{DistributionBuilder, median};
 pub use echo::{BulkOutcome, EchoOutcome};
 pub use endpoint::{ConnectionId, Direction, Endpoint, RttSource, Side};
 pub use event::{

@@ -56,7 +56,7 @@ pub struct ProgramTuned {
     pub connected: Distribution,
     /// Runs that ended with another status than 0: they are in no figure.
     pub failed: u32,
-    /// The run of the median duration; absent when none succeeded.
+    /// The run nearest to the median duration; absent when none succeeded.
     pub typical: Option<ProgramRun>,
 }
 

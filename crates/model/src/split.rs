@@ -1,6 +1,6 @@
 //! What `split` reports: where a transaction's time goes, and its throughput elsewhere.
 
-use crate::{BoundBy, Distribution};
+use crate::{BoundBy, Distribution, median};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use std::time::Duration;
 /// The true median lies between these in 1 - 2^(1-n) of such runs of n rounds (order statistics): 15 of 16 for five rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Interval {
-    /// Median of the rounds; of an even number the lower one. Of the parts of a transaction: the figure of the round whose
-    /// transaction is the median.
+    /// Median of the rounds. Of the parts of a transaction: the figure of the round whose
+    /// transaction is the median, of an even number the mean of those two.
     pub median: Duration,
     /// Minimum.
     pub low: Duration,
@@ -23,12 +23,11 @@ pub struct Interval {
 impl Interval {
     /// Of rounds in any order; absent without one.
     pub fn of(rounds: impl IntoIterator<Item = Duration>) -> Option<Self> {
-        let mut rounds: Vec<_> = rounds.into_iter().collect();
-        rounds.sort_unstable();
+        let rounds: Vec<Duration> = rounds.into_iter().collect();
         Some(Self {
-            median: *rounds.get(rounds.len().checked_sub(1)? / 2)?,
-            low: *rounds.first()?,
-            high: *rounds.last()?,
+            median: median(rounds.iter().copied())?,
+            low: *rounds.iter().min()?,
+            high: *rounds.iter().max()?,
             rounds: u32::try_from(rounds.len()).ok()?,
         })
     }

@@ -353,7 +353,10 @@ fn median(passes: &[Vec<Cost>], number: usize) -> Option<Cost> {
     let nanos = [0, 1].map(|which| {
         let mut times: Vec<f64> = costs.iter().map(|cost| cost.nanos[which]).collect();
         times.sort_by(f64::total_cmp);
-        times.get(times.len() / 2).copied().unwrap_or_default()
+        let last = times.len().saturating_sub(1);
+        let [lower, upper] =
+            [last / 2, times.len() / 2].map(|place| times.get(place).copied().unwrap_or_default());
+        f64::midpoint(lower, upper)
     });
     Some(Cost {
         nanos,
@@ -363,11 +366,10 @@ fn median(passes: &[Vec<Cost>], number: usize) -> Option<Cost> {
 
 /// From the shortest to the longest of the passes' times, as a share of the median.
 fn noise(passes: &[Vec<Cost>]) -> Option<Share> {
-    let mut sums: Vec<Duration> = passes.iter().map(|pass| sum(pass)).collect();
-    sums.sort();
-    let (least, most) = (sums.first()?, sums.last()?);
-    let middle = sums.get(sums.len() / 2).filter(|_| sums.len() > 1)?;
-    Share::of(most.saturating_sub(*least), *middle)
+    let sums: Vec<Duration> = passes.iter().map(|pass| sum(pass)).collect();
+    let (least, most) = (sums.iter().min()?, sums.iter().max()?);
+    let middle = model::median(sums.iter().copied()).filter(|_| sums.len() > 1)?;
+    Share::of(most.saturating_sub(*least), middle)
 }
 
 fn sum(pass: &[Cost]) -> Duration {

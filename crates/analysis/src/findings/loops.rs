@@ -136,14 +136,8 @@ fn parent_rows(look: &Look<'_>, found: Loop, lane_start: usize) -> Option<u64> {
 /// ends with computing is not haste, however quick its other turns are.
 pub(super) fn median_pause(turns: &[Turn], period: usize) -> Duration {
     let rounds = turns.chunks(period).skip(1);
-    let mut pauses: Vec<Duration> = rounds
-        .map(|round| round.iter().map(|turn| turn.gap).max().unwrap_or_default())
-        .collect();
-    let middle = pauses.len() / 2;
-    if pauses.is_empty() {
-        return Duration::ZERO;
-    }
-    *pauses.select_nth_unstable(middle).1
+    let pauses = rounds.map(|round| round.iter().map(|turn| turn.gap).max().unwrap_or_default());
+    model::median(pauses).unwrap_or_default()
 }
 
 /// Whether the turns reply or change few rows each.

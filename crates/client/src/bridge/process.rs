@@ -159,8 +159,8 @@ impl Bridge {
         super::connection::done(self, &replies, wait, &|error| error)?;
         self.channels.forget(number);
         Ok(Overhead {
-            call: median(call),
-            round_trip: median(trips),
+            call: model::median(call).unwrap_or_default(),
+            round_trip: model::median(trips).unwrap_or_default(),
         })
     }
 
@@ -344,11 +344,6 @@ fn command(java: &Path, jar: &Path, drivers: &[PathBuf]) -> Command {
 /// If the system refuses a thread, the replies never arrive, which shows it.
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
     std::thread::Builder::new().name(name.to_owned()).spawn(work).ok()
-}
-
-fn median(mut durations: Vec<Duration>) -> Duration {
-    durations.sort_unstable();
-    durations.get(durations.len() / 2).copied().unwrap_or_default()
 }
 
 /// Of the frames: `Bridge.VERSION`.

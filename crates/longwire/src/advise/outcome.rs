@@ -392,9 +392,7 @@ impl Seen {
             (client.is_some() || server.is_some())
                 .then(|| client.unwrap_or_default() + server.unwrap_or_default())
         });
-        let mut all: Vec<Duration> = sides.collect();
-        all.sort_unstable();
-        all.get(all.len() / 2).copied()
+        model::median(sides)
     }
 
     fn span(&self) -> Duration {

@@ -22,6 +22,7 @@ mod ratio;
 #[cfg(test)]
 mod tests;
 
+use model::median;
 use std::time::Duration;
 
 /// One way with one of its values.
@@ -117,7 +118,7 @@ impl Search {
         if let Some(tries) = self.tries_mut(setting) {
             match in_final {
                 true => tries.in_final.push(jobs),
-                false => tries.before.extend(median(&jobs)),
+                false => tries.before.extend(median(jobs.iter().copied())),
             }
         }
     }
@@ -227,16 +228,16 @@ impl Search {
             })
     }
 
-    /// The time of a setting: the median of its runs in a final (of an even number the lower one), before that its shortest run;
+    /// The time of a setting: the median of its runs in a final, before that its shortest run;
     /// absent before the first.
     pub fn time(&self, setting: MethodSetting) -> Option<Duration> {
         let times: Vec<Duration> = self.tries(setting)?.final_times().collect();
-        median(&times).or_else(|| self.low(setting))
+        median(times).or_else(|| self.low(setting))
     }
 
     /// The reported median of a setting's runs that count.
     pub fn reported(&self, setting: MethodSetting) -> Option<Duration> {
-        median(&self.counted(setting))
+        median(self.counted(setting))
     }
 
     /// The minimum of the reported medians.
@@ -320,7 +321,9 @@ impl Search {
 impl Tries {
     /// The time of each run in the last final.
     fn final_times(&self) -> impl Iterator<Item = Duration> {
-        self.in_final.iter().filter_map(|jobs| median(jobs))
+        self.in_final
+            .iter()
+            .filter_map(|jobs| median(jobs.iter().copied()))
     }
 
     /// Another final begins.
@@ -329,13 +332,6 @@ impl Tries {
         self.before.extend(times);
         self.in_final.clear();
     }
-}
-
-/// Of an even number the lower one.
-fn median(times: &[Duration]) -> Option<Duration> {
-    let mut times = times.to_vec();
-    times.sort_unstable();
-    times.get(times.len().checked_sub(1)? / 2).copied()
 }
 
 fn is_within(time: Option<Duration>, of: Option<Duration>, factor: f64) -> bool {

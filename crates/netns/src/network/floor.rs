@@ -51,10 +51,7 @@ pub(super) fn measure_gateway(connect: impl FnOnce(u16) -> io::Result<TcpStream>
     }
     drop((straight, through));
     server.join().ok()?;
-    let [straight, through] = spans.map(|mut spans| {
-        spans.sort_unstable();
-        spans.get(spans.len() / 2).copied()
-    });
+    let [straight, through] = spans.map(model::median);
     Some(through?.saturating_sub(straight?))
 }
 

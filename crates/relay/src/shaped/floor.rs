@@ -72,8 +72,7 @@ fn median_round_trip(address: SocketAddr) -> io::Result<Duration> {
         stream.read_exact(&mut [0])?;
         spans.push(began.elapsed());
     }
-    spans.sort_unstable();
-    Ok(spans.get(ROUNDS / 2).copied().unwrap_or_default())
+    Ok(model::median(spans).unwrap_or_default())
 }
 
 const ROUNDS: usize = 101;

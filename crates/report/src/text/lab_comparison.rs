@@ -25,7 +25,10 @@ impl LabTimes {
             .collect();
         times.sort_by(f64::total_cmp);
         Some(Self {
-            median: *times.get(times.len().checked_sub(1)? / 2)?,
+            median: f64::midpoint(
+                *times.get(times.len().checked_sub(1)? / 2)?,
+                *times.get(times.len() / 2)?,
+            ),
             low: *times.first()?,
             high: *times.last()?,
         })
@@ -275,7 +278,7 @@ mod tests {
             &[round(10, 10), round(20, 10)],
         );
         let times = times.expect("two rounds of both");
-        assert_eq!((times.median, times.low, times.high), (10.0, 10.0, 15.0));
+        assert_eq!((times.median, times.low, times.high), (12.5, 10.0, 15.0));
         assert_eq!(LabTimes::of(&[], &[round(1, 1)]), None);
     }
 }

@@ -3,7 +3,7 @@
 use super::Args;
 use crate::split::{Round, RoundTripProbe, RoundTripSample, SplitBench, Visit};
 use anyhow::{Context, Result};
-use model::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning};
+use model::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning, median};
 use pipeline::progress::{ProgressSink, StderrProgress};
 use predict::split::{EchoedRoundTrips, Elsewhere, Forecast, MeasuredWorkload, Shares, shares};
 use probe::echo::Echo;
@@ -103,11 +103,13 @@ impl SplitMeasurement {
                 shares(visit.transaction, visit.turns, near.round_trip, client)
             })
             .collect();
-        // All medians are those of one round: each part's own median could be another round's, and they would not add up.
+        // All medians are those of one round, or of the same two: each part's own median could be another round's, and they would not add up.
         let middle = visits.len().checked_sub(1)? / 2;
-        let (visit, near) = visits[middle];
-        let of =
-            |part: fn(&Shares) -> Duration| Interval::around(part(&split[middle]), split.iter().map(part));
+        let (visit, _) = visits[middle];
+        let of_middle = |figure: &dyn Fn(usize) -> Duration| median([middle, visits.len() / 2].map(figure));
+        let of = |part: fn(&Shares) -> Duration| {
+            Interval::around(of_middle(&|at| part(&split[at]))?, split.iter().map(part))
+        };
         Some(SplitOutcome {
             clients,
             transactions: visits.iter().map(|(visit, _)| visit.transactions).sum(),
@@ -115,7 +117,10 @@ impl SplitMeasurement {
             spread: visit.spread,
             turns: visit.turns,
             payload_bytes: visit.payload_bytes,
-            round_trip: Interval::around(near.round_trip, visits.iter().map(|(_, near)| near.round_trip))?,
+            round_trip: Interval::around(
+                of_middle(&|at| visits[at].1.round_trip)?,
+                visits.iter().map(|(_, near)| near.round_trip),
+            )?,
             source,
             transaction: Interval::of(visits.iter().map(|(visit, _)| visit.transaction))?,
             client: of(|shares| shares.client)?,

@@ -29,7 +29,8 @@ impl Cell<'_> {
             run.connected.into_iter().for_each(|span| connected.add(span));
         }
         let spread = durations.distribution();
-        let typical = self.runs.iter().find(|run| Some(run.duration) == spread.p50);
+        let median = spread.p50.unwrap_or_default();
+        let typical = self.runs.iter().min_by_key(|run| run.duration.abs_diff(median));
         ProgramTuned {
             setting: self.setting.label(),
             link: self.link.map(|link| link.to_string().into()),
