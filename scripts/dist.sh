@@ -2,6 +2,8 @@
 # dist.sh: makes what is handed out, in target/dist: one binary for x86-64 Linux that runs with glibc 2.28 (2018) and later, as .deb, .rpm and tarball,
 # with completions and man pages; its symbols apart; a container file; the list of what is in it (SBOM); checksums.
 #
+# Names of folders are replaced and all files have the time of the commit, so that no package names a folder of the machine that made it.
+#
 # Needs what `make demo` and `make jdbc` need, and python3 with venv. What makes the packages is installed into target/dist/tools, once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,6 +16,8 @@ tree=$dist/tree
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 name=longwire-$version-x86_64-linux
 export PATH=$tools/venv/bin:$tools/bin:$PATH
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 1577836800)} LC_ALL=C TZ=UTC
+umask 022
 
 main() {
     mkdir -p "$tools"
@@ -22,6 +26,7 @@ main() {
     build
     lay_out
     pack
+    names_no_folder
     (cd "$dist" && sha256sum longwire* Containerfile >SHA256SUMS)
     ls -l "$dist"/longwire* "$dist/Containerfile" "$dist/SHA256SUMS"
 }
@@ -41,7 +46,14 @@ install_tools() {
 
 # The linker is told to use no symbol of a later glibc.
 build() {
-    cargo zigbuild --release --locked --package longwire --target "$target.$glibc"
+    local cargo_home=${CARGO_HOME:-$HOME/.cargo} maps=() flags=() from
+    # Later ones win: the tools lie inside of the sources, and the sources may lie inside of the home.
+    for from in "$HOME=/home" "$cargo_home=/cargo" "$(rustc --print sysroot)=/rust" "$PWD=/longwire" "$tools=/tools"; do
+        maps+=("-ffile-prefix-map=$from")
+        flags+=("--remap-path-prefix=$from")
+    done
+    CFLAGS="${maps[*]}" CXXFLAGS="${maps[*]}" CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${flags[*]}") \
+        cargo zigbuild --release --locked --package longwire --target "$target.$glibc"
     scripts/jdbc-bridge.sh
 }
 
@@ -60,17 +72,37 @@ lay_out() {
     "$tree/usr/bin/longwire" generate zsh >"$share/zsh/site-functions/_longwire"
     "$tree/usr/bin/longwire" generate fish >"$share/fish/vendor_completions.d/longwire.fish"
     cp -R README.md CHANGELOG.md GLOSSARY.md ARCHITECTURE.md LICENSE-MIT LICENSE-APACHE docs labs "$share/doc/longwire/"
+    chmod -R u+rwX,go+rX,go-w "$tree"
+    find "$tree" -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
 }
 
 pack() {
     cargo deb --quiet --package longwire --target "$target" --no-build --no-strip --output "$dist/longwire_${version}_amd64.deb"
-    cargo generate-rpm --package crates/longwire --target "$target" --auto-req disabled --output "$dist/longwire-$version.x86_64.rpm"
-    tar --create --file "$dist/$name.tar.gz" --gzip --sort=name --owner=0 --group=0 --numeric-owner --transform "s,^\.,$name,S" \
-        --directory "$tree/usr" .
+    cargo generate-rpm --package crates/longwire --target "$target" --auto-req disabled --source-date "$SOURCE_DATE_EPOCH" \
+        --output "$dist/longwire-$version.x86_64.rpm"
+    tar --create --sort=name --owner=0 --group=0 --numeric-owner --mtime "@$SOURCE_DATE_EPOCH" --transform "s,^\.,$name,S" \
+        --directory "$tree/usr" . | gzip -9n >"$dist/$name.tar.gz"
     cargo cyclonedx --quiet --manifest-path crates/longwire/Cargo.toml --format json --target "$target" --override-filename "$name.cdx"
-    mv "crates/longwire/$name.cdx.json" "$dist/"
+    sed "s,$PWD,/longwire,g" "crates/longwire/$name.cdx.json" >"$dist/$name.cdx.json"
     find crates -name "$name.cdx.json" -delete
     sed "s/@NAME@/$name/" scripts/Containerfile >"$dist/Containerfile"
+}
+
+# No package names a folder of this machine. The file of symbols does: zig compiles the C library's first objects in the folder of the build, and takes no
+# -ffile-prefix-map for them.
+names_no_folder() {
+    local unpacked folder
+    unpacked=$(mktemp -d)
+    cp -R "$tree" "$dist/$name.cdx.json" "$unpacked/"
+    find "$unpacked" -name '*.gz' -exec gzip -d {} +
+    (cd "$unpacked" && python3 -m zipfile -e tree/usr/lib/longwire/longwire-jdbc.jar jar)
+    for folder in "$PWD" "$HOME/.cargo" "$HOME/.rustup"; do
+        if grep -rlF --binary-files=text -- "$folder" "$unpacked"; then
+            echo "dist.sh: these files name $folder" >&2
+            exit 1
+        fi
+    done
+    rm -rf "$unpacked"
 }
 
 main
