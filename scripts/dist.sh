@@ -36,11 +36,8 @@ install_tools() {
         python3 -m venv "$tools/venv"
         "$tools/venv/bin/pip" install --quiet cargo-zigbuild==0.24.0 ziglang==0.17.1
     fi
-    # Run once a build and in seconds: compiling them fast matters more than their own speed.
     for tool in cargo-deb@3.8.0 cargo-generate-rpm@0.21.1 cargo-cyclonedx@0.5.9; do
-        [ -x "$tools/bin/${tool%@*}" ] && continue
-        CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_DEBUG=0 \
-        CARGO_PROFILE_RELEASE_CODEGEN_UNITS=256 cargo install --quiet --locked --root "$tools" "$tool"
+        scripts/cached.sh "${tool%@*}" "$tools/bin/${tool%@*}" --of "$(rustc --version)" -- scripts/test-tools.sh compile "${tool%@*}" "${tool#*@}"
     done
 }
 

@@ -6,13 +6,9 @@ cd "$(dirname "$0")/.."
 version=0.4.52
 target=${CARGO_TARGET_DIR:-target}
 
-mdbook=$(command -v mdbook || echo "$target/tools/bin/mdbook")
-[ "$("$mdbook" --version 2>/dev/null)" = "mdbook v$version" ] || {
-    echo "docs: building mdBook $version, once; it takes a few minutes"
-    cargo install mdbook --version "$version" --locked --debug --no-default-features --features search \
-        --root "$target/tools" --target-dir "$target/tools/target"
-    mdbook=$target/tools/bin/mdbook
-}
+mdbook=$target/tools/mdbook
+echo "docs: mdBook $version, which is built the first time: that takes a few minutes"
+scripts/cached.sh mdbook "$mdbook" --of "$(rustc --version)" -- scripts/test-tools.sh compile mdbook "$version" --no-default-features --features search
 rm -rf "$target/book" "$target/book-src"
 python3 scripts/book.py prepare "$target/book-src"
 "$mdbook" build "$target/book-src"

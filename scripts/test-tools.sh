@@ -27,13 +27,15 @@ wheel() {
     cp "$apart/bin/$1" "$OUT"
 }
 
-# Run once a build and in seconds: compiling it fast matters more than its own speed.
+# compile NAME VERSION [FLAG OF cargo install ...]. Run once a build and in seconds: compiling it fast matters more than its own speed.
 compile() {
+    name=$1 version=$2
+    shift 2
     apart=$(mktemp -d)
     trap 'rm -rf "$apart"' EXIT
     CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=256 \
-        cargo install --quiet --locked --root "$apart" "$1@$2"
-    cp "$apart/bin/$1" "$OUT"
+        cargo install --quiet --locked --root "$apart" "$@" "$name@$version"
+    cp "$apart/bin/$name" "$OUT"
 }
 
 case "${1:-}" in
