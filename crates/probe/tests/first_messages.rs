@@ -149,18 +149,23 @@ fn silence_is_lost_and_garbage_is_told() {
             told.samples.iter().all(|sample| sample.duration.is_none()),
             "{told:?}"
         );
-        let garbage = answering(b"HTTP/1.1 400 Bad Request\r\n\r\n");
-        let told = ask(&format!("{scheme}://127.0.0.1:{garbage}"), 1);
-        let errors: Vec<&str> = told
-            .failed
-            .iter()
-            .map(String::as_str)
-            .chain(told.samples.iter().filter_map(|sample| sample.error.as_deref()))
-            .collect();
-        assert!(
-            errors.iter().any(|error| error.contains("its answer is not")),
-            "{scheme}: {told:?}"
-        );
+        for (garbage, words) in [
+            (&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], "it speaks http, not"),
+            (&b"\x7fnobody speaks so\r\n\r\n"[..], "its answer is not"),
+        ] {
+            let garbage = answering(garbage);
+            let told = ask(&format!("{scheme}://127.0.0.1:{garbage}"), 1);
+            let errors: Vec<&str> = told
+                .failed
+                .iter()
+                .map(String::as_str)
+                .chain(told.samples.iter().filter_map(|sample| sample.error.as_deref()))
+                .collect();
+            assert!(
+                errors.iter().any(|error| error.contains(words)),
+                "{scheme}: {told:?}"
+            );
+        }
     }
 }
 

@@ -82,6 +82,7 @@ const READ_THE_SYSTEM: &[&str] = &[
     "sys/src/packets/interfaces.rs",
     "sys/src/process_tree.rs",
     "sys/src/program.rs",
+    "sys/src/rights.rs",
     "sys/src/socket_owners.rs",
     "tune/src/native/memory.rs",
 ];

@@ -76,7 +76,10 @@ fn mariadb_says_why() {
     assert!(
         matches!(
             postgres,
-            SessionError::NotTheProtocol { .. } | SessionError::Unexpected(_)
+            SessionError::OtherProtocol {
+                found: model::Protocol::Mysql,
+                ..
+            }
         ),
         "{postgres}"
     );

@@ -256,7 +256,7 @@ fn a_script_is_printed_and_what_it_prints_is_read() {
         "database_link",
     );
     assert_eq!(found["turns_per_call"], 2, "{found}");
-    assert_eq!(found["p50_ns"], 95_000_000, "{found}");
+    assert_eq!(found["p50_ns"], 95_500_000, "{found}");
     refuses(
         &["ping", "--print-script", "oracle", "--database-link", "far'--"],
         "letters, digits",

@@ -46,7 +46,7 @@ fn reasons_why_connections_stay_closed_are_counted() {
     let (text, records) = read(&files, &keys);
     for said in [text, warnings(&records)] {
         assert!(
-            said.contains("1 of 3 TLS connections opened with the keys in"),
+            said.contains("1 of 4 TLS connections opened with the keys in"),
             "{said}"
         );
         let reasons = "counted as opaque: 1 whose keys are not in it, \

@@ -168,8 +168,8 @@ PL/SQL procedure successfully completed.\n";
         let outcome = read(OUTPUT).expect("output");
         assert_eq!(&*outcome.link, "FAR.EXAMPLE");
         assert_eq!(outcome.turns_per_call, Some(2));
-        assert_eq!(outcome.round_trips.p50, Some(Duration::from_millis(100)));
-        assert_eq!(outcome.calls.p50, Some(Duration::from_millis(200)));
+        assert_eq!(outcome.round_trips.p50, Some(Duration::from_millis(101)));
+        assert_eq!(outcome.calls.p50, Some(Duration::from_millis(202)));
         assert_eq!(outcome.connect, Some(Duration::from_micros(3_450_123)));
         assert_eq!(outcome.failed, 1);
     }
