@@ -171,8 +171,7 @@ fn a_pipe_in_place_of_the_configuration_does_not_stop_an_agent_that_reads_it_aga
         let said = run.hears("the configuration was not changed");
         assert!(said.contains("it is a pipe"), "{said}");
         // It observes on: health, which it renews itself, says why the configuration is the old one.
-        let answer = health(address);
-        assert!(answer.contains("a pipe"), "{answer}");
+        wait_until("health says why", || health(address).contains("a pipe"));
         fs::remove_file(&config).expect("it is there");
         fs::write(&config, &text).expect("it is written");
         run.signal(libc::SIGHUP);
