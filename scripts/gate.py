@@ -42,7 +42,8 @@ PHASES = [
 PROFILES = {"tests": "default", "timing": "timing"}
 
 # Lines of a phase's output that name its fault.
-FAULT = re.compile(r"^(error\b.*|Diff in .*|hidden: .*|\s+--> .*|warning: unused.*|\S+: error: .*)")
+FAULT = re.compile(r"^(error\b|Diff in |hidden: )")
+PLACE = re.compile(r"^\s+--> ")
 MOST_FAULTS = 8
 SLOWEST = 20
 
@@ -63,7 +64,8 @@ class Phase:
     def faults(self):
         """The lines that name what is wrong; the last ones where none does."""
         lines = self.log.read_text(errors="replace").splitlines()
-        named = [line.strip() for line in lines if FAULT.match(line)]
+        # With the line of its place behind it, as compilers print it.
+        named = [line.strip() for before, line in zip(["", *lines], lines) if FAULT.match(line) or (PLACE.match(line) and FAULT.match(before))]
         return named[:MOST_FAULTS] or [line.strip() for line in lines if line.strip()][-3:]
 
 

@@ -8,7 +8,7 @@ pub fn is_own_address(address: IpAddr) -> bool {
 }
 
 /// Whether who connects to `upstream` from this machine reaches the port that listens at `listener`: under the same address, under another
-/// one of this machine where all of them are listened on, and under 0.0.0.0 or [::], which lead to 127.0.0.1 and ::1.
+/// one of this machine where all of them are listened on, and under `0.0.0.0` or `[::]`, which lead to 127.0.0.1 and ::1.
 pub fn leads_to(upstream: SocketAddr, listener: SocketAddr) -> bool {
     if upstream.port() != listener.port() {
         return false;
