@@ -75,8 +75,6 @@ def run(name, command):
     begin, used = time.monotonic(), processor_seconds()
     phase = Phase(name, 0, 0, 0)
     environment = dict(os.environ, PATH=f"{TARGET / 'tools'}:{os.environ['PATH']}")
-    if name in PROFILES:
-        junit(name).unlink(missing_ok=True)
     with open(phase.log, "wb") as log, subprocess.Popen(
         ["bash", "-c", command], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as process:
@@ -147,6 +145,9 @@ def print_faults(phases):
 
 def main():
     LOGS.mkdir(parents=True, exist_ok=True)
+    for name in PROFILES:
+        # Of a run before.
+        junit(name).unlink(missing_ok=True)
     phases = []
     if sys.argv[1:2] == ["--since"]:
         phases.append(Phase("packages", time.time() - float(sys.argv[2]), 0, 0))
