@@ -23,11 +23,13 @@ fn state(process: &str) -> String {
 }
 
 fn start(terminal: &Tmux) {
-    let script = "trap \\\"echo heard\\\" INT; echo begun; n=0; while :; do sleep 0.1; n=\\$((n + 1)); echo \\$n > count; done";
+    let script =
+        "trap \\\"echo heard\\\" INT; n=0; while :; do sleep 0.1; n=\\$((n + 1)); echo \\$n > count; done";
     let run = format!("{} keys -o keys.log -- sh -c \"{script}\"", program().display());
     terminal.line(&format!("cd {}; clear", terminal.folder().display()));
     terminal.line(&format!("{run}; echo \"ended $?\""));
-    terminal.wait_for("begun");
+    // Not by what it prints: the terminal shows the words of the line as they are typed.
+    wait_until("the command runs", || terminal.folder().join("count").exists());
 }
 
 #[test]
