@@ -2,7 +2,7 @@
 //!
 //! 1. Back is a packet that is more than [`OUT_OF_ORDER`] before the packet before it on its interface: interfaces of one host are written
 //!    out of order, the packets of one interface by far less.
-//! 2. Ahead is a silence of more than [`LONGEST_SILENCE`].
+//! 2. Ahead is a silence of more than [`LONGEST_SILENCE`] in a file. Live, a silence is one, however long.
 //! 3. The time between the two packets of a step is not known: taken is what packets of that size took before (median), else all packets.
 
 use model::{Timestamp, format_duration};
@@ -10,8 +10,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Takes steps out of the times of a source's packets.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Clock {
+    longest_silence: Duration,
     /// What is added to the times of packets, and what is taken from them: at most one is not zero.
     behind: Duration,
     ahead: Duration,
@@ -32,7 +33,30 @@ pub(crate) struct ClockSteps {
     largest: Option<(u64, Duration, bool)>,
 }
 
+impl Default for Clock {
+    fn default() -> Self {
+        Self {
+            longest_silence: LONGEST_SILENCE,
+            behind: Duration::ZERO,
+            ahead: Duration::ZERO,
+            interfaces: Vec::new(),
+            last: None,
+            gaps: VecDeque::new(),
+            packets: 0,
+            steps: ClockSteps::default(),
+        }
+    }
+}
+
 impl Clock {
+    /// Of packets as they pass.
+    pub fn live() -> Self {
+        Self {
+            longest_silence: Duration::MAX,
+            ..Self::default()
+        }
+    }
+
     /// The time of the next packet, of this size on the wire, without the steps before it.
     #[inline]
     pub fn pass(&mut self, at: Timestamp, interface: u32, wire: u32) -> Timestamp {
@@ -41,10 +65,13 @@ impl Clock {
             self.note(at, at, interface);
             return at;
         };
-        let is_back = recorded.since(at) > OUT_OF_ORDER && self.went_back(interface, at);
-        if is_back || at.since(recorded) > LONGEST_SILENCE {
+        // Not by the last packet of all: one of another interface may have passed behind the step, which nothing could show there.
+        let back_from = self
+            .last_of(interface)
+            .filter(|last| last.since(at) > OUT_OF_ORDER);
+        if back_from.is_some() || at.since(recorded) > self.longest_silence {
             let gap = self.usual_gap(wire);
-            self.step(recorded, at, gap);
+            self.step(back_from.unwrap_or(recorded), at, gap);
             let without = latest.after(gap);
             (self.behind, self.ahead) = (without.since(at), at.since(without));
         } else {
@@ -79,10 +106,9 @@ impl Clock {
         }
     }
 
-    /// Whether a packet is before the last one of its interface.
-    fn went_back(&self, interface: u32, at: Timestamp) -> bool {
+    fn last_of(&self, interface: u32) -> Option<Timestamp> {
         let last = self.interfaces.iter().find(|(known, _)| *known == interface);
-        last.is_some_and(|(_, last)| last.since(at) > OUT_OF_ORDER)
+        last.map(|(_, last)| *last)
     }
 
     #[cold]
@@ -106,6 +132,7 @@ impl Clock {
         if gaps.is_empty() {
             gaps = self.gaps.iter().map(|(_, gap)| *gap).collect();
         }
+        // One that was seen, and not the mean of two: questions and answers have each their own.
         gaps.sort_unstable();
         gaps.get(gaps.len() / 2).copied().unwrap_or_default()
     }
@@ -146,3 +173,35 @@ const DAY: u64 = 86_400;
 const GAPS: usize = 64;
 /// Interfaces of which the last packet is noted.
 const INTERFACES: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(count: u64) -> Timestamp {
+        Timestamp::from_nanos(count * 1_000_000)
+    }
+
+    #[test]
+    fn a_step_is_found_where_another_interface_is_first_behind_it() {
+        let mut clock = Clock::default();
+        for at in [10_000, 10_010, 10_020] {
+            clock.pass(millis(at), 0, 100);
+        }
+        clock.pass(millis(8_025), 1, 100);
+        let next = clock.pass(millis(8_030), 0, 100);
+        assert_eq!(next, millis(10_030));
+        assert_eq!(clock.pass(millis(8_040), 1, 100), millis(10_040));
+        assert_eq!(clock.steps().count, 1);
+    }
+
+    #[test]
+    fn a_silence_of_weeks_is_a_step_in_a_file_and_a_silence_where_packets_pass() {
+        let weeks = millis(30 * DAY * 1_000);
+        for (mut clock, steps) in [(Clock::default(), 1), (Clock::live(), 0)] {
+            clock.pass(millis(0), 0, 100);
+            let after = clock.pass(weeks, 0, 100);
+            assert_eq!((after == weeks, clock.steps().count), (steps == 0, steps));
+        }
+    }
+}

@@ -41,7 +41,7 @@ impl<'o> LiveCapture<'o> {
             flows: Flows::new(1, observer),
             fragments: Fragments::default(),
             tally: FrameTally::default(),
-            clock: Clock::default(),
+            clock: Clock::live(),
         }
     }
 

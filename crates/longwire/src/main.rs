@@ -5,6 +5,7 @@ use pipeline::output;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    sys::signals::heed_children();
     let given = sys::arguments::given();
     if sys::rights::is_another_users() {
         return failure::refuse_other_users_rights();

@@ -116,8 +116,17 @@ fn warning(address: SocketAddr, takes_ipv4_too: bool, service: &ListeningService
     ))
 }
 
-/// Writes to stderr, unless that would have to wait.
+/// Writes to stderr, unless that would have to wait. Names in it may come from clients: what moves the cursor of a terminal, or would begin a line of
+/// its own, is replaced.
 fn warn(text: &str) {
+    let replaced = |letter: char| {
+        if letter.is_control() {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            letter
+        }
+    };
+    let text: String = text.chars().map(replaced).collect();
     let mut stderr = io::stderr().lock();
     if takes_a_line(stderr.as_fd()) {
         // A closed stderr has no reader to warn.

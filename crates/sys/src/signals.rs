@@ -100,7 +100,9 @@ impl Drop for HeldSignals {
 
 /// Ends of children are reported from here on. Where they are already nothing is set: setting the usual effect takes the report of a child away
 /// that has ended and was not waited for yet (sigaction(2) discards what is pending).
-fn heed_children() {
+///
+/// Some supervisors start programs with them ignored, and the kernel then keeps no status of a child. Call it before any thread or child is started.
+pub fn heed_children() {
     // SAFETY: the first call only writes into `current`, for which all-zero is valid; the usual effect is no function of this process.
     unsafe {
         let mut current: libc::sigaction = std::mem::zeroed();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
-use testbed::binary::longwire;
+use testbed::binary::{longwire, program};
 use testbed::waiting::wait_until;
 use testbed::{Postgres, Started};
 
@@ -142,4 +142,24 @@ fn a_command_that_keeps_forking_is_ended_whole() {
     });
     // What the test could not find would end by itself.
     std::fs::write(folder.path().join("stop"), "").expect("it is written");
+}
+
+/// Some supervisors start programs with the ends of children ignored: the kernel then keeps no status.
+#[test]
+fn ignored_ends_of_children_lose_no_status() {
+    for (command, status) in [(&["sh", "-c", "exit 7"][..], 7), (&["/no/such/program"], 127)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut longwire = Command::new("env");
+        longwire
+            .arg("--ignore-signal=CHLD")
+            .arg(program())
+            .args(["keys", "-o"]);
+        longwire
+            .arg(folder.path().join("keys.log"))
+            .arg("--")
+            .args(command);
+        let mut run = Started::heard(longwire.stdout(Stdio::null()));
+        let ended = run.ends_within(Duration::from_secs(60));
+        assert_eq!(ended.code(), Some(status), "{command:?}: {}", run.said());
+    }
 }
