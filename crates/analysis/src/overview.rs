@@ -83,11 +83,12 @@ impl Overview {
         match fact {
             Fact::Opened { at, .. } => self.saw(*at),
             Fact::Started { .. } | Fact::Begun { .. } => {}
-            Fact::Exchange { exchange, .. } => {
+            Fact::Exchange { exchange, protocol } => {
                 self.saw(exchange.at);
                 self.saw(exchange.ended());
                 self.summary.turns += u64::from(exchange.turns);
                 self.summary.exchanges += 1;
+                self.summary.evidence.exchange(exchange, *protocol);
                 self.statement(exchange);
             }
             Fact::Closed(outcome) => self.connection(outcome),
@@ -174,9 +175,12 @@ impl Overview {
         group.group.turns += u64::from(operation.turns);
         group.group.attribution.add(&operation.attribution);
         group.group.setup += operation.setup;
-        for assigned in operation.steps.iter().filter_map(|step| step.assigned) {
-            group.group.assigned.add(assigned);
-            self.summary.assigned.add(assigned);
+        for step in &operation.steps {
+            group.group.evidence.step(step);
+            if let Some(assigned) = step.assigned {
+                group.group.assigned.add(assigned);
+                self.summary.assigned.add(assigned);
+            }
         }
         if operation.continues {
             self.unfinished.insert(operation.id, (duration, turns));
@@ -281,6 +285,7 @@ impl Group {
             attribution: Attribution::default(),
             setup: Duration::ZERO,
             assigned: model::Assignments::default(),
+            evidence: model::Evidence::default(),
         };
         Self {
             group,

@@ -33,7 +33,7 @@ use doubt::Answers;
 use introduction::Introduction;
 use model::{
     ConnectionId, ConnectionOutcome, ConnectionTotals, Content, Decoding, Direction, Endpoint, Exchange,
-    Fingerprint, InStead, Message, Phase, Protocol, Role, RttSource, Side, Step, Tags, TcpHandshake,
+    Fingerprint, InStead, Message, NotSeen, Phase, Protocol, Role, RttSource, Side, Step, Tags, TcpHandshake,
     Timestamp,
 };
 pub use owed::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL, OwedInAll};
@@ -317,6 +317,7 @@ impl Pairing {
             role,
             self.waits.take_client_idle(back.step.request_started),
         );
+        back.note_unnamed(message.content, text.is_some());
         if let Some((fingerprint, weight, executions)) = fingerprint {
             back.name(fingerprint, weight, executions);
         }
@@ -457,6 +458,7 @@ impl Pairing {
         let idle = self.waits.take_client_idle(back.step.request_started);
         back.lost = true;
         back.lost_request = true;
+        back.exchange.not_seen.get_or_insert(why_opaque(message));
         back.add_request(message, Role::Opaque, idle);
     }
 
@@ -718,6 +720,15 @@ impl Pairing {
             rtt_source: self.rtt_source,
             totals,
         })));
+    }
+}
+
+/// Why a request's bytes say nothing.
+fn why_opaque(message: &Message<'_>) -> NotSeen {
+    match (message.protocol, message.content) {
+        (Protocol::Tls, _) => NotSeen::Encrypted,
+        (_, Content::Cut) => NotSeen::Cut,
+        _ => NotSeen::NotDecoded,
     }
 }
 

@@ -48,6 +48,7 @@ pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<
         held: totals.held,
         warnings: outcome.warnings.clone(),
         predictions,
+        unmoved: Vec::new(),
         held_predictions: Vec::new(),
         findings: findings.unwrap_or_default(),
         links,

@@ -6,3 +6,4 @@ pub mod budget;
 pub mod file;
 pub mod judge;
 pub mod pattern;
+mod seen;

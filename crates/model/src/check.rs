@@ -13,17 +13,49 @@ pub struct BudgetVerdict {
     pub measure: BudgetMeasure,
     /// What to do about it where a finding says it; only of budgets that are broken.
     pub remedy: Option<String>,
+    /// What was not seen, so that it is not judged: in a clause, with what to do. Absent where it is.
+    pub not_judged: Option<String>,
+}
+
+/// What became of a budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judgement {
+    /// What was found is at most what was allowed.
+    Kept,
+    /// More was found than allowed.
+    Broken,
+    /// Too little was seen to say.
+    NotJudged,
+}
+
+impl Judgement {
+    /// The word for it in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Broken => "broken",
+            Self::NotJudged => "not judged",
+        }
+    }
 }
 
 impl BudgetVerdict {
-    /// Whether the budget is kept: what was found is at most what was allowed.
-    pub fn kept(&self) -> bool {
-        match &self.measure {
-            BudgetMeasure::Turns { allowed, found } => found <= allowed,
+    /// What became of the budget.
+    pub fn judgement(&self) -> Judgement {
+        if self.not_judged.is_some() {
+            return Judgement::NotJudged;
+        }
+        let is_kept = match &self.measure {
+            BudgetMeasure::Turns { allowed, found } => Some(found <= allowed),
             BudgetMeasure::Predicted { allowed, found, .. } | BudgetMeasure::Held { allowed, found, .. } => {
-                found <= allowed
+                found.map(|found| found <= *allowed)
             }
-            BudgetMeasure::Forbidden { found, .. } => found.is_none(),
+            BudgetMeasure::Forbidden { found, .. } => Some(found.is_none()),
+        };
+        match is_kept {
+            Some(true) => Judgement::Kept,
+            Some(false) => Judgement::Broken,
+            None => Judgement::NotJudged,
         }
     }
 }
@@ -44,8 +76,8 @@ pub enum BudgetMeasure {
         link: Arc<str>,
         /// The longest it may be.
         allowed: Duration,
-        /// What is predicted.
-        found: Duration,
+        /// What is predicted; absent where nothing could be.
+        found: Option<Duration>,
     },
     /// How long transactions are open: the median of those of one name, of several names the longest.
     Held {
@@ -55,8 +87,8 @@ pub enum BudgetMeasure {
         transaction: Option<Arc<str>>,
         /// The longest it may be.
         allowed: Duration,
-        /// What is predicted, or was measured.
-        found: Duration,
+        /// What is predicted, or was measured; absent where nothing could be predicted.
+        found: Option<Duration>,
     },
     /// A kind of waste that is forbidden.
     Forbidden {

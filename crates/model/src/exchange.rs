@@ -1,6 +1,6 @@
 //! Exchanges: one request and its complete reply.
 
-use crate::{AtLevel, ConnectionId, Phase, Tags, Timestamp, TransactionState};
+use crate::{AtLevel, ConnectionId, NotSeen, Phase, Tags, Timestamp, TransactionState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +43,8 @@ pub struct Exchange {
     pub more: Vec<Step>,
     /// The first statement executed, without its literals.
     pub fingerprint: Option<Fingerprint>,
+    /// Why not all of its statements were seen; absent where they were, and where it has none.
+    pub not_seen: Option<NotSeen>,
     /// What else its request asked for.
     pub asked: RequestTraits,
     /// State of the transaction after the reply; absent where the protocol does not report it.

@@ -16,6 +16,7 @@ pub mod distribution;
 pub mod echo;
 pub mod endpoint;
 pub mod event;
+pub mod evidence;
 pub mod exchange;
 pub mod finding;
 pub mod host;
@@ -36,7 +37,7 @@ pub mod tune;
 pub mod tunnel;
 
 pub use advice::{Advice, AtLevel, BreakEven, LevelAdvice, Price};
-pub use check::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste};
+pub use check::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste, Judgement};
 pub use connection_map::{ConnectionHasher, ConnectionMap};
 pub use database_link::DatabaseLinkOutcome;
 pub use distribution::{DistributionBuilder, median};
@@ -45,6 +46,7 @@ pub use endpoint::{ConnectionId, Direction, Endpoint, RttSource, Side};
 pub use event::{
     Closing, ConnectionEvent, ConnectionTotals, InStead, Observer, ObserverFactory, Segment, TcpHandshake,
 };
+pub use evidence::{Evidence, NotSeen};
 pub use exchange::{Exchange, Fingerprint, PoolerTime, RequestTraits, Step};
 pub use finding::{Finding, FindingKind, Saving};
 pub use host::{AddressRange, Host, InterfaceAddresses, ParseHostError};
@@ -52,7 +54,8 @@ pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{
     BoundBy, Conditions, ConnectionOutcome, Distribution, HostProcess, LinkDirectionOutcome, LinkOutcome,
-    MeasuredDurations, OperationGroup, Order, OrderKind, Prediction, StatementOutcome, Summary, Warning,
+    MeasuredDurations, OperationGroup, Order, OrderKind, PredictedExamples, PredictedOperation, Prediction,
+    StatementOutcome, Summary, Warning,
 };
 pub use plan::{
     BrokenBudget, HeldBack, HoldingStatement, OrderOfMoves, PlacedOperation, PlacedService,

@@ -83,6 +83,8 @@ impl Phase {
 pub enum Content<'a> {
     /// Nothing longwire looks at.
     Other,
+    /// Bytes that are not decoded because payload before or among them is not in the capture.
+    Cut,
     /// A statement that runs now, by its text. May be cut at the decoder's limit.
     Statement {
         /// The SQL text (without query attributes or parameters).

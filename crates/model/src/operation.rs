@@ -1,6 +1,6 @@
 //! Operations: what a user waits for, and where its time went.
 
-use crate::{Assigned, Exchange, OperationTransaction, Protocol, Timestamp};
+use crate::{Assigned, Evidence, Exchange, OperationTransaction, Protocol, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +34,15 @@ pub struct Operation {
     pub continues: bool,
     /// The transactions in it that stayed open between two replies, in the order in which they ended; last those still open.
     pub transactions: Vec<OperationTransaction>,
+}
+
+impl Operation {
+    /// How much of its waiting stands on what was seen.
+    pub fn evidence(&self) -> Evidence {
+        let mut evidence = Evidence::default();
+        self.steps.iter().for_each(|step| evidence.step(step));
+        evidence
+    }
 }
 
 /// What groups exchanges into an operation.

@@ -1,8 +1,8 @@
 //! Outcomes: what a command has to say, before it is text or records.
 
 use crate::{
-    Assignments, Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, Endpoint, Fingerprint,
-    LinkRates, OperationKind, RttSource, SampleTotals, Timestamp,
+    Assignments, Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, Endpoint, Evidence,
+    Fingerprint, LinkRates, OperationKind, RttSource, SampleTotals, Timestamp,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -165,6 +165,8 @@ pub struct OperationGroup {
     pub setup: Duration,
     /// How it is known which exchanges belong to them.
     pub assigned: Assignments,
+    /// How much of their waiting stands on what was seen.
+    pub evidence: Evidence,
 }
 
 /// What operations of one name would take on another link.
@@ -208,8 +210,31 @@ pub struct Prediction {
     pub bound_by: BoundBy,
     /// Where the predicted time goes, summed over the operations.
     pub attribution: Attribution,
+    /// Single operations of them; absent where they met others.
+    pub examples: Option<PredictedExamples>,
     /// What was measured on such a link, where it was.
     pub measured: Option<MeasuredDurations>,
+}
+
+/// Two of the operations of a name. Their figures belong together, as medians and means of unlike operations do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PredictedExamples {
+    /// The one whose predicted duration is the median; of an even count, the shorter of the two in the middle. Of very many operations, the
+    /// median is that of some, evenly chosen.
+    pub typical: PredictedOperation,
+    /// The one that took longest when it was measured.
+    pub longest: PredictedOperation,
+}
+
+/// One operation, measured and predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PredictedOperation {
+    /// What it took.
+    pub measured: Duration,
+    /// What it would take on the link.
+    pub predicted: Duration,
+    /// Its turns on connections that move to the link.
+    pub turns: u64,
 }
 
 impl Prediction {
@@ -360,6 +385,8 @@ pub struct Summary {
     pub setup: Duration,
     /// How it is known which exchanges belong to which operations.
     pub assigned: Assignments,
+    /// How much of what was waited for stands on what was seen: of all exchanges, also those that belong to no operation.
+    pub evidence: Evidence,
     /// Spread of the operations' durations.
     pub spread: Distribution,
     /// Packets read, of all protocols; absent where there are none (a relay).

@@ -11,7 +11,7 @@ pub use table_records::{TABLES_LAST, TablesInput};
 pub use windows::Window;
 
 use super::missing::Missing;
-use super::moved::{ConnectionChoice, MovedConnections};
+use super::moved::{ConnectionChoice, MovedConnections, by_whether_they_move};
 use super::outlet::Outlet;
 use super::sink::RecordSink;
 use crate::delivery::Delivery;
@@ -418,6 +418,7 @@ impl Aggregator {
                 text: NOTHING_MOVED.to_owned(),
             });
         }
+        let (predictions, unmoved) = by_whether_they_move(predicted.predictions);
         let longest = outlets.longest.operation.as_ref();
         let longest = longest.map(|longest| concurrency.expected(longest));
         if let Some(samples) = &outlets.samples {
@@ -430,7 +431,8 @@ impl Aggregator {
             operations: totals.operations,
             held: totals.held,
             warnings,
-            predictions: predicted.predictions,
+            predictions,
+            unmoved,
             held_predictions: predicted.held,
             findings: found.findings,
             links: Vec::new(),
@@ -511,7 +513,7 @@ fn mostly_guessed(assigned: &Assignments) -> Option<Warning> {
 }
 
 /// The share of exchanges assigned by a guess above which single requests are not to be relied on.
-pub const GUESSES_THAT_MATTER: f64 = 0.05;
+const GUESSES_THAT_MATTER: f64 = 0.05;
 
 const NOTHING_MOVED: &str = "no connection was moved to the other link, so the predictions repeat the measurement; name the \
                              connections that move with --on";

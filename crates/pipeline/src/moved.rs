@@ -1,7 +1,7 @@
 //! Which connections a prediction moves to the other link.
 
 use anyhow::{Result, bail};
-use model::{ConnectionId, ConnectionMap, Endpoint, OperationStep, Protocol};
+use model::{ConnectionId, ConnectionMap, Endpoint, OperationStep, Prediction, Protocol};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -109,6 +109,20 @@ impl MovedConnections {
         let servers = self.servers.read().unwrap_or_else(PoisonError::into_inner);
         chosen(&self.choices, protocol, servers.get(&connection))
     }
+}
+
+/// Predictions of operations that wait for a connection that moves, and the names of the others: for these, a prediction only repeats what was measured.
+pub fn by_whether_they_move(predictions: Vec<Prediction>) -> (Vec<Prediction>, Vec<Arc<str>>) {
+    let (moved, others): (Vec<Prediction>, Vec<Prediction>) = predictions
+        .into_iter()
+        .partition(|prediction| prediction.turns > 0.0);
+    let mut unmoved: Vec<Arc<str>> = Vec::new();
+    for other in others {
+        if !unmoved.contains(&other.operation_name) {
+            unmoved.push(other.operation_name);
+        }
+    }
+    (moved, unmoved)
 }
 
 /// Whether a connection of this protocol, to this server if it is known, is among `choices`; without a choice all but

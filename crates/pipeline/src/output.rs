@@ -16,6 +16,8 @@ pub enum Status {
     Done,
     /// It ran, and the answer is negative: no reply, a budget broken, requests failed.
     Negative,
+    /// It ran, and too little was seen for an answer.
+    NotJudged,
     /// The user ended it; the summary was printed.
     Interrupted,
     /// It did what was asked, but not all output could be written.
@@ -29,7 +31,7 @@ impl From<Status> for ExitCode {
         match status {
             Status::Done => Self::SUCCESS,
             Status::Negative => Self::from(1),
-            Status::OutputLost => Self::from(2),
+            Status::NotJudged | Status::OutputLost => Self::from(2),
             Status::Interrupted => Self::from(interrupted_status(ENDING_SIGNAL.load(Ordering::Relaxed))),
             Status::Child(code) => Self::from(code),
         }

@@ -23,7 +23,7 @@ mod pools;
 mod queue;
 mod rewrite;
 
-use evidence::{Dependence, Evidence};
+use evidence::{Dependence, OrderEvidence};
 use family::Family;
 use model::{Operation, Order, OrderKind, Timestamp};
 use pools::Pools;
@@ -35,7 +35,7 @@ use std::time::Duration;
 /// What is known of the operations of a run.
 #[derive(Debug, Default)]
 pub struct Concurrency {
-    names: HashMap<Arc<str>, Evidence>,
+    names: HashMap<Arc<str>, OrderEvidence>,
     pools: Pools,
     turnarounds: Turnarounds,
     /// Pairs of exchanges that are known, of all names.

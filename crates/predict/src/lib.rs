@@ -11,6 +11,7 @@ pub mod concurrency;
 mod connections;
 mod cores;
 mod crowd;
+mod examples;
 pub mod explain;
 mod held;
 mod links;

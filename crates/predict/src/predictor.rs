@@ -4,6 +4,7 @@ use crate::bounds::BoundsEvidence;
 use crate::concurrency::{Concurrency, Ordered};
 use crate::connections::ConnectionHistory;
 use crate::crowd::{self, ClosedLoopResult, Mix, Surroundings};
+use crate::examples::Examples;
 use crate::held::{Held, HeldReplay};
 use crate::load::Load;
 use crate::locks::RowEvidence;
@@ -87,6 +88,8 @@ struct Named {
     first_ended: Option<u64>,
     /// Per target.
     sums: Vec<Sum>,
+    /// Likewise, of operations replayed alone.
+    examples: Vec<Examples>,
     /// The same by one client alone of operations whose order is open: as expected, with everything at once that may be, and
     /// with everything in sequence.
     open_sums: [Vec<DistributionBuilder>; 3],
@@ -105,6 +108,8 @@ pub struct Whole {
     pub turns: u64,
     /// The part of it that is the allowance for waking up.
     pub waking: Duration,
+    /// What it took when it was measured.
+    pub measured: Duration,
 }
 
 /// Replays of all operations of one name on one target.
@@ -327,6 +332,7 @@ impl Predictor {
                 let (times, flows) = run_alone(plan, &links, self.wake_up, before.into_iter());
                 let along = path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, &links);
                 whole.add(&along, plan.turns_moved);
+                whole.measured += operation.duration;
                 if !operation.transactions.is_empty() {
                     let replay = HeldReplay {
                         operation,
@@ -422,6 +428,7 @@ impl Predictor {
             operations: 0,
             first_ended: None,
             sums: vec![Sum::default(); self.targets.len()],
+            examples: vec![Examples::default(); self.targets.len()],
             open_sums: [(); 3].map(|()| vec![DistributionBuilder::new(); self.targets.len()]),
             pool: SamplePool::default(),
             pauses: DistributionBuilder::new(),
@@ -437,6 +444,11 @@ impl Named {
         for (sum, wholes) in self.sums.iter_mut().zip(wholes) {
             wholes.iter().for_each(|whole| sum.add(whole));
         }
+        for (examples, wholes) in self.examples.iter_mut().zip(wholes) {
+            if let Some(whole) = wholes.first() {
+                examples.add(whole);
+            }
+        }
     }
 
     /// On a target. Where the order is open the bounds hold both answers.
@@ -449,6 +461,7 @@ impl Named {
         let sum = std::mem::take(&mut self.sums[index]);
         let mut prediction = sum.prediction(&self.name, self.operations, target)?;
         prediction.order = order;
+        prediction.examples = self.examples[index].finish();
         let mut open = self.open_sums.iter_mut();
         let mut next = || open.next()?[index].percentile(50);
         if order.is_some_and(|order| order.kind == OrderKind::Open)
@@ -553,6 +566,7 @@ impl Sum {
             order: None,
             bound_by: bound_by(&self.attribution),
             attribution: self.attribution,
+            examples: None,
             measured: None,
         })
     }

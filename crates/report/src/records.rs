@@ -9,6 +9,7 @@ mod check;
 mod connection;
 mod distance;
 mod echo;
+mod evidence;
 mod exchange;
 mod finding;
 mod held;

@@ -160,7 +160,7 @@ proptest! {
     #[test]
     fn predictions_and_what_was_measured_are_told_alike(predictions in predictions()) {
         let outcome = ReadOutcome { predictions: predictions.clone(), ..samples::read_outcome() };
-        let (text, html) = (prediction_view(&predictions, &ALL), page_of(&outcome));
+        let (text, html) = (prediction_view(&predictions, &[], &ALL), page_of(&outcome));
         let records = records(|writer| {
             predictions.iter().for_each(|one| writer.prediction(one).expect("memory takes it"));
         });

@@ -16,7 +16,7 @@ fn the_view_has_a_line_for_each_broken_budget_and_its_remedy() {
     let text = check_view(&samples::checked(), &report::Style::default());
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
-        lines[..7],
+        lines[..8],
         [
             "GET /basket: max-predicted: 1.30 s at rtt=40ms, allowed are 200 ms",
             "    n+1 (SELECT name FROM article WHERE id = ?): Ask for all of them at once.",
@@ -25,11 +25,12 @@ fn the_view_has_a_line_for_each_broken_budget_and_its_remedy() {
             "GET /basket: max-held: 524 ms at rtt=40ms by UPDATE article SET stock = stock - ? WHERE id = ?, allowed are 100 ms",
             "    Write last, and commit at once.",
             "GET /<a>&\"b\"\\u{1b}[0m: max-turns: 2 turns, allowed is 1",
+            "not judged: forbid of GET /secret: statements of 12 of 12 round trips were not seen (encrypted); open TLS with --keys",
         ]
     );
     assert!(text.contains("new in GET /basket: n+1 of SELECT name"), "{text}");
     assert!(
-        text.ends_with("app.pcap: 4 operations of 2 names; 4 budgets broken, 1 kept\n"),
+        text.ends_with("app.pcap: 4 operations of 2 names; 4 budgets broken, 1 kept, 1 not judged\n"),
         "{text}"
     );
 }
@@ -40,9 +41,9 @@ fn a_parser_of_xml_reads_the_junit_report() {
     // Python's is a conforming parser (expat); what it found is printed for comparison.
     let program = "import sys, xml.etree.ElementTree as tree\n\
         root = tree.fromstring(sys.stdin.buffer.read())\n\
-        print(root.get('tests'), root.get('failures'))\n\
+        print(root.get('tests'), root.get('failures'), root.get('errors'))\n\
         for case in root.iter('testcase'):\n    \
-        failures = case.findall('failure')\n    \
+        failures = case.findall('failure') + case.findall('error')\n    \
         print(ascii(case.get('name')), len(failures), failures[0].get('type'))\n";
     let mut python = Command::new("python3")
         .args(["-c", program])
@@ -57,7 +58,7 @@ fn a_parser_of_xml_reads_the_junit_report() {
     assert!(output.status.success(), "{xml}");
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
-        "2 2\n'GET /basket' 1 max-predicted\n'GET /<a>&\"b\"\\ufffd[0m' 1 max-turns\n"
+        "3 2 1\n'GET /basket' 1 max-predicted\n'GET /<a>&\"b\"\\ufffd[0m' 1 max-turns\n'GET /secret' 1 forbid\n"
     );
 }
 
@@ -65,7 +66,7 @@ fn a_parser_of_xml_reads_the_junit_report() {
 fn each_annotation_is_one_line() {
     let text = github_view(&samples::checked());
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 4);
+    assert_eq!(lines.len(), 5);
     assert!(
         lines
             .iter()
@@ -78,6 +79,10 @@ fn each_annotation_is_one_line() {
     assert!(
         lines[0]
             .ends_with("200 ms%0An+1 (SELECT name FROM article WHERE id = ?): Ask for all of them at once.")
+    );
+    assert!(
+        lines[4].contains("GET /secret: not judged: statements of 12 of 12"),
+        "{text}"
     );
     assert!(!text.contains('\u{1b}'));
 }

@@ -135,6 +135,14 @@ fn written() -> Vec<String> {
         line(|writer| writer.echo(&samples::echo())),
         line(|writer| writer.bulk(&samples::bulk())),
         line(|writer| writer.exchange(&exchange(), Protocol::Postgres, None)),
+        line(|writer| {
+            let encrypted = model::Exchange {
+                fingerprint: None,
+                not_seen: Some(model::NotSeen::Encrypted),
+                ..exchange()
+            };
+            writer.exchange(&encrypted, Protocol::Postgres, None)
+        }),
     ];
     written_of_connections()
         .iter()

@@ -2,8 +2,9 @@
 
 use model::{
     Assigned, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
-    Distribution, Endpoint, Exchange, HostProcess, Phase, PoolerTime, Protocol, RequestId, RequestTraits,
-    RttSource, SampleTotals, SpanId, Step, Summary, Tags, Timestamp, TransactionState, Warning,
+    Distribution, Endpoint, Evidence, Exchange, HostProcess, NotSeen, Phase, PoolerTime, Protocol, RequestId,
+    RequestTraits, RttSource, SampleTotals, SpanId, Step, Summary, Tags, Timestamp, TransactionState,
+    Warning,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -373,6 +374,7 @@ fn exchange() -> impl Strategy<Value = Exchange> {
                     first,
                     more,
                     fingerprint: texts.0,
+                    not_seen: NotSeen::ALL.into_iter().nth((counts.0 % 5) as usize),
                     asked,
                     transaction,
                     error: texts.1,
@@ -586,6 +588,12 @@ fn summary() -> impl Strategy<Value = Summary> {
         .prop_map(
             |(counts, (payload, duration, packets, samples), attribution, setup, spread)| Summary {
                 dropped_exchanges: counts.0 / 2,
+                evidence: Evidence {
+                    round_trips: counts.0,
+                    guessed: counts.1,
+                    untimed: counts.2,
+                    not_seen: [counts.0 % 2, counts.1 % 2, counts.2 % 2, 3],
+                },
                 assigned: [
                     (Assigned::Identifier, counts.0 % 7),
                     (Assigned::Order, counts.0 % 3),
@@ -663,5 +671,6 @@ fn plain_exchange() -> Exchange {
         tags: None,
         levels: None,
         pooler: None,
+        not_seen: None,
     }
 }

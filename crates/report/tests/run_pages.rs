@@ -199,7 +199,7 @@ fn the_answers_are_those_of_the_figures() {
         let from = html.find("<p class=\"answer\">").expect("an answer") + "<p class=\"answer\">".len();
         html[from..].split('<').next().expect("text").to_owned()
     };
-    assert_eq!(of("check"), "4 of 5 budgets are broken.");
+    assert_eq!(of("check"), "4 of 6 budgets are broken.");
     assert!(
         of("load").starts_with("249.7 transactions a second with 8 clients: half took at most "),
         "{}",

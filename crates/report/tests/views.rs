@@ -81,23 +81,23 @@ fn views() -> Vec<(&'static str, String)> {
         ),
         (
             "prediction-120.txt",
-            prediction_view(&links, &style(120, Colour::Plain)),
+            prediction_view(&links, &[], &style(120, Colour::Plain)),
         ),
         (
             "prediction-several.txt",
-            prediction_view(&several, &style(120, Colour::Plain)),
+            prediction_view(&several, &[], &style(120, Colour::Plain)),
         ),
         (
             "prediction-measured-80.txt",
-            prediction_view(&proved, &style(80, Colour::Plain)),
+            prediction_view(&proved, &[], &style(80, Colour::Plain)),
         ),
         (
             "prediction-measured-110.txt",
-            prediction_view(&proved, &style(110, Colour::Plain)),
+            prediction_view(&proved, &[], &style(110, Colour::Plain)),
         ),
         (
             "prediction-none.txt",
-            prediction_view(&[], &style(120, Colour::Plain)),
+            prediction_view(&[], &[], &style(120, Colour::Plain)),
         ),
     ]
 }
@@ -193,7 +193,7 @@ fn all_that_was_predicted_is_in_the_table_that_shows_all() {
     let predictions: Vec<_> = (0..40)
         .map(|count| samples::prediction(&format!("operation {count}"), 10, 2.0, None))
         .collect();
-    let usual = prediction_view(&predictions, &style(80, Colour::Plain));
+    let usual = prediction_view(&predictions, &[], &style(80, Colour::Plain));
     assert!(
         usual.contains("and 34 more operation names: --all lists all"),
         "{usual}"
@@ -202,7 +202,7 @@ fn all_that_was_predicted_is_in_the_table_that_shows_all() {
         extent: Extent::All,
         ..style(80, Colour::Plain)
     };
-    let shown = prediction_view(&predictions, &all);
+    let shown = prediction_view(&predictions, &[], &all);
     for count in 0..40 {
         assert!(shown.contains(&format!("operation {count} ")), "{shown}");
     }
@@ -224,7 +224,7 @@ fn nothing_from_the_wire_reaches_the_terminal_raw() {
     explained.steps[0].name = evil.into();
     let style = style(200, Colour::Plain);
     let shown = read_view(&outcome, &style)
-        + &prediction_view(&outcome.predictions, &style)
+        + &prediction_view(&outcome.predictions, &outcome.unmoved, &style)
         + &explain_view(&explained, &style);
     assert!(
         !shown.contains(['\u{1b}', '\u{7}', '\u{9b}', '\r', '\u{202e}']),

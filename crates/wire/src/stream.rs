@@ -44,6 +44,8 @@ pub struct Stream {
     reversed: bool,
     protocol: Protocol,
     encrypted: bool,
+    /// Payload is missing in the capture, and what follows is not decoded for that.
+    cut: bool,
     /// Per direction: bytes fed or skipped, bytes handed out, when the first byte not handed out passed, and whether
     /// the direction is not decoded any more.
     given: [u64; 2],
@@ -131,6 +133,7 @@ impl Stream {
             reversed: false,
             protocol: Protocol::Unknown,
             encrypted: false,
+            cut: false,
             given: [0; 2],
             handed_out: [0; 2],
             began: [Timestamp::default(); 2],
@@ -477,6 +480,7 @@ impl Stream {
         let switches = result.is_ok() && decoder.tls_follows();
         if result.is_err() && input.unseen_count() > 0 {
             decoder.lose(direction);
+            self.cut = true;
         }
         if waiting == 0 || self.handed_out[lane] != before {
             self.began[lane] = input.at();
@@ -497,6 +501,7 @@ impl Stream {
             decoder.lose(direction);
             self.opaque[lane] = true;
             self.doubt = true;
+            self.cut = true;
             self.reason.get_or_insert_with(|| LOST.to_owned());
             self.hand_out_opaque(direction, self.began[lane], at, sink);
         }
@@ -577,7 +582,10 @@ impl Stream {
             bytes,
             role: Role::Opaque,
             phase: Phase::Work,
-            content: Content::Other,
+            content: match self.cut {
+                true => Content::Cut,
+                false => Content::Other,
+            },
         });
     }
 }

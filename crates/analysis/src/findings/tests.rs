@@ -78,6 +78,7 @@ impl Made {
             tags: None,
             levels: None,
             pooler: None,
+            not_seen: None,
         };
         change(&mut exchange);
         self.now = at.after(TURN);

@@ -62,6 +62,7 @@ fn step(name: &str, connection: ConnectionId, at: Timestamp, duration: Duration)
         tags: None,
         levels: None,
         pooler: None,
+        not_seen: None,
     };
     OperationStep::first(exchange, Protocol::Postgres)
 }
@@ -90,6 +91,7 @@ fn prediction(name: &str, long: u64) -> Prediction {
             server: duration,
             ..Attribution::default()
         },
+        examples: None,
         measured: None,
     }
 }

@@ -4,7 +4,8 @@ use super::asking::Asking;
 use super::waits::Waits;
 use crate::verb::Verb;
 use model::{
-    ConnectionId, Content, Exchange, Fingerprint, Message, Phase, RequestTraits, Role, Step, Timestamp,
+    ConnectionId, Content, Exchange, Fingerprint, Message, NotSeen, Phase, RequestTraits, Role, Step,
+    Timestamp,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -133,6 +134,13 @@ impl Building {
         }
         if matches!(role, Role::Request | Role::Opaque) {
             self.progress = Progress::Awaiting;
+        }
+    }
+
+    /// Notes an execution of a statement whose text was not seen.
+    pub(super) fn note_unnamed(&mut self, content: Content<'_>, is_named: bool) {
+        if matches!(content, Content::Execute { .. } | Content::Fetch { .. }) && !is_named {
+            self.exchange.not_seen.get_or_insert(NotSeen::PreparedBefore);
         }
     }
 
@@ -339,6 +347,7 @@ pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, fi
         tags: None,
         levels: None,
         pooler: None,
+        not_seen: None,
     }
 }
 

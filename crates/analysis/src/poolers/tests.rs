@@ -70,6 +70,7 @@ fn statement(connection: ConnectionId, from: u64, to: u64, trip: u64, digest: u6
             tags: None,
             levels: None,
             pooler: None,
+            not_seen: None,
         }),
         protocol: Protocol::Postgres,
     }

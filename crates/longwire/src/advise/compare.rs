@@ -206,6 +206,7 @@ mod tests {
                 level(6, reply_bytes / 10, compressing),
             ])),
             pooler: None,
+            not_seen: None,
         };
         Operation {
             id: 0,

@@ -1,9 +1,12 @@
 //! Budgets against what was read.
 
 use super::budget::{Budget, BudgetLimit, Most};
+use super::seen::Seen;
 use anyhow::{Result, bail, ensure};
 use link::LinkDescription;
-use model::{BudgetMeasure, BudgetVerdict, Change, Finding, FindingKind, Fingerprint, ForbiddenWaste};
+use model::{
+    BudgetMeasure, BudgetVerdict, Change, Finding, FindingKind, Fingerprint, ForbiddenWaste, Judgement,
+};
 use report::ReadOutcome;
 use report::text::escape::printable;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +23,7 @@ pub struct Figures {
     /// Of the transactions of each name's operations those open longest: their name and median, over each link, and as measured.
     held: BTreeMap<(Arc<str>, Option<Arc<str>>), Held>,
     findings: Vec<Finding>,
+    seen: Seen,
 }
 
 /// How long transactions of a name are open.
@@ -42,6 +46,16 @@ impl Figures {
             predicted: predicted.collect(),
             held: held(outcome),
             findings: outcome.findings.clone(),
+            seen: Seen::of(outcome),
+        }
+    }
+
+    /// The same, judged however little was seen.
+    #[must_use]
+    pub fn allowed(self) -> Self {
+        Self {
+            seen: self.seen.allowed(),
+            ..self
         }
     }
 
@@ -52,7 +66,8 @@ impl Figures {
     }
 
     fn predicted(&self, name: &Arc<str>, link: &Arc<str>) -> Option<Duration> {
-        self.predicted.get(&(name.clone(), link.clone())).copied()
+        let predicted = self.predicted.get(&(name.clone(), link.clone())).copied();
+        predicted.or_else(|| self.seen.unmoved(name))
     }
 
     /// How long transactions in operations of the name are open: over a link, or as measured. Zero where none stays open between replies; absent
@@ -131,8 +146,7 @@ fn held(outcome: &ReadOutcome) -> BTreeMap<(Arc<str>, Option<Arc<str>>), Held> {
 /// replaces an earlier one.
 ///
 /// # Errors
-/// When there are no operations, or a budget is for none of them, counts from a baseline that is missing or has none of them, or
-/// is for a predicted time that does not exist.
+/// When there are no operations, or a budget is for none of them, or counts from a baseline that is missing or has none of them.
 pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Result<Vec<BudgetVerdict>> {
     ensure!(
         !now.turns.is_empty(),
@@ -160,32 +174,12 @@ pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Res
                 .filter_map(move |budget| verdict(budget, name, now, before))
         })
         .collect();
-    if let Some((budget, name)) = unpredicted(budgets, now) {
-        bail!(
-            "{budget}: '{}' could not be predicted, so it could not be broken",
-            printable(name)
-        );
-    }
     ensure!(
         budgets.is_empty() || !verdicts.is_empty(),
         "the baseline has none of these operations, so no budget could be broken; there are {}",
         listed(now)
     );
     Ok(verdicts)
-}
-
-/// A budget of predicted time, and those of its operations that have no predicted time.
-fn unpredicted<'a>(budgets: &'a [Budget], now: &'a Figures) -> Option<(&'a Budget, &'a Arc<str>)> {
-    now.turns.keys().find_map(|name| {
-        let missing = budgets_of(budgets, name)
-            .into_iter()
-            .find(|budget| match &budget.limit {
-                BudgetLimit::Predicted(_, link) => now.predicted(name, &text_of(link)).is_none(),
-                BudgetLimit::Held(_, link) => now.held(name, link.as_deref().map(text_of).as_ref()).is_none(),
-                BudgetLimit::Turns(_) | BudgetLimit::Forbid(_) => false,
-            });
-        missing.map(|budget| (budget, name))
-    })
 }
 
 fn listed(now: &Figures) -> String {
@@ -218,7 +212,7 @@ fn budgets_of<'a>(budgets: &'a [Budget], name: &str) -> Vec<&'a Budget> {
     chosen
 }
 
-/// Absent where a budget counts from a baseline without such operations, or nothing could be predicted.
+/// Absent where a budget counts from a baseline without such operations, or there is none of the name.
 fn verdict(
     budget: &Budget,
     name: &Arc<str>,
@@ -240,13 +234,19 @@ fn verdict(
                     Most::Absolute(span) => *span,
                     Most::More(span) => before?.predicted(name, &link)?.saturating_add(*span),
                 },
-                found: now.predicted(name, &link)?,
+                found: now
+                    .predicted(name, &link)
+                    .filter(|_| now.turns.contains_key(name)),
                 link,
             }
         }
         BudgetLimit::Held(most, link) => {
             let link = link.as_deref().map(text_of);
-            let (found, transaction) = now.turns.get(name).and_then(|_| now.held(name, link.as_ref()))?;
+            now.turns.get(name)?;
+            let (found, transaction) = match now.held(name, link.as_ref()) {
+                Some((found, transaction)) => (Some(found), transaction),
+                None => (None, None),
+            };
             BudgetMeasure::Held {
                 allowed: match most {
                     Most::Absolute(span) => *span,
@@ -270,8 +270,16 @@ fn verdict(
         operation_name: name.clone(),
         measure,
         remedy: None,
+        not_judged: None,
     };
-    if !verdict.kept() {
+    verdict.not_judged = match verdict.judgement() {
+        Judgement::Broken => now.seen.doubt(name).filter(|_| may_be_anothers(&verdict.measure)),
+        Judgement::Kept | Judgement::NotJudged => {
+            let doubt = now.seen.doubt(name);
+            doubt.or_else(|| now.seen.missing_for(&verdict.measure, name))
+        }
+    };
+    if verdict.judgement() == Judgement::Broken {
         verdict.remedy = match &verdict.measure {
             BudgetMeasure::Turns { .. } | BudgetMeasure::Predicted { .. } => now.remedy(name),
             BudgetMeasure::Held { .. } => now.remedy_of_held(name),
@@ -281,6 +289,11 @@ fn verdict(
         };
     }
     Some(verdict)
+}
+
+/// Whether a figure that is above its budget may be another operation's; what a finding names was seen.
+const fn may_be_anothers(measure: &BudgetMeasure) -> bool {
+    !matches!(measure, BudgetMeasure::Forbidden { .. })
 }
 
 /// A link as predictions name it.

@@ -10,14 +10,13 @@ use analysis::findings::Distances;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{Summary, Warning};
-use pipeline::aggregator::{Aggregator, GUESSES_THAT_MATTER, Wanted};
+use model::{Judgement, Summary, Warning};
+use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::input;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use predict::PredictionTarget;
 use report::outcome::CheckReport;
-use report::text::escape::printable;
 use report::{JsonWriter, ReadOutcome};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -28,7 +27,7 @@ use std::time::Duration;
 ///
 /// A budget is for every operation, or for those of some names: 'NAMES=BUDGET', with * for any text; that one then takes the place of
 /// the one for all. Status 0: all budgets are kept; 1: one is broken; 2: nothing could be
-/// checked, or a budget names operations that do not occur.
+/// checked, too little was seen to judge a budget, or one names operations that do not occur.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire check app.pcap --max-turns 20 --max-predicted 200ms@40ms --forbid n+1,row-by-row\n  \
@@ -65,9 +64,10 @@ pub struct Args {
     /// What opens TLS.
     #[command(flatten)]
     pub keys: KeyLogArgument,
-    /// Judge operations too of which many exchanges were assigned by a guess, because several requests were under way at once.
-    #[arg(long)]
-    pub allow_guesses: bool,
+    /// Judge budgets too for which too little was seen: statements that were encrypted or prepared before, or that belong to their requests by
+    /// a guess. Without it these are not judged, and the status is 2.
+    #[arg(long, alias = "allow-guesses")]
+    pub allow_unseen: bool,
     /// All changes since the baseline, and all columns, in lines as long as they need to be.
     #[arg(long, conflicts_with = "json")]
     pub all: bool,
@@ -103,9 +103,6 @@ pub fn run(args: &Args) -> Result<Status> {
         .as_ref()
         .map(|file| read(std::slice::from_ref(file), &grouping, &links, &args.keys))
         .transpose()?;
-    if !args.allow_guesses {
-        certain(&now)?;
-    }
     let report = judged(args, &budgets, &links, now, before)?;
     if let Some(path) = &args.junit {
         pipeline::private_file::create(path)
@@ -120,9 +117,11 @@ pub fn run(args: &Args) -> Result<Status> {
         Err(error) if failure::is_broken_pipe(&error) => {}
         told => told?,
     }
-    Ok(match report.broken().next() {
-        Some(_) => Status::Negative,
-        None => Status::Done,
+    let is_judged = args.allow_unseen || report.of(Judgement::NotJudged).next().is_none();
+    Ok(match (report.broken().next(), is_judged) {
+        (Some(_), _) => Status::Negative,
+        (None, true) => Status::Done,
+        (None, false) => Status::NotJudged,
     })
 }
 
@@ -214,24 +213,6 @@ fn read(
     Ok(outcome)
 }
 
-/// Whether it is certain enough whose the exchanges are to judge single operations.
-fn certain(outcome: &ReadOutcome) -> Result<()> {
-    let guessed = outcome.operations.iter().filter_map(|group| {
-        let share = group.assigned.share_guessed()?;
-        (share.as_fraction() > GUESSES_THAT_MATTER)
-            .then(|| format!("{} ({share} of its exchanges)", printable(&group.name)))
-    });
-    let guessed: Vec<String> = guessed.collect();
-    ensure!(
-        guessed.is_empty(),
-        "not judged, because several requests were under way at once and it is a guess which statements are whose: {}; pass a \
-         traceparent on in SQL comments (docs/requests.md), test with one request at a time or --operations transaction, or judge \
-         all the same with --allow-guesses",
-        guessed.join(", ")
-    );
-    Ok(())
-}
-
 fn judged(
     args: &Args,
     budgets: &[Budget],
@@ -240,6 +221,11 @@ fn judged(
     before: Option<ReadOutcome>,
 ) -> Result<CheckReport> {
     let figures = Figures::of(&now);
+    let figures = if args.allow_unseen {
+        figures.allowed()
+    } else {
+        figures
+    };
     let earlier = before.as_ref().map(Figures::of);
     let verdicts = judge::judge(budgets, &figures, earlier.as_ref())?;
     let changes = earlier
@@ -253,6 +239,7 @@ fn judged(
         title: input::title(&args.files),
         operations: now.operations,
         verdicts,
+        allows_unseen: args.allow_unseen,
         changes: changes.unwrap_or_default(),
         warnings: now.warnings.into_iter().chain(of_baseline).collect(),
     })

@@ -133,7 +133,7 @@ pub fn run(args: &Args) -> Result<Status> {
     })?;
     if !args.json {
         let style = output::style_of(args.all);
-        let mut text = report::text::prediction_view(&outcome.predictions, &style);
+        let mut text = report::text::prediction_view(&outcome.predictions, &outcome.unmoved, &style);
         text.push_str(&report::text::held_view(
             &outcome.held,
             &outcome.held_predictions,

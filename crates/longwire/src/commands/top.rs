@@ -18,6 +18,7 @@ use clap::Args as ClapArgs;
 use pipeline::aggregator::Wanted;
 use pipeline::delivery::Delivery;
 use pipeline::input::Reading;
+use pipeline::moved::by_whether_they_move;
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::page::PagePlace;
 use recorded::RecordedRun;
@@ -279,7 +280,8 @@ impl Forecasts {
         let aggregator = source.aggregator();
         let moved = aggregator.moved();
         let Some(recent) = aggregator.recent() else { return };
-        let predicted = recent.predict(&[wants.link], &moved);
+        let mut predicted = recent.predict(&[wants.link], &moved);
+        (predicted.predictions, _) = by_whether_they_move(predicted.predictions);
         let forecast = LinkForecast {
             link: Some(wants.link),
             paces: Paces::of(recent.iter(), &predicted.predictions),

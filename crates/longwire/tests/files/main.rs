@@ -5,6 +5,7 @@ mod captures;
 mod content;
 mod conversation;
 mod errors;
+mod evidence;
 mod fastcgi;
 mod generate;
 mod grammar;

@@ -127,16 +127,18 @@ fn guesses_are_said_and_not_judged() {
         let output = binary::run(&words);
         (
             output.status.code(),
-            String::from_utf8_lossy(&output.stderr).into_owned(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
         )
     };
     let (status, said) = check(&[]);
     assert_eq!(status, Some(2), "{said}");
     assert!(
-        said.contains("GET /mixed?r=? (") && said.contains("--allow-guesses"),
+        said.contains("not judged: max-turns of ")
+            && said.contains("GET /mixed?r=?")
+            && said.contains("by a guess"),
         "{said}"
     );
-    let (status, said) = check(&["--allow-guesses"]);
+    let (status, said) = check(&["--allow-unseen"]);
     assert_eq!(status, Some(0), "{said}");
     let read = binary::run(&["read", &data("threads-bare.pcap.gz")]);
     let said = String::from_utf8_lossy(&read.stdout).into_owned() + &String::from_utf8_lossy(&read.stderr);

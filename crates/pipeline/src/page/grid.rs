@@ -1,7 +1,7 @@
 //! The grid under the page's sliders: samples replayed on many links.
 
 use super::samples::{Samples, by_time};
-use crate::moved::MovedConnections;
+use crate::moved::{MovedConnections, by_whether_they_move};
 use link::LinkDescription;
 use model::{BitRate, LinkRates, Operation, OperationGroup};
 use predict::{PredictionTarget, Predictor, WakeUp};
@@ -47,7 +47,10 @@ pub fn replay(
         predictor.add(operation);
     }
     let replayed = operations.iter().filter(|operation| !operation.continues).count() as u64;
-    let mut predictions = predictor.finish();
+    let (mut predictions, _) = by_whether_they_move(predictor.finish());
+    if predictions.is_empty() {
+        return None;
+    }
     let order = by_time(groups);
     predictions.sort_by_key(|prediction| {
         order

@@ -231,6 +231,7 @@ mod tests {
             },
             setup: Duration::ZERO,
             assigned: model::Assignments::default(),
+            evidence: model::Evidence::default(),
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// What is known of one operation name.
 #[derive(Debug, Default)]
-pub struct Evidence {
+pub struct OrderEvidence {
     classes: HashMap<Class, u32>,
     /// By the keys of both.
     pairs: HashMap<(Key, Key), Seen>,
@@ -67,7 +67,7 @@ pub struct Verdicts<'f> {
     all: Vec<Dependence>,
 }
 
-impl Evidence {
+impl OrderEvidence {
     /// Learns from an operation. `alone` says whether no other ran at the same time; a client that asks less than `floor`
     /// after a reply has not read it.
     pub fn learn(&mut self, families: &[Family<'_>], alone: bool, floor: Duration, pools: &Pools) {

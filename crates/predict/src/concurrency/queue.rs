@@ -1,6 +1,6 @@
 //! More of one statement at once than a pool has connections: the rest wait for a free one.
 
-use super::evidence::Evidence;
+use super::evidence::OrderEvidence;
 use super::family::{Class, Family};
 use model::{ConnectionId, Phase};
 use std::collections::{HashMap, HashSet};
@@ -132,7 +132,7 @@ impl Queue {
         family: &Family<'_>,
         waits: &dyn Fn(usize, usize) -> bool,
         supply: &Supply,
-        evidence: &Evidence,
+        evidence: &OrderEvidence,
     ) -> Self {
         for volley in Volley::all(family) {
             if !volley.has_reuse(family) || !volley.is_at_once(family, waits) {

@@ -114,6 +114,7 @@ pub fn operation_step(made: &Made, step: Step) -> OperationStep {
             tags: None,
             levels: None,
             pooler: None,
+            not_seen: None,
         },
         protocol: Protocol::Postgres,
         after: None,

@@ -50,6 +50,7 @@ pub fn exchange(connection: u32, bytes: [u64; 2], after: Option<u32>) -> Operati
             tags: None,
             levels: None,
             pooler: None,
+            not_seen: None,
         },
         protocol: Protocol::Postgres,
         after,

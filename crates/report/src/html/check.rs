@@ -3,7 +3,8 @@
 use super::markup::{DASH, Escaped, count, counted, cut, small_print, time, time_or_dash};
 use super::opening::{self, Opening, name_cell};
 use crate::outcome::CheckReport;
-use model::{BudgetMeasure, BudgetVerdict, Change, Conditions};
+use crate::text::check::why_not_judged;
+use model::{BudgetMeasure, BudgetVerdict, Change, Conditions, Judgement};
 use std::fmt::Write;
 use std::io;
 
@@ -35,7 +36,13 @@ pub fn write_check(
 
 fn answer(report: &CheckReport) -> String {
     let all = report.verdicts.len() as u64;
+    let not_judged = report.of(Judgement::NotJudged).count() as u64;
     match report.broken().count() as u64 {
+        0 if not_judged > 0 => format!(
+            "No budget is known to be broken, and {} of {} not judged: too little was seen.",
+            count(not_judged),
+            counted(all, "budget")
+        ),
         0 if all == 0 => "No budget was given; what has changed since the baseline is below.".to_owned(),
         0 if all == 1 => "The budget is kept.".to_owned(),
         0 => format!("All {all} budgets are kept."),
@@ -53,8 +60,12 @@ fn budgets(report: &CheckReport, out: &mut String) {
         return;
     }
     opening::section("budgets", "Budgets, broken ones first", out);
-    let kept = report.verdicts.iter().filter(|verdict| verdict.kept());
-    let rows: Vec<Vec<String>> = report.broken().chain(kept).map(row).collect();
+    let others = [Judgement::NotJudged, Judgement::Kept].map(|one| report.of(one));
+    let rows: Vec<Vec<String>> = report
+        .broken()
+        .chain(others.into_iter().flatten())
+        .map(row)
+        .collect();
     opening::table(
         &["operations", "budget", "allowed", "found", "verdict"],
         &rows,
@@ -73,7 +84,7 @@ fn row(verdict: &BudgetVerdict) -> Vec<String> {
     let (allowed, found) = match &verdict.measure {
         BudgetMeasure::Turns { allowed, found } => (counted(*allowed, "turn"), count(*found)),
         BudgetMeasure::Predicted { link, allowed, found } => {
-            (format!("{}{}", time(*allowed), at(link)), time(*found))
+            (format!("{}{}", time(*allowed), at(link)), time_or_dash(*found))
         }
         BudgetMeasure::Held {
             link,
@@ -87,7 +98,7 @@ fn row(verdict: &BudgetVerdict) -> Vec<String> {
             let link = link.as_deref().map_or_else(String::new, at);
             (
                 format!("{}{link}", time(*allowed)),
-                format!("{}{by}", time(*found)),
+                format!("{}{by}", time_or_dash(*found)),
             )
         }
         BudgetMeasure::Forbidden { kind, found } => (
@@ -101,9 +112,10 @@ fn row(verdict: &BudgetVerdict) -> Vec<String> {
             ),
         ),
     };
-    let verdict_cell = match verdict.kept() {
-        true => "kept".to_owned(),
-        false => "<b class=\"bad\">broken</b>".to_owned(),
+    let verdict_cell = match verdict.judgement() {
+        Judgement::Kept => "kept".to_owned(),
+        Judgement::Broken => "<b class=\"bad\">broken</b>".to_owned(),
+        Judgement::NotJudged => format!("not judged<small>{}</small>", Escaped(why_not_judged(verdict))),
     };
     vec![
         name_cell(&verdict.operation_name),

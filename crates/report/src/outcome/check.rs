@@ -11,6 +11,8 @@ pub struct CheckReport {
     pub operations: Vec<OperationGroup>,
     /// Each budget of each name.
     pub verdicts: Vec<BudgetVerdict>,
+    /// Whether budgets that are not judged fail nothing.
+    pub allows_unseen: bool,
     /// What has changed since the baseline, of every name; empty without one.
     pub changes: Vec<Change>,
     /// What a reader of the figures must know.

@@ -5,6 +5,8 @@ use model::{
     Prediction, StatementOutcome, Summary, Warning,
 };
 
+use std::sync::Arc;
+
 /// What `read` and `watch` have to say: everything the view is made from.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReadOutcome {
@@ -23,6 +25,8 @@ pub struct ReadOutcome {
     pub warnings: Vec<Warning>,
     /// What the operations would take on other links; empty when that was not asked.
     pub predictions: Vec<Prediction>,
+    /// Names of operations that were to be predicted and wait for no round trip on a connection that moves: what distance does to them is not known.
+    pub unmoved: Vec<Arc<str>>,
     /// How long their transactions would be open there.
     pub held_predictions: Vec<HeldPrediction>,
     /// What is wasted, what costs most first.

@@ -1,7 +1,8 @@
 //! Records of `check`: `check`, `change`.
 
 use super::nanos;
-use model::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste};
+use crate::text::check::why_not_judged;
+use model::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste, Judgement};
 use serde::Serialize;
 
 /// One budget of one operation's name, and what was found.
@@ -9,7 +10,10 @@ use serde::Serialize;
 pub(super) struct CheckRecord<'a> {
     operation_name: &'a str,
     budget: &'static str,
-    kept: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_judged: Option<&'a str>,
     #[serde(flatten)]
     figures: Figures<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +30,8 @@ enum Figures<'a> {
     Predicted {
         link: &'a str,
         allowed_ns: u64,
-        predicted_ns: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        predicted_ns: Option<u64>,
     },
     Held {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +39,8 @@ enum Figures<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         transaction_name: Option<&'a str>,
         allowed_ns: u64,
-        held_ns: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        held_ns: Option<u64>,
     },
     Forbidden {
         kind: &'static str,
@@ -65,10 +71,12 @@ impl<'a> FoundFigures<'a> {
 
 impl<'a> CheckRecord<'a> {
     pub(super) fn of(verdict: &'a BudgetVerdict) -> Self {
+        let judgement = verdict.judgement();
         Self {
             operation_name: &verdict.operation_name,
             budget: verdict.measure.name(),
-            kept: verdict.kept(),
+            kept: (judgement != Judgement::NotJudged).then_some(judgement == Judgement::Kept),
+            not_judged: (judgement == Judgement::NotJudged).then(|| why_not_judged(verdict)),
             figures: match &verdict.measure {
                 BudgetMeasure::Turns { allowed, found } => Figures::Turns {
                     allowed_turns: *allowed,
@@ -77,7 +85,7 @@ impl<'a> CheckRecord<'a> {
                 BudgetMeasure::Predicted { link, allowed, found } => Figures::Predicted {
                     link,
                     allowed_ns: nanos(*allowed),
-                    predicted_ns: nanos(*found),
+                    predicted_ns: found.map(nanos),
                 },
                 BudgetMeasure::Held {
                     link,
@@ -88,7 +96,7 @@ impl<'a> CheckRecord<'a> {
                     link: link.as_deref(),
                     transaction_name: transaction.as_deref(),
                     allowed_ns: nanos(*allowed),
-                    held_ns: nanos(*found),
+                    held_ns: found.map(nanos),
                 },
                 BudgetMeasure::Forbidden { kind, found } => Figures::Forbidden {
                     kind: kind.name(),

@@ -1,7 +1,7 @@
 //! The `exchange` record: lossless, so that every later command can work from a recording.
 
 use super::reader::{ReadBody, Record};
-use super::words::{phase, protocol, transaction, transaction_word};
+use super::words::{not_seen, phase, protocol, transaction, transaction_word};
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
     Assigned, AtLevel, ConnectionId, Exchange, PoolerTime, Protocol, RequestId, RequestTraits, SpanId, Step,
@@ -55,6 +55,8 @@ pub(super) struct ExchangeRecord<'a> {
     transaction: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
     fingerprint: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    not_seen: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
     error: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
@@ -338,6 +340,7 @@ impl<'a> ExchangeRecord<'a> {
             server_side_rtt_ns: first.server_side_rtt.map(nanos),
             transaction: exchange.transaction.map(|state| transaction_word(state).into()),
             fingerprint: exchange.fingerprint.as_deref().map(Text::from),
+            not_seen: exchange.not_seen.map(|reason| reason.name().into()),
             error: exchange.error.as_deref().map(Text::from),
             literal: exchange.literal.as_deref().map(Text::from),
             assigned: step
@@ -400,6 +403,7 @@ impl ReadBody for ExchangeRecord<'_> {
             first,
             more: steps.collect(),
             fingerprint: self.fingerprint.map(|text| shared.share(&text.0)),
+            not_seen: self.not_seen.map(|word| not_seen(&word.0)).transpose()?,
             asked: self.asked.as_ref().map(AskedRecord::asked).unwrap_or_default(),
             transaction: self.transaction.map(|word| transaction(&word.0)).transpose()?,
             error: self.error.map(|text| shared.share(&text.0)),

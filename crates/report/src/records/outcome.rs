@@ -1,5 +1,6 @@
 //! Records of what a run has to say: `conditions`, `warning`, `statement`, `operation`, `prediction`, `summary`.
 
+use super::evidence::EvidenceRecord;
 use super::reader::{ReadBody, Record};
 use super::sample::TotalKeys;
 use super::{Interner, Text, UnknownValue, nanos};
@@ -144,6 +145,8 @@ pub(super) struct OperationRecord<'a> {
     setup_ns: u64,
     client_after_ns: u64,
     continues: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<EvidenceRecord>,
 }
 
 impl<'a> OperationRecord<'a> {
@@ -161,6 +164,7 @@ impl<'a> OperationRecord<'a> {
             setup_ns: nanos(operation.setup),
             client_after_ns: nanos(operation.client_after),
             continues: operation.continues,
+            evidence: EvidenceRecord::of(&operation.evidence()),
         }
     }
 }
@@ -282,6 +286,8 @@ pub(super) struct SummaryRecord {
     setup_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     assigned: Option<AssignedRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<EvidenceRecord>,
     #[serde(flatten)]
     spread: Option<Spread>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -341,6 +347,7 @@ impl SummaryRecord {
             setup_ns: has_parts.then(|| nanos(summary.setup)),
             assigned: (summary.assigned != Assignments::default())
                 .then(|| AssignedRecord::of(&summary.assigned)),
+            evidence: EvidenceRecord::of(&summary.evidence),
             spread: (summary.spread != Distribution::default()).then(|| Spread::of(&summary.spread)),
             packets: summary.packets,
             dropped_exchanges: (summary.dropped_exchanges > 0).then_some(summary.dropped_exchanges),
@@ -366,6 +373,7 @@ impl ReadBody for SummaryRecord {
                 .assigned
                 .map(|record| record.assignments())
                 .unwrap_or_default(),
+            evidence: self.evidence.map(|record| record.evidence()).unwrap_or_default(),
             spread: self
                 .spread
                 .map(|spread| spread.distribution())

@@ -1,7 +1,7 @@
 //! The words of records for the model's closed sets.
 
 use super::UnknownValue;
-use model::{Endpoint, Phase, Protocol, RttSource, TransactionState};
+use model::{Endpoint, NotSeen, Phase, Protocol, RttSource, TransactionState};
 use std::net::SocketAddr;
 
 pub(super) fn phase(word: &str) -> Result<Phase, UnknownValue> {
@@ -22,6 +22,13 @@ pub(super) fn rtt_source(word: &str) -> Result<RttSource, UnknownValue> {
         .into_iter()
         .find(|source| source.name() == word)
         .ok_or_else(|| UnknownValue::new("rtt_source", word))
+}
+
+pub(super) fn not_seen(word: &str) -> Result<NotSeen, UnknownValue> {
+    NotSeen::ALL
+        .into_iter()
+        .find(|reason| reason.name() == word)
+        .ok_or_else(|| UnknownValue::new("not_seen", word))
 }
 
 pub(super) fn protocol(word: &str) -> Result<Protocol, UnknownValue> {

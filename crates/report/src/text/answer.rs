@@ -1,23 +1,39 @@
 //! The answer of `read`, `watch` and their pages in one sentence: what distance makes of the operation that takes most of the time, and what its findings
-//! would give back.
+//! would give back. Where what was seen does not carry that, it says what is missing instead.
 
-use super::escape::cut;
+use super::escape::{cut, printable};
 use super::prediction::number;
-use super::{counted, duration_or_dash};
 use crate::outcome::ReadOutcome;
-use model::{Finding, FindingKind, OperationGroup, OperationKind, Prediction, format_duration};
+use model::{
+    Finding, FindingKind, OperationGroup, OperationKind, PredictedOperation, Prediction, counted,
+    format_duration,
+};
 use std::time::Duration;
 
-/// The sentence. Absent when nothing was predicted.
+/// The sentence. Absent when no prediction was asked.
 ///
-/// The duration with the remedies is the predicted one, shortened by the share that the savings of the findings have of the predicted mean. They
-/// claim round trips alone: with less for the server to do, it may be shorter. The operation's own median, or its mean where the median is withheld, is compared with the predicted median.
+/// All its figures are one operation's: a typical one, or the longest where operations of the name are unlike. The duration with the remedies is
+/// the predicted one, shortened by the share that the savings of the findings have of the predicted mean. They claim round trips alone: with less
+/// for the server to do, it may be shorter.
 pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
-    // A connection as a whole is waited for by nobody; it is all there is where nothing else was recognised.
-    let group = outcome.operations.iter().max_by_key(|group| {
+    if outcome.predictions.is_empty() {
+        return nothing_predicted(outcome);
+    }
+    let by_time = |group: &&OperationGroup| {
+        // A connection as a whole is waited for by nobody; it is all there is where nothing else was recognised.
         let is_waited_for = group.kind != OperationKind::Connection;
         (is_waited_for, group.attribution.total())
-    })?;
+    };
+    let longest = outcome.operations.iter().max_by_key(by_time)?;
+    if let Some(refusal) = not_joined(outcome, longest) {
+        return Some(refusal);
+    }
+    let is_predicted = |group: &&OperationGroup| !outcome.unmoved.contains(&group.name);
+    let group = outcome
+        .operations
+        .iter()
+        .filter(is_predicted)
+        .max_by_key(by_time)?;
     // The longest distance at which findings have a price; without findings, the longest of all.
     let priced = outcome.findings.first().and_then(|first| first.savings.last());
     let of_group = |there: &&Prediction| {
@@ -28,33 +44,105 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
         .iter()
         .filter(of_group)
         .max_by_key(|there| there.rtt)?;
-    let mean = |sum: Duration| sum.checked_div(u32::try_from(group.count).unwrap_or(u32::MAX));
-    let here = group.spread.p50.or_else(|| mean(group.attribution.total()));
-    let remedies = Remedies::of(group, there.rtt, &outcome.findings);
-    let given_back = mean(remedies.saves).unwrap_or_default();
-    let mut sentence = format!(
-        "At {}, {} takes {} instead of {}",
+    let examples = there.examples?;
+    let name = cut(&group.name, LONGEST_NAME);
+    let is_alike = examples.typical.turns.saturating_mul(UNLIKE) >= group.most_turns;
+    let (who, one) = match (group.count, is_alike) {
+        (1, _) => (name.into_owned(), examples.longest),
+        (count, true) => (format!("{name} (typical of {count})"), examples.typical),
+        (count, false) => (format!("{name} (the longest of {count})"), examples.longest),
+    };
+    Some(format!(
+        "At {}, {who} takes {} instead of {}{}.",
         format_duration(there.rtt),
-        cut(&group.name, LONGEST_NAME),
-        format_duration(there.duration),
-        duration_or_dash(here),
-    );
-    let changes = counted(remedies.count, "change");
+        format_duration(one.predicted),
+        format_duration(one.measured),
+        found(outcome, group, there, &one),
+    ))
+}
+
+/// Operations of which one waits for so many times as many turns as another are unlike.
+const UNLIKE: u64 = 2;
+
+/// What would shorten it, and how far it was looked for.
+fn found(
+    outcome: &ReadOutcome,
+    group: &OperationGroup,
+    there: &Prediction,
+    one: &PredictedOperation,
+) -> String {
+    let turns = counted(one.turns, "turn", "turns");
+    let remedies = Remedies::of(group, there.rtt, &outcome.findings);
+    let each = |sum: f64| sum / group.count.max(1) as f64;
+    let given_back = remedies.saves.div_f64(group.count.max(1) as f64);
+    let changes = counted(remedies.count, "change", "changes");
     let verb = if remedies.count == 1 { "s" } else { "" };
-    let turns = number(there.turns);
-    sentence.push_str(&match (remedies.count, remedies.turns) {
-        (0, _) => format!(", for {turns} turns; nothing was found to remove."),
-        (_, 0) => format!(
-            ", for {turns} turns; {changes} save{verb} {}.",
-            format_duration(given_back)
+    let unseen = match group.evidence.shows_statements() {
+        true => None,
+        false => Some(
+            group
+                .evidence
+                .nameless_words()
+                .unwrap_or_else(|| NO_STATEMENT.to_owned()),
         ),
+    };
+    let of_remedies = match (remedies.count, remedies.turns) {
+        (0, _) if unseen.is_none() => "; no wasteful pattern was found".to_owned(),
+        (0, _) => String::new(),
+        (_, 0) => format!("; {changes} save{verb} {}", format_duration(given_back)),
         (_, removed) => format!(
-            "; {changes} remove{verb} {} of its {turns} turns, and it takes {}.",
-            number(removed as f64 / group.count.max(1) as f64),
-            format_duration(without(there, given_back)),
+            "; {changes} remove{verb} about {} of its turns, and it takes {}",
+            number(each(removed as f64).min(one.turns as f64)),
+            format_duration(without(there, one.predicted, given_back)),
         ),
-    });
-    Some(sentence)
+    };
+    let unseen = unseen.map_or_else(String::new, |words| format!("; {words}"));
+    let guessed = match group.evidence.shows_owners() {
+        true => String::new(),
+        false => format!(
+            "; {} of {} round trips are its own by a guess",
+            group.evidence.guessed, group.evidence.round_trips
+        ),
+    };
+    format!(", for {turns}{of_remedies}{unseen}{guessed}")
+}
+
+const NO_STATEMENT: &str = "no statement was seen";
+
+/// That no connection moves, or that there was nothing to move. Absent when no prediction was asked.
+fn nothing_predicted(outcome: &ReadOutcome) -> Option<String> {
+    if outcome.unmoved.is_empty() {
+        return None;
+    }
+    Some(match outcome.summary.evidence.round_trips {
+        0 => NO_DATABASE.to_owned(),
+        _ => NOTHING_MOVES.to_owned(),
+    })
+}
+
+const NO_DATABASE: &str = "No round trip to a database was seen, so nothing is said about distance: capture on the application's host with its \
+                           database's port (tcpdump -w FILE 'port 5432'), or name what moves with --on.";
+const NOTHING_MOVES: &str =
+    "No connection moves, so nothing is said about distance: name the connections that move with --on.";
+
+/// That the statements of a request are not known, since those that were seen are nobody's. Absent where they are known.
+fn not_joined(outcome: &ReadOutcome, group: &OperationGroup) -> Option<String> {
+    let nobodys: u64 = outcome
+        .operations
+        .iter()
+        .filter(|other| !matches!(other.kind, OperationKind::Http | OperationKind::Request))
+        .map(|other| other.evidence.round_trips)
+        .sum();
+    let is_open = group.kind == OperationKind::Http && outcome.unmoved.contains(&group.name) && nobodys > 0;
+    is_open.then(|| {
+        format!(
+            "What distance does to {} is not known: {} to databases {} seen, and none belongs to a request of that name; --host joins the addresses of \
+             one machine, --operations transaction shows the statements by themselves.",
+            cut(&printable(&group.name), LONGEST_NAME),
+            counted(nobodys, "round trip", "round trips"),
+            if nobodys == 1 { "was" } else { "were" },
+        )
+    })
 }
 
 /// What an operation takes at the longest distance with a price, as it is and without what was found, in a sentence. Absent when it was not predicted
@@ -81,18 +169,18 @@ pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Opti
         cut(&group.name, LONGEST_NAME),
         format_duration(saving.rtt),
         format_duration(there.duration),
-        format_duration(without(there, saves)),
+        format_duration(without(there, there.duration, saves)),
     ))
 }
 
-/// The predicted median without what is saved on average: shortened as the mean would be, since operations of one name may be long and short.
-fn without(there: &Prediction, saves: Duration) -> Duration {
+/// What is predicted without what is saved on average: shortened as the mean would be, since operations of one name may be long and short.
+fn without(there: &Prediction, predicted: Duration, saves: Duration) -> Duration {
     let mean = there.spread.mean.unwrap_or(there.duration).as_secs_f64();
     let stays = match mean > 0.0 {
         true => (1.0 - saves.as_secs_f64() / mean).clamp(0.0, 1.0),
         false => 1.0,
     };
-    there.duration.mul_f64(stays)
+    predicted.mul_f64(stays)
 }
 
 /// What the findings of an operation would save together.

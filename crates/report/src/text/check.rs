@@ -11,14 +11,22 @@ use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted, duration_or_dash};
 use crate::outcome::CheckReport;
-use model::{BudgetMeasure, BudgetVerdict, Change, format_duration};
+use model::{BudgetMeasure, BudgetVerdict, Change, Judgement, format_duration};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::time::Duration;
 
 impl CheckReport {
     /// Budgets that are broken.
     pub fn broken(&self) -> impl Iterator<Item = &BudgetVerdict> {
-        self.verdicts.iter().filter(|verdict| !verdict.kept())
+        self.of(Judgement::Broken)
+    }
+
+    /// Budgets of which this became.
+    pub fn of(&self, judgement: Judgement) -> impl Iterator<Item = &BudgetVerdict> {
+        self.verdicts
+            .iter()
+            .filter(move |verdict| verdict.judgement() == judgement)
     }
 }
 
@@ -36,6 +44,7 @@ pub fn check_view(report: &CheckReport, style: &Style) -> String {
             let _ = writeln!(out, "    {}", printable(remedy));
         }
     }
+    not_judged(report, style, &mut out);
     changes(&report.changes, style, &mut out);
     for warning in &report.warnings {
         let text = format!("warning: {}", printable(&warning.text));
@@ -46,16 +55,66 @@ pub fn check_view(report: &CheckReport, style: &Style) -> String {
 }
 
 fn summary(report: &CheckReport) -> String {
-    let broken = report.broken().count() as u64;
-    let kept = report.verdicts.len() as u64 - broken;
+    let [broken, kept, unjudged] =
+        [Judgement::Broken, Judgement::Kept, Judgement::NotJudged].map(|one| report.of(one).count() as u64);
+    let unjudged = match unjudged {
+        0 => String::new(),
+        unjudged => format!(", {unjudged} not judged"),
+    };
     let operations: u64 = report.operations.iter().map(|group| group.count).sum();
     format!(
-        "{}: {} of {}; {} broken, {kept} kept",
+        "{}: {} of {}; {} broken, {kept} kept{unjudged}",
         printable(&report.title),
         counted(operations, "operation"),
         counted(report.operations.len() as u64, "name"),
         counted(broken, "budget"),
     )
+}
+
+/// A line for each reason why budgets are not judged, with whose they are.
+fn not_judged(report: &CheckReport, style: &Style, out: &mut String) {
+    let mut reasons: Vec<(&str, BTreeSet<&str>, BTreeSet<&str>)> = Vec::new();
+    for verdict in report.of(Judgement::NotJudged) {
+        let why = why_not_judged(verdict);
+        let place = reasons.iter().position(|(known, ..)| *known == why);
+        let place = place.unwrap_or_else(|| {
+            reasons.push((why, BTreeSet::new(), BTreeSet::new()));
+            reasons.len() - 1
+        });
+        let (_, budgets, names) = &mut reasons[place];
+        budgets.insert(verdict.measure.name());
+        names.insert(&verdict.operation_name);
+    }
+    for (why, budgets, names) in reasons {
+        let shown: Vec<String> = names
+            .iter()
+            .take(style.rows(SHOWN_UNJUDGED))
+            .map(|name| printable(name).into_owned())
+            .collect();
+        let more = match names.len() - shown.len() {
+            0 => String::new(),
+            more => format!(" and {}", counted(more as u64, "more name")),
+        };
+        let budgets: Vec<&str> = budgets.into_iter().collect();
+        let line = format!(
+            "not judged: {} of {}{more}: {}",
+            budgets.join(", "),
+            shown.join(", "),
+            printable(why)
+        );
+        let _ = writeln!(out, "{}", style.paint(Ink::Warning, &line));
+    }
+}
+
+/// Names of operations in the line of a reason.
+const SHOWN_UNJUDGED: usize = 5;
+
+/// What was not seen.
+pub(crate) fn why_not_judged(verdict: &BudgetVerdict) -> &str {
+    verdict
+        .not_judged
+        .as_deref()
+        .unwrap_or("it could not be predicted")
 }
 
 /// What was found and what was allowed: `max-turns: 38 turns, allowed are 12`.
@@ -70,7 +129,7 @@ fn sentence(measure: &BudgetMeasure) -> String {
         }
         BudgetMeasure::Predicted { link, allowed, found } => format!(
             "max-predicted: {} at {link}, allowed are {}",
-            format_duration(*found),
+            duration_or_dash(*found),
             format_duration(*allowed)
         ),
         BudgetMeasure::Held {
@@ -87,7 +146,7 @@ fn sentence(measure: &BudgetMeasure) -> String {
             });
             format!(
                 "max-held: {}{at}{of}, allowed are {}",
-                format_duration(*found),
+                duration_or_dash(*found),
                 format_duration(*allowed)
             )
         }

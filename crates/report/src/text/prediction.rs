@@ -1,5 +1,7 @@
 //! Predictions as tables.
 
+use super::escape::{cut, printable};
+use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{WITHHELD, counted, duration_or_dash};
@@ -10,9 +12,12 @@ use std::time::Duration;
 
 /// The view of `predict`: each operation name on each link, with its bounds; the last line says what a millisecond
 /// of distance costs.
-pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
+pub fn prediction_view(predictions: &[Prediction], unmoved: &[Arc<str>], style: &Style) -> String {
     let Some(first) = predictions.first() else {
-        return "No operation was seen, so there is nothing to predict.\n".to_owned();
+        return match unmoved {
+            [] => "No operation was seen, so there is nothing to predict.\n".to_owned(),
+            unmoved => unmoved_line(unmoved, style),
+        };
     };
     let optional = Optional {
         rate: predictions.iter().any(|prediction| prediction.rate != first.rate),
@@ -52,6 +57,29 @@ pub fn prediction_view(predictions: &[Prediction], style: &Style) -> String {
         cost_line(predictions)
     );
     out.push_str(&workers_line(predictions));
+    out.push_str(&unmoved_line(unmoved, style));
+    out
+}
+
+/// Names of which nothing is predicted, since nothing that was seen of them moves.
+pub(super) fn unmoved_line(names: &[Arc<str>], style: &Style) -> String {
+    let shown: Vec<String> = names
+        .iter()
+        .take(style.rows(SHOWN_UNMOVED))
+        .map(|name| cut(&printable(name), LONGEST_NAME).into_owned())
+        .collect();
+    let more = match names.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let mut out = String::new();
+    if !shown.is_empty() {
+        let text = format!(
+            "Not predicted, because no connection of theirs moves: {}{more}; --on names those that do.",
+            shown.join(", ")
+        );
+        paragraph(&text, "  ", Ink::Faint, style, &mut out);
+    }
     out
 }
 
@@ -325,5 +353,8 @@ pub(super) fn number(value: f64) -> String {
 
 /// A slope that is no farther than this from the turns, as a share, is called the turns.
 const SAME: f64 = 0.05;
+const SHOWN_UNMOVED: usize = 3;
+/// Columns of a name in a sentence.
+const LONGEST_NAME: usize = 40;
 const SHOWN_NAMES: usize = 6;
 const SHOWN_PRICES: usize = 4;

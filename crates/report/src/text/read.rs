@@ -5,7 +5,7 @@ use super::escape::{cut_front, printable};
 use super::findings::findings_section;
 use super::held::held_section;
 use super::paragraph::paragraph;
-use super::prediction::price_table;
+use super::prediction::{price_table, unmoved_line};
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, WITHHELD, counted, duration_or_dash};
@@ -37,6 +37,9 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     out.push_str(&seen_lines(&outcome.conditions, summary, style));
     let (prices, names) = price_table(&outcome.predictions, style);
     section(&prices, names, style, &mut out);
+    if !outcome.predictions.is_empty() {
+        out.push_str(&unmoved_line(&outcome.unmoved, style));
+    }
     findings_section(outcome, style, &mut out);
     time_section(summary, style, &mut out);
     let operations = operations_table(&outcome.operations, style);

@@ -6,14 +6,14 @@ use model::{
     Advice, Assigned, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BrokenBudget, BudgetMeasure,
     BudgetVerdict, BulkOutcome, ByteCount, Change, Conditions, ConnectionId, ConnectionOutcome,
     ConnectionTotals, DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint,
-    Exchange, Finding, FindingKind, ForbiddenWaste, HeldBack, HeldPrediction, HeldTransactions,
+    Evidence, Exchange, Finding, FindingKind, ForbiddenWaste, HeldBack, HeldPrediction, HeldTransactions,
     HoldingStatement, HostProcess, Interval, LevelAdvice, LinkDirectionOutcome, LinkOutcome,
     MeasuredDurations, Operation, OperationGroup, OperationKind, OperationStep, Order, OrderKind,
     OrderOfMoves, Phase, PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome, PlanFix,
-    PlanLink, PlanMeasure, PlanMove, PlanOutcome, Prediction, ProgramBest, ProgramRun, ProgramTuned,
-    Protocol, RequestId, RequestTraits, RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving,
-    Share, SpanId, SplitBase, SplitOutcome, SplitPrediction, StatementOutcome, Step, Summary, Tags,
-    Timestamp, TransactionState, TunnelTotals, TunnelWay, Warning,
+    PlanLink, PlanMeasure, PlanMove, PlanOutcome, PredictedExamples, PredictedOperation, Prediction,
+    ProgramBest, ProgramRun, ProgramTuned, Protocol, RequestId, RequestTraits, RoundTripSource, RowTrain,
+    RttSource, Sample, SampleTotals, Saving, Share, SpanId, SplitBase, SplitOutcome, SplitPrediction,
+    StatementOutcome, Step, Summary, Tags, Timestamp, TransactionState, TunnelTotals, TunnelWay, Warning,
 };
 use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -188,6 +188,7 @@ pub fn exchange() -> Exchange {
         })),
         levels: None,
         pooler: None,
+        not_seen: None,
     }
 }
 
@@ -351,6 +352,10 @@ pub fn group(name: &str, kind: OperationKind, count: u64, turns: u64) -> Operati
         ),
         setup: micros(count * 30_120),
         assigned: model::Assignments::default(),
+        evidence: Evidence {
+            round_trips: turns,
+            ..Evidence::default()
+        },
     }
 }
 
@@ -385,7 +390,21 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
         order: None,
         bound_by: BoundBy::RoundTrips,
         attribution: attribution(780_000, 1_693_000, 67_500_000 * rtt_millis / 10, 100_000, 0),
+        examples: Some(examples(turns as u64, middle)),
         measured: None,
+    }
+}
+
+/// A typical operation, and one that took twice as long.
+fn examples(turns: u64, middle: u64) -> PredictedExamples {
+    let one = |factor: u64| PredictedOperation {
+        measured: micros(factor * turns * 10_400),
+        predicted: micros(factor * middle),
+        turns: factor * turns,
+    };
+    PredictedExamples {
+        typical: one(1),
+        longest: one(2),
     }
 }
 
@@ -471,6 +490,10 @@ pub fn warning() -> Warning {
 
 pub fn summary() -> Summary {
     Summary {
+        evidence: Evidence {
+            round_trips: 6_700,
+            ..Evidence::default()
+        },
         assigned: [
             (Assigned::Identifier, 120),
             (Assigned::Only, 80),
@@ -715,6 +738,7 @@ pub fn read_outcome() -> ReadOutcome {
             group(page, OperationKind::Http, 250, 6_902),
         ],
         warnings: vec![warning()],
+        unmoved: Vec::new(),
         predictions: [("PUT /basket", 29.0), (page, 27.6)]
             .into_iter()
             .flat_map(|(name, turns)| [10, 40].map(|rtt| prediction(name, rtt, turns, None)))
@@ -1203,11 +1227,12 @@ pub fn checked() -> CheckReport {
         operation_name: name.into(),
         measure,
         remedy,
+        not_judged: None,
     };
     let predicted = |found| BudgetMeasure::Predicted {
         link: "rtt=40ms".into(),
         allowed: Duration::from_millis(200),
-        found: Duration::from_millis(found),
+        found: Some(Duration::from_millis(found)),
     };
     let remedy = format!("n+1 ({statement}): Ask for all of them at once.");
     CheckReport {
@@ -1237,7 +1262,7 @@ pub fn checked() -> CheckReport {
                     link: Some("rtt=40ms".into()),
                     transaction: Some("UPDATE article SET stock = stock - ? WHERE id = ?".into()),
                     allowed: Duration::from_millis(100),
-                    found: Duration::from_millis(524),
+                    found: Some(Duration::from_millis(524)),
                 },
                 Some("Write last, and commit at once.".to_owned()),
             ),
@@ -1254,7 +1279,20 @@ pub fn checked() -> CheckReport {
                 },
                 None,
             ),
+            BudgetVerdict {
+                operation_name: "GET /secret".into(),
+                measure: BudgetMeasure::Forbidden {
+                    kind: FindingKind::NPlusOne,
+                    found: None,
+                },
+                remedy: None,
+                not_judged: Some(
+                    "statements of 12 of 12 round trips were not seen (encrypted); open TLS with --keys"
+                        .to_owned(),
+                ),
+            },
         ],
+        allows_unseen: false,
         changes: vec![Change {
             operation_name: "GET /basket".into(),
             turns: [Some(4), Some(31)],

@@ -122,7 +122,8 @@ fn findings(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
             .iter()
             .try_for_each(|finding| writer.finding(finding))
     })?;
-    Ok(json!({"findings": found, "warnings": warnings(&outcome)}))
+    let not_seen = outcome.summary.evidence.nameless_words();
+    Ok(json!({"findings": found, "not_seen": not_seen, "warnings": warnings(&outcome)}))
 }
 
 fn predict(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
@@ -138,7 +139,8 @@ fn predict(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
             .iter()
             .try_for_each(|one| writer.prediction(one))
     })?;
-    Ok(json!({"predictions": predicted, "warnings": warnings(&outcome)}))
+    let unmoved: Vec<&str> = outcome.unmoved.iter().map(|name| &**name).collect();
+    Ok(json!({"predictions": predicted, "not_predicted": unmoved, "warnings": warnings(&outcome)}))
 }
 
 fn statements(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {

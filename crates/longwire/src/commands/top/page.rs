@@ -4,6 +4,7 @@ use super::source::ScreenSource;
 use anyhow::Result;
 use link::LinkDescription;
 use model::Warning;
+use pipeline::moved::by_whether_they_move;
 use pipeline::page::{PRICES, PagePlace, PageRun, Samples};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,7 +29,7 @@ pub fn write(
         recent.iter().for_each(|operation| samples.take(operation));
         let links = PRICES.map(LinkDescription::with_rtt);
         let predicted = recent.predict(&links, &moved);
-        outcome.predictions = predicted.predictions;
+        (outcome.predictions, outcome.unmoved) = by_whether_they_move(predicted.predictions);
         outcome.held_predictions = predicted.held;
         samples.set_concurrency(predicted.concurrency);
         if (recent.len() as u64) < outcome.summary.operations {

@@ -1,9 +1,10 @@
 //! Broken budgets as annotations of GitHub's workflows (`::error title=...::...`).
 
-use super::{CheckReport, sentence};
+use super::{CheckReport, sentence, why_not_judged};
+use model::Judgement;
 use std::fmt::Write;
 
-/// A workflow command for each broken budget; GitHub shows ten of a step as annotations, and all in its log.
+/// A workflow command for each budget that is broken or not judged; GitHub shows ten of a step as annotations, and all in its log.
 pub fn github_view(report: &CheckReport) -> String {
     let mut out = String::new();
     for verdict in report.broken() {
@@ -19,6 +20,16 @@ pub fn github_view(report: &CheckReport) -> String {
             sentence(&verdict.measure)
         );
         let _ = writeln!(out, "::error title={}::{}", property(&title), data(&text));
+    }
+    for verdict in report.of(Judgement::NotJudged) {
+        let kind = if report.allows_unseen { "warning" } else { "error" };
+        let title = format!("longwire {}: {}", verdict.measure.name(), verdict.operation_name);
+        let text = format!(
+            "{}: not judged: {}",
+            verdict.operation_name,
+            why_not_judged(verdict)
+        );
+        let _ = writeln!(out, "::{kind} title={}::{}", property(&title), data(&text));
     }
     out
 }

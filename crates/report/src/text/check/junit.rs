@@ -1,21 +1,34 @@
 //! Budgets as a JUnit report: one test case an operation's name.
 
-use super::{CheckReport, sentence};
-use model::{BudgetVerdict, OperationGroup};
+use super::{CheckReport, sentence, why_not_judged};
+use model::{BudgetVerdict, Judgement, OperationGroup};
 use std::fmt::Write;
 use std::time::Duration;
 
 /// The report in the XML that CI systems read: a failure for each name with a broken budget, all of which it lists.
 pub fn junit_view(report: &CheckReport) -> String {
     let cases = cases(report);
+    let is_unjudged = |case: &&Case<'_>| case.broken.is_empty() && !case.not_judged.is_empty();
+    let unjudged = cases.iter().filter(is_unjudged).count();
+    let (errors, skipped) = if report.allows_unseen {
+        (0, unjudged)
+    } else {
+        (unjudged, 0)
+    };
     let failures = cases.iter().filter(|case| !case.broken.is_empty()).count();
-    let counts = format!("tests=\"{}\" failures=\"{failures}\" errors=\"0\"", cases.len());
+    let counts = format!(
+        "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\"",
+        cases.len()
+    );
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(out, "<testsuites {counts}>");
     let name = escaped(&format!("longwire check {}", report.title));
-    let _ = writeln!(out, "  <testsuite name=\"{name}\" {counts} skipped=\"0\">");
+    let _ = writeln!(
+        out,
+        "  <testsuite name=\"{name}\" {counts} skipped=\"{skipped}\">"
+    );
     for case in &cases {
-        case.write(&mut out);
+        case.write(report.allows_unseen, &mut out);
     }
     out.push_str("  </testsuite>\n</testsuites>\n");
     out
@@ -27,23 +40,29 @@ struct Case<'a> {
     name: &'a str,
     time: Duration,
     broken: Vec<&'a BudgetVerdict>,
+    not_judged: Vec<&'a BudgetVerdict>,
 }
 
 /// The operations' names, and behind them what a finding is about that is none of them.
 fn cases(report: &CheckReport) -> Vec<Case<'_>> {
     let mut cases: Vec<Case<'_>> = report.operations.iter().map(Case::of).collect();
-    for verdict in report.broken() {
-        match cases
-            .iter_mut()
-            .find(|case| *case.name == *verdict.operation_name)
-        {
-            Some(case) => case.broken.push(verdict),
-            None => cases.push(Case {
+    for verdict in report.broken().chain(report.of(Judgement::NotJudged)) {
+        let place = cases
+            .iter()
+            .position(|case| *case.name == *verdict.operation_name);
+        let place = place.unwrap_or_else(|| {
+            cases.push(Case {
                 class: "finding",
                 name: &verdict.operation_name,
                 time: Duration::ZERO,
-                broken: vec![verdict],
-            }),
+                broken: Vec::new(),
+                not_judged: Vec::new(),
+            });
+            cases.len() - 1
+        });
+        match verdict.judgement() {
+            Judgement::NotJudged => cases[place].not_judged.push(verdict),
+            Judgement::Broken | Judgement::Kept => cases[place].broken.push(verdict),
         }
     }
     cases
@@ -56,10 +75,11 @@ impl<'a> Case<'a> {
             name: &group.name,
             time: group.spread.p50.unwrap_or_default(),
             broken: Vec::new(),
+            not_judged: Vec::new(),
         }
     }
 
-    fn write(&self, out: &mut String) {
+    fn write(&self, allows_unseen: bool, out: &mut String) {
         let _ = write!(
             out,
             "    <testcase classname=\"longwire.{}\" name=\"{}\" time=\"{:.6}\"",
@@ -68,8 +88,7 @@ impl<'a> Case<'a> {
             self.time.as_secs_f64()
         );
         let Some(first) = self.broken.first() else {
-            out.push_str("/>\n");
-            return;
+            return self.write_not_judged(allows_unseen, out);
         };
         let sentences: Vec<String> = self
             .broken
@@ -89,6 +108,23 @@ impl<'a> Case<'a> {
             }
         }
         out.push_str("</failure>\n    </testcase>\n");
+    }
+
+    /// Ends a case without a broken budget.
+    fn write_not_judged(&self, allows_unseen: bool, out: &mut String) {
+        let Some(first) = self.not_judged.first() else {
+            out.push_str("/>\n");
+            return;
+        };
+        let element = match allows_unseen {
+            true => "skipped".to_owned(),
+            false => format!("error type=\"{}\"", first.measure.name()),
+        };
+        let why = escaped(why_not_judged(first));
+        let _ = writeln!(
+            out,
+            ">\n      <{element} message=\"not judged: {why}\"/>\n    </testcase>"
+        );
     }
 }
 

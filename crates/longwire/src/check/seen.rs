@@ -1,0 +1,117 @@
+//! What was seen of operations, and which budgets that is enough for.
+
+use model::{BudgetMeasure, Evidence, OperationKind, Share, counted};
+use report::ReadOutcome;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What was seen of operations, by name. Nothing is missing of what it has no name of.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    evidence: BTreeMap<Arc<str>, Evidence>,
+    requests: BTreeSet<Arc<str>>,
+    /// What operations take that wait for no connection that moves, where it is known that they wait for none.
+    unmoved: BTreeMap<Arc<str>, Duration>,
+    /// Round trips to databases that belong to no request though there are requests, and all of them.
+    nobodys: (u64, u64),
+    /// Whether round trips may be guessed, and statements unseen.
+    is_allowed: bool,
+}
+
+impl Seen {
+    pub(super) fn of(outcome: &ReadOutcome) -> Self {
+        let mut seen = Self::default();
+        for group in outcome.operations.iter().filter(|group| group.count > 0) {
+            seen.evidence
+                .entry(group.name.clone())
+                .or_default()
+                .add(&group.evidence);
+            seen.nobodys.1 += group.evidence.round_trips;
+            match group.kind {
+                OperationKind::Http | OperationKind::Request => {
+                    seen.requests.insert(group.name.clone());
+                }
+                _ => seen.nobodys.0 += group.evidence.round_trips,
+            }
+        }
+        if seen.requests.is_empty() {
+            seen.nobodys.0 = 0;
+        }
+        if !outcome.predictions.is_empty() && seen.strays().is_none() {
+            let is_unmoved = |name: &Arc<str>| outcome.unmoved.contains(name);
+            let groups = outcome.operations.iter().filter(|group| is_unmoved(&group.name));
+            let durations = groups.filter_map(|group| Some((group.name.clone(), group.spread.p50?)));
+            seen.unmoved = durations.collect();
+        }
+        seen
+    }
+
+    /// The same where nothing is missing as long as there is a figure.
+    pub(super) fn allowed(self) -> Self {
+        Self {
+            is_allowed: true,
+            ..self
+        }
+    }
+
+    /// What operations of the name take that wait for no connection that moves: the same everywhere.
+    pub(super) fn unmoved(&self, name: &Arc<str>) -> Option<Duration> {
+        self.unmoved.get(name).copied()
+    }
+
+    /// That figures of operations of a name may be those of others: in a clause, with what to do.
+    pub(super) fn doubt(&self, name: &Arc<str>) -> Option<String> {
+        let evidence = self.of_name(name)?;
+        (!evidence.shows_owners()).then(|| {
+            format!(
+                "{} of {} round trips are its own by a guess, because several requests were under way at once; pass a traceparent on in SQL \
+                 comments (docs/requests.md), test with one request at a time or --operations transaction, or judge all the same with \
+                 --allow-unseen",
+                evidence.guessed, evidence.round_trips
+            )
+        })
+    }
+
+    /// What would have to be seen of operations of a name so that a budget that seems to be kept is, and was not: likewise.
+    pub(super) fn missing_for(&self, measure: &BudgetMeasure, name: &Arc<str>) -> Option<String> {
+        let evidence = self.of_name(name)?;
+        if self.nobodys.1 == 0 {
+            return Some(NO_DATABASE.to_owned());
+        }
+        let strays = self.strays().filter(|_| self.requests.contains(name));
+        let statements = || {
+            let is_enough = evidence.round_trips == 0 || evidence.shows_statements();
+            (!is_enough).then(|| {
+                format!(
+                    "{}; {SEE_STATEMENTS}",
+                    evidence.nameless_words().unwrap_or_default()
+                )
+            })
+        };
+        match measure {
+            BudgetMeasure::Turns { .. } | BudgetMeasure::Predicted { .. } => strays,
+            BudgetMeasure::Held { .. } | BudgetMeasure::Forbidden { .. } => strays.or_else(statements),
+        }
+    }
+
+    fn of_name(&self, name: &Arc<str>) -> Option<&Evidence> {
+        self.evidence.get(name).filter(|_| !self.is_allowed)
+    }
+
+    /// That too many round trips belong to no request, so that a request with few may have more.
+    fn strays(&self) -> Option<String> {
+        let (nobodys, all) = self.nobodys;
+        let share = Share::of_counts(nobodys, all)?;
+        (share.as_fraction() > 1.0 - Evidence::ENOUGH).then(|| {
+            format!(
+                "{nobodys} of {} to databases belong to no request; join the addresses of the web server's machine with --host, judge them by \
+                 --operations transaction, or judge all the same with --allow-unseen",
+                counted(all, "round trip", "round trips")
+            )
+        })
+    }
+}
+
+const NO_DATABASE: &str = "no round trip to a database was seen; capture the database's port too, or judge all the same with --allow-unseen";
+const SEE_STATEMENTS: &str = "open TLS with --keys or watch through a relay, begin before the connections, or judge all the same with --allow-unseen";

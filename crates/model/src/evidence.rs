@@ -1,0 +1,160 @@
+//! Evidence: how much of what was waited for stands on what was seen.
+
+use crate::{Assigned, Exchange, OperationStep, Phase, Protocol, Share};
+
+/// Why the statement of a round trip was not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NotSeen {
+    /// It was encrypted, and nothing opened it.
+    Encrypted,
+    /// It was prepared before the observation began, so that only its execution was seen.
+    PreparedBefore,
+    /// Payload on the way to it is not in the capture.
+    Cut,
+    /// Its protocol is not decoded, or not any more.
+    NotDecoded,
+}
+
+impl NotSeen {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Encrypted, Self::PreparedBefore, Self::Cut, Self::NotDecoded];
+
+    /// The word for it in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Encrypted => "encrypted",
+            Self::PreparedBefore => "prepared_before",
+            Self::Cut => "cut",
+            Self::NotDecoded => "not_decoded",
+        }
+    }
+
+    /// The words for it in sentences.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Encrypted => "encrypted",
+            Self::PreparedBefore => "prepared before the capture",
+            Self::Cut => "cut",
+            Self::NotDecoded => "protocol not decoded",
+        }
+    }
+}
+
+/// How many round trips of work were waited for, and what was seen of them. Connecting, TLS and login are in no figure, nor are requests
+/// that web servers answer: their statements are elsewhere. Counts of operations add up.
+///
+/// Misleads where a round trip was not recognised as one: it is in no figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Evidence {
+    /// Round trips of work with databases, and with what may be one.
+    pub round_trips: u64,
+    /// Of these, those that belong to their operation by a guess ([`Assigned::is_proof`]).
+    pub guessed: u64,
+    /// Of these, those of connections without a known round-trip time.
+    pub untimed: u64,
+    /// Of these, those whose statement was not seen, by reason in the order of [`NotSeen::ALL`].
+    pub not_seen: [u64; NotSeen::ALL.len()],
+}
+
+impl Evidence {
+    /// The share of round trips below which nothing is said about all of them.
+    pub const ENOUGH: f64 = 0.95;
+
+    /// Adds a step of an operation.
+    pub fn step(&mut self, step: &OperationStep) {
+        self.exchange(&step.exchange, step.protocol);
+        let is_guessed = step
+            .assigned
+            .is_some_and(|assigned| !Assigned::is_proof(assigned));
+        if is_guessed && is_work(&step.exchange, step.protocol) {
+            self.guessed += u64::from(step.exchange.turns);
+        }
+    }
+
+    /// Adds an exchange.
+    pub fn exchange(&mut self, exchange: &Exchange, protocol: Protocol) {
+        if !is_work(exchange, protocol) {
+            return;
+        }
+        let turns = u64::from(exchange.turns);
+        self.round_trips += turns;
+        if let Some(reason) = exchange.not_seen.or_else(|| missing_in_old_recordings(exchange)) {
+            self.not_seen[reason as usize] += turns;
+        }
+        if exchange.first.server_side_rtt.is_none() {
+            self.untimed += turns;
+        }
+    }
+
+    /// Adds the counts of `other`.
+    pub fn add(&mut self, other: &Self) {
+        self.round_trips += other.round_trips;
+        self.guessed += other.guessed;
+        self.untimed += other.untimed;
+        for (sum, count) in self.not_seen.iter_mut().zip(other.not_seen) {
+            *sum += count;
+        }
+    }
+
+    /// Round trips whose statement was not seen for this reason.
+    pub const fn not_seen_for(&self, reason: NotSeen) -> u64 {
+        self.not_seen[reason as usize]
+    }
+
+    /// Round trips whose statement was not seen.
+    pub fn nameless(&self) -> u64 {
+        self.not_seen.iter().sum()
+    }
+
+    /// Why statements were not seen, most round trips first.
+    pub fn reasons(&self) -> Vec<NotSeen> {
+        let mut reasons: Vec<NotSeen> = NotSeen::ALL
+            .into_iter()
+            .filter(|reason| self.not_seen_for(*reason) > 0)
+            .collect();
+        reasons.sort_by_key(|reason| std::cmp::Reverse(self.not_seen_for(*reason)));
+        reasons
+    }
+
+    /// Whether statements of enough round trips were seen to say that something is not among them. Never without a round trip.
+    pub fn shows_statements(&self) -> bool {
+        self.is_enough(self.round_trips - self.nameless().min(self.round_trips))
+    }
+
+    /// Whether it is known of enough round trips that they belong to their operation. Also without any.
+    pub fn shows_owners(&self) -> bool {
+        self.round_trips == 0 || self.is_enough(self.round_trips - self.guessed.min(self.round_trips))
+    }
+
+    fn is_enough(&self, known: u64) -> bool {
+        Share::of_counts(known, self.round_trips).is_some_and(|share| share.as_fraction() >= Self::ENOUGH)
+    }
+
+    /// `statements of 12 of 16 round trips were not seen (encrypted)`; absent where all were seen.
+    pub fn nameless_words(&self) -> Option<String> {
+        let words: Vec<&str> = self.reasons().into_iter().map(NotSeen::words).collect();
+        (!words.is_empty()).then(|| {
+            format!(
+                "statements of {} of {} round trips were not seen ({})",
+                self.nameless(),
+                self.round_trips,
+                words.join(", ")
+            )
+        })
+    }
+}
+
+/// Whether it is a wait for work that a statement stands behind.
+fn is_work(exchange: &Exchange, protocol: Protocol) -> bool {
+    exchange.phase == Phase::Work && !protocol.carries_requests()
+}
+
+/// Why a statement was not seen, where a recording of a version before this one does not say so.
+fn missing_in_old_recordings(exchange: &Exchange) -> Option<NotSeen> {
+    let asked = &exchange.asked;
+    match &exchange.fingerprint {
+        Some(_) => None,
+        None if exchange.request_messages == 0 && exchange.request_bytes > 0 => Some(NotSeen::NotDecoded),
+        None => (asked.prepared_executions + asked.fetches > 0).then_some(NotSeen::PreparedBefore),
+    }
+}

@@ -1,0 +1,82 @@
+//! Operations kept as examples of their name.
+
+use crate::predictor::Whole;
+use model::{PredictedExamples, PredictedOperation};
+
+/// Some of the operations of one name on one target, evenly chosen, and the one that took longest.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Examples {
+    kept: Vec<PredictedOperation>,
+    longest: PredictedOperation,
+    /// Of how many operations one is kept, as a power of 2.
+    every: u32,
+    seen: u64,
+}
+
+impl Examples {
+    pub(crate) fn add(&mut self, whole: &Whole) {
+        let one = PredictedOperation {
+            measured: whole.measured,
+            predicted: whole.duration,
+            turns: whole.turns,
+        };
+        if one.measured >= self.longest.measured {
+            self.longest = one;
+        }
+        if self.seen.trailing_zeros() >= self.every {
+            self.kept.push(one);
+        }
+        self.seen += 1;
+        if self.kept.len() >= MOST_KEPT {
+            let mut place = 0;
+            self.kept.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.every += 1;
+        }
+    }
+
+    /// Absent where there was none.
+    pub(crate) fn finish(&mut self) -> Option<PredictedExamples> {
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.sort_by_key(|one| one.predicted);
+        let middle = kept.len().checked_sub(1)? / 2;
+        Some(PredictedExamples {
+            typical: *kept.get(middle)?,
+            longest: self.longest,
+        })
+    }
+}
+
+/// Operations kept of a name and target.
+const MOST_KEPT: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn of_very_many_operations_the_median_is_near_and_belongs_to_one() {
+        let mut examples = Examples::default();
+        for number in 0..100_000_u64 {
+            examples.add(&Whole {
+                duration: Duration::from_micros(10 * number),
+                measured: Duration::from_micros(number),
+                turns: number,
+                ..Whole::default()
+            });
+        }
+        assert!(examples.kept.len() < MOST_KEPT);
+        let found = examples.finish();
+        let typical = found.map(|found| found.typical).unwrap_or_default();
+        assert!(
+            (49_000..51_000).contains(&typical.turns),
+            "{}: not near the middle",
+            typical.turns
+        );
+        assert_eq!(typical.predicted, 10 * typical.measured);
+        assert_eq!(found.map(|found| found.longest.turns), Some(99_999));
+    }
+}

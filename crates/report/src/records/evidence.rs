@@ -1,0 +1,63 @@
+//! The `evidence` object of records: how much of what was waited for stands on what was seen.
+
+use model::{Evidence, NotSeen};
+use serde::{Deserialize, Serialize};
+
+/// Counts of round trips. A reason that holds for none has no key.
+#[derive(Serialize, Deserialize)]
+pub(super) struct EvidenceRecord {
+    round_trips: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    guessed: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    untimed: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    encrypted: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    prepared_before: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    cut: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    not_decoded: u64,
+}
+
+impl EvidenceRecord {
+    /// Absent where no round trip of work was seen.
+    pub(super) fn of(evidence: &Evidence) -> Option<Self> {
+        (*evidence != Evidence::default()).then(|| Self {
+            round_trips: evidence.round_trips,
+            guessed: evidence.guessed,
+            untimed: evidence.untimed,
+            encrypted: evidence.not_seen_for(NotSeen::Encrypted),
+            prepared_before: evidence.not_seen_for(NotSeen::PreparedBefore),
+            cut: evidence.not_seen_for(NotSeen::Cut),
+            not_decoded: evidence.not_seen_for(NotSeen::NotDecoded),
+        })
+    }
+
+    pub(super) fn evidence(&self) -> Evidence {
+        let Self {
+            round_trips,
+            guessed,
+            untimed,
+            encrypted,
+            prepared_before,
+            cut,
+            not_decoded,
+        } = *self;
+        Evidence {
+            round_trips,
+            guessed,
+            untimed,
+            not_seen: [encrypted, prepared_before, cut, not_decoded],
+        }
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
