@@ -142,6 +142,13 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.established.push(0);
     }
 
+    /// Neither side of a connection grants more than `most` bytes.
+    pub fn limit_window(&mut self, connection: u32, most: u64) {
+        for flow in self.flows.iter_mut().skip(2 * connection as usize).take(2) {
+            flow.limit_window(most);
+        }
+    }
+
     /// How many connections were added.
     pub fn connections(&self) -> u32 {
         self.established.len() as u32
@@ -155,12 +162,10 @@ impl<W: Ord> SimulatedNetwork<W> {
     /// The connection's handshake begins. One that was used before stays as it is: its packets may be on their way.
     pub fn open(&mut self, connection: u32) {
         for direction in 0..2 {
-            if !self.flows[2 * connection as usize + direction].is_unused() {
-                continue;
+            let flow = &mut self.flows[2 * connection as usize + direction];
+            if flow.is_unused() {
+                flow.opened();
             }
-            let mut flow = Flow::new(self.packet_bytes, self.delays[0] + self.delays[1]);
-            flow.opened();
-            self.flows[2 * connection as usize + direction] = flow;
         }
     }
 

@@ -344,6 +344,10 @@ pub enum BoundBy {
     RoundTrips,
     /// Pushing bytes through the link's rate.
     Rate,
+    /// Waiting until the receiver's window allows more.
+    Window,
+    /// Bytes that their sender holds back until a delayed acknowledgement comes (Nagle's algorithm).
+    DelayedAcks,
     /// The server's own time.
     Server,
     /// The client's own time.
@@ -356,6 +360,8 @@ impl BoundBy {
         match self {
             Self::RoundTrips => "round_trips",
             Self::Rate => "rate",
+            Self::Window => "window",
+            Self::DelayedAcks => "delayed_acks",
             Self::Server => "server",
             Self::Client => "client",
         }

@@ -106,6 +106,12 @@ pub const ASSUMPTIONS: &[Assumption] = &[
         source: "all operations of the name: docs/prediction.md, What ran at once",
     },
     Assumption {
+        text: Cow::Borrowed(
+            "Bytes of a small request or reply that were held back for a delayed acknowledgement (40 to 200 ms) are held back for as long at every distance.",
+        ),
+        source: "the measurement: docs/prediction.md, Delayed acknowledgements",
+    },
+    Assumption {
         text: Cow::Borrowed("The moved connections share the link with each other and with nothing else."),
         source: "the link as asked for",
     },

@@ -35,6 +35,13 @@ impl<W: Ord> Links<W> {
         self.connections.len() as u32 - 1
     }
 
+    /// Neither side of a connection grants more than `most` bytes.
+    pub fn limit_window(&mut self, connection: u32, most: u64) {
+        if let Some((link, number)) = self.connections.get(connection as usize) {
+            self.networks[*link].limit_window(*number, most);
+        }
+    }
+
     /// The flows as they are now, two a connection, in the order in which these were added.
     pub fn into_flows(self) -> Vec<Flow> {
         let mut flows: Vec<Vec<Option<Flow>>> = self

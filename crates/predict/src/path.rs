@@ -16,6 +16,10 @@ pub struct Along {
     pub attribution: Attribution,
     /// The part of client and server that is the allowance for waking up.
     pub waking: Duration,
+    /// The part of the transfer in which bytes were held back for a delayed acknowledgement.
+    pub held_back: Duration,
+    /// The part of the transfer in which bytes waited for a receiver's window.
+    pub window: Duration,
 }
 
 /// The operation's duration and where it went: the chain of waits that ends last, each nanosecond once.
@@ -40,12 +44,15 @@ pub fn along(
     for _ in 0..=3 * times.len() {
         let Some((node, point)) = at else { break };
         parts.one_way = one_ways(plan.link(links, &plan.nodes[node.place()]));
+        parts.is_limited = plan.windows[plan.nodes[node.place()].connection as usize].is_some();
         at = parts.step_back(plan, begin, times, node, point);
     }
     Along {
         duration: Duration::from_nanos(end.saturating_add(after)),
         attribution: parts.attribution(),
         waking: Duration::from_nanos(parts.waking),
+        held_back: Duration::from_nanos(parts.held_back),
+        window: Duration::from_nanos(parts.window),
     }
 }
 
@@ -69,6 +76,10 @@ struct Parts {
     recovery: u64,
     unknown: u64,
     waking: u64,
+    held_back: u64,
+    /// Whether a window limits the connection of the node in question.
+    is_limited: bool,
+    window: u64,
 }
 
 /// Nanoseconds between two things; none where one of them did not happen.
@@ -185,9 +196,15 @@ impl Parts {
         };
         let distance = distance.min(span);
         let recovery = recovery.min(span - distance);
+        let transfer = span - distance - recovery;
         self.round_trip += distance;
         self.recovery += recovery;
-        self.transfer += span - distance - recovery;
+        self.transfer += transfer;
+        let held_back = what.held_back[direction.index()].min(transfer);
+        self.held_back += held_back;
+        if self.is_limited {
+            self.window += transfer - held_back;
+        }
     }
 
     fn attribution(&self) -> Attribution {

@@ -23,6 +23,8 @@ pub struct OperationPlan {
     pub connections: Vec<ConnectionId>,
     /// The link that each of them moves to, if it moves.
     pub links: Vec<u32>,
+    /// The most bytes that each of them has under way, where the measurement shows that a window limits it.
+    pub windows: Vec<Option<u64>>,
     /// Nodes that wait for nothing, in order.
     pub roots: Vec<NodeIndex>,
     /// What nodes wait for besides their [`PlanNode::after`], to be complete.
@@ -60,6 +62,8 @@ pub struct PlanNode {
     pub ends_transaction: bool,
     /// Time over which the client produces the request.
     pub client_inside: u64,
+    /// Time within request and reply in which their sender held bytes back for a delayed acknowledgement: the same at every distance.
+    pub held_back: [u64; 2],
     /// Server time before the reply's first byte.
     pub server_before: u64,
     /// Server time inside the reply.
@@ -165,6 +169,7 @@ impl OperationPlan {
             first_nodes: Vec::with_capacity(operation.steps.len()),
             connections: Vec::new(),
             links: Vec::new(),
+            windows: Vec::new(),
             roots: Vec::new(),
             joins: Joins::default(),
             reply_joins: Joins::default(),
@@ -186,10 +191,14 @@ impl OperationPlan {
             let connection = *places.entry(id).or_insert_with(|| {
                 plan.connections.push(id);
                 plan.links.push(0);
+                plan.windows.push(None);
                 plan.connections.len() as u32 - 1
             });
             if let Some(link) = link {
                 plan.links[connection as usize] = link;
+            }
+            if step.exchange.steps().any(is_limited_by_window) {
+                plan.windows[connection as usize] = Some(UNSCALED_WINDOW);
             }
             plan.add(index, step, connection, link.is_some());
         }
@@ -365,6 +374,10 @@ fn node(
         locks: None,
         ends_transaction: false,
         client_inside: nanos(step.client_inside_request),
+        held_back: match crossing {
+            Crossing::Moved => held_back(step),
+            Crossing::Handshake | Crossing::Measured { .. } => [0; 2],
+        },
         server_before: nanos(step.server - inside),
         server_inside: nanos(inside),
         pooler: 0,
@@ -390,6 +403,58 @@ fn node(
         next_reply_waiter: None,
     }
 }
+
+/// How long a sender held the rest of a small request, and of a small reply, back until the first part was acknowledged (Nagle's algorithm against
+/// delayed acknowledgements, which Linux delays by 40 ms and others by up to 200 ms). Of large ones, and of what a slow link explains, nothing is known.
+fn held_back(step: &Step) -> [u64; 2] {
+    let of = |span: Duration, inside: Duration, bytes: u64| {
+        let pause = span.saturating_sub(inside + step.recovery);
+        let least = Duration::from_secs_f64(bytes as f64 / SLOWEST_LINK).max(LEAST_HELD_BACK);
+        let is_held_back = bytes <= FIRST_WINDOW && pause >= least;
+        if is_held_back { nanos(pause) } else { 0 }
+    };
+    let reply = step.reply_started.zip(step.reply_ended);
+    let reply = reply.map_or(Duration::ZERO, |(started, ended)| ended.since(started));
+    [
+        of(
+            step.request_ended.since(step.request_started),
+            step.client_inside_request,
+            step.request_bytes,
+        ),
+        of(reply, step.server_inside_reply, step.reply_bytes),
+    ]
+}
+
+/// Bytes that a sender may have under way without an acknowledgement: ten packets (RFC 6928).
+const FIRST_WINDOW: u64 = 14_600;
+/// Acknowledgements are delayed by at least so long, less what a timer may be early.
+const LEAST_HELD_BACK: Duration = Duration::from_millis(30);
+/// Bytes a second of the slowest link that is taken for one: 500 kbit/s.
+const SLOWEST_LINK: f64 = 62_500.0;
+
+/// Whether a large reply came as a receiver without window scaling allows it: just under 64 KiB a round trip. n bursts span n - 1 round trips.
+fn is_limited_by_window(step: &Step) -> bool {
+    let rtt = step.client_side_rtt.unwrap_or_default() + step.server_side_rtt.unwrap_or_default();
+    let (Some(started), Some(ended)) = (step.reply_started, step.reply_ended) else {
+        return false;
+    };
+    let span = ended
+        .since(started)
+        .saturating_sub(step.server_inside_reply + step.recovery);
+    if rtt < LEAST_LIMITING || span < LEAST_ROUNDS * rtt {
+        return false;
+    }
+    let bursts = span.as_secs_f64() / rtt.as_secs_f64() + 1.0;
+    LIMITED.contains(&(step.reply_bytes as f64 / bursts))
+}
+
+/// The largest window without scaling (RFC 9293 section 3.1).
+const UNSCALED_WINDOW: u64 = 65_535;
+/// Bytes a round trip that show one: full packets leave a part of it unused, and the first bursts are smaller.
+const LIMITED: std::ops::RangeInclusive<f64> = 50_000.0..=66_000.0;
+/// A shorter round trip limits nothing that a link would not limit too.
+const LEAST_LIMITING: Duration = Duration::from_millis(2);
+const LEAST_ROUNDS: u32 = 4;
 
 /// From the request's end to the reply's start at the observation point.
 fn measured_wait(step: &Step) -> Duration {

@@ -108,6 +108,10 @@ pub struct Whole {
     pub turns: u64,
     /// The part of it that is the allowance for waking up.
     pub waking: Duration,
+    /// The part of it in which bytes were held back for delayed acknowledgements.
+    pub held_back: Duration,
+    /// The part of it in which bytes waited for a receiver's window.
+    pub window: Duration,
     /// What it took when it was measured.
     pub measured: Duration,
 }
@@ -119,6 +123,8 @@ struct Sum {
     attribution: Attribution,
     turns: u64,
     waking: Duration,
+    held_back: Duration,
+    window: Duration,
     /// Operations that waited for nothing and took no time: messages that are not answered.
     idle: u64,
     /// Requests that the server works on at once, where that is limited.
@@ -501,6 +507,8 @@ impl Whole {
         self.duration += along.duration;
         self.attribution.add(&along.attribution);
         self.waking += along.waking;
+        self.held_back += along.held_back;
+        self.window += along.window;
         self.turns += turns;
     }
 }
@@ -515,6 +523,8 @@ impl Sum {
         self.attribution.add(&whole.attribution);
         self.turns += whole.turns;
         self.waking += whole.waking;
+        self.held_back += whole.held_back;
+        self.window += whole.window;
     }
 
     /// Round trips on the path that the duration follows, mean; absent on a link without distance.
@@ -564,7 +574,7 @@ impl Sum {
             turns,
             slope: self.on_path(replays, target.link.rtt).unwrap_or(turns),
             order: None,
-            bound_by: bound_by(&self.attribution),
+            bound_by: bound_by(&self.attribution, self.held_back, self.window),
             attribution: self.attribution,
             examples: None,
             measured: None,
@@ -615,10 +625,14 @@ fn with_own_seed(link: &LinkDescription, operation: u64, replay: u64) -> LinkDes
     }
 }
 
-fn bound_by(attribution: &Attribution) -> BoundBy {
+/// `held_back` and `window` are parts of the transfer.
+fn bound_by(attribution: &Attribution, held_back: Duration, window: Duration) -> BoundBy {
+    let transfer = attribution.transfer + attribution.recovery;
     let kinds = [
         (BoundBy::RoundTrips, attribution.round_trip),
-        (BoundBy::Rate, attribution.transfer + attribution.recovery),
+        (BoundBy::Rate, transfer.saturating_sub(held_back + window)),
+        (BoundBy::Window, window),
+        (BoundBy::DelayedAcks, held_back),
         (BoundBy::Server, attribution.server + attribution.pooler),
         (BoundBy::Client, attribution.client + attribution.unknown),
     ];

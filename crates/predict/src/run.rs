@@ -204,6 +204,11 @@ impl<'a> SimulatedRun<'a> {
     /// The client begins `plan` at `at`, now or later.
     pub fn begin(&mut self, client: u32, plan: &'a OperationPlan, connections: Vec<u32>, at: VirtualTime) {
         let this = &mut self.clients[client as usize];
+        for (connection, window) in connections.iter().zip(&plan.windows) {
+            if let Some(window) = window {
+                self.network.limit_window(*connection, *window);
+            }
+        }
         (this.plan, this.connections, this.begin) = (plan, connections, at);
         this.generation = (this.generation + 1) & GENERATIONS;
         this.times.clear();
@@ -471,7 +476,7 @@ impl<'a> SimulatedRun<'a> {
                     connection,
                     Direction::ClientToServer,
                     bytes,
-                    what.client_inside,
+                    what.client_inside.saturating_add(what.held_back[0]),
                     waiter,
                 );
             }
@@ -639,8 +644,9 @@ impl<'a> SimulatedRun<'a> {
             }
             Crossing::Moved => {
                 let bytes = what.reply_bytes.min(SIMULATED_BYTES);
+                let over = inside.saturating_add(what.held_back[1]);
                 self.network
-                    .write(connection, Direction::ServerToClient, bytes, inside, id);
+                    .write(connection, Direction::ServerToClient, bytes, over, id);
             }
         }
         if inside == 0 {

@@ -92,6 +92,11 @@ impl Flow {
         self.round_trip = RttEstimator::first(self.base_rtt);
     }
 
+    /// As [`super::receiver::Receiver::limit`].
+    pub fn limit_window(&mut self, most: u64) {
+        self.receiver.limit(most);
+    }
+
     /// Whether nothing was ever sent.
     pub const fn is_unused(&self) -> bool {
         self.announced == 0

@@ -33,6 +33,8 @@ pub struct Receiver {
 struct Window {
     /// What the buffer allows.
     buffer: u64,
+    /// The most that it will ever allow.
+    most: u64,
     /// What is granted; grows with what arrives, up to `buffer`.
     granted: u64,
     /// Bytes received in the last measured round trip.
@@ -62,6 +64,7 @@ impl Default for Receiver {
             full_size: FIRST_GUESS_OF_FULL_SIZE,
             window: Window {
                 buffer: INITIAL_BUFFER,
+                most: MOST_BUFFER,
                 granted: FIRST_GRANTED,
                 copied: INITIAL_COPIED,
                 measured_at: 0,
@@ -79,6 +82,14 @@ impl Receiver {
     pub fn opened(&mut self) {
         self.at_once = ACKS_AT_ONCE;
         self.answering = false;
+    }
+
+    /// The window never grows beyond `most` bytes: without window scaling, 65,535 (RFC 9293 section 3.1).
+    pub fn limit(&mut self, most: u64) {
+        let window = &mut self.window;
+        window.most = window.most.min(most);
+        window.buffer = window.buffer.min(most);
+        window.granted = window.granted.min(most);
     }
 
     /// Moves everything remembered by `by` nanoseconds of time.
@@ -182,7 +193,7 @@ impl Window {
             let copied = received - self.measured_from;
             if copied > self.copied {
                 let growth = 2 * copied * (copied - self.copied) / self.copied;
-                self.buffer = self.buffer.max((2 * copied + 2 * growth).min(MOST_BUFFER));
+                self.buffer = self.buffer.max((2 * copied + 2 * growth).min(self.most));
                 self.copied = copied;
             }
             (self.measured_at, self.measured_from) = (at, received);

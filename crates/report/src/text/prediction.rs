@@ -327,6 +327,8 @@ pub(super) fn bound_words(bound: BoundBy) -> &'static str {
     match bound {
         BoundBy::RoundTrips => "round trips",
         BoundBy::Rate => "rate",
+        BoundBy::Window => "window",
+        BoundBy::DelayedAcks => "delayed ACKs",
         BoundBy::Server => "server",
         BoundBy::Client => "client",
     }
