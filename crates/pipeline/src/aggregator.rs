@@ -1,6 +1,7 @@
 //! Turns facts of all connections into outcomes: operations, totals, predictions, and the records of each.
 
 mod exports;
+mod seen;
 mod so_far;
 mod table_records;
 mod windows;
@@ -31,7 +32,7 @@ use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
 use analysis::poolers::Poolers;
 use anyhow::{Context, Result};
-use model::{Assignments, Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Summary, Warning};
+use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Summary, Warning};
 use predict::{Computing, PredictionTarget, Predictor, WakeUp, Workers};
 use report::outcome::ProgressLine;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
@@ -401,7 +402,7 @@ impl Aggregator {
         totals.summary.packets = packets;
         totals.summary.dropped_exchanges = missing.dropped_exchanges();
         warnings.extend(missing.warnings());
-        warnings.extend(mostly_guessed(&totals.summary.assigned));
+        warnings.extend(seen::warnings(&totals.summary, &totals.operations));
         warnings.extend(no_requests(rule, &totals.summary));
         let found = outlets.findings.take().map(Findings::finish).unwrap_or_default();
         warnings.extend(no_room(&found));
@@ -496,24 +497,6 @@ fn no_room(found: &FindingsReport) -> Option<Warning> {
         ),
     })
 }
-
-/// The warning that it is not certain whose many exchanges are.
-fn mostly_guessed(assigned: &Assignments) -> Option<Warning> {
-    let share = assigned
-        .share_guessed()
-        .filter(|share| share.as_fraction() > GUESSES_THAT_MATTER)?;
-    let (guessed, all) = assigned.guessed();
-    Some(Warning {
-        text: format!(
-            "{guessed} of {all} exchanges ({share}) were assigned to their requests by order, which is a guess: several requests were under \
-             way at once, and turns, times and findings of a request may be its neighbour's. Certain with identifiers in statements \
-             (traceparent in SQL comments), with one request at a time, or per statement and transaction: docs/requests.md"
-        ),
-    })
-}
-
-/// The share of exchanges assigned by a guess above which single requests are not to be relied on.
-const GUESSES_THAT_MATTER: f64 = 0.05;
 
 const NOTHING_MOVED: &str = "no connection was moved to the other link, so the predictions repeat the measurement; name the \
                              connections that move with --on";

@@ -1,6 +1,6 @@
 //! What is summed up while a run goes on: for a screen.
 
-use super::{Aggregator, mostly_guessed};
+use super::{Aggregator, seen};
 use crate::recent::RecentOperations;
 use analysis::current::{Current, CurrentTotals, OpenConnection};
 use analysis::overview::Overview;
@@ -45,7 +45,8 @@ impl Aggregator {
         let mut warnings: Vec<Warning> = self.missing.clone().warnings().collect();
         let notes = self.poolers.notes();
         warnings.extend(notes.into_iter().map(|text| Warning { text }));
-        warnings.extend(mostly_guessed(&summary.assigned));
+        // Not all operations are at hand: whose round trips are nobody's is said at the end.
+        warnings.extend(seen::warnings(&summary, &[]));
         SoFar {
             outcome: ReadOutcome {
                 conditions: self.conditions.clone(),

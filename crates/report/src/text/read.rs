@@ -26,6 +26,7 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     let summary = &outcome.summary;
     if summary.connections == 0 {
         let mut out = summary_line(summary);
+        paragraph(NOTHING_SEEN, "", Ink::Faint, style, &mut out);
         warnings_section(&outcome.warnings, style, &mut out);
         return out;
     }
@@ -61,6 +62,8 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     let _ = write!(out, "\n{}", summary_line(summary));
     out
 }
+
+const NOTHING_SEEN: &str = "Capture on the application's host, on all interfaces, while it works with its database: tcpdump -i any -s 0 -w FILE 'tcp port 5432'.";
 
 /// One line that sums up a run: also what Ctrl-C ends with.
 pub fn summary_line(summary: &Summary) -> String {

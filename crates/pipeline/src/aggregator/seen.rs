@@ -1,0 +1,83 @@
+//! Warnings of what was not seen, or is not certain, from the totals of a run.
+
+use model::{
+    Assignments, Evidence, NotSeen, OperationGroup, OperationKind, Share, Summary, Warning, counted,
+};
+
+/// All of them.
+pub(super) fn warnings(summary: &Summary, groups: &[OperationGroup]) -> impl Iterator<Item = Warning> {
+    [
+        nameless(&summary.evidence),
+        strays(groups),
+        mostly_guessed(&summary.assigned),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The warning that too few statements were seen for findings. Of what is encrypted, the connections are told already.
+fn nameless(evidence: &Evidence) -> Option<Warning> {
+    let reasons = evidence.reasons();
+    if evidence.round_trips == 0 || evidence.shows_statements() || reasons == [NotSeen::Encrypted] {
+        return None;
+    }
+    let advice: Vec<&str> = reasons.into_iter().map(advice).collect();
+    Some(Warning {
+        text: format!(
+            "{}, so findings are of the others alone: {}",
+            evidence.nameless_words()?,
+            advice.join("; ")
+        ),
+    })
+}
+
+const fn advice(reason: NotSeen) -> &'static str {
+    match reason {
+        NotSeen::Encrypted => {
+            "--keys opens TLS where a program wrote a key log, `longwire watch` with sslmode=require in its TARGET sees what it encrypts itself"
+        }
+        NotSeen::PreparedBefore => {
+            "begin the capture before the pool opens its connections, or have it open new ones; MySQL and MariaDB list prepared texts in \
+             performance_schema.prepared_statements_instances"
+        }
+        NotSeen::Cut => "capture whole packets, and none dropped (tcpdump -s 0 -B 65536)",
+        NotSeen::NotDecoded => "docs/protocols.md lists what is decoded",
+    }
+}
+
+/// The warning that many round trips to databases belong to no request, though there are requests.
+fn strays(groups: &[OperationGroup]) -> Option<Warning> {
+    let is_request =
+        |group: &OperationGroup| matches!(group.kind, OperationKind::Http | OperationKind::Request);
+    let count = |is_counted: &dyn Fn(&OperationGroup) -> bool| -> u64 {
+        let counted = groups.iter().filter(|group| is_counted(group));
+        counted.map(|group| group.evidence.round_trips).sum()
+    };
+    let (strays, all) = (count(&|group| !is_request(group)), count(&|_| true));
+    let share = Share::of_counts(strays, all)?.as_fraction();
+    (groups.iter().any(is_request) && share > 1.0 - Evidence::ENOUGH).then(|| Warning {
+        text: format!(
+            "{strays} of {} to databases belong to no HTTP request: what their program did by itself, or requests whose web server has other \
+             addresses (--host joins them): then requests have more round trips than shown",
+            counted(all, "round trip", "round trips")
+        ),
+    })
+}
+
+/// The warning that it is not certain whose many exchanges are.
+fn mostly_guessed(assigned: &Assignments) -> Option<Warning> {
+    let share = assigned
+        .share_guessed()
+        .filter(|share| share.as_fraction() > GUESSES_THAT_MATTER)?;
+    let (guessed, all) = assigned.guessed();
+    Some(Warning {
+        text: format!(
+            "{guessed} of {all} exchanges ({share}) were assigned to their requests by order, which is a guess: several requests were under \
+             way at once, and turns, times and findings of a request may be its neighbour's. Certain with identifiers in statements \
+             (traceparent in SQL comments), with one request at a time, or per statement and transaction: docs/requests.md"
+        ),
+    })
+}
+
+/// The share of exchanges assigned by a guess above which single requests are not to be relied on.
+const GUESSES_THAT_MATTER: f64 = 0.05;
