@@ -29,6 +29,7 @@ mod remedies;
 mod repeated_read;
 mod row_by_row;
 mod sequential;
+mod series;
 mod small_fetch;
 mod software;
 mod unrewritten_batch;
@@ -41,6 +42,7 @@ use comment_defeats_cache::Preparations;
 use ledger::Ledger;
 use look::{Look, Turns};
 use model::{BitRate, Finding, Operation};
+use series::{AllSeries, Series};
 use std::time::Duration;
 
 /// The distances at which savings are reported.
@@ -56,7 +58,7 @@ pub struct Distances {
 ///
 /// Memory: a few notes for each of at most [`clients::MOST_CONNECTIONS`] connections, of at most
 /// [`comment_defeats_cache::MOST_PREPARATIONS`] prepared statements of theirs, [`codes::MOST_CODES`] fingerprints and
-/// [`ledger::MOST_ENTRIES`] findings, and the turns of one operation.
+/// [`ledger::MOST_ENTRIES`] findings, [`series::MOST_IN_ALL`] autocommitted statements, and the turns of one operation.
 #[derive(Debug)]
 pub struct Findings {
     distances: Distances,
@@ -65,6 +67,7 @@ pub struct Findings {
     ledger: Ledger,
     turns: Turns,
     preparations: Preparations,
+    series: AllSeries,
 }
 
 /// What was found.
@@ -96,6 +99,9 @@ const KINDS: &[Kind] = &[
     held_transaction::look,
 ];
 
+/// Those that look at what lies across operations.
+const OF_SERIES: &[Kind] = &[row_by_row::look, n_plus_one::look, repeated_read::look];
+
 impl Findings {
     /// Nothing found yet.
     pub fn new(distances: Distances) -> Self {
@@ -106,6 +112,7 @@ impl Findings {
             ledger: Ledger::default(),
             turns: Turns::default(),
             preparations: Preparations::default(),
+            series: AllSeries::default(),
         }
     }
 
@@ -114,6 +121,9 @@ impl Findings {
         self.clients.fact(fact);
         if let Fact::Closed(outcome) = fact {
             compression_not_asked::look(outcome, &mut self.ledger);
+            if let Some(series) = self.series.end(outcome.id) {
+                self.look_at_series(&series);
+            }
         }
     }
 
@@ -139,7 +149,31 @@ impl Findings {
         if let Some(rate) = self.distances.rate {
             no_compression::look(&mut look, rate);
         }
+        if let Some(series) = self.series.take(operation, &self.turns.all) {
+            self.look_at_series(&series);
+        }
         self.ledger.noted() > noted
+    }
+
+    /// Looks for loops across operations.
+    fn look_at_series(&mut self, series: &Series) {
+        let Some(operation) = series.as_operation() else {
+            return;
+        };
+        self.turns.list(&operation, &mut self.codes);
+        for turn in &mut self.turns.all {
+            turn.is_claimed |= series.is_claimed(turn.step);
+        }
+        let mut look = Look {
+            operation: &operation,
+            turns: &mut self.turns,
+            clients: &self.clients,
+            ledger: &mut self.ledger,
+            preparations: &mut self.preparations,
+        };
+        for kind in OF_SERIES {
+            kind(&mut look);
+        }
     }
 
     /// What was found since the last call, or the beginning; looks on with nothing found.
@@ -149,7 +183,10 @@ impl Findings {
     }
 
     /// The run is over.
-    pub fn finish(self) -> FindingsReport {
+    pub fn finish(mut self) -> FindingsReport {
+        for series in self.series.end_all() {
+            self.look_at_series(&series);
+        }
         self.so_far_priced()
     }
 

@@ -1,6 +1,7 @@
 //! Each kind on operations made by hand: what it finds, what it claims, and what it leaves alone.
 
 mod requests;
+mod series;
 
 use super::*;
 use model::{

@@ -90,6 +90,10 @@ fn found(
         (0, _) if unseen.is_none() => "; no wasteful pattern was found".to_owned(),
         (0, _) => String::new(),
         (_, 0) => format!("; {changes} save{verb} {}", format_duration(given_back)),
+        // A loop that lies across operations leaves most of them out, and none shorter.
+        (_, removed) if one.turns <= 1 => {
+            format!("; {changes} remove{verb} {removed} of {} such turns", group.turns)
+        }
         (_, removed) => format!(
             "; {changes} remove{verb} about {} of its turns, and it takes {}",
             number(each(removed as f64).min(one.turns as f64)),
@@ -153,10 +157,11 @@ pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Opti
     if finding.kind == FindingKind::HeldTransaction {
         return None;
     }
+    // A loop across operations of one turn leaves them out, and makes none shorter.
     let group = outcome
         .operations
         .iter()
-        .find(|group| group.name == finding.operation_name)?;
+        .find(|group| group.name == finding.operation_name && group.most_turns > 1)?;
     let there = outcome
         .predictions
         .iter()

@@ -1,0 +1,148 @@
+//! Autocommitted statements of one connection that follow each other. Where each statement is an operation of its own, a loop lies across operations: they are
+//! looked at together, for loops alone.
+
+use super::look::Turn;
+use model::{
+    Attribution, ConnectionId, ConnectionMap, Operation, OperationKind, OperationStep, TransactionState,
+};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Statements that wait for the end of their series. Bounded by [`MOST_STATEMENTS`] each and [`MOST_IN_ALL`].
+#[derive(Debug, Default)]
+pub(super) struct AllSeries {
+    open: ConnectionMap<Series>,
+    /// Statements of all of them.
+    statements: usize,
+}
+
+/// Statements that followed each other on one connection.
+#[derive(Debug, Default)]
+pub(super) struct Series {
+    steps: Vec<OperationStep>,
+    names: Vec<Arc<str>>,
+    /// Whether a finding about it alone has claimed it.
+    claimed: Vec<bool>,
+    id: u64,
+}
+
+/// Statements of a series that are looked at together; a longer loop is found in parts.
+const MOST_STATEMENTS: usize = 8192;
+
+/// Statements of all series under way, about 25 MB. With more, what begins waits for another to end.
+pub(super) const MOST_IN_ALL: usize = 60_000;
+
+/// A client that rests longer does something else next.
+const LONGEST_REST: Duration = Duration::from_secs(1);
+
+impl AllSeries {
+    /// Takes an operation, with the turns that were found in it. Gives the series that is over by it.
+    pub(super) fn take(&mut self, operation: &Operation, turns: &[Turn]) -> Option<Series> {
+        let (connection, step) = match &operation.steps[..] {
+            [step] if is_autocommitted(operation, step) => (step.exchange.connection, step),
+            [first, ..] => return self.end(first.exchange.connection),
+            [] => return None,
+        };
+        let over = match self.open.get(&connection) {
+            Some(series) if series.goes_on(step) && self.statements < MOST_IN_ALL => None,
+            Some(_) => self.end(connection),
+            None => None,
+        };
+        if self.statements >= MOST_IN_ALL {
+            return over;
+        }
+        self.statements += 1;
+        let series = self.open.entry(connection).or_default();
+        series.id = operation.id;
+        series.push(
+            step.clone(),
+            &operation.name,
+            turns.iter().any(|turn| turn.is_claimed),
+        );
+        over
+    }
+
+    /// The connection does something else, or is over.
+    pub(super) fn end(&mut self, connection: ConnectionId) -> Option<Series> {
+        let series = self.open.remove(&connection)?;
+        self.statements -= series.steps.len();
+        series.may_loop().then_some(series)
+    }
+
+    /// Those under way.
+    pub(super) fn end_all(&mut self) -> Vec<Series> {
+        self.statements = 0;
+        let mut all: Vec<(ConnectionId, Series)> = self.open.drain().collect();
+        all.sort_by_key(|(connection, _)| *connection);
+        all.into_iter()
+            .map(|(_, series)| series)
+            .filter(Series::may_loop)
+            .collect()
+    }
+}
+
+impl Series {
+    fn goes_on(&self, step: &OperationStep) -> bool {
+        let rest = self
+            .steps
+            .last()
+            .map(|last| step.exchange.at.since(last.exchange.ended()));
+        self.steps.len() < MOST_STATEMENTS && rest.is_some_and(|rest| rest <= LONGEST_REST)
+    }
+
+    /// What lies between it and the statement before is the client's time, but for the way of that one's reply and its own.
+    fn push(&mut self, mut step: OperationStep, name: &Arc<str>, is_claimed: bool) {
+        if let Some(last) = self.steps.last() {
+            let rest = step.exchange.at.since(last.exchange.ended());
+            let way = step.exchange.first.client_side_rtt.unwrap_or_default();
+            step.client_before = rest.saturating_sub(way);
+        }
+        self.steps.push(step);
+        self.names.push(name.clone());
+        self.claimed.push(is_claimed);
+    }
+
+    fn may_loop(&self) -> bool {
+        self.steps.len() >= super::loops::LEAST_ROUNDS
+    }
+
+    /// Whether the step with this number was claimed already.
+    pub(super) fn is_claimed(&self, step: usize) -> bool {
+        self.claimed.get(step).copied().unwrap_or(false)
+    }
+
+    /// All of it as one operation, under the name that most of its statements have as operations.
+    pub(super) fn as_operation(&self) -> Option<Operation> {
+        let (first, last) = (self.steps.first()?, self.steps.last()?);
+        let mut counts: HashMap<&Arc<str>, usize> = HashMap::new();
+        for name in &self.names {
+            *counts.entry(name).or_default() += 1;
+        }
+        let name = counts
+            .into_iter()
+            .max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)))?
+            .0;
+        let duration = last.exchange.ended().since(first.exchange.at);
+        Some(Operation {
+            id: self.id,
+            kind: OperationKind::Burst,
+            name: name.clone(),
+            at: first.exchange.at,
+            duration,
+            steps: self.steps.clone(),
+            turns: self.steps.iter().map(|step| step.exchange.turns).sum(),
+            connections: 1,
+            attribution: Attribution::default(),
+            setup: Duration::ZERO,
+            client_after: Duration::ZERO,
+            continues: false,
+            transactions: Vec::new(),
+        })
+    }
+}
+
+/// Whether an operation is one statement that no transaction holds open.
+fn is_autocommitted(operation: &Operation, step: &OperationStep) -> bool {
+    operation.kind == OperationKind::Transaction && step.exchange.transaction != Some(TransactionState::Open)
+}
