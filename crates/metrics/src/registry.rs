@@ -8,7 +8,10 @@ use crate::text::short;
 use analysis::current::Current;
 use analysis::fact::Fact;
 use analysis::waited::waited;
-use model::{ConnectionId, ConnectionMap, Endpoint, Exchange, Finding, Operation, Protocol, Timestamp};
+use model::{
+    ConnectionId, ConnectionMap, Endpoint, Evidence, Exchange, Finding, NotSeen, Operation, Protocol,
+    Timestamp,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +53,7 @@ pub struct Registry {
     statements: TopNames<StatementKey, StatementSums>,
     operations: OperationSums,
     findings: FoundLately,
+    evidence: Evidence,
 }
 
 /// What was found in the last window that is over.
@@ -72,6 +76,7 @@ impl Registry {
             statements: TopNames::new(limits.statements),
             operations: OperationSums::new(limits.operations),
             findings: FoundLately::default(),
+            evidence: Evidence::default(),
         }
     }
 
@@ -102,6 +107,7 @@ impl Registry {
     }
 
     fn exchange(&mut self, exchange: &Exchange, protocol: Protocol, now: Timestamp) {
+        self.evidence.exchange(exchange, protocol);
         let waited = waited(exchange);
         let cost = Cost {
             turns: u64::from(exchange.turns),
@@ -147,6 +153,7 @@ impl Registry {
         let mut all: Vec<SeriesFamily> = targets.chain(statements).chain(operations).collect();
         all.extend(self.of_now());
         all.extend(self.of_findings());
+        all.extend(self.of_evidence());
         all.push(self.of_names());
         all
     }
@@ -215,6 +222,29 @@ impl Registry {
             turns,
             time,
             window.with(Vec::new(), began, self.findings.window.as_secs_f64()),
+        ]
+    }
+
+    fn of_evidence(&self) -> [SeriesFamily; 2] {
+        let counter = |name, otel_name, help| SeriesFamily::new(name, otel_name, help, FamilyKind::Counter);
+        let began = self.began.as_nanos();
+        let all = counter(
+            "longwire_round_trips_total",
+            "longwire.round_trips",
+            "Round trips of work with databases, and with what may be one.",
+        );
+        let unseen = counter(
+            "longwire_round_trips_without_statement_total",
+            "longwire.round_trips.without_statement",
+            "Those of which the statement was not seen: findings are of the others.",
+        );
+        let unseen = NotSeen::ALL.into_iter().fold(unseen, |family, reason| {
+            let count = self.evidence.not_seen_for(reason) as f64;
+            family.with(vec![("reason", Arc::from(reason.name()))], began, count)
+        });
+        [
+            all.with(Vec::new(), began, self.evidence.round_trips as f64),
+            unseen,
         ]
     }
 
