@@ -41,7 +41,7 @@ use codes::Codes;
 use comment_defeats_cache::Preparations;
 use ledger::Ledger;
 use look::{Look, Turns};
-use model::{BitRate, Finding, Operation};
+use model::{BitRate, Finding, LeftOut, Operation};
 use series::{AllSeries, Series};
 use std::time::Duration;
 
@@ -77,6 +77,15 @@ pub struct FindingsReport {
     pub findings: Vec<Finding>,
     /// Findings for which there was no room.
     pub left_out: u64,
+}
+
+/// What was found in one operation.
+#[derive(Debug, Clone, Default)]
+pub struct InOperation {
+    /// Whether there is waste in it, however little.
+    pub is_waste: bool,
+    /// What remedies leave out of it.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// One kind's look at an operation.
@@ -127,8 +136,8 @@ impl Findings {
         }
     }
 
-    /// Takes the next operation, or part of one. Whether there is waste in it, however little.
-    pub fn operation(&mut self, operation: &Operation) -> bool {
+    /// Takes the next operation, or part of one.
+    pub fn operation(&mut self, operation: &Operation) -> InOperation {
         let noted = self.ledger.noted();
         self.turns.list(operation, &mut self.codes);
         for turn in &self.turns.all {
@@ -142,6 +151,8 @@ impl Findings {
             clients: &self.clients,
             ledger: &mut self.ledger,
             preparations: &mut self.preparations,
+            claimed: Vec::new(),
+            left_out: Vec::new(),
         };
         for kind in KINDS {
             kind(&mut look);
@@ -149,10 +160,14 @@ impl Findings {
         if let Some(rate) = self.distances.rate {
             no_compression::look(&mut look, rate);
         }
+        let left_out = look.left_out;
         if let Some(series) = self.series.take(operation, &self.turns.all) {
             self.look_at_series(&series);
         }
-        self.ledger.noted() > noted
+        InOperation {
+            is_waste: self.ledger.noted() > noted,
+            left_out,
+        }
     }
 
     /// Looks for loops across operations.
@@ -170,6 +185,8 @@ impl Findings {
             clients: &self.clients,
             ledger: &mut self.ledger,
             preparations: &mut self.preparations,
+            claimed: Vec::new(),
+            left_out: Vec::new(),
         };
         for kind in OF_SERIES {
             kind(&mut look);

@@ -43,6 +43,31 @@ pub struct Saving {
     pub rtt: Duration,
     /// Time saved over all operations that were observed.
     pub saves: Duration,
+    /// Bounds of that, where operations were replayed with and without what the remedy leaves out; otherwise it is a number of round trips
+    /// times the distance, which is too much where they overlapped with others.
+    pub bounds: Option<[Duration; 2]>,
+}
+
+/// What makes findings one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FindingKey {
+    /// What kind of waste.
+    pub kind: FindingKind,
+    /// The statement it is about; absent where it is about no single one.
+    pub fingerprint: Option<Fingerprint>,
+    /// The name of the operations it was seen in.
+    pub operation_name: Arc<str>,
+}
+
+/// What the remedy of a finding leaves out of one operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The finding.
+    pub finding: FindingKey,
+    /// Steps whose round trips fall away, by their place in the operation.
+    pub steps: Vec<u32>,
+    /// Steps whose bytes are not held back for a delayed acknowledgement any more.
+    pub held_back: Vec<u32>,
 }
 
 impl Finding {

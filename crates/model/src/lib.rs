@@ -48,7 +48,7 @@ pub use event::{
 };
 pub use evidence::{Evidence, NotSeen};
 pub use exchange::{Exchange, Fingerprint, PoolerTime, RequestTraits, Step};
-pub use finding::{Finding, FindingKind, Saving};
+pub use finding::{Finding, FindingKey, FindingKind, LeftOut, Saving};
 pub use host::{AddressRange, Host, InterfaceAddresses, ParseHostError};
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};

@@ -235,6 +235,8 @@ pub struct PredictedOperation {
     pub predicted: Duration,
     /// Its turns on connections that move to the link.
     pub turns: u64,
+    /// What it would take there without what the remedies of its findings leave out; absent where that was not replayed.
+    pub without: Option<Duration>,
 }
 
 impl Prediction {

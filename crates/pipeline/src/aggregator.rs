@@ -1,6 +1,7 @@
 //! Turns facts of all connections into outcomes: operations, totals, predictions, and the records of each.
 
 mod exports;
+mod prices;
 mod seen;
 mod so_far;
 mod table_records;
@@ -87,6 +88,7 @@ pub struct Wanted {
 /// Sums up a run as its facts arrive.
 pub struct Aggregator {
     rule: Rule,
+    targets: Vec<PredictionTarget>,
     poolers: Poolers,
     operations: Operations,
     outlets: Outlets,
@@ -162,6 +164,7 @@ impl Aggregator {
         }
         Ok(Self {
             rule: wanted.rule,
+            targets: wanted.targets.clone(),
             poolers: Poolers::new(wanted.hosts.given.clone()),
             operations,
             outlets: Outlets {
@@ -388,6 +391,7 @@ impl Aggregator {
         warnings.extend(not_moved(&self.poolers, &self.moved));
         let Self {
             rule,
+            targets,
             operations,
             mut outlets,
             recording,
@@ -419,6 +423,12 @@ impl Aggregator {
                 text: NOTHING_MOVED.to_owned(),
             });
         }
+        let findings = prices::priced_by_replays(
+            found.findings,
+            &predicted.remedies,
+            &targets,
+            &predicted.predictions,
+        );
         let (predictions, unmoved) = by_whether_they_move(predicted.predictions);
         let longest = outlets.longest.operation.as_ref();
         let longest = longest.map(|longest| concurrency.expected(longest));
@@ -435,30 +445,13 @@ impl Aggregator {
             predictions,
             unmoved,
             held_predictions: predicted.held,
-            findings: found.findings,
+            findings,
             links: Vec::new(),
             summary: totals.summary,
         };
         amend(&mut outcome);
-        outlets.write(|records| write_outcome(records, &outcome));
-        if let Some(recording) = recording {
-            let written = recording.finish(&outcome);
-            match &outlets.delivery {
-                Some(delivery) => delivery.of("the recording is", written),
-                None => outlets.note(written),
-            }
-        }
-        if let Some(tables) = outlets.tables.take() {
-            let written = tables.finish(&outcome);
-            outlets.tables_written(written);
-        }
-        if let (Some(outlet), Some(_)) = (outlets.outlet.take(), &outlets.records) {
-            outlets.note(outlet.finish());
-        }
-        match outlets.fault {
-            Some(fault) => Err(anyhow::Error::new(fault).context(NOT_WRITTEN)),
-            None => Ok((outcome, longest)),
-        }
+        outlets.finish(recording, &outcome)?;
+        Ok((outcome, longest))
     }
 }
 
@@ -509,6 +502,29 @@ impl Outlets {
         self.predictor.is_some() || self.samples.is_some() || self.recent.is_some()
     }
 
+    /// The run is over: writes what is left.
+    fn finish(mut self, recording: Option<Recording>, outcome: &ReadOutcome) -> Result<()> {
+        self.write(|records| write_outcome(records, outcome));
+        if let Some(recording) = recording {
+            let written = recording.finish(outcome);
+            match &self.delivery {
+                Some(delivery) => delivery.of("the recording is", written),
+                None => self.note(written),
+            }
+        }
+        if let Some(tables) = self.tables.take() {
+            let written = tables.finish(outcome);
+            self.tables_written(written);
+        }
+        if let (Some(outlet), Some(_)) = (self.outlet.take(), &self.records) {
+            self.note(outlet.finish());
+        }
+        match self.fault {
+            Some(fault) => Err(anyhow::Error::new(fault).context(NOT_WRITTEN)),
+            None => Ok(()),
+        }
+    }
+
     fn take(&mut self, grouped: Grouped) {
         let exchanges = self.exchanges;
         match grouped {
@@ -527,11 +543,11 @@ impl Outlets {
                 if let Some(kept) = &self.kept {
                     kept.take(&operation);
                 }
-                let is_flagged = self
-                    .findings
-                    .as_mut()
-                    .is_some_and(|findings| findings.operation(&operation));
-                self.exports.operation(&operation, is_flagged);
+                let findings = self.findings.as_mut();
+                let found = findings
+                    .map(|findings| findings.operation(&operation))
+                    .unwrap_or_default();
+                self.exports.operation(&operation, found.is_waste);
                 self.write_tables(|tables| tables.operation(&operation));
                 self.write(|records| {
                     if exchanges {
@@ -543,7 +559,7 @@ impl Outlets {
                     records.operation(&operation)
                 });
                 if let Some(predictor) = &mut self.predictor {
-                    predictor.take(operation);
+                    predictor.take(operation, found.left_out);
                 }
             }
             Grouped::Alone(exchange, protocol) if exchanges => {

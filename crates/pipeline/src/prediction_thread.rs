@@ -1,26 +1,29 @@
 //! Predictions on a thread of their own: they cost about as much as summing up does, and nothing waits for them before the end.
 
-use model::Operation;
+use model::{LeftOut, Operation};
 use predict::{Predicted, Predictor};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+/// An operation, with what the remedies of findings leave out of it.
+type Batched = (Operation, Vec<LeftOut>);
+
 /// A predictor that works while other things are done. Dropped before its end, it stops by itself.
 pub struct PredictionThread {
-    batch: Vec<Operation>,
+    batch: Vec<Batched>,
     /// Steps of the operations in the batch.
     steps: usize,
-    sender: SyncSender<Vec<Operation>>,
+    sender: SyncSender<Vec<Batched>>,
     thread: JoinHandle<Predicted>,
 }
 
 impl PredictionThread {
     /// Begins.
     pub fn start(mut predictor: Predictor) -> Self {
-        let (sender, receiver): (_, Receiver<Vec<Operation>>) = sync_channel(WAITING_BATCHES);
+        let (sender, receiver): (_, Receiver<Vec<Batched>>) = sync_channel(WAITING_BATCHES);
         let thread = std::thread::spawn(move || {
-            for operation in receiver.into_iter().flatten() {
-                predictor.take(operation);
+            for (operation, left_out) in receiver.into_iter().flatten() {
+                predictor.take_with(operation, left_out);
             }
             predictor.finish_all()
         });
@@ -32,10 +35,10 @@ impl PredictionThread {
         }
     }
 
-    /// Takes the next operation, or part of one; waits where the predictions are far behind.
-    pub fn take(&mut self, operation: Operation) {
+    /// Takes the next operation, or part of one, with what remedies leave out of it; waits where the predictions are far behind.
+    pub fn take(&mut self, operation: Operation, left_out: Vec<LeftOut>) {
         self.steps += operation.steps.len().max(1);
-        self.batch.push(operation);
+        self.batch.push((operation, left_out));
         if self.steps >= BATCH_STEPS {
             self.send();
         }

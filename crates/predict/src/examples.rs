@@ -19,6 +19,7 @@ impl Examples {
             measured: whole.measured,
             predicted: whole.duration,
             turns: whole.turns,
+            without: (!whole.is_saving_open).then(|| whole.duration.saturating_sub(whole.saved)),
         };
         if one.measured >= self.longest.measured {
             self.longest = one;

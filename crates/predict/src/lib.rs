@@ -20,6 +20,7 @@ mod locks;
 mod path;
 mod plan;
 pub mod predictor;
+pub mod remedies;
 pub mod replay;
 mod run;
 mod sample_pool;

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 /// An operation made ready for replay. Made once, replayed on every target.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct OperationPlan {
     /// All steps of all exchanges, in the operation's order.
     pub nodes: Vec<PlanNode>,
@@ -221,6 +221,33 @@ impl OperationPlan {
     pub fn last_node(&self, index: usize) -> NodeIndex {
         let next = self.first_nodes.get(index + 1);
         NodeIndex::new(next.map_or(self.nodes.len(), |next| next.place()) - 1)
+    }
+
+    /// An exchange costs no way any more; client and server take their time.
+    pub fn leave_out(&mut self, index: usize) {
+        for node in self.nodes_of(index) {
+            node.crossing = Crossing::Measured {
+                request: 0,
+                reply: 0,
+                round_trip: 0,
+                recovery: 0,
+            };
+        }
+    }
+
+    /// Of an exchange no bytes are held back any more.
+    pub fn hold_nothing_back(&mut self, index: usize) {
+        for node in self.nodes_of(index) {
+            node.held_back = [0; 2];
+        }
+    }
+
+    fn nodes_of(&mut self, index: usize) -> &mut [PlanNode] {
+        let Some(first) = self.first_nodes.get(index) else {
+            return &mut [];
+        };
+        let (first, last) = (first.place(), self.last_node(index).place());
+        self.nodes.get_mut(first..=last).unwrap_or_default()
     }
 
     /// The span in which the client computed after the last reply, when it was measured.

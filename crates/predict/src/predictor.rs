@@ -10,6 +10,7 @@ use crate::load::Load;
 use crate::locks::RowEvidence;
 use crate::path::{self, Along};
 use crate::plan::OperationPlan;
+use crate::remedies::{self, Remedies};
 use crate::replay::run_alone;
 use crate::run::Computing;
 use crate::sample_pool::{Pauses, SamplePool};
@@ -19,10 +20,11 @@ use crate::workers::{Requests, Workers};
 use foldhash::HashMap;
 use link::LinkDescription;
 use model::{
-    Attribution, BoundBy, DistributionBuilder, HeldPrediction, Operation, OperationStep, Order, OrderKind,
-    Prediction,
+    Attribution, BoundBy, DistributionBuilder, FindingKey, HeldPrediction, LeftOut, Operation, OperationStep,
+    Order, OrderKind, Prediction,
 };
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,6 +56,9 @@ pub struct Predictor {
     ended: u64,
     /// Operations that wait until enough is known of what waited for what, and how many steps they have.
     waiting: Vec<Operation>,
+    /// What remedies leave out of them, by their place.
+    left_out: HashMap<usize, Vec<LeftOut>>,
+    remedies: Remedies,
     waiting_steps: usize,
     concurrency: Concurrency,
     /// Operations of which parts have come and more will, by their number; per target.
@@ -78,6 +83,8 @@ pub struct Predicted {
     pub held: Vec<HeldPrediction>,
     /// What is known of the order in which operations did what they did.
     pub concurrency: Concurrency,
+    /// What remedies of findings save, on targets on which operations are replayed one by one.
+    pub remedies: Remedies,
 }
 
 /// All operations of one name.
@@ -114,6 +121,10 @@ pub struct Whole {
     pub window: Duration,
     /// What it took when it was measured.
     pub measured: Duration,
+    /// What all remedies together save of it.
+    pub saved: Duration,
+    /// Some remedies have something to save of it, and it was not replayed without that.
+    pub is_saving_open: bool,
 }
 
 /// Replays of all operations of one name on one target.
@@ -164,6 +175,8 @@ impl Predictor {
             names: Vec::new(),
             ended: 0,
             waiting: Vec::new(),
+            left_out: HashMap::default(),
+            remedies: Remedies::default(),
             waiting_steps: 0,
             concurrency: Concurrency::default(),
             unfinished: HashMap::default(),
@@ -202,6 +215,16 @@ impl Predictor {
 
     /// As [`Predictor::add`], for who needs it no more.
     pub fn take(&mut self, operation: Operation) {
+        self.push(operation);
+    }
+
+    /// The same, with what the remedies of findings leave out of it: it is replayed without that too.
+    pub fn take_with(&mut self, operation: Operation, left_out: Vec<LeftOut>) {
+        self.left_out.insert(self.waiting.len(), left_out);
+        self.push(operation);
+    }
+
+    fn push(&mut self, operation: Operation) {
         self.waiting_steps += operation.steps.len();
         self.waiting.push(operation);
         if self.waiting_steps >= LEARNED_STEPS || self.waiting.len() >= LEARNED_OPERATIONS {
@@ -212,21 +235,31 @@ impl Predictor {
     /// Learns from all operations that wait what waited for what in them, and replays them.
     fn replay_waiting(&mut self) {
         let operations = std::mem::take(&mut self.waiting);
+        let left_out = std::mem::take(&mut self.left_out);
         self.waiting_steps = 0;
         self.concurrency.learn(&operations);
         self.concurrency.conclude(&operations);
-        for operation in &operations {
+        for (place, operation) in operations.iter().enumerate() {
             let ordered = self.concurrency.ordered(operation);
-            self.replay(operation, &ordered);
+            self.replay(operation, &ordered, left_out.get(&place).map(Vec::as_slice));
         }
     }
 
-    fn replay(&mut self, measured: &Operation, ordered: &Ordered) {
+    /// `left_out` is absent where nobody looked for findings.
+    fn replay(&mut self, measured: &Operation, ordered: &Ordered, left_out: Option<&[LeftOut]>) {
         let operation = ordered.expected.as_ref().unwrap_or(measured);
         let plan = OperationPlan::new(operation, &self.moved);
         let place = self.place(&operation.name);
         self.replay_open(measured, ordered, place);
-        let wholes = self.replay_alone(operation, &plan, place);
+        let saved = self.replay_without(operation, &plan, place, left_out.unwrap_or_default());
+        let mut wholes = self.replay_alone(operation, &plan, place);
+        for (wholes, saved) in wholes.iter_mut().zip(saved) {
+            if let Some(whole) = wholes.first_mut() {
+                whole.saved += saved.unwrap_or_default();
+                whole.is_saving_open |=
+                    saved.is_none() && left_out.is_none_or(|left_out| !left_out.is_empty());
+            }
+        }
         if operation.continues {
             self.unfinished.insert(operation.id, wholes);
         } else {
@@ -291,6 +324,7 @@ impl Predictor {
             predictions,
             held: self.held.finish(&self.targets),
             concurrency: self.concurrency,
+            remedies: self.remedies,
         }
     }
 
@@ -301,6 +335,60 @@ impl Predictor {
 
     fn meet_others(&self) -> bool {
         self.targets.iter().any(|target| !self.is_alone(target))
+    }
+
+    /// For each target, what remedies save together of an operation of which this is all, or one part more. Absent where it was not replayed without what
+    /// they leave out: of the first operations of a name it is.
+    fn replay_without(
+        &mut self,
+        operation: &Operation,
+        plan: &OperationPlan,
+        place: usize,
+        left_out: &[LeftOut],
+    ) -> Vec<Option<Duration>> {
+        let mut together = vec![None; self.targets.len()];
+        if left_out.is_empty() || self.names[place].operations >= REPLAYED_WITHOUT {
+            return together;
+        }
+        let mut plans = vec![(None, remedies::without(plan, left_out))];
+        let mut findings: BTreeMap<&FindingKey, Vec<&LeftOut>> = BTreeMap::new();
+        for one in left_out {
+            findings.entry(&one.finding).or_default().push(one);
+        }
+        for (finding, of_it) in findings.into_iter().take(MOST_REMEDIES) {
+            plans.push((Some(finding), remedies::without(plan, of_it)));
+        }
+        let full = self.durations_alone(operation, plan);
+        for (finding, plan) in plans {
+            let durations = self.durations_alone(operation, &plan);
+            let saved: Vec<Option<Duration>> = full
+                .iter()
+                .zip(durations)
+                .map(|(full, without)| Some(full.as_ref()?.saturating_sub(without?)))
+                .collect();
+            match finding {
+                None => together = saved,
+                Some(finding) => self.remedies.add(finding, operation.id, &saved),
+            }
+        }
+        together
+    }
+
+    /// What a plan takes on each target on which operations are replayed one by one; connections stay as they are.
+    fn durations_alone(&self, operation: &Operation, plan: &OperationPlan) -> Vec<Option<Duration>> {
+        let of_target = |(index, target): (usize, &PredictionTarget)| {
+            self.is_alone(target).then(|| {
+                let connections = &self.connections[index];
+                let flows = plan
+                    .connections
+                    .iter()
+                    .map(|id| connections.look(*id, operation.at));
+                let links = &self.links[index];
+                let (times, _) = run_alone(plan, links, self.wake_up, flows);
+                path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, links).duration
+            })
+        };
+        self.targets.iter().enumerate().map(of_target).collect()
     }
 
     /// For each target, the replays of an operation of which this is all, or one part more.
@@ -647,6 +735,10 @@ fn bound_by(attribution: &Attribution, held_back: Duration, window: Duration) ->
 pub const LEARNED_STEPS: usize = 20_000;
 /// Operations that are.
 pub const LEARNED_OPERATIONS: usize = 10_000;
+/// Operations of a name that are replayed without what remedies leave out.
+const REPLAYED_WITHOUT: u64 = 200;
+/// Findings of an operation that it is replayed without, each alone.
+const MOST_REMEDIES: usize = 8;
 /// Longer pauses between operations are assumed to be a user's.
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 const REPLAYS_OF_FIRST: u64 = 64;

@@ -173,7 +173,15 @@ fn the_screen_predicts_what_predict_does() {
     assert_eq!(wants.link.rtt, screen::COST_RTT);
     let (by_predict, by_screen) = (by_predict(wants.link), moments.elsewhere(&wants).operations);
     assert!(!by_predict.is_empty());
-    assert_eq!(by_predict, by_screen);
+    // The screen replays nothing without what its findings would leave out.
+    let as_it_is = |predictions: &[Prediction]| -> Vec<Prediction> {
+        let alone = |one: &Prediction| Prediction {
+            examples: None,
+            ..one.clone()
+        };
+        predictions.iter().map(alone).collect()
+    };
+    assert_eq!(as_it_is(&by_predict), as_it_is(&by_screen));
     moments.predict(&mut screen);
     let shown = lines(&draw(&mut screen, 250, 80));
     let first = &by_predict[0];

@@ -33,12 +33,13 @@ pub(super) fn look(look: &mut Look<'_>) {
             continue;
         };
         if let Some(waste) = look.waste(FindingKind::AckStall, index) {
-            look.note(Waste {
+            let waste = Waste {
                 count: 1,
                 turns: 0,
                 spares: stall,
                 ..waste
-            });
+            };
+            look.note_held_back(waste, index);
         }
     }
 }

@@ -7,7 +7,9 @@ use super::remedies;
 use super::software::Software;
 use super::{FindingsReport, unrewritten_batch};
 use foldhash::HashMap;
-use model::{ConnectionId, Finding, FindingKind, Fingerprint, Operation, Protocol, Saving, Timestamp};
+use model::{
+    ConnectionId, Finding, FindingKey, FindingKind, Fingerprint, Operation, Protocol, Saving, Timestamp,
+};
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,16 +57,9 @@ impl Waste {
 /// All waste by kind, statement and operation name.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    entries: HashMap<Key, Entry>,
+    entries: HashMap<FindingKey, Entry>,
     left_out: u64,
     noted: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    kind: FindingKind,
-    fingerprint: Option<Fingerprint>,
-    name: Arc<str>,
 }
 
 /// The sum of what was noted under one key.
@@ -93,10 +88,10 @@ impl Ledger {
     /// Notes waste that belongs to no operation under a name of its own.
     pub(super) fn note_named(&mut self, waste: Waste, name: &Arc<str>, operation: Option<&Operation>) {
         self.noted += 1;
-        let key = Key {
+        let key = FindingKey {
             kind: waste.kind,
             fingerprint: waste.fingerprint.clone(),
-            name: name.clone(),
+            operation_name: name.clone(),
         };
         if self.entries.len() >= MOST_ENTRIES && !self.entries.contains_key(&key) {
             self.left_out += 1;
@@ -167,7 +162,7 @@ fn order(finding: &Finding) -> (Reverse<Duration>, Reverse<u64>, FindingKind, Op
     )
 }
 
-fn finding(key: &Key, entry: &Entry, clients: &Clients, rtts: &[Duration]) -> Option<Finding> {
+fn finding(key: &FindingKey, entry: &Entry, clients: &Clients, rtts: &[Duration]) -> Option<Finding> {
     let sum = &entry.first;
     let introduced = clients.introduced(sum.connection);
     let software = introduced.map_or(Software::of_protocol(sum.protocol), |introduced| {
@@ -193,7 +188,7 @@ fn finding(key: &Key, entry: &Entry, clients: &Clients, rtts: &[Duration]) -> Op
         remedy: remedy(kind, software, key, sum, clients),
         kind,
         fingerprint: key.fingerprint.clone(),
-        operation_name: key.name.clone(),
+        operation_name: key.operation_name.clone(),
         operations: entry.operations,
         dependent: sum.dependent,
         count: sum.count,
@@ -204,6 +199,7 @@ fn finding(key: &Key, entry: &Entry, clients: &Clients, rtts: &[Duration]) -> Op
             .map(|&rtt| Saving {
                 rtt,
                 saves: rtt.saturating_mul(waits) + sum.spares,
+                bounds: None,
             })
             .collect(),
         driver: introduced.and_then(|introduced| introduced.driver.clone()),
@@ -211,7 +207,7 @@ fn finding(key: &Key, entry: &Entry, clients: &Clients, rtts: &[Duration]) -> Op
 }
 
 /// In the words of the framework where it is known and has some, otherwise of the driver.
-fn remedy(kind: FindingKind, software: Software, key: &Key, sum: &Waste, clients: &Clients) -> String {
+fn remedy(kind: FindingKind, software: Software, key: &FindingKey, sum: &Waste, clients: &Clients) -> String {
     let fingerprint = key.fingerprint.as_ref();
     let text = fingerprint.map(|fingerprint| &**fingerprint);
     clients

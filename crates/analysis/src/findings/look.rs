@@ -6,7 +6,8 @@ use super::comment_defeats_cache::Preparations;
 use super::ledger::{Ledger, Waste};
 use crate::verb::Verb;
 use model::{
-    ConnectionId, Exchange, FindingKind, Operation, OperationKind, OperationStep, Phase, TransactionState,
+    ConnectionId, Exchange, FindingKey, FindingKind, LeftOut, Operation, OperationKind, OperationStep, Phase,
+    TransactionState,
 };
 use std::ops::Range;
 use std::time::Duration;
@@ -157,9 +158,13 @@ pub(super) struct Look<'a> {
     pub(super) clients: &'a Clients,
     pub(super) ledger: &'a mut Ledger,
     pub(super) preparations: &'a mut Preparations,
+    /// Turns claimed since waste was last noted.
+    pub(super) claimed: Vec<usize>,
+    /// What remedies leave out of the operation.
+    pub(super) left_out: Vec<LeftOut>,
 }
 
-impl Look<'_> {
+impl<'a> Look<'a> {
     /// Whether the operation is what a user waits for as a whole, rather than all that a connection did.
     pub(super) fn is_one_piece(&self) -> bool {
         matches!(
@@ -175,8 +180,9 @@ impl Look<'_> {
 
     /// Claims a turn for a finding.
     pub(super) fn claim(&mut self, turn: usize) {
-        if let Some(turn) = self.turns.all.get_mut(turn) {
-            turn.is_claimed = true;
+        if let Some(claimed) = self.turns.all.get_mut(turn) {
+            claimed.is_claimed = true;
+            self.claimed.push(turn);
         }
     }
 
@@ -190,9 +196,40 @@ impl Look<'_> {
         })
     }
 
-    /// Notes waste in this operation.
+    /// Notes waste in this operation: of the turns claimed for it, the last ones fall away.
     pub(super) fn note(&mut self, waste: Waste) {
+        let claimed = std::mem::take(&mut self.claimed);
+        let saved = usize::try_from(waste.saves_turns).unwrap_or(usize::MAX);
+        let stays = claimed.len().saturating_sub(saved);
+        let steps = claimed.get(stays..).unwrap_or_default();
+        self.leave_out(&waste, steps.to_vec(), Vec::new());
         self.ledger.note(waste, self.operation);
+    }
+
+    /// Notes waste that is no turn: the bytes of this one were held back.
+    pub(super) fn note_held_back(&mut self, waste: Waste, turn: usize) {
+        self.leave_out(&waste, Vec::new(), vec![turn]);
+        self.ledger.note(waste, self.operation);
+    }
+
+    fn leave_out(&mut self, waste: &Waste, turns: Vec<usize>, held_back: Vec<usize>) {
+        if turns.is_empty() && held_back.is_empty() {
+            return;
+        }
+        let steps = |turns: Vec<usize>| -> Vec<u32> {
+            let turns = turns.into_iter().filter_map(|turn| self.turns.all.get(turn));
+            turns.filter_map(|turn| u32::try_from(turn.step).ok()).collect()
+        };
+        let (steps, held_back) = (steps(turns), steps(held_back));
+        self.left_out.push(LeftOut {
+            finding: FindingKey {
+                kind: waste.kind,
+                fingerprint: waste.fingerprint.clone(),
+                operation_name: self.operation.name.clone(),
+            },
+            steps,
+            held_back,
+        });
     }
 
     /// The turns of the operation's connection with this number, from 0; absent past the last.

@@ -242,7 +242,14 @@ fn what_is_not_predicted_leaves_all_else_as_it_is() {
                 let of = record["type"].as_str().unwrap_or_default();
                 !["conditions", "prediction", "held_prediction"].contains(&of)
             };
-            records.into_iter().filter(is_measured).collect()
+            let mut records: Vec<Value> = records.into_iter().filter(is_measured).collect();
+            // What a remedy saves is replayed with the predictions.
+            for finding in records.iter_mut().filter(|record| record["type"] == "finding") {
+                let keys = finding.as_object_mut().expect("a record");
+                keys.retain(|key, _| !key.starts_with("saves_") || key == "saves_turns");
+            }
+            records.sort_by_key(|record| (record["type"] == "finding", record.to_string()));
+            records
         };
         let without = read(&capture.file, &["--rtt", "none"]);
         assert_eq!(of_type(&without, "prediction").len(), 0, "{}", capture.file);

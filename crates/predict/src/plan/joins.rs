@@ -19,7 +19,7 @@ impl NodeIndex {
 }
 
 /// Further nodes that nodes wait for.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Joins {
     /// Which node waits and for which, sorted by the node that waits.
     by_waiter: Vec<(NodeIndex, NodeIndex)>,

@@ -36,8 +36,8 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
     };
     small_print(
         &format!(
-            "{more}What is saved is turns times the round trip, over all operations seen; a turn is claimed by one finding only, so \
-             the figures may be added. Time of client and server that falls away too is not claimed."
+            "{more}What each saves by itself, over all operations seen: they are replayed without what its remedy leaves out, or, where they were not, it is turns \
+             times the round trip. Together they save what the first sentence says. Time of client and server that falls away too is not claimed."
         ),
         out,
     );

@@ -18,6 +18,10 @@ pub(super) struct FindingRecord<'a> {
     rtt_ns: u64,
     saves_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    saves_low_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saves_high_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     dependent: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<&'a str>,
@@ -36,6 +40,8 @@ impl<'a> FindingRecord<'a> {
             saves_turns: finding.saves_turns,
             rtt_ns: nanos(saving.rtt),
             saves_ns: nanos(saving.saves),
+            saves_low_ns: saving.bounds.map(|[low, _]| nanos(low)),
+            saves_high_ns: saving.bounds.map(|[_, high]| nanos(high)),
             dependent: finding.dependent,
             driver: finding.driver.as_deref(),
             remedy: &finding.remedy,

@@ -97,7 +97,10 @@ fn found(
         (_, removed) => format!(
             "; {changes} remove{verb} about {} of its turns, and it takes {}",
             number(each(removed as f64).min(one.turns as f64)),
-            format_duration(without(there, one.predicted, given_back)),
+            format_duration(
+                one.without
+                    .unwrap_or_else(|| without(there, one.predicted, given_back))
+            ),
         ),
     };
     let unseen = unseen.map_or_else(String::new, |words| format!("; {words}"));

@@ -401,6 +401,7 @@ fn examples(turns: u64, middle: u64) -> PredictedExamples {
         measured: micros(factor * turns * 10_400),
         predicted: micros(factor * middle),
         turns: factor * turns,
+        without: None,
     };
     PredictedExamples {
         typical: one(1),
@@ -647,6 +648,7 @@ pub fn finding() -> Finding {
             .map(|rtt| Saving {
                 rtt: Duration::from_millis(rtt),
                 saves: Duration::from_millis(rtt * 5_750),
+                bounds: Some([5_000, 6_000].map(|turns| Duration::from_millis(rtt * turns))),
             })
             .to_vec(),
         driver: Some("PostgreSQL JDBC Driver".into()),

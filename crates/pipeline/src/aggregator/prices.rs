@@ -1,0 +1,61 @@
+//! What remedies save, from operations that were replayed without what they leave out.
+
+use link::LinkDescription;
+use model::{Finding, FindingKey, FindingKind, Prediction, Saving};
+use predict::PredictionTarget;
+use predict::remedies::Remedies;
+use std::cmp::Reverse;
+use std::time::Duration;
+
+/// The findings with their savings replayed where they were, what costs most first.
+pub(super) fn priced_by_replays(
+    mut findings: Vec<Finding>,
+    remedies: &Remedies,
+    targets: &[PredictionTarget],
+    predictions: &[Prediction],
+) -> Vec<Finding> {
+    for finding in &mut findings {
+        let key = key_of(finding);
+        let operations = finding.operations;
+        for saving in &mut finding.savings {
+            let replayed = targets
+                .iter()
+                .position(|target| {
+                    target.clients <= 1 && target.link == LinkDescription::with_rtt(saving.rtt)
+                })
+                .and_then(|target| remedies.of(&key, target));
+            if let Some(sum) = replayed {
+                let each = sum.saved.div_f64(sum.operations as f64);
+                *saving = Saving {
+                    rtt: saving.rtt,
+                    saves: each.mul_f64(operations as f64),
+                    bounds: None,
+                };
+                saving.bounds = bounds(saving, &key, predictions);
+            }
+        }
+    }
+    findings.sort_by_key(|finding| Reverse(finding.most()));
+    findings
+}
+
+/// As operations were looked at: whether a loop of writes is a driver's is only known at the end.
+fn key_of(finding: &Finding) -> FindingKey {
+    FindingKey {
+        kind: match finding.kind {
+            FindingKind::UnrewrittenBatch => FindingKind::RowByRow,
+            kind => kind,
+        },
+        fingerprint: finding.fingerprint.clone(),
+        operation_name: finding.operation_name.clone(),
+    }
+}
+
+/// As far apart, as a share, as those of the prediction of the operations.
+fn bounds(saving: &Saving, key: &FindingKey, predictions: &[Prediction]) -> Option<[Duration; 2]> {
+    let there = predictions.iter().find(|there| {
+        there.operation_name == key.operation_name && there.rtt == saving.rtt && !there.duration.is_zero()
+    })?;
+    let share = |bound: Duration| bound.as_secs_f64() / there.duration.as_secs_f64();
+    Some([there.low, there.high].map(|bound| saving.saves.mul_f64(share(bound))))
+}
