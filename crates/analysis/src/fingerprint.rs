@@ -198,6 +198,14 @@ impl Fingerprints {
         self.intern(&text)
     }
 
+    /// That of a command of the protocol: its name in brackets, which no statement begins with.
+    pub fn command(&mut self, name: &str, number: Option<u32>) -> Fingerprint {
+        match number {
+            Some(number) => self.intern(&format!("({name} {number})")),
+            None => self.intern(&format!("({name})")),
+        }
+    }
+
     /// One shared allocation for equal texts.
     pub fn intern(&mut self, text: &str) -> Fingerprint {
         self.known.intern(text)

@@ -9,8 +9,8 @@ use crate::waited::waited;
 use foldhash::HashMap;
 use held::Held;
 use model::{
-    Attribution, ConnectionOutcome, DistributionBuilder, Exchange, Fingerprint, HeldTransactions, Operation,
-    OperationGroup, OperationKind, StatementOutcome, Summary, Timestamp,
+    Attribution, ConnectionOutcome, DistributionBuilder, Exchange, Fingerprint, HeldTransactions,
+    NO_TEXT_SEEN, Operation, OperationGroup, OperationKind, Phase, StatementOutcome, Summary, Timestamp,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +20,7 @@ use std::time::Duration;
 pub struct Overview {
     connections: Vec<ConnectionOutcome>,
     statements: ByFingerprint<Statement>,
-    /// The name of those beyond [`MAXIMUM_FINGERPRINTS`].
-    other: OtherStatements,
+    other: OtherRows,
     groups: HashMap<(OperationKind, Arc<str>), Group>,
     held: Held,
     /// What has come so far of operations that come in parts: their time and turns, by their number.
@@ -32,14 +31,41 @@ pub struct Overview {
     last: Option<Timestamp>,
 }
 
+/// The rows of what has no fingerprint of its own, so that all rows sum to the total.
 #[derive(Debug)]
-struct OtherStatements(Fingerprint);
+struct OtherRows {
+    /// Statements beyond [`MAXIMUM_FINGERPRINTS`].
+    beyond: Fingerprint,
+    /// Work in which no statement was seen.
+    unseen: Fingerprint,
+    /// Connecting, TLS and logging in.
+    setup: Fingerprint,
+}
 
-impl Default for OtherStatements {
+impl Default for OtherRows {
     fn default() -> Self {
-        Self(Arc::from(OTHER_STATEMENTS))
+        Self {
+            beyond: Arc::from(OTHER_STATEMENTS),
+            unseen: Arc::from(NO_TEXT_SEEN),
+            setup: Arc::from(SETUP),
+        }
     }
 }
+
+impl OtherRows {
+    /// The fingerprint of an exchange, or of the row that it is summed in; none for what cost no turn and has no statement.
+    fn of<'a>(&'a self, exchange: &'a Exchange) -> Option<&'a Fingerprint> {
+        let row = match exchange.phase {
+            Phase::Work | Phase::Close => &self.unseen,
+            Phase::Connect | Phase::Tls | Phase::Login => &self.setup,
+        };
+        let row = (exchange.turns > 0).then_some(row);
+        exchange.fingerprint.as_ref().or(row)
+    }
+}
+
+/// The row of connecting, negotiating TLS and logging in.
+pub const SETUP: &str = "(connection set-up)";
 
 /// Most connections kept individually: those with most turns. All are counted.
 pub const MAXIMUM_CONNECTIONS: usize = 1_000;
@@ -125,14 +151,14 @@ impl Overview {
     }
 
     fn statement(&mut self, exchange: &Exchange) {
-        let Some(fingerprint) = &exchange.fingerprint else {
+        let Some(fingerprint) = self.other.of(exchange) else {
             return;
         };
         let waited = waited(exchange);
         // Recordings and several connections may bring more than one decoder distinguishes.
         let new = |_, fingerprint: &Fingerprint| Statement::new(fingerprint.clone());
         let number = self.statements.number(fingerprint, MAXIMUM_FINGERPRINTS, new);
-        let number = number.or_else(|| self.statements.number(&self.other.0, usize::MAX, new));
+        let number = number.or_else(|| self.statements.number(&self.other.beyond, usize::MAX, new));
         let Some(statement) = number.and_then(|number| self.statements.value(number)) else {
             return;
         };

@@ -244,6 +244,15 @@ impl Pairing {
         fingerprints: &mut Fingerprints,
         out: &mut FactSink<'_>,
     ) {
+        if let Content::Unseen {
+            statement,
+            name,
+            parameters,
+        } = message.content
+        {
+            let fingerprint = fingerprints.intern(&model::unseen_fingerprint(name, parameters));
+            return self.prepared.remember_unseen(statement, fingerprint);
+        }
         // Most messages are rows in the middle of a reply: nothing but its end changes.
         if message.role == Role::ReplyPart
             && message.direction == Direction::ServerToClient
@@ -317,16 +326,15 @@ impl Pairing {
             role,
             self.waits.take_client_idle(back.step.request_started),
         );
-        back.note_unnamed(message.content, text.is_some());
+        back.note_unnamed(message.content, text);
         if let Some((fingerprint, weight, executions)) = fingerprint {
-            back.name(fingerprint, weight, executions);
-        }
-        if self.keep_literals
-            && let Content::Statement { text } | Content::Prepare { text, .. } = message.content
-        {
-            back.exchange
-                .literal
-                .get_or_insert_with(|| String::from_utf8_lossy(text).into());
+            let text = match message.content {
+                Content::Statement { text } | Content::Prepare { text, .. } if self.keep_literals => {
+                    Some(text)
+                }
+                _ => None,
+            };
+            back.name(fingerprint, weight, executions, text);
         }
         let starts = back.starts_request(message.content, role);
         self.note_tags(message.content);
@@ -384,6 +392,11 @@ impl Pairing {
                 let fingerprint = prepared.map(|prepared| prepared.fingerprint.clone());
                 Some((fingerprint, Weight::Fetched, 0))
             }
+            Content::Command { name, number } => {
+                let fingerprint = fingerprints.command(name, number);
+                let weight = Weight::of_executed(&fingerprint);
+                Some((Some(fingerprint), weight, 1))
+            }
             Content::HttpRequest { method, target, .. } => {
                 Some((Some(fingerprints.http(method, target)), Weight::Executed, 1))
             }
@@ -432,7 +445,7 @@ impl Pairing {
         );
         building.add_request(message, Role::OneWay, Duration::ZERO);
         if let Some((fingerprint, weight, executions)) = fingerprint {
-            building.name(fingerprint, weight, executions);
+            building.name(fingerprint, weight, executions, None);
         }
         self.complete(building, protocol, out);
     }

@@ -25,6 +25,9 @@ impl Verb {
                 return verb;
             }
         }
+        if let Some(verb) = of_command(fingerprint) {
+            return verb;
+        }
         let mut words = fingerprint.split([' ', ';', '(']).filter(|word| !word.is_empty());
         let first = words.next().unwrap_or_default();
         if OF_TRANSACTIONS.contains(&first) && !bounds(fingerprint, words.next()) {
@@ -35,6 +38,24 @@ impl Verb {
             .find(|(_, words)| words.contains(&first))
             .map_or(Self::Other, |(verb, _)| *verb)
     }
+}
+
+/// That of a command of the protocol, whose name stands in brackets. Of functions called by number, those that write large objects are
+/// known; any other replies a value.
+fn of_command(fingerprint: &str) -> Option<Verb> {
+    let name = fingerprint.strip_prefix('(')?.strip_suffix(')')?;
+    if name.starts_with("COM_") {
+        return Some(Verb::Control);
+    }
+    let function = name.strip_prefix("function call")?.trim_start();
+    let writes = ["lowrite", "lo_creat", "lo_unlink", "lo_truncate"];
+    let steers = ["lo_open", "lo_close", "lo_lseek", "lo_tell"];
+    let is_one_of = |names: &[&str]| names.iter().any(|known| function.starts_with(known));
+    Some(match () {
+        () if is_one_of(&writes) => Verb::Write,
+        () if is_one_of(&steers) => Verb::Other,
+        () => Verb::Read,
+    })
 }
 
 /// Whether a text does what a transaction is made for: it reads or writes, calls or defines something. What only controls the transaction or
@@ -53,7 +74,7 @@ pub fn is_work(fingerprint: &str) -> bool {
 pub fn is_trial(fingerprint: &str) -> bool {
     matches!(
         fingerprint,
-        "" | ";" | "select ?" | "select ?;" | "select ? from dual" | "PING"
+        "" | ";" | "select ?" | "select ?;" | "select ? from dual" | "PING" | "(COM_PING)"
     )
 }
 
@@ -209,6 +230,12 @@ mod tests {
             ("SET ? ?", Verb::Write),
             ("fetch forward ? from c", Verb::Fetch),
             ("copy t from stdin", Verb::Other),
+            ("(COM_INIT_DB)", Verb::Control),
+            ("(function call loread)", Verb::Read),
+            ("(function call lowrite)", Verb::Write),
+            ("(function call lo_open)", Verb::Other),
+            ("(function call 1234)", Verb::Read),
+            ("(prepared S_1)", Verb::Other),
             ("", Verb::Other),
         ] {
             assert_eq!(Verb::of(fingerprint), verb, "{fingerprint}");
@@ -225,6 +252,8 @@ mod tests {
             ("call p(?)", true),
             ("copy t from stdin", true),
             ("GET ?", true),
+            ("(prepared S_1)", true),
+            ("(COM_PING)", false),
             ("begin", false),
             ("start transaction read only;", false),
             ("commit; begin", false),

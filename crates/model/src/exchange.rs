@@ -8,6 +8,33 @@ use std::time::Duration;
 /// statements share one allocation.
 pub type Fingerprint = Arc<str>;
 
+/// The fingerprint of a statement whose preparation was not seen, `(prepared NAME)`: by what the protocol calls it, or, where it
+/// has no name, by its parameters. The protocol's names are of one connection: equal ones on two need not be one statement.
+pub fn unseen_fingerprint(name: &[u8], parameters: Option<u16>) -> String {
+    let cut = &name[..name.len().min(MAX_NAME_LEN)];
+    match (cut, parameters) {
+        ([], Some(1)) => format!("{UNSEEN}without a name, 1 parameter)"),
+        ([], Some(count)) => format!("{UNSEEN}without a name, {count} parameters)"),
+        ([], None) => format!("{UNSEEN}without a name)"),
+        (name, _) => format!("{UNSEEN}{})", String::from_utf8_lossy(name)),
+    }
+}
+
+/// Whether a fingerprint stands for statements whose text was not seen: prepared before the observation, or without any name
+/// ([`NO_TEXT_SEEN`]).
+pub fn is_unseen_fingerprint(fingerprint: &str) -> bool {
+    fingerprint.starts_with(UNSEEN) || fingerprint == NO_TEXT_SEEN
+}
+
+/// The row of work in which neither a statement nor a command was seen: encrypted, cut, or not decoded.
+pub const NO_TEXT_SEEN: &str = "(no statement text seen)";
+
+/// How fingerprints of statements begin that were prepared before the observation.
+const UNSEEN: &str = "(prepared ";
+
+/// Longest part of a statement's name that its fingerprint shows, in bytes.
+const MAX_NAME_LEN: usize = 64;
+
 /// One request and its complete reply, as seen at the observation point.
 ///
 /// A TCP handshake is one too: phase connect, no payload, one turn. So the turns of a connection are the sum of its
@@ -141,6 +168,8 @@ pub struct RequestTraits {
     pub fetch_bytes: Option<u32>,
     /// Sets of parameters, where one execution carries several (array and bulk execution); 0 otherwise.
     pub sets: u32,
+    /// Rows came back. Only of a statement whose text was not seen ([`is_unseen_fingerprint`]): it shows that it reads.
+    pub returns_rows: bool,
     /// Recognises equal questions: a hash of statements with their literals and parameters, keyed with a random key of the
     /// run, so that it reveals nothing about them. Only of reads, and only where all of the question was seen. Never equal across
     /// runs but by chance.
@@ -182,4 +211,27 @@ pub struct Step {
     pub server_side_rtt: Option<Duration>,
     /// Time within this step during which its bytes waited for a retransmission.
     pub recovery: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_prepared_before_are_known_by_their_name_or_by_their_shape() {
+        for (name, parameters, fingerprint) in [
+            (b"S_1".as_slice(), Some(2), "(prepared S_1)"),
+            (b"17", None, "(prepared 17)"),
+            (b"", Some(1), "(prepared without a name, 1 parameter)"),
+            (b"", Some(0), "(prepared without a name, 0 parameters)"),
+            (b"", None, "(prepared without a name)"),
+        ] {
+            let made = unseen_fingerprint(name, parameters);
+            assert_eq!(made, fingerprint);
+            assert!(is_unseen_fingerprint(&made));
+        }
+        assert!(is_unseen_fingerprint(NO_TEXT_SEEN));
+        assert!(!is_unseen_fingerprint("(COM_PING)"));
+        assert!(!is_unseen_fingerprint("(select ?) union (select ?)"));
+    }
 }

@@ -47,7 +47,10 @@ pub use event::{
     Closing, ConnectionEvent, ConnectionTotals, InStead, Observer, ObserverFactory, Segment, TcpHandshake,
 };
 pub use evidence::{Evidence, NotSeen};
-pub use exchange::{Exchange, Fingerprint, PoolerTime, RequestTraits, Step};
+pub use exchange::{
+    Exchange, Fingerprint, NO_TEXT_SEEN, PoolerTime, RequestTraits, Step, is_unseen_fingerprint,
+    unseen_fingerprint,
+};
 pub use finding::{Finding, FindingKey, FindingKind, LeftOut, Saving};
 pub use host::{AddressRange, Host, InterfaceAddresses, ParseHostError};
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};

@@ -119,6 +119,23 @@ pub enum Content<'a> {
     },
     /// A prepared statement is closed.
     Close,
+    /// A statement whose preparation was not seen is used from here on. A message of its own, without bytes, in front of the one that
+    /// uses it; once for each statement.
+    Unseen {
+        /// The decoder's number for it.
+        statement: StatementId,
+        /// What the protocol calls it: a name, or a number in digits. Empty where it has no name.
+        name: &'a [u8],
+        /// Parameters that it was given; absent where that does not show.
+        parameters: Option<u16>,
+    },
+    /// A command of the protocol that no statement's text goes with.
+    Command {
+        /// As the protocol's documentation calls it.
+        name: &'static str,
+        /// What it is given, where it is another command with another number: of a function call the function.
+        number: Option<u32>,
+    },
     /// More rows of a statement that runs already.
     Fetch {
         /// Which; absent when it was prepared before the observation began.

@@ -440,6 +440,7 @@ fn asked() -> impl Strategy<Value = RequestTraits> {
             fetch_rows,
             fetch_bytes,
             sets: counts[4],
+            returns_rows: counts[0] % 2 == 1,
             request_digest,
             rows_digest: request_digest.map(|digest| !digest),
         },

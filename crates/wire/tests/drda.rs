@@ -146,9 +146,10 @@ fn rows_go_on_from_one_block_to_the_next() {
     assert_eq!(
         told(&parts)[1..],
         [
-            "Execute unknown rows unknown bytes 64 sets 1",
+            "Unseen #0 'section 0' None",
+            "Execute 0 rows unknown bytes 64 sets 1",
             "Done 2 Open",
-            "Fetch unknown rows unknown bytes 64",
+            "Fetch 0 rows unknown bytes 64",
             "Done 2 Open"
         ]
     );

@@ -23,6 +23,14 @@ impl PreparedStatements {
         self.known.get(&statement?)
     }
 
+    /// Keeps what stands for a statement whose preparation was not seen. Its questions have no digest: nobody knows whether it reads.
+    pub(super) fn remember_unseen(&mut self, statement: StatementId, fingerprint: Fingerprint) {
+        if self.known.len() < super::MAXIMUM_PREPARED {
+            let digest = None;
+            self.known.insert(statement, Prepared { fingerprint, digest });
+        }
+    }
+
     pub(super) fn remember(
         &mut self,
         statement: StatementId,

@@ -5,7 +5,7 @@ use super::waits::Waits;
 use crate::verb::Verb;
 use model::{
     ConnectionId, Content, Exchange, Fingerprint, Message, NotSeen, Phase, RequestTraits, Role, Step,
-    Timestamp,
+    Timestamp, is_unseen_fingerprint,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +63,7 @@ pub(super) struct Building {
     head_only: bool,
     weight: Weight,
     rows_of_statement: u64,
+    returned_rows: bool,
 }
 
 impl Building {
@@ -91,6 +92,7 @@ impl Building {
             head_only: false,
             weight: Weight::Nothing,
             rows_of_statement: 0,
+            returned_rows: false,
         }
     }
 
@@ -138,21 +140,42 @@ impl Building {
     }
 
     /// Notes an execution of a statement whose text was not seen.
-    pub(super) fn note_unnamed(&mut self, content: Content<'_>, is_named: bool) {
-        if matches!(content, Content::Execute { .. } | Content::Fetch { .. }) && !is_named {
+    pub(super) fn note_unnamed(&mut self, content: Content<'_>, fingerprint: Option<&str>) {
+        let is_unseen = fingerprint.is_none_or(is_unseen_fingerprint);
+        if matches!(content, Content::Execute { .. } | Content::Fetch { .. }) && is_unseen {
             self.exchange.not_seen.get_or_insert(NotSeen::PreparedBefore);
         }
     }
 
-    pub(super) fn name(&mut self, fingerprint: Option<Fingerprint>, weight: Weight, executions: u32) {
-        if weight > self.weight {
+    /// Takes a statement, which names the exchange if it is the weightiest. `text` is its literal text where that is kept: it always belongs to the
+    /// statement that names the exchange.
+    pub(super) fn name(
+        &mut self,
+        fingerprint: Option<Fingerprint>,
+        weight: Weight,
+        executions: u32,
+        text: Option<&[u8]>,
+    ) {
+        if weight > self.weight || self.gives_way(fingerprint.as_ref(), weight) {
             self.weight = weight;
             self.exchange.executions = 0;
+            let is_another = fingerprint.is_some() && fingerprint != self.exchange.fingerprint;
+            if is_another || text.is_some() {
+                self.exchange.literal = text.map(|text| String::from_utf8_lossy(text).into());
+            }
             self.exchange.fingerprint = fingerprint.or(self.exchange.fingerprint.take());
         }
         if weight == self.weight {
             self.exchange.executions = self.exchange.executions.saturating_add(executions);
         }
+    }
+
+    /// Whether the statement that names the exchange gives way to another of the same weight: to one whose text was not seen the next one, since drivers
+    /// send a BEGIN that they have prepared in front of the first statement.
+    fn gives_way(&self, to: Option<&Fingerprint>, weight: Weight) -> bool {
+        let is_another = weight == self.weight && weight == Weight::Executed && to.is_some();
+        let name = self.exchange.fingerprint.as_ref();
+        is_another && to != name && name.is_some_and(|name| is_unseen_fingerprint(name))
     }
 
     pub(super) fn add_reply(
@@ -203,6 +226,7 @@ impl Building {
         step.server_inside_reply += answer.step.server_inside_reply;
         self.lost |= answer.lost;
         self.rows_of_statement += answer.rows_of_statement;
+        self.returned_rows |= answer.returned_rows;
         let (exchange, found) = (&mut self.exchange, answer.exchange);
         exchange.reply_bytes += found.reply_bytes;
         exchange.reply_messages += found.reply_messages;
@@ -219,6 +243,7 @@ impl Building {
             Content::Done { rows, transaction } => {
                 self.exchange.transaction = transaction.or(self.exchange.transaction);
                 let returned = std::mem::take(&mut self.rows_of_statement);
+                self.returned_rows |= returned > 0;
                 if let Some(rows) = if returned > 0 { Some(returned) } else { rows } {
                     *self.exchange.rows.get_or_insert(0) += rows;
                 }
@@ -247,12 +272,16 @@ impl Building {
     #[inline]
     pub(super) fn finish(mut self, waits: &mut Waits) -> Box<Exchange> {
         if self.rows_of_statement > 0 {
+            self.returned_rows = true;
             *self.exchange.rows.get_or_insert(0) += self.rows_of_statement;
         }
         if self.lost {
             self.exchange.rows = None;
         }
         self.exchange.asked = self.asking.asked();
+        let fingerprint = self.exchange.fingerprint.as_deref();
+        self.exchange.asked.returns_rows =
+            self.returned_rows && fingerprint.is_some_and(is_unseen_fingerprint);
         let done = self.complete_step(waits);
         waits.forget_recoveries_before(done.reply_ended.unwrap_or(done.request_ended));
         self.store(done);

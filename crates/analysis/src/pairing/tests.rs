@@ -396,6 +396,99 @@ fn a_prepared_begin_or_set_is_executed_too() {
     assert_eq!(told, [(Some("begin"), 1), (Some("set search_path to app"), 1)]);
 }
 
+fn executes(statement: u32) -> Content<'static> {
+    Content::Execute {
+        statement: Some(StatementId(statement)),
+        fetch_rows: None,
+        fetch_bytes: None,
+        sets: 1,
+        values: None,
+    }
+}
+
+fn unseen(statement: u32, name: &[u8]) -> Content<'_> {
+    Content::Unseen {
+        statement: StatementId(statement),
+        name,
+        parameters: None,
+    }
+}
+
+/// By name, in every exchange that runs it; what announces it is no message. Rows that came back show that it reads.
+#[test]
+fn a_statement_prepared_before_the_observation_names_its_exchanges() {
+    let mut conversation = Conversation::new();
+    let client = Direction::ClientToServer;
+    conversation.says(client, Role::RequestPart, (20, 20), unseen(7, b"S_1"));
+    for round in 0..2 {
+        conversation.says(client, Role::RequestPart, (20, 20), executes(7));
+        conversation.client(Role::Request, 20);
+        if round == 0 {
+            let row = Content::Row;
+            conversation.says(Direction::ServerToClient, Role::ReplyPart, (30, 30), row);
+        }
+        conversation.server(Role::Reply, 30);
+    }
+    let (exchanges, _) = conversation.finish();
+    let told: Vec<_> = exchanges[1..]
+        .iter()
+        .map(|exchange| {
+            let asked = exchange.asked;
+            (
+                exchange.fingerprint.as_deref(),
+                exchange.executions,
+                asked.returns_rows,
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Some("(prepared S_1)"), 1, true),
+            (Some("(prepared S_1)"), 1, false)
+        ]
+    );
+    assert!(
+        exchanges[1..]
+            .iter()
+            .all(|exchange| exchange.request_messages == 2)
+    );
+}
+
+/// A driver that has prepared BEGIN sends it in front of the first statement of a transaction.
+#[test]
+fn of_statements_prepared_before_in_one_exchange_the_last_names_it() {
+    let mut conversation = Conversation::new();
+    let client = Direction::ClientToServer;
+    for (statement, name) in [(1, b"S_1".as_slice()), (5, b"S_5")] {
+        conversation.says(client, Role::RequestPart, (20, 20), unseen(statement, name));
+        conversation.says(client, Role::RequestPart, (20, 20), executes(statement));
+    }
+    conversation.client(Role::Request, 20);
+    conversation.server(Role::Reply, 30);
+    let (exchanges, _) = conversation.finish();
+    assert_eq!(exchanges[1].fingerprint.as_deref(), Some("(prepared S_5)"));
+    assert_eq!(exchanges[1].executions, 1);
+}
+
+/// BEGIN and a statement that are sent together: the literal is that of the statement that names the exchange.
+#[test]
+fn a_literal_belongs_to_the_statement_that_names_its_exchange() {
+    let client = Direction::ClientToServer;
+    for texts in [["BEGIN", "SELECT 7"], ["SELECT 7", "COMMIT"]] {
+        let mut conversation = Conversation::new();
+        conversation.pairing.keep_literals = true;
+        for (role, text) in [Role::RequestPart, Role::Request].into_iter().zip(texts) {
+            let text = text.as_bytes();
+            conversation.says(client, role, (20, 20), Content::Statement { text });
+        }
+        conversation.server(Role::Reply, 30);
+        let (exchanges, _) = conversation.finish();
+        assert_eq!(exchanges[1].fingerprint.as_deref(), Some("select ?"));
+        assert_eq!(exchanges[1].literal.as_deref(), Some("SELECT 7"), "{texts:?}");
+    }
+}
+
 #[test]
 fn the_statement_that_works_names_the_exchange() {
     let mut conversation = Conversation::new();

@@ -1,6 +1,9 @@
 //! Exchanges made on behalf of the same thing: the children of one request, or what an operation does itself.
 
-use model::{ConnectionId, Exchange, Fingerprint, Operation, OperationStep, Phase, TransactionState};
+use model::{
+    ConnectionId, Exchange, Fingerprint, Operation, OperationStep, Phase, TransactionState,
+    is_unseen_fingerprint,
+};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -15,8 +18,9 @@ pub struct Family<'a> {
     connections: usize,
 }
 
-/// What a step is, whichever operation it is in.
-pub type Class = (Phase, Option<Fingerprint>);
+/// What a step is, whichever operation it is in. Of a statement whose text was not seen its connection is part of it: nothing shows that
+/// those of two connections are the same statement.
+pub type Class = (Phase, Option<Fingerprint>, Option<ConnectionId>);
 
 /// The families of an operation.
 pub fn of(operation: &Operation) -> Vec<Family<'_>> {
@@ -82,7 +86,10 @@ impl<'a> Family<'a> {
     /// What the step at a place is.
     pub fn class(&self, place: usize) -> Class {
         let exchange = self.exchange(place);
-        (exchange.phase, exchange.fingerprint.clone())
+        let fingerprint = exchange.fingerprint.as_deref();
+        let is_unseen = exchange.phase == Phase::Work && fingerprint.is_none_or(is_unseen_fingerprint);
+        let of_connection = is_unseen.then_some(exchange.connection);
+        (exchange.phase, exchange.fingerprint.clone(), of_connection)
     }
 
     /// Whether more than one connection takes part.

@@ -134,6 +134,8 @@ struct AskedRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     fetch_bytes: Option<u32>,
     sets: u32,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    returns_rows: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_digest: Option<HexDigest>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,6 +152,7 @@ impl AskedRecord {
             fetch_rows: asked.fetch_rows,
             fetch_bytes: asked.fetch_bytes,
             sets: asked.sets,
+            returns_rows: asked.returns_rows,
             request_digest: asked.request_digest.map(HexDigest),
             rows_digest: asked.rows_digest.map(HexDigest),
         }
@@ -164,6 +167,7 @@ impl AskedRecord {
             fetch_rows: self.fetch_rows,
             fetch_bytes: self.fetch_bytes,
             sets: self.sets,
+            returns_rows: self.returns_rows,
             request_digest: self.request_digest.as_ref().map(|digest| digest.0),
             rows_digest: self.rows_digest.as_ref().map(|digest| digest.0),
         }

@@ -75,6 +75,8 @@ pub(super) struct Conversation {
     pub(super) statements: Statements,
     /// The client's software, until it is handed out with the message that named it.
     pub(super) introduced: Option<Vec<u8>>,
+    /// A statement whose preparation was not seen, and the server's number for it, until the command that uses it is handed out.
+    pub(super) unseen: Option<(StatementId, u32)>,
     pub(super) owed: PendingReplies<Owed, MAX_OWED>,
     /// More replies were owed than are remembered: beyond those in `owed` they cannot be distinguished.
     pub(super) too_many_owed: bool,
@@ -102,6 +104,7 @@ impl Default for Conversation {
             capabilities: Capabilities::NONE,
             statements: Statements::default(),
             introduced: None,
+            unseen: None,
             owed: PendingReplies::default(),
             too_many_owed: false,
             progress: Progress::default(),

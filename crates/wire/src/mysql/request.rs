@@ -9,7 +9,7 @@ use super::wrong_byte;
 use decoding::decoder::MessageSink;
 use decoding::framing::HeaderFault;
 use decoding::reader::Reader;
-use model::{Content, Direction, Message, Phase, Role};
+use model::{Content, Direction, Message, Phase, Role, StatementId};
 
 impl Conversation {
     /// How much of the client's message that begins with `opening` has to be seen.
@@ -59,6 +59,18 @@ impl Conversation {
             self.command(&unit)?
         };
         let message = part.of(Direction::ClientToServer, &unit);
+        if let Some((statement, number)) = self.unseen.take() {
+            sink(Message {
+                bytes: 0,
+                role: Role::RequestPart,
+                content: Content::Unseen {
+                    statement,
+                    name: number.to_string().as_bytes(),
+                    parameters: None,
+                },
+                ..message
+            });
+        }
         match self.introduced.take() {
             None => sink(message),
             Some(client) => {
@@ -137,12 +149,10 @@ impl Conversation {
                 }
             }
             STMT_EXECUTE => {
-                let statement = self
-                    .statements
-                    .find_or_number(fields.u32_le().ok_or_else(incomplete)?);
+                let statement = self.statement(fields.u32_le().ok_or_else(incomplete)?);
                 let has_cursor = fields.u8().ok_or_else(incomplete)? & CURSOR_FLAGS != 0;
                 Content::Execute {
-                    statement: statement.map(|statement| statement.id),
+                    statement,
                     fetch_rows: has_cursor.then_some(0),
                     fetch_bytes: None,
                     sets: 1,
@@ -150,11 +160,9 @@ impl Conversation {
                 }
             }
             STMT_BULK_EXECUTE => {
-                let statement = self
-                    .statements
-                    .find_or_number(fields.u32_le().ok_or_else(incomplete)?);
+                let statement = self.statement(fields.u32_le().ok_or_else(incomplete)?);
                 Content::Execute {
-                    statement: statement.map(|statement| statement.id),
+                    statement,
                     fetch_rows: None,
                     fetch_bytes: None,
                     sets: self.sets.sets().unwrap_or(1),
@@ -162,11 +170,9 @@ impl Conversation {
                 }
             }
             STMT_FETCH => {
-                let statement = self
-                    .statements
-                    .find_or_number(fields.u32_le().ok_or_else(incomplete)?);
+                let statement = self.statement(fields.u32_le().ok_or_else(incomplete)?);
                 Content::Fetch {
-                    statement: statement.map(|statement| statement.id),
+                    statement,
                     fetch_rows: Some(fields.u32_le().ok_or_else(incomplete)?),
                     fetch_bytes: None,
                 }
@@ -177,7 +183,10 @@ impl Conversation {
             }
             RESET_CONNECTION => {
                 self.statements.forget();
-                Content::Other
+                Content::Command {
+                    name: "COM_RESET_CONNECTION",
+                    number: None,
+                }
             }
             CHANGE_USER => {
                 self.statements.forget();
@@ -187,8 +196,19 @@ impl Conversation {
                     value,
                 })
             }
-            _ => Content::Other,
+            _ => name(command).map_or(Content::Other, |name| Content::Command { name, number: None }),
         })
+    }
+
+    /// The statement that a command names by `number`; one whose preparation was not seen is announced in front of the command.
+    fn statement(&mut self, number: u32) -> Option<StatementId> {
+        let known = self.statements.find_or_number(number);
+        let statement = known.or_else(|| {
+            let unseen = self.statements.unseen(number)?;
+            self.unseen = Some((unseen.id, number));
+            Some(unseen)
+        });
+        statement.map(|statement| statement.id)
     }
 
     /// The SQL of a `COM_QUERY`, behind the query attributes where both sides know them. When the login was not
@@ -208,6 +228,23 @@ impl Conversation {
             &[]
         }
     }
+}
+
+/// The name of a command that no statement goes with.
+const fn name(command: u8) -> Option<&'static str> {
+    Some(match command {
+        INIT_DB => "COM_INIT_DB",
+        FIELD_LIST => "COM_FIELD_LIST",
+        REFRESH => "COM_REFRESH",
+        STATISTICS => "COM_STATISTICS",
+        PROCESS_INFO => "COM_PROCESS_INFO",
+        DEBUG => "COM_DEBUG",
+        PING => "COM_PING",
+        STMT_RESET => "COM_STMT_RESET",
+        SET_OPTION => "COM_SET_OPTION",
+        BINLOG_DUMP | BINLOG_DUMP_GTID => "COM_BINLOG_DUMP",
+        _ => return None,
+    })
 }
 
 /// The reply a command gets. A command that is not known gets one like a statement's, which is the widest.

@@ -59,6 +59,18 @@ impl Statements {
         Some(statement)
     }
 
+    /// A command names by `number` a statement whose preparation was not seen: gives it a number of ours.
+    pub fn unseen(&mut self, number: u32) -> Option<Statement> {
+        if number == LAST_PREPARED || self.known.len() >= MAX_STATEMENTS {
+            return None;
+        }
+        let id = StatementId(self.next);
+        self.next = self.next.saturating_add(1);
+        let statement = Statement { id, parameters: None };
+        self.known.insert(number, statement);
+        Some(statement)
+    }
+
     /// The server has prepared `id` and calls it `number`.
     pub fn prepared(&mut self, id: StatementId, number: u32, parameters: u16) {
         let statement = Statement {
@@ -163,6 +175,20 @@ mod tests {
         ] {
             assert_eq!(count_placeholders(text.as_bytes()), count, "{text}");
         }
+    }
+
+    #[test]
+    fn a_number_that_was_not_given_in_sight_is_one_statement_until_it_is_given() {
+        let mut statements = Statements::default();
+        assert_eq!(statements.find_or_number(17), None);
+        let unseen = statements.unseen(17);
+        assert!(unseen.is_some());
+        assert_eq!(statements.find_or_number(17), unseen);
+        assert_ne!(statements.unseen(18), unseen);
+        let seen = statements.prepare(b"select ?", true);
+        statements.prepared(seen, 17, 1);
+        assert_eq!(statements.find(17).map(|found| found.id), Some(seen));
+        assert_eq!(statements.unseen(LAST_PREPARED), None);
     }
 
     #[test]

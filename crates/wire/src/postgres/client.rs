@@ -6,7 +6,7 @@ use super::{Copying, Session, message};
 use decoding::decoder::MessageSink;
 use decoding::framing::Frame;
 use decoding::reader::Reader;
-use model::{Content, Direction, Phase, Role};
+use model::{Content, Direction, Message, Phase, Role};
 
 impl Session {
     /// One whole client message.
@@ -31,7 +31,18 @@ impl Session {
             }
             Some(b'B') => {
                 let whole = frame.bytes == (frame.header.len() + frame.body.len()) as u64;
-                content = self.bind(body, whole);
+                let mut values = body;
+                if let Some(unseen) = self.bind_portal(&mut values) {
+                    let announced =
+                        message(frame, Direction::ClientToServer, Role::RequestPart, phase, unseen);
+                    sink(Message {
+                        bytes: 0,
+                        ..announced
+                    });
+                }
+                content = Content::Bind {
+                    values: whole.then(|| values.rest()),
+                };
                 self.part(Due::Bind)
             }
             Some(b'D') => self.part(Due::Describe),
@@ -47,7 +58,10 @@ impl Session {
             Some(b'H') if self.owed.flush_has_answer() => self.request(Due::Flush),
             Some(b'H') => Role::OneWay,
             Some(b'S') => self.sync(),
-            Some(b'F') => self.request(Due::Query),
+            Some(b'F') => {
+                content = function_call(body);
+                self.request(Due::Query)
+            }
             Some(b'p') => self.request(Due::Leg),
             Some(b'd') => match self.copy {
                 Copying::In { .. } => Role::RequestPart,
@@ -120,17 +134,18 @@ impl Session {
         }
     }
 
-    /// `whole` says whether all of the message is present.
-    fn bind<'a>(&mut self, mut body: Reader<'a>, whole: bool) -> Content<'a> {
-        if let (Some(portal), Some(statement)) = (body.cstr(), body.cstr()) {
-            self.prepared.bind(portal, statement);
-            Content::Bind {
-                values: whole.then(|| body.rest()),
-            }
-        } else {
+    /// Makes a portal of a statement; what there is to say of one whose `Parse` was not seen.
+    fn bind_portal<'a>(&mut self, body: &mut Reader<'a>) -> Option<Content<'a>> {
+        let (Some(portal), Some(name)) = (body.cstr(), body.cstr()) else {
             self.prepared.close_portal(b"");
-            Content::Bind { values: None }
-        }
+            return None;
+        };
+        let statement = self.prepared.bind(portal, name)?;
+        Some(Content::Unseen {
+            statement,
+            name,
+            parameters: parameters(*body),
+        })
     }
 
     fn execute(&mut self, mut body: Reader<'_>) -> Content<'static> {
@@ -165,6 +180,43 @@ impl Session {
         }
         Content::Other
     }
+}
+
+/// A call of a function by its number: those of large objects have names of their own, which never change.
+fn function_call(mut body: Reader<'_>) -> Content<'static> {
+    let number = body.u32_be();
+    let known = number.and_then(|number| LARGE_OBJECT_CALLS.iter().find(|(known, _)| *known == number));
+    match known {
+        Some((_, name)) => Content::Command { name, number: None },
+        None => Content::Command {
+            name: "function call",
+            number,
+        },
+    }
+}
+
+/// Source: `pg_proc.dat` of PostgreSQL; the numbers are as old as the protocol.
+const LARGE_OBJECT_CALLS: [(u32, &str); 13] = [
+    (715, "function call lo_create"),
+    (952, "function call lo_open"),
+    (953, "function call lo_close"),
+    (954, "function call loread"),
+    (955, "function call lowrite"),
+    (956, "function call lo_lseek"),
+    (957, "function call lo_creat"),
+    (958, "function call lo_tell"),
+    (964, "function call lo_unlink"),
+    (1004, "function call lo_truncate"),
+    (3170, "function call lo_lseek64"),
+    (3171, "function call lo_tell64"),
+    (3172, "function call lo_truncate64"),
+];
+
+/// How many parameters a `Bind` has, from behind its names on: the formats, then the count of the values.
+fn parameters(mut body: Reader<'_>) -> Option<u16> {
+    let formats = body.u16_be()?;
+    body.take(2 * usize::from(formats))?;
+    body.u16_be()
 }
 
 /// A statement's text: up to its NUL, or all there is of one that was cut.

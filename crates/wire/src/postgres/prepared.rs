@@ -36,12 +36,15 @@ impl Prepared {
         statement
     }
 
-    /// `Bind` makes a portal of a statement.
-    pub(super) fn bind(&mut self, portal: &[u8], statement: &[u8]) {
-        let statement = match statement {
+    /// `Bind` makes a portal of a statement. Returns the statement's number where it is used for the first time and `Parse` was not seen.
+    pub(super) fn bind(&mut self, portal: &[u8], name: &[u8]) -> Option<StatementId> {
+        let known = match name {
             b"" => self.unnamed_statement,
             name => self.statements.get(name).copied(),
         };
+        let is_storable = name.len() <= NAME_LIMIT && self.statements.len() < MAXIMUM_STATEMENTS;
+        let unseen = (known.is_none() && is_storable).then(|| self.parse(name));
+        let statement = known.or(unseen);
         let bound = Portal {
             statement,
             executed: false,
@@ -51,6 +54,7 @@ impl Prepared {
         } else {
             remember(&mut self.portals, MAXIMUM_PORTALS, portal, bound);
         }
+        unseen
     }
 
     /// `Execute` runs a portal; gives it as it was before.
@@ -164,12 +168,25 @@ mod tests {
     fn a_portal_runs_first_and_then_fetches() {
         let mut prepared = Prepared::default();
         let statement = prepared.parse(b"s");
-        prepared.bind(b"p", b"s");
+        assert_eq!(prepared.bind(b"p", b"s"), None);
         assert!(!prepared.execute(b"p").executed);
         let again = prepared.execute(b"p");
         assert!(again.executed);
         assert_eq!(again.statement, Some(statement));
-        prepared.bind(b"p", b"unknown");
-        assert!(prepared.execute(b"p").statement.is_none());
+    }
+
+    #[test]
+    fn a_statement_that_was_not_parsed_in_sight_is_one_statement_until_it_is_parsed() {
+        let mut prepared = Prepared::default();
+        let unseen = prepared.bind(b"", b"S_1");
+        assert!(unseen.is_some());
+        assert_eq!(prepared.execute(b"").statement, unseen);
+        assert_eq!(prepared.bind(b"", b"S_1"), None);
+        assert_eq!(prepared.execute(b"").statement, unseen);
+        let unnamed = prepared.bind(b"", b"");
+        assert!(unnamed.is_some_and(|id| Some(id) != unseen));
+        let seen = prepared.parse(b"S_1");
+        assert_eq!(prepared.bind(b"", b"S_1"), None);
+        assert_eq!(prepared.execute(b"").statement, Some(seen));
     }
 }

@@ -76,7 +76,8 @@ impl Shapes {
             b'E' => (9..=MAXIMUM_MESSAGE, NAME_LIMIT + 5),
             b'D' | b'C' => (6..=MAXIMUM_MESSAGE, NAME_LIMIT + 2),
             b'S' | b'H' | b'X' | b'c' => (4..=4, 0),
-            b'd' | b'f' | b'F' | b'p' => (4..=MAXIMUM_MESSAGE, 0),
+            b'F' => (4..=MAXIMUM_MESSAGE, 4),
+            b'd' | b'f' | b'p' => (4..=MAXIMUM_MESSAGE, 0),
             _ if tag.is_ascii_alphanumeric() => (4..=MAXIMUM_MESSAGE, 0),
             _ => return Err(self.fault("the tag of a client message", tag)),
         };

@@ -193,6 +193,15 @@ fn describe(content: Content<'_>) -> String {
         }
         Content::Bind { values } => format!("Bind {}", if values.is_some() { "whole" } else { "cut" }),
         Content::Close => "Close".to_owned(),
+        Content::Unseen {
+            statement,
+            name,
+            parameters,
+        } => format!("Unseen #{} '{}' {parameters:?}", statement.0, shown(name)),
+        Content::Command { name, number } => match number {
+            Some(number) => format!("Command {name} {number}"),
+            None => format!("Command {name}"),
+        },
         Content::Row => "Row".to_owned(),
         Content::Done { rows, transaction } => match transaction {
             Some(state) => format!("Done {} {state:?}", number(rows)),

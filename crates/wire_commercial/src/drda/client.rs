@@ -9,7 +9,7 @@ use super::lane::HalfConnection;
 use super::values::{Encoding, Parameters, readable, statement};
 use super::{Command, Due, Execution, Session, What, ebcdic, message};
 use decoding::decoder::MessageSink;
-use model::{Content, Direction, Phase, Role};
+use model::{Content, Direction, Message, Phase, Role, StatementId};
 
 impl Session {
     /// One whole object of the client.
@@ -33,6 +33,10 @@ impl Session {
             self.phase = None;
         }
         let section = self.command.section;
+        let used = match code {
+            EXCSQLSTT | OPNQRY | CNTQRY => self.statement_used(half, phase, section, sink),
+            _ => None,
+        };
         let limit = |code| Parameters::of(body).number(code).filter(|&limit| limit > 0);
         let content = match (code, self.command.what) {
             (TYPDEFNAM, _) => {
@@ -49,7 +53,7 @@ impl Session {
             },
             (EXCSQLSTT | OPNQRY, _) => {
                 self.execution = Some(Execution {
-                    statement: self.sections.statement(section),
+                    statement: used,
                     fetch_rows: limit(QRYROWSET),
                     fetch_bytes: limit(QRYBLKSZ),
                     sets: limit(NBRROW).unwrap_or(1),
@@ -58,7 +62,7 @@ impl Session {
             }
             (SQLDTA, _) => self.execute(half),
             (CNTQRY, _) => Content::Fetch {
-                statement: self.sections.statement(section),
+                statement: used,
                 fetch_rows: limit(QRYROWSET),
                 fetch_bytes: limit(QRYBLKSZ),
             },
@@ -67,6 +71,33 @@ impl Session {
             _ => Content::Other,
         };
         sink(message(half, role, phase, content));
+    }
+
+    /// The statement in a section; one whose preparation was not seen is announced, by the section's number of ours.
+    fn statement_used(
+        &mut self,
+        half: &HalfConnection,
+        phase: Phase,
+        section: Option<u32>,
+        sink: &mut MessageSink<'_>,
+    ) -> Option<StatementId> {
+        let known = self.sections.statement(section);
+        if known.is_some() {
+            return known;
+        }
+        let statement = self.sections.unseen(section)?;
+        let name = format!("section {}", section?);
+        let unseen = Content::Unseen {
+            statement,
+            name: name.as_bytes(),
+            parameters: None,
+        };
+        let announced = message(half, Role::RequestPart, phase, unseen);
+        sink(Message {
+            bytes: 0,
+            ..announced
+        });
+        Some(statement)
     }
 
     /// Notes a command that is to be answered.

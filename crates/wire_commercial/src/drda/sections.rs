@@ -63,6 +63,14 @@ impl Sections {
         self.get(section)?.statement
     }
 
+    /// What is in `section` was prepared out of sight: gives it a number.
+    pub(super) fn unseen(&mut self, section: Option<u32>) -> Option<StatementId> {
+        let id = StatementId(self.prepared);
+        self.get(section)?.statement = Some(id);
+        self.prepared = self.prepared.wrapping_add(1);
+        Some(id)
+    }
+
     /// The query of `section` was described.
     pub(super) fn describe(&mut self, section: Option<u32>, walk: Option<Walk>) {
         self.close(section);

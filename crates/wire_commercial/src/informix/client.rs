@@ -8,7 +8,7 @@ use super::shape::{
 use super::{Group, HalfConnection, Session};
 use decoding::decoder::MessageSink;
 use decoding::reader::Reader;
-use model::{Content, Phase, Role, StatementId};
+use model::{Content, Message, Phase, Role, StatementId};
 
 impl Session {
     /// One whole message of the client.
@@ -24,6 +24,9 @@ impl Session {
             return self.login_request(half, body, sink);
         }
         let phase = self.phase();
+        if matches!(code, OPEN | EXECUTE | FETCH | SCROLL_FETCH) {
+            self.announce_unseen(half, sink);
+        }
         let content = match code {
             INFO => return self.environment(half, body, sink),
             COMMAND => {
@@ -77,6 +80,7 @@ impl Session {
         let code = half.scan.code().unwrap_or_default();
         self.asks(half, code);
         let content = if code == BIND {
+            self.announce_unseen(half, sink);
             self.execute(None)
         } else {
             Content::Other
@@ -124,6 +128,26 @@ impl Session {
             fetch_rows: None,
             fetch_bytes: size.u32_be(),
         }
+    }
+
+    /// Announces the statement of the group where its preparation was not seen.
+    fn announce_unseen(&mut self, half: &HalfConnection, sink: &mut MessageSink<'_>) {
+        let Some(number) = self.group.selected.filter(|_| self.selected().is_none()) else {
+            return;
+        };
+        let Some(statement) = self.statements.unseen(number) else {
+            return;
+        };
+        let name = number.to_string();
+        let unseen = Content::Unseen {
+            statement,
+            name: name.as_bytes(),
+            parameters: None,
+        };
+        sink(Message {
+            bytes: 0,
+            ..half.message(Role::RequestPart, self.phase(), unseen)
+        });
     }
 
     fn selected(&mut self) -> Option<StatementId> {

@@ -52,6 +52,17 @@ impl Statements {
         known.or(self.last.filter(|_| number == 0))
     }
 
+    /// A number whose statement was not seen gets one of ours.
+    pub(super) fn unseen(&mut self, number: u16) -> Option<StatementId> {
+        if number == 0 || self.by_number.len() >= MAXIMUM_STATEMENTS {
+            return None;
+        }
+        let id = StatementId(self.prepared);
+        self.prepared = self.prepared.wrapping_add(1);
+        self.by_number.insert(number, id);
+        Some(id)
+    }
+
     /// The client is done with one.
     pub(super) fn release(&mut self, number: u16) {
         self.by_number.remove(&number);

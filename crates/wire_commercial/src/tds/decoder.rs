@@ -378,7 +378,7 @@ impl Session {
                 );
             }
             Call::Execute { of, returns, rows } => {
-                let statement = self.handles.get(of).copied();
+                let statement = self.statement(*of, frame, sink);
                 if let Some(statement) = statement {
                     due.returned(statement, *returns);
                 }
@@ -386,7 +386,7 @@ impl Session {
             }
             Call::Fetch { of, rows } => {
                 let content = Content::Fetch {
-                    statement: self.handles.get(of).copied(),
+                    statement: self.statement(*of, frame, sink),
                     fetch_rows: *rows,
                     fetch_bytes: None,
                 };
@@ -396,6 +396,36 @@ impl Session {
         if role == Role::Request {
             self.owe(due);
         }
+    }
+
+    /// The statement of a handle; one that was not given in sight is announced.
+    fn statement(
+        &mut self,
+        of: Handle,
+        frame: &Frame<'_>,
+        sink: &mut MessageSink<'_>,
+    ) -> Option<StatementId> {
+        if let Some(known) = self.handles.get(&of) {
+            return Some(*known);
+        }
+        if self.handles.len() >= MAXIMUM_HANDLES {
+            return None;
+        }
+        let statement = self.new_statement();
+        self.handles.insert(of, statement);
+        let name = match of {
+            Handle::Prepared(number) => number.to_string(),
+            Handle::Cursor(number) => format!("cursor {number}"),
+        };
+        let bytes = std::mem::take(&mut self.request.bytes);
+        let unseen = Content::Unseen {
+            statement,
+            name: name.as_bytes(),
+            parameters: None,
+        };
+        self.tell(frame, Role::RequestPart, Phase::Work, unseen, sink);
+        self.request.bytes = bytes;
+        Some(statement)
     }
 
     fn new_statement(&mut self) -> StatementId {

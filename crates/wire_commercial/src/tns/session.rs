@@ -43,6 +43,8 @@ pub(super) struct Session {
     owed: PendingReplies<Due, MAXIMUM_OWED>,
     calls: Calls,
     cursors: HashMap<u32, Cursor>,
+    /// Statements of cursors that were opened before the observation, or while bytes were lost.
+    unseen: HashMap<u32, StatementId>,
     /// A statement whose cursor was not seen, because bytes were lost.
     unnumbered: Option<StatementId>,
     /// Bytes were lost: an unknown cursor may have reported rows before.
@@ -295,7 +297,7 @@ impl Session {
             }
             Call::Execute(execution) => self.tell_execution(held, (execution, said), goes_on, sink),
             Call::Fetch { cursor, rows } => {
-                let statement = self.statement_of(cursor);
+                let statement = self.statement_of(held, cursor, sink);
                 self.owe(Due::rows(statement, cursor, false), goes_on);
                 let content = Content::Fetch {
                     statement,
@@ -348,7 +350,7 @@ impl Session {
         sink: &mut MessageSink<'_>,
     ) {
         let statement = match &execution.text {
-            None => self.statement_of(execution.cursor),
+            None => self.statement_of(held, execution.cursor, sink),
             Some(text) => {
                 let statement = StatementId(self.next_statement);
                 self.next_statement = self.next_statement.saturating_add(1);
@@ -375,12 +377,40 @@ impl Session {
         });
     }
 
-    /// The statement of a cursor. One that is new is that of the statement whose cursor was not seen.
-    fn statement_of(&mut self, cursor: u32) -> Option<StatementId> {
-        match self.cursors.get(&cursor) {
-            Some(cursor) => cursor.statement,
-            None => self.unnumbered.take().filter(|_| cursor != 0),
+    /// The statement of a cursor. One that is new is that of the statement whose cursor was not seen; without such a one its preparation was not
+    /// seen, and it is announced.
+    fn statement_of(&mut self, held: &Held, number: u32, sink: &mut MessageSink<'_>) -> Option<StatementId> {
+        if let Some(statement) = self.cursors.get(&number).and_then(|cursor| cursor.statement) {
+            return Some(statement);
         }
+        if !self.cursors.contains_key(&number) {
+            let unnumbered = self.unnumbered.take().filter(|_| number != 0);
+            if unnumbered.is_some() {
+                return unnumbered;
+            }
+        }
+        if let Some(statement) = self.unseen.get(&number) {
+            return Some(*statement);
+        }
+        if number == 0 || self.unseen.len() >= MAXIMUM_CURSORS {
+            return None;
+        }
+        let statement = StatementId(self.next_statement);
+        self.next_statement = self.next_statement.saturating_add(1);
+        self.unseen.insert(number, statement);
+        sink(Message {
+            bytes: 0,
+            ..held.request(
+                Role::RequestPart,
+                Phase::Work,
+                Content::Unseen {
+                    statement,
+                    name: number.to_string().as_bytes(),
+                    parameters: None,
+                },
+            )
+        });
+        Some(statement)
     }
 
     /// A request that goes on with a paused reply is owed no other.
