@@ -13,6 +13,7 @@ mod clients;
 mod codes;
 mod comment_defeats_cache;
 mod compression_not_asked;
+mod control;
 mod control_turns;
 mod framework_remedies;
 mod frameworks;
@@ -24,7 +25,9 @@ mod loops;
 mod n_plus_one;
 mod no_compression;
 mod one_shot_prepare;
+mod pages;
 mod reconnect;
+mod redirected;
 mod remedies;
 mod repeated_read;
 mod row_by_row;
@@ -42,6 +45,7 @@ use comment_defeats_cache::Preparations;
 use ledger::Ledger;
 use look::{Look, Turns};
 use model::{BitRate, Finding, LeftOut, Operation};
+use one_shot_prepare::PreparedBefore;
 use series::{AllSeries, Series};
 use std::time::Duration;
 
@@ -67,6 +71,7 @@ pub struct Findings {
     ledger: Ledger,
     turns: Turns,
     preparations: Preparations,
+    prepared_before: PreparedBefore,
     series: AllSeries,
 }
 
@@ -95,13 +100,14 @@ type Kind = fn(&mut Look<'_>);
 const KINDS: &[Kind] = &[
     reconnect::look,
     listener_turn::look,
+    redirected::look,
+    control_turns::look,
     row_by_row::look,
     small_fetch::look,
     n_plus_one::look,
     repeated_read::look,
     comment_defeats_cache::look,
     one_shot_prepare::look,
-    control_turns::look,
     sequential::look,
     ack_stall::look,
     window_limited::look,
@@ -109,7 +115,13 @@ const KINDS: &[Kind] = &[
 ];
 
 /// Those that look at what lies across operations.
-const OF_SERIES: &[Kind] = &[row_by_row::look, n_plus_one::look, repeated_read::look];
+const OF_SERIES: &[Kind] = &[
+    control_turns::look,
+    row_by_row::look,
+    small_fetch::look,
+    n_plus_one::look,
+    repeated_read::look,
+];
 
 impl Findings {
     /// Nothing found yet.
@@ -121,6 +133,7 @@ impl Findings {
             ledger: Ledger::default(),
             turns: Turns::default(),
             preparations: Preparations::default(),
+            prepared_before: PreparedBefore::default(),
             series: AllSeries::default(),
         }
     }
@@ -153,6 +166,7 @@ impl Findings {
             preparations: &mut self.preparations,
             claimed: Vec::new(),
             left_out: Vec::new(),
+            prepared_before: &mut self.prepared_before,
         };
         for kind in KINDS {
             kind(&mut look);
@@ -187,6 +201,7 @@ impl Findings {
             preparations: &mut self.preparations,
             claimed: Vec::new(),
             left_out: Vec::new(),
+            prepared_before: &mut self.prepared_before,
         };
         for kind in OF_SERIES {
             kind(&mut look);

@@ -112,6 +112,8 @@ pub enum FindingKind {
     WindowLimited,
     /// A listener that answers a connection with RESEND or REDIRECT: a turn more.
     ListenerTurn,
+    /// A command that the server answers with the place of another server: a turn for nothing.
+    Redirected,
     /// A driver that can compress and did not ask for it.
     CompressionNotAsked,
     /// A transaction that goes on for many turns, or while its client thinks, after its first write.
@@ -135,6 +137,7 @@ impl FindingKind {
         Self::AckStall,
         Self::WindowLimited,
         Self::ListenerTurn,
+        Self::Redirected,
         Self::CompressionNotAsked,
         Self::HeldTransaction,
     ];
@@ -156,6 +159,7 @@ impl FindingKind {
             Self::AckStall => "ack-stall",
             Self::WindowLimited => "window-limited",
             Self::ListenerTurn => "listener-turn",
+            Self::Redirected => "redirected",
             Self::CompressionNotAsked => "compression-not-asked",
             Self::HeldTransaction => "held-transaction",
         }

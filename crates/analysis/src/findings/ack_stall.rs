@@ -1,8 +1,9 @@
-//! A client that waits for an acknowledgement before it sends the rest of a request (Nagle against delayed ACK).
+//! A client that waits for an acknowledgement before it sends the rest of a request, or a server with the rest of a reply (Nagle against delayed
+//! ACK).
 //!
-//! A small request whose parts lie as far apart as a delayed acknowledgement takes (Linux 40 ms, others 200 ms), or as a round trip does
+//! A small request, or a small reply, whose parts lie as far apart as a delayed acknowledgement takes (Linux 40 ms, others 200 ms), or as a round trip does
 //! where that is longer: its sender held the second part back until the first was acknowledged. Saved is that time; it is no
-//! turn. In a relay a client that computes for exactly that long in the middle of a request looks the same.
+//! turn. A client, or a server, that computes for exactly that long in the middle of what it sends looks the same.
 
 use super::ledger::Waste;
 use super::look::Look;
@@ -44,10 +45,21 @@ pub(super) fn look(look: &mut Look<'_>) {
     }
 }
 
-/// How long the request waited for an acknowledgement.
+/// How long the request, the reply or both waited for an acknowledgement.
 fn stall(step: &Step) -> Option<Duration> {
-    let span = step.request_ended.since(step.request_started);
+    if !step.recovery.is_zero() {
+        return None;
+    }
+    let request = step.request_ended.since(step.request_started);
+    let reply = step.reply_started.zip(step.reply_ended);
+    let reply = reply.map_or(Duration::ZERO, |(started, ended)| ended.since(started));
+    let stalls = [(request, step.request_bytes), (reply, step.reply_bytes)];
+    let stalls = stalls.into_iter().filter(|(span, bytes)| is_stall(*span, *bytes));
+    let sum: Duration = stalls.map(|(span, _)| span).sum();
+    (!sum.is_zero()).then_some(sum)
+}
+
+fn is_stall(span: Duration, bytes: u64) -> bool {
     let is_delayed = DELAYS.iter().any(|delay| delay.contains(&span));
-    let is_small = (2..=MOST_BYTES).contains(&step.request_bytes);
-    (is_delayed && is_small && step.recovery.is_zero()).then_some(span)
+    is_delayed && (2..=MOST_BYTES).contains(&bytes)
 }

@@ -1,44 +1,50 @@
-//! BEGIN, COMMIT, SET, `SELECT 1` and pings as turns of their own.
+//! Round trips that do no work of their own ([`Control`]): ends of transactions, savepoints, settings, resets, tests of the connection,
+//! and reads of what is known already.
 //!
 //! 1. A transaction around nothing: both turns. Around one statement that reads or writes: both, it is a transaction by itself.
-//!    Around more: the turn of BEGIN, which can be sent with the first statement; COMMIT has to wait for what it commits.
-//! 2. A SET that was made before on the same connection.
-//! 3. `SELECT 1`, or a ping, right before another statement: a pool that tests each connection it hands out.
+//!    Around more: the turn of BEGIN, which can be sent with the first statement; COMMIT has to wait for what it commits. A ROLLBACK
+//!    where the server has said that no transaction is open: its turn.
+//! 2. SAVEPOINT and RELEASE: both can be sent with the statement between them.
+//! 3. A setting that was made before on the same connection.
+//! 4. Whatever puts the session back, and settings made anew right after it: a pool's work whenever a connection is given back.
+//! 5. A test of the connection right before another statement: a pool that tests each connection it hands out.
+//! 6. Another current database right before a statement, which could name it.
+//! 7. A read of a session's setting; a read, right after a write, of what the reply to that has said.
+//! 8. MULTI, what it queues, and EXEC one by one: all but one, since nobody needs the replies before the last.
 //!
-//! Reported only where these are a third of the connection's turns in the operation: a transaction of several statements has its
+//! The first three are reported only where a third of the connection's turns in the operation are such: a transaction of several statements has its
 //! price, and one pair around much work is none.
 
 use super::codes::Bound;
+use super::control::Control;
 use super::ledger::Waste;
 use super::look::{Look, Task};
 use crate::verb::Verb;
-use model::{FindingKind, Fingerprint};
+use model::{FindingKind, Fingerprint, TransactionState};
 use std::collections::HashSet;
 use std::ops::Range;
+use std::time::Duration;
 
 /// One turn in this many is little.
 const LEAST_SHARE: usize = 3;
+
+/// A statement that comes later than this after a test is not what the test was for.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn look(look: &mut Look<'_>) {
     let mut number = 0;
     while let Some(lane) = look.lane(number) {
         number += 1;
-        let length = lane.len();
+        queues(look, lane.clone());
+        let always = always_saved(look, lane.clone());
         let transactions = transactions(look, lane.clone());
-        let settings = settings(look, lane.clone());
-        let trials = trials(look, lane);
-        let saved = transactions.saved.len() + settings.len() + trials.len();
-        if saved * LEAST_SHARE < length {
-            continue;
+        let settings = settings(look, lane.clone(), &always);
+        let saved = transactions.saved.len() + settings.len() + always.len();
+        if saved * LEAST_SHARE >= lane.len() {
+            note(look, &transactions.saved, transactions.turns, None);
+            note_each(look, settings);
         }
-        note(look, &transactions.saved, transactions.turns, None);
-        for turn in settings.into_iter().chain(trials) {
-            let fingerprint = look
-                .exchange(turn)
-                .and_then(|exchange| exchange.fingerprint.clone())
-                .unwrap_or_else(|| PING.into());
-            note(look, &[turn], 1, Some(fingerprint));
-        }
+        note_each(look, always);
     }
 }
 
@@ -53,8 +59,11 @@ fn transactions(look: &Look<'_>, lane: Range<usize>) -> Transactions {
     let mut found = Transactions::default();
     let mut begin = None;
     let mut inside: Vec<usize> = Vec::new();
-    for index in lane {
+    for index in lane.clone() {
         let turn = &look.turns.all[index];
+        if turn.is_claimed {
+            continue;
+        }
         match turn.code.and_then(|code| code.bounds) {
             Some(Bound::Begin) => {
                 found.turns += 1;
@@ -64,7 +73,7 @@ fn transactions(look: &Look<'_>, lane: Range<usize>) -> Transactions {
             Some(Bound::End) => {
                 found.turns += 1;
                 let is_single = match inside.as_slice() {
-                    [] => begin.is_some(),
+                    [] => begin.is_some() || follows_none(look, index, lane.start),
                     [only] => look.turns.all[*only].is_plain,
                     _ => false,
                 };
@@ -75,6 +84,7 @@ fn transactions(look: &Look<'_>, lane: Range<usize>) -> Transactions {
                 begin = None;
                 inside.clear();
             }
+            None if control(look, index).is_some() => {}
             None => {
                 if turn.is_open {
                     inside.push(index);
@@ -87,43 +97,143 @@ fn transactions(look: &Look<'_>, lane: Range<usize>) -> Transactions {
     found
 }
 
-/// Settings made again.
-fn settings(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
+/// Whether it rolls back although the server has said, with the reply before, that no transaction is open: a pool does so with each connection that
+/// it takes back.
+fn follows_none(look: &Look<'_>, index: usize, lane_start: usize) -> bool {
+    let text = look
+        .exchange(index)
+        .and_then(|exchange| exchange.fingerprint.as_deref());
+    if !text.is_some_and(|text| text.starts_with("rollback")) {
+        return false;
+    }
+    let before = index.checked_sub(1).filter(|before| *before >= lane_start);
+    before
+        .and_then(|before| look.exchange(before))
+        .is_some_and(|exchange| exchange.transaction == Some(TransactionState::Idle))
+}
+
+/// The class of a turn that no finding has claimed.
+fn control(look: &Look<'_>, index: usize) -> Option<Control> {
+    let turn = look.turns.all.get(index).filter(|turn| !turn.is_claimed)?;
+    match turn.task {
+        Task::Execute => turn.code?.control,
+        Task::Nothing if is_ping(look, index) => Some(Control::Probe),
+        Task::Nothing | Task::Prepare | Task::Fetch => None,
+    }
+}
+
+/// Whether the protocol itself asks for nothing.
+fn is_ping(look: &Look<'_>, index: usize) -> bool {
+    look.exchange(index).is_some_and(|exchange| {
+        exchange.request_bytes <= LONGEST_PING
+            && exchange.turns == 1
+            && exchange.asked.closes == 0
+            && exchange.fingerprint.is_none()
+    })
+}
+
+/// Savepoints, and settings made again.
+fn settings(look: &Look<'_>, lane: Range<usize>, claimed: &[usize]) -> Vec<usize> {
     let mut made = HashSet::new();
-    let is_setting = |turn: &usize| {
-        let turn = &look.turns.all[*turn];
-        turn.verb() == Some(Verb::Control) && turn.code.is_some_and(|code| code.bounds.is_none())
-    };
-    lane.filter(is_setting)
-        .filter(|&turn| {
-            let code = look.turns.all[turn].code;
-            code.is_some_and(|code| !made.insert(code.number))
-        })
-        .collect()
-}
-
-/// Turns that test whether the connection still works, right before it is used.
-fn trials(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
-    let is_trial = |index: usize| {
-        let turn = &look.turns.all[index];
-        match turn.task {
-            Task::Execute => turn.is_free(Verb::Read) && turn.code.is_some_and(|code| code.is_trial),
-            Task::Nothing => look
-                .exchange(index)
-                .is_some_and(|exchange| exchange.request_bytes <= LONGEST_PING && exchange.turns == 1),
-            Task::Prepare | Task::Fetch => false,
+    let mut saved = Vec::new();
+    for index in lane {
+        let code = look.turns.all[index].code;
+        match control(look, index) {
+            Some(Control::Savepoint) => saved.push(index),
+            Some(Control::Setting) => {
+                let is_made = code.is_some_and(|code| !made.insert(code.number));
+                if is_made && !claimed.contains(&index) {
+                    saved.push(index);
+                }
+            }
+            _ => {}
         }
-    };
-    let end = lane.end;
-    lane.filter(|&index| is_trial(index) && index + 1 < end && !is_trial(index + 1))
-        .collect()
+    }
+    saved
 }
 
-/// The name of a turn that tests the connection with a message of the protocol itself.
+/// Turns that are never needed, however few they are.
+fn always_saved(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
+    let mut saved = Vec::new();
+    let mut was_reset = false;
+    for index in lane.clone() {
+        let class = control(look, index);
+        let is_saved = match class {
+            Some(Control::Reset) => true,
+            Some(Control::Setting) => was_reset,
+            Some(Control::Probe | Control::Database) => precedes_work(look, index, lane.end),
+            Some(Control::SessionRead) => true,
+            Some(Control::AfterWrite) => {
+                index > lane.start && look.turns.all[index - 1].verb() == Some(Verb::Write)
+            }
+            Some(Control::Begin | Control::End | Control::Savepoint | Control::Queue) | None => false,
+        };
+        was_reset = match class {
+            Some(Control::Reset) => true,
+            Some(_) => was_reset,
+            None => false,
+        };
+        if is_saved {
+            saved.push(index);
+        }
+    }
+    saved
+}
+
+/// Whether the next turn is soon, and no such turn itself.
+fn precedes_work(look: &Look<'_>, index: usize, end: usize) -> bool {
+    let class = control(look, index);
+    let next = (index + 1 < end).then(|| look.turns.all.get(index + 1)).flatten();
+    next.is_some_and(|next| next.gap <= LONGEST_PAUSE) && control(look, index + 1) != class
+}
+
+/// Commands that are queued one by one until EXEC.
+fn queues(look: &mut Look<'_>, lane: Range<usize>) {
+    let mut begin = None;
+    for index in lane {
+        if control(look, index) == Some(Control::Queue) {
+            begin = Some(index);
+            continue;
+        }
+        let ends = |text: &str| matches!(text, "EXEC" | "DISCARD");
+        let fingerprint = look
+            .exchange(index)
+            .and_then(|exchange| exchange.fingerprint.clone());
+        if !fingerprint.is_some_and(|text| ends(&text)) {
+            continue;
+        }
+        let Some(begin) = begin.take() else { continue };
+        let Some(waste) = look.waste(FindingKind::ControlTurns, begin) else {
+            continue;
+        };
+        for turn in begin..=index {
+            look.claim(turn);
+        }
+        let turns = (index + 1 - begin) as u64;
+        look.note(Waste {
+            count: 1,
+            turns,
+            saves_turns: turns - 1,
+            ..waste
+        });
+    }
+}
+
+/// The name of a turn that tests the connection with a message of the protocol itself that has no name.
 const PING: &str = "(ping)";
 
 /// Bytes of a request that asks for nothing, at most.
 const LONGEST_PING: u64 = 16;
+
+fn note_each(look: &mut Look<'_>, turns: Vec<usize>) {
+    for turn in turns {
+        let fingerprint = look
+            .exchange(turn)
+            .and_then(|exchange| exchange.fingerprint.clone())
+            .unwrap_or_else(|| PING.into());
+        note(look, &[turn], 1, Some(fingerprint));
+    }
+}
 
 fn note(look: &mut Look<'_>, turns: &[usize], of: u64, fingerprint: Option<Fingerprint>) {
     let Some(waste) = turns

@@ -1,6 +1,7 @@
 //! What was found, summed over operations; at the end: what is large enough to report, what it costs, what to do.
 
 use super::clients::Clients;
+use super::codes::is_catalogue;
 use super::framework_remedies;
 use super::loops::Evidence;
 use super::remedies;
@@ -9,6 +10,7 @@ use super::{FindingsReport, unrewritten_batch};
 use foldhash::HashMap;
 use model::{
     ConnectionId, Finding, FindingKey, FindingKind, Fingerprint, Operation, Protocol, Saving, Timestamp,
+    is_unseen_fingerprint,
 };
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -171,7 +173,7 @@ fn finding(key: &FindingKey, entry: &Entry, clients: &Clients, rtts: &[Duration]
     if entry.is_weak && (entry.is_side_by_side || software == Software::LoadGenerator) {
         return None;
     }
-    if sum.count < least(key.kind) {
+    if sum.count < least(key.kind) || is_first_use(key, entry) {
         return None;
     }
     let kind = match key.kind {
@@ -206,14 +208,31 @@ fn finding(key: &FindingKey, entry: &Entry, clients: &Clients, rtts: &[Duration]
     })
 }
 
+/// Whether these are reads of system tables that did not recur from operation to operation: what a driver or a framework asks when it is used
+/// for the first time.
+fn is_first_use(key: &FindingKey, entry: &Entry) -> bool {
+    let is_read = matches!(
+        key.kind,
+        FindingKind::NPlusOne | FindingKind::RepeatedRead | FindingKind::SmallFetch
+    );
+    is_read && entry.operations < RECURRING && key.fingerprint.as_deref().is_some_and(is_catalogue)
+}
+
+/// Operations from which on reads of system tables recur.
+const RECURRING: u64 = 5;
+
 /// In the words of the framework where it is known and has some, otherwise of the driver.
 fn remedy(kind: FindingKind, software: Software, key: &FindingKey, sum: &Waste, clients: &Clients) -> String {
     let fingerprint = key.fingerprint.as_ref();
     let text = fingerprint.map(|fingerprint| &**fingerprint);
-    clients
+    let words = clients
         .framework(sum.connection, fingerprint)
         .and_then(|framework| framework_remedies::of(kind, framework, software, text))
-        .unwrap_or_else(|| remedies::of(kind, software, text, sum.dependent))
+        .unwrap_or_else(|| remedies::of(kind, software, text, sum.dependent));
+    match text.is_some_and(is_unseen_fingerprint) {
+        true => format!("{words} {}", remedies::UNSEEN),
+        false => words,
+    }
 }
 
 /// How often a kind has to be seen to be reported: what was seen once may not recur.
@@ -226,6 +245,7 @@ const fn least(kind: FindingKind) -> u64 {
         | FindingKind::ControlTurns
         | FindingKind::Sequential
         | FindingKind::AckStall
+        | FindingKind::Redirected
         | FindingKind::HeldTransaction => 5,
         FindingKind::OneShotPrepare | FindingKind::RepeatedRead | FindingKind::CommentDefeatsCache => 3,
         FindingKind::SmallFetch => 2,

@@ -4,7 +4,9 @@ use super::clients::Clients;
 use super::codes::{Code, Codes};
 use super::comment_defeats_cache::Preparations;
 use super::ledger::{Ledger, Waste};
+use super::one_shot_prepare::PreparedBefore;
 use crate::verb::Verb;
+use foldhash::HashMap;
 use model::{
     ConnectionId, Exchange, FindingKey, FindingKind, LeftOut, Operation, OperationKind, OperationStep, Phase,
     TransactionState,
@@ -32,6 +34,8 @@ pub(super) struct Turn {
     pub(super) step: usize,
     pub(super) connection: ConnectionId,
     pub(super) code: Option<Code>,
+    /// What its statement is for: by its text, or, where that was not seen, by the replies to it.
+    pub(super) verb: Option<Verb>,
     pub(super) task: Task,
     /// One statement that reads or writes, alone, in one turn, without an error.
     pub(super) is_plain: bool,
@@ -53,7 +57,7 @@ impl Turn {
     }
 
     pub(super) fn verb(&self) -> Option<Verb> {
-        self.code.map(|code| code.verb)
+        self.verb
     }
 
     /// A plain statement of this verb that no finding has claimed.
@@ -90,6 +94,43 @@ impl Turns {
             self.all.sort_by_key(|turn| turn.connection);
         }
         self.cut_lanes();
+        for lane in self.lanes.clone() {
+            self.judge_unseen(lane, operation);
+        }
+    }
+
+    /// Finds out what statements do whose text was not seen, each by all replies to it on its connection: one that returned rows reads, one that
+    /// reported rows and returned none writes. It is open of one whose replies never had any.
+    fn judge_unseen(&mut self, lane: Range<usize>, operation: &Operation) {
+        let Some(turns) = self.all.get_mut(lane) else {
+            return;
+        };
+        let mut verbs: HashMap<u32, Verb> = HashMap::default();
+        let unseen = |turn: &Turn| {
+            turn.code
+                .filter(|code| code.is_unseen && turn.task == Task::Execute)
+        };
+        for turn in &*turns {
+            let (Some(code), Some(step)) = (unseen(turn), operation.steps.get(turn.step)) else {
+                continue;
+            };
+            let exchange = &step.exchange;
+            if exchange.asked.returns_rows {
+                verbs.insert(code.number, Verb::Read);
+            } else if exchange.rows.is_some_and(|rows| rows > 0) {
+                verbs.entry(code.number).or_insert(Verb::Write);
+            }
+        }
+        if verbs.is_empty() {
+            return;
+        }
+        for turn in turns {
+            let verb = unseen(turn).and_then(|code| verbs.get(&code.number));
+            if let (Some(verb), Some(step)) = (verb, operation.steps.get(turn.step)) {
+                turn.verb = Some(*verb);
+                turn.is_plain = is_one_execution(&step.exchange);
+            }
+        }
     }
 
     /// A statement that was sent without waiting makes the turn it belongs to one of several statements.
@@ -138,17 +179,25 @@ fn turn(index: usize, step: &OperationStep, codes: &mut Codes) -> Turn {
         connection: exchange.connection,
         code,
         task,
+        verb,
         is_plain: task == Task::Execute
-            && exchange.executions == 1
-            && exchange.turns == 1
-            && asked.sets <= 1
-            && asked.fetches == 0
-            && exchange.error.is_none()
-            && matches!(verb, Some(Verb::Read | Verb::Write)),
+            && is_one_execution(exchange)
+            && matches!(verb, Some(Verb::Read | Verb::Write))
+            && code.is_some_and(|code| code.control.is_none()),
         is_open: exchange.transaction == Some(TransactionState::Open),
         gap: step.client_before,
         is_claimed: false,
     }
+}
+
+/// One statement alone, in one turn, without an error.
+fn is_one_execution(exchange: &Exchange) -> bool {
+    let asked = &exchange.asked;
+    exchange.executions == 1
+        && exchange.turns == 1
+        && asked.sets <= 1
+        && asked.fetches == 0
+        && exchange.error.is_none()
 }
 
 /// One operation, and where to note what is found in it.
@@ -162,6 +211,7 @@ pub(super) struct Look<'a> {
     pub(super) claimed: Vec<usize>,
     /// What remedies leave out of the operation.
     pub(super) left_out: Vec<LeftOut>,
+    pub(super) prepared_before: &'a mut PreparedBefore,
 }
 
 impl<'a> Look<'a> {

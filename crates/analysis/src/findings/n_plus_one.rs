@@ -3,7 +3,7 @@
 //! 1. A loop that reads few rows each round ([`loops`]) is one. Independent: nothing else runs between its rounds, so that no
 //!    round can need what another statement replied. Dependent: other statements run in every round.
 //! 2. In an operation that a user waits for as a whole, [`loops::LEAST_ROUNDS`] reads with one fingerprint and few rows each
-//!    are one wherever they occur: dependent, as far as the wire shows.
+//!    are one wherever they occur: dependent, as far as the wire shows. Also on several connections, where none began before the one before was over.
 //!
 //! Saved are all turns but one: the rows asked for at once. Not reported for reads that all ask the very same: these are
 //! [`super::repeated_read`]'s.
@@ -13,7 +13,7 @@ use super::ledger::Waste;
 use super::look::Look;
 use super::loops::{self, Evidence, Loop};
 use crate::verb::Verb;
-use model::FindingKind;
+use model::{Exchange, FindingKind, Timestamp};
 use std::ops::Range;
 
 pub(super) fn look(look: &mut Look<'_>) {
@@ -25,6 +25,32 @@ pub(super) fn look(look: &mut Look<'_>) {
     while let Some(lane) = look.lane(number) {
         number += 1;
         scattered(look, lane);
+    }
+    if look.turns.lanes.len() > 1 {
+        across(look);
+    }
+}
+
+/// Reads of one fingerprint on several connections, each begun when the one before was over: a program that gives its connection back after each
+/// statement. Reads that ran at once are waited for together, and are none.
+fn across(look: &mut Look<'_>) {
+    let mut reads: Vec<(u32, Timestamp, usize)> = (0..look.turns.all.len())
+        .filter(|&turn| look.turns.all[turn].is_free(Verb::Read))
+        .filter_map(|turn| {
+            let code = look.turns.all[turn].code.filter(|code| !code.is_unseen)?;
+            Some((code.number, look.exchange(turn)?.at, turn))
+        })
+        .collect();
+    reads.sort_unstable();
+    for same in reads.chunk_by(|one, other| one.0 == other.0) {
+        let turns: Vec<usize> = same.iter().map(|&(_, _, turn)| turn).collect();
+        let ends = |turn: usize| look.exchange(turn).map(Exchange::ended);
+        let begins = |turn: usize| look.exchange(turn).map(|exchange| exchange.at);
+        let is_sequence = turns.windows(2).all(|pair| ends(pair[0]) <= begins(pair[1]));
+        let enough = turns.len() >= loops::LEAST_ROUNDS;
+        if enough && is_sequence && loops::has_few_rows(look, turns.iter().copied()) {
+            note(look, &turns, true, Evidence::Sure);
+        }
     }
 }
 

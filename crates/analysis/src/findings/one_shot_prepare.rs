@@ -1,13 +1,32 @@
 //! Statements prepared in a turn of their own, run once and closed.
 //!
-//! Saved is the turn of preparing: the statement could run unprepared, or be kept and run again. Only where as many
-//! statements are closed as were prepared so, or the connection ends: what is kept may yet be used.
+//! Saved is the turn of preparing, and that of closing where it is one of its own: the statement could run unprepared, or be kept and run again.
+//! It was not kept where its connection prepares it again, in this operation or a later one; of others only where as many statements are closed
+//! as were prepared so, or the connection ends: what is kept may yet be used.
 
 use super::ledger::Waste;
 use super::look::{Look, Task};
-use foldhash::HashMap;
-use model::{FindingKind, OperationKind};
+use foldhash::{HashMap, HashSet};
+use model::{ConnectionId, FindingKind, OperationKind};
 use std::ops::Range;
+
+/// Which statements connections have prepared in turns of their own, from operation to operation. Bounded.
+#[derive(Debug, Default)]
+pub(super) struct PreparedBefore(HashSet<(ConnectionId, u32)>);
+
+/// Most statements of all connections that are remembered.
+const MOST_PREPARED: usize = 65_536;
+
+impl PreparedBefore {
+    /// Takes a statement; whether it was prepared before.
+    fn again(&mut self, connection: ConnectionId, code: u32) -> bool {
+        let key = (connection, code);
+        if self.0.len() >= MOST_PREPARED {
+            return self.0.contains(&key);
+        }
+        !self.0.insert(key)
+    }
+}
 
 pub(super) fn look(look: &mut Look<'_>) {
     if look.turns.all.iter().all(|turn| turn.task != Task::Prepare) {
@@ -16,28 +35,35 @@ pub(super) fn look(look: &mut Look<'_>) {
     let mut number = 0;
     while let Some(lane) = look.lane(number) {
         number += 1;
-        let once = run_once(look, lane.clone());
-        if once.len() as u64 <= closed(look, &lane) {
-            once.into_iter().for_each(|turn| note(look, turn));
+        let (again, once) = run_once(look, lane.clone());
+        let is_closed = (again.len() + once.len()) as u64 <= closed(look, &lane);
+        let mut closings = closings(look, lane);
+        let once = once.into_iter().filter(|_| is_closed);
+        for turn in again.into_iter().chain(once) {
+            let closing = closings.iter().position(|closing| *closing > turn);
+            let closing = closing.map(|place| closings.remove(place));
+            note(look, turn, closing);
         }
     }
 }
 
-/// The turns in which statements are prepared that run at most once before they are prepared again.
-fn run_once(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
-    let mut prepared: HashMap<u32, (usize, u64)> = HashMap::default();
-    let mut once = Vec::new();
+/// The turns in which statements are prepared that run at most once before they are prepared again: those of statements that their connection has
+/// prepared before or will, and the others.
+fn run_once(look: &mut Look<'_>, lane: Range<usize>) -> (Vec<usize>, Vec<usize>) {
+    let mut prepared: HashMap<u32, (usize, u64, bool)> = HashMap::default();
+    let mut again = Vec::new();
     for index in lane {
         let turn = look.turns.all[index];
         let Some(code) = turn.code else { continue };
         match turn.task {
             Task::Prepare if !turn.is_claimed => {
-                if let Some((before, 1)) = prepared.insert(code.number, (index, 0)) {
-                    once.push(before);
+                let before = look.prepared_before.again(turn.connection, code.number);
+                if let Some((earlier, 1, _)) = prepared.insert(code.number, (index, 0, before)) {
+                    again.push(earlier);
                 }
             }
             Task::Execute => {
-                if let Some((_, runs)) = prepared.get_mut(&code.number) {
+                if let Some((_, runs, _)) = prepared.get_mut(&code.number) {
                     *runs += look
                         .exchange(index)
                         .map_or(0, |exchange| u64::from(exchange.executions));
@@ -46,9 +72,28 @@ fn run_once(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
             Task::Prepare | Task::Fetch | Task::Nothing => {}
         }
     }
-    let last = prepared.into_values().filter(|(_, runs)| *runs == 1);
-    once.extend(last.map(|(index, _)| index));
-    once
+    let mut once = Vec::new();
+    for (index, runs, before) in prepared.into_values() {
+        match (runs, before) {
+            (1, true) => again.push(index),
+            (1, false) => once.push(index),
+            _ => {}
+        }
+    }
+    again.sort_unstable();
+    once.sort_unstable();
+    (again, once)
+}
+
+/// Turns in which a statement is closed and nothing else happens.
+fn closings(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
+    let closes = |&index: &usize| {
+        let turn = &look.turns.all[index];
+        let exchange = look.exchange(index);
+        turn.task == Task::Nothing
+            && exchange.is_some_and(|exchange| exchange.asked.closes > 0 && exchange.turns == 1)
+    };
+    lane.filter(closes).collect()
 }
 
 /// Statements closed on the connection of `lane`; no bound where it ended.
@@ -66,15 +111,19 @@ fn closed(look: &Look<'_>, lane: &Range<usize>) -> u64 {
         .sum()
 }
 
-fn note(look: &mut Look<'_>, turn: usize) {
+fn note(look: &mut Look<'_>, turn: usize, closing: Option<usize>) {
     let Some(waste) = look.waste(FindingKind::OneShotPrepare, turn) else {
         return;
     };
     look.claim(turn);
+    if let Some(closing) = closing {
+        look.claim(closing);
+    }
+    let turns = 1 + u64::from(closing.is_some());
     look.note(Waste {
         count: 1,
-        turns: 1,
-        saves_turns: 1,
+        turns,
+        saves_turns: turns,
         ..waste
     });
 }

@@ -1,11 +1,16 @@
 //! A connection made, and logged in, repeatedly.
 //!
 //! A connection counts when an earlier one of the same client host to the same server had been closed before it was opened, and it
-//! did little ([`MOST_WORK`]). Connections that were refused, themselves or before, do not count. Saved are all its turns of connect, tls and login: a pool keeps connections.
+//! did little ([`MOST_WORK`]), but more than to test whether the server answers: a load balancer's check is no work. Connections that were refused,
+//! themselves or before, do not count. Saved are all its turns of connect, tls and login, and of the settings
+//! and catalogue reads with which its driver opens it: a pool keeps connections.
 
+use super::codes::is_catalogue;
+use super::control::Control;
 use super::ledger::Waste;
 use super::look::Look;
-use model::{ConnectionId, FindingKind, Phase, Protocol};
+use crate::verb::is_trial;
+use model::{ConnectionId, Exchange, FindingKind, Phase, Protocol};
 
 /// Turns of work that justify a connection of their own.
 const MOST_WORK: u64 = 50;
@@ -18,8 +23,10 @@ pub(super) fn look(look: &mut Look<'_>) {
         .operation
         .steps
         .iter()
-        .filter(|step| step.protocol.is_database());
-    for step in steps {
+        .enumerate()
+        .filter(|(_, step)| step.protocol.is_database());
+    let mut opening: Vec<usize> = Vec::new();
+    for (step_number, step) in steps {
         let exchange = &step.exchange;
         let is_reopened = match last {
             Some((connection, is_reopened)) if connection == exchange.connection => is_reopened,
@@ -33,7 +40,16 @@ pub(super) fn look(look: &mut Look<'_>) {
             .iter()
             .rposition(|made| made.connection == exchange.connection);
         match (place, exchange.phase) {
-            (Some(place), Phase::Work) => made[place].work += u64::from(exchange.turns),
+            (Some(place), Phase::Work) if made[place].is_setup(exchange) => {
+                made[place].setup += u64::from(exchange.turns);
+                opening.push(step_number);
+            }
+            (Some(place), Phase::Work) => {
+                made[place].is_opening = false;
+                made[place].work += u64::from(exchange.turns);
+                let text = exchange.fingerprint.as_deref();
+                made[place].only_tests &= text.is_some_and(is_trial);
+            }
             (Some(place), Phase::Connect | Phase::Tls | Phase::Login) => {
                 made[place].setup += u64::from(exchange.turns);
                 made[place].is_refused |= exchange.error.is_some();
@@ -43,21 +59,25 @@ pub(super) fn look(look: &mut Look<'_>) {
                 protocol: step.protocol,
                 setup: u64::from(exchange.turns),
                 work: 0,
+                is_opening: true,
+                only_tests: true,
                 is_refused: exchange.error.is_some(),
             }),
             _ => {}
         }
     }
-    for made in made
-        .iter()
-        .filter(|made| made.work <= MOST_WORK && !made.is_refused)
-    {
+    made.retain(|made| made.work <= MOST_WORK && !made.only_tests && !made.is_refused);
+    for made in &made {
         look.note(Waste {
             count: 1,
             turns: made.setup,
             saves_turns: made.setup,
             ..Waste::of(FindingKind::Reconnect, made.connection, made.protocol)
         });
+    }
+    for turn in &mut look.turns.all {
+        let is_noted = made.iter().any(|made| made.connection == turn.connection);
+        turn.is_claimed |= is_noted && opening.contains(&turn.step);
     }
 }
 
@@ -67,8 +87,21 @@ struct Made {
     protocol: Protocol,
     setup: u64,
     work: u64,
+    /// Nothing has come yet that is not a part of opening it.
+    is_opening: bool,
+    /// Nothing was asked of it, or nothing but whether it answers.
+    only_tests: bool,
     /// The server refused the login: a pool would have nothing to keep.
     is_refused: bool,
+}
+
+impl Made {
+    /// Whether a driver does this to open the connection, before any work: it sets the session, reads its settings or the types of the database.
+    fn is_setup(&self, exchange: &Exchange) -> bool {
+        let text = exchange.fingerprint.as_deref().unwrap_or_default();
+        let is_setting = || matches!(Control::of(text), Some(Control::Setting | Control::SessionRead));
+        self.is_opening && !text.is_empty() && exchange.turns > 0 && (is_setting() || is_catalogue(text))
+    }
 }
 
 /// Connections of one operation that are examined.

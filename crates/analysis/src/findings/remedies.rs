@@ -3,7 +3,9 @@
 //! The first row of [`REMEDIES`] that fits counts: those for one software come before those for all. Spellings of settings
 //! are those of the drivers' manuals; their case matters.
 
+use super::control::Control;
 use super::frameworks;
+use super::pages::{Paging, paging};
 use super::software::Software;
 use model::FindingKind;
 
@@ -23,13 +25,19 @@ pub(super) fn turns_left(kind: FindingKind, software: Software) -> u64 {
     row_of(kind, software, None).map_or(0, |row| row.turns_left)
 }
 
+/// Words for one case of a kind come before those for all of it, and those for one software before those for all.
 fn row_of(kind: FindingKind, software: Software, case: Option<Case>) -> Option<&'static Row> {
-    let fits = |row: &&Row| row.kind == kind && row.case.is_none_or(|wanted| Some(wanted) == case);
-    let exact = REMEDIES
-        .iter()
-        .filter(fits)
-        .find(|row| row.software.contains(&software));
-    exact.or_else(|| REMEDIES.iter().filter(fits).find(|row| row.software.is_empty()))
+    let of_case = |row: &&Row| row.kind == kind && row.case.is_some() && row.case == case;
+    let of_kind = |row: &&Row| row.kind == kind && row.case.is_none();
+    let of_software = |row: &&Row| row.software.contains(&software);
+    let of_all = |row: &&Row| row.software.is_empty();
+    let find = |one: &dyn Fn(&&'static Row) -> bool, other: &dyn Fn(&&'static Row) -> bool| {
+        REMEDIES.iter().find(|row| one(row) && other(row))
+    };
+    find(&of_case, &of_software)
+        .or_else(|| find(&of_case, &of_all))
+        .or_else(|| find(&of_kind, &of_software))
+        .or_else(|| find(&of_kind, &of_all))
 }
 
 /// What kinds distinguish within themselves.
@@ -37,17 +45,18 @@ fn row_of(kind: FindingKind, software: Software, case: Option<Case>) -> Option<&
 enum Case {
     Independent,
     Dependent,
-    Transaction,
-    Setting,
-    Trial,
     Sequence,
+    Control(Control),
+    Paging(Paging),
 }
 
 fn case(kind: FindingKind, fingerprint: Option<&str>, dependent: Option<bool>) -> Option<Case> {
     match (kind, fingerprint) {
-        (FindingKind::ControlTurns, None) => Some(Case::Transaction),
-        (FindingKind::ControlTurns, Some(text)) if text.starts_with("set ") => Some(Case::Setting),
-        (FindingKind::ControlTurns, Some(_)) => Some(Case::Trial),
+        (FindingKind::ControlTurns, None) => Some(Case::Control(Control::Begin)),
+        (FindingKind::ControlTurns, Some(text)) => {
+            Some(Case::Control(Control::of(text).unwrap_or(Control::Probe)))
+        }
+        (FindingKind::SmallFetch, Some(text)) => paging(text).map(Case::Paging),
         (FindingKind::NPlusOne, Some(text)) if frameworks::is_next_value(text) => Some(Case::Sequence),
         _ => dependent.map(|dependent| match dependent {
             true => Case::Dependent,
@@ -55,6 +64,10 @@ fn case(kind: FindingKind, fingerprint: Option<&str>, dependent: Option<bool>) -
         }),
     }
 }
+
+/// Added to a remedy for a statement whose text was not seen.
+pub(super) const UNSEEN: &str = "Its text was not seen, because it was prepared before the capture: begin the capture before the pool opens its connections, \
+     or let the pool renew them; MySQL and MariaDB list it in performance_schema.prepared_statements_instances.";
 
 /// One remedy.
 struct Row {
@@ -289,35 +302,122 @@ const REMEDIES: &[Row] = &[
     ),
     case_row(
         Kind::ControlTurns,
-        Case::Transaction,
+        Case::Control(Control::Begin),
         &[For::Drda],
         "In autocommit the driver commits each statement with a turn of its own: setAutoCommit(false), and one commit for several statements.",
     ),
     case_row(
         Kind::ControlTurns,
-        Case::Transaction,
+        Case::Control(Control::Begin),
         &[],
-        "A transaction of one statement needs no BEGIN and COMMIT: autocommit does it in one turn. Before several statements BEGIN can be sent together with the first \
-         of them.",
+        "A transaction of one statement needs no BEGIN and COMMIT: autocommit does it in one turn (SkipDefaultTransaction: true in GORM, isolation_level AUTOCOMMIT in SQLAlchemy). Before several statements BEGIN can be sent together with the first of them.",
     ),
     case_row(
         Kind::ControlTurns,
-        Case::Setting,
+        Case::Control(Control::Savepoint),
+        &[For::Pgjdbc, For::Kingbase],
+        "A savepoint around a statement costs two turns: the driver sets it where autosave=always or conservative is in the URL; autosave=never, the default, does not. Where the program or its framework nests transactions, do without the inner one.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Control(Control::Savepoint),
+        &[],
+        "A savepoint around a statement costs two turns: atomic(savepoint=False) in Django, no requires_new in ActiveRecord, no begin_nested in SQLAlchemy, rollback of single statements off in ODBC; or send it together with the statement.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Control(Control::Setting),
         &[For::ConnectorJ],
         "The same setting is set repeatedly: with useLocalSessionState=true the driver omits those that change nothing.",
     ),
     case_row(
         Kind::ControlTurns,
-        Case::Setting,
+        Case::Control(Control::Setting),
         &[],
-        "The same setting is set repeatedly: set it once for each connection, or as a default of the user or the database.",
+        "The same setting is set repeatedly: set it once for each connection, or as a default of the user or the database. Settings that a pool's reset undoes have to be made again after each: keep the reset away and they stay.",
     ),
     case_row(
         Kind::ControlTurns,
-        Case::Trial,
+        Case::Control(Control::Reset),
+        &[For::Pgjdbc, For::Kingbase, For::Postgres],
+        "The session is put back whenever a connection is given back: server_reset_query of PgBouncer is for pool_mode=session and can be empty where programs leave nothing behind; No Reset On Close=true in Npgsql; a reset of its own in asyncpg's pool; DEALLOCATE ALL comes from pgbouncer=true in Prisma, which PgBouncer 1.21 and later (max_prepared_statements) does not need.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Control(Control::Reset),
         &[],
-        "Connections are tried before each use: let the pool try only those that were idle for long (HikariCP does; elsewhere a validation interval, or no test on \
-         borrow), and retry on failure.",
+        "The session is put back whenever a connection is given back: switch the pool's reset of connections off (pool_reset_session=False in mysql-connector-python, ConnectionReset=false in MySqlConnector) where programs leave nothing behind.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Control(Control::Probe),
+        &[For::Pgjdbc, For::Kingbase, For::ConnectorJ, For::MariadbJdbc],
+        "Connections are tried before each use, by isValid or connectionTestQuery: HikariCP tries only those that were idle for longer than com.zaxxer.hikari.aliveBypassWindowMs (500 ms); elsewhere a validationInterval, or testOnBorrow=false with testWhileIdle=true.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Control(Control::Probe),
+        &[],
+        "Connections are tried before each use (pool_pre_ping in SQLAlchemy, CONN_HEALTH_CHECKS in Django, Ping in Go, connectionTestQuery, test_before_acquire in sqlx): let the pool try only those that were idle for long, and retry on failure.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Control(Control::SessionRead),
+        &[For::ConnectorJ],
+        "The driver asks the server for settings of its own session: with useLocalSessionState=true (and cacheServerConfiguration=true) it knows them.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Control(Control::SessionRead),
+        &[],
+        "Settings of the session are read again and again: read them once for each connection, or take them from the driver, which has set them.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Control(Control::AfterWrite),
+        &[For::ConnectorJ, For::MariadbJdbc, For::Mysql, For::Mysqlnd, For::PythonMysql],
+        "The reply to the INSERT has the identifier and the number of warnings: getGeneratedKeys, lastrowid, insert_id or LastInsertId of the driver give it without a turn; SHOW WARNINGS only where that number is not 0.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Control(Control::AfterWrite),
+        &[],
+        "What is asked after the write can come with its reply: RETURNING (OUTPUT in SQL Server), or the driver's generated keys.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Control(Control::Database),
+        &[],
+        "Another database is made the current one before the statement: name it in the statement (database.table) or in the URL, and keep a pool for each database.",
+    ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Control(Control::Queue),
+        &[],
+        "Nobody needs the replies between MULTI and EXEC: send them together (a pipeline with transaction=True in redis-py, multi().exec() in ioredis, TxPipeline in go-redis, a transaction of Jedis).",
+    ),
+    case_row(
+        Kind::SmallFetch,
+        Case::Paging(Paging::Offset),
+        &[],
+        "A result is read page by page: ask for larger pages, or for all of it with a cursor or a stream of the driver. With OFFSET the server reads all that is before the page each time; WHERE key > last key does not.",
+    ),
+    case_row(
+        Kind::SmallFetch,
+        Case::Paging(Paging::Scan),
+        &[],
+        "The keys are walked in small steps: raise COUNT (1000 or more; the default is 10).",
+    ),
+    case_row(
+        Kind::SmallFetch,
+        Case::Paging(Paging::LargeObject),
+        &[],
+        "A large object is read in small pieces: read more at a time (a larger buffer: the size given to LargeObject.getInputStream in pgjdbc, to lo_read in libpq), or all of it with SELECT lo_get(...); bytea has no such round trips.",
+    ),
+    row(
+        Kind::Redirected,
+        &[],
+        "The node does not hold the key and names another one: use the client's cluster mode (RedisCluster, JedisCluster, RedisClusterClient, NewClusterClient), which keeps the map of the slots and asks the right node at once.",
     ),
     row(
         Kind::Reconnect,
@@ -385,7 +485,8 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::AckStall,
         &[],
-        "The client sends a request in two parts and the second waits for an acknowledgement: set TCP_NODELAY, or write the request at once.",
+        "A request, or a reply, is sent in two parts and the second waits for the acknowledgement of the first: set TCP_NODELAY on the side that sends it, or \
+         write it at once.",
     ),
     row(
         Kind::WindowLimited,
@@ -417,7 +518,19 @@ mod tests {
     #[test]
     fn every_kind_has_words_for_everybody() {
         for &kind in FindingKind::ALL {
-            let fingerprints = [None, Some("set x = ?"), Some("select ?")];
+            let fingerprints = [
+                None,
+                Some("set x = ?"),
+                Some("select ?"),
+                Some("discard all"),
+                Some("savepoint a"),
+                Some("select @@session.autocommit"),
+                Some("show warnings"),
+                Some("(COM_INIT_DB)"),
+                Some("MULTI"),
+                Some("select a from t limit ? offset ?"),
+                Some("(ping)"),
+            ];
             for fingerprint in fingerprints {
                 for dependent in [Some(true), Some(false)] {
                     assert!(

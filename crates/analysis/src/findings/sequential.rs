@@ -1,8 +1,10 @@
 //! Queries that did not need each other's results, asked one after another.
 //!
 //! Only statements without any literal and parameter count: these cannot have needed what another one replied. A run of [`LEAST_RUN`] of
-//! them, each different from the one before and asked without a pause, could have been one turn.
+//! them, each different from the one before and asked without a pause, could have been one turn. Not of system tables: monitoring asks so, and
+//! nobody waits for it.
 
+use super::codes::Code;
 use super::ledger::Waste;
 use super::look::{Look, Turn};
 use super::loops::{self, Evidence};
@@ -26,7 +28,8 @@ pub(super) fn look(look: &mut Look<'_>) {
                 note(look, &run);
                 run.clear();
             }
-            if turn.is_free(Verb::Read) && turn.code.is_some_and(|code| code.is_constant) {
+            let is_constant = |code: Code| code.is_constant && !code.is_catalogue;
+            if turn.is_free(Verb::Read) && turn.code.is_some_and(is_constant) {
                 run.push(index);
             }
         }

@@ -1,11 +1,12 @@
 //! A result fetched in more turns than its size asks for.
 //!
-//! A statement whose rows come in several turns: an execution that limits rows or bytes and the fetches behind it, or a declared cursor's
-//! `fetch` again and again. Saved are all turns but one for every [`LARGE_REPLY`] bytes; of Informix, whose buffers were long limited to 32,767
+//! A statement whose rows come in several turns: an execution that limits rows or bytes and the fetches behind it, a declared cursor's
+//! `fetch` again and again, or a loop over pages (LIMIT and OFFSET, SCAN, pieces of a large object). Saved are all turns but one for every [`LARGE_REPLY`] bytes; of Informix, whose buffers were long limited to 32,767
 //! bytes, one for each full buffer and one that finds the end.
 
 use super::ledger::Waste;
 use super::look::{Look, Task, Turn};
+use super::loops::{self, Evidence, Loop};
 use crate::verb::Verb;
 use model::{FindingKind, Protocol};
 
@@ -31,7 +32,7 @@ pub(super) fn look(look: &mut Look<'_>) {
                 (Asks::First, open) => {
                     if let Some(place) = open {
                         let (_, turns) = results.swap_remove(place);
-                        note(look, &turns);
+                        note(look, &turns, Evidence::Sure);
                     }
                     if results.len() < MOST_OPEN {
                         results.push((code.number, vec![index]));
@@ -43,7 +44,28 @@ pub(super) fn look(look: &mut Look<'_>) {
             }
         }
         for (_, turns) in results {
-            note(look, &turns);
+            note(look, &turns, Evidence::Sure);
+        }
+    }
+    loops::each(look, pages);
+}
+
+/// Parts of a result that are asked for by statements of their own, again and again: [`super::pages`]. One with a row or none each is no page.
+fn pages(look: &mut Look<'_>, found: Loop, evidence: Evidence) {
+    for place in 0..found.period {
+        let turns: Vec<usize> = found.turns(place).collect();
+        let is_page = |turn: &Turn| {
+            let paging = turn.code.and_then(|code| code.paging);
+            paging.is_some() && turn.task == Task::Execute && !turn.is_claimed
+        };
+        if !turns.iter().all(|&turn| is_page(&look.turns.all[turn])) {
+            continue;
+        }
+        let exchanges = || turns.iter().filter_map(|&turn| look.exchange(turn));
+        let rows = exchanges().map(|exchange| exchange.rows).sum::<Option<u64>>();
+        let is_failed = exchanges().any(|exchange| exchange.error.is_some());
+        if !is_failed && rows.is_none_or(|rows| rows > turns.len() as u64) {
+            note(look, &turns, evidence);
         }
     }
 }
@@ -70,7 +92,7 @@ fn asks(look: &Look<'_>, turn: &Turn, index: usize) -> Asks {
     }
 }
 
-fn note(look: &mut Look<'_>, turns: &[usize]) {
+fn note(look: &mut Look<'_>, turns: &[usize], evidence: Evidence) {
     let count = turns.len() as u64;
     let Some(waste) = turns
         .first()
@@ -95,6 +117,7 @@ fn note(look: &mut Look<'_>, turns: &[usize]) {
         count,
         turns: count,
         saves_turns,
+        evidence,
         ..waste
     });
 }

@@ -51,7 +51,9 @@ fn waits(step: &Step) -> Option<u64> {
     if rtt < LEAST_RTT || step.reply_bytes < LEAST_BYTES {
         return None;
     }
-    let rounds = u64::try_from(span.as_nanos().checked_div(rtt.as_nanos())?).ok()?;
+    // From the first byte of the first window to the last byte of the last: one round trip less than there are windows.
+    let between = (span + rtt / 2).as_nanos().checked_div(rtt.as_nanos())?;
+    let rounds = u64::try_from(between).ok()?.saturating_add(1);
     let a_round = step.reply_bytes.checked_div(rounds)?;
     let needed = u64::from((step.reply_bytes / FIRST_WINDOW).max(1).ilog2()) + 1;
     WINDOW.contains(&a_round).then(|| rounds.saturating_sub(needed))

@@ -1,0 +1,175 @@
+//! Which statements are no work of their own: they control the transaction or the session, or ask what is known already.
+
+use crate::verb::{Verb, is_trial};
+
+/// What a round trip without work is spent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Control {
+    /// BEGIN and its relatives.
+    Begin,
+    /// COMMIT, ROLLBACK and their relatives.
+    End,
+    /// SAVEPOINT, and RELEASE of it.
+    Savepoint,
+    /// A setting of the session.
+    Setting,
+    /// All of the session is put back: DISCARD ALL, RESET ALL, DEALLOCATE ALL, `COM_RESET_CONNECTION`.
+    Reset,
+    /// Nothing but whether the connection works: `SELECT 1`, an empty statement, a ping.
+    Probe,
+    /// A setting of the session is read: `select @@session.autocommit`.
+    SessionRead,
+    /// What the reply to a write has already said: `select last_insert_id()`, `show warnings`.
+    AfterWrite,
+    /// Another database becomes the current one: `use`, `COM_INIT_DB`.
+    Database,
+    /// A queue of commands begins (MULTI of Redis).
+    Queue,
+}
+
+impl Control {
+    /// That of a fingerprint; absent for work. A text of several statements is of a class only where none of them is work: a driver that opens a
+    /// session sends `set x = ?; select ?`, whose last statement only shows that it is done.
+    pub(super) fn of(fingerprint: &str) -> Option<Self> {
+        let text = fingerprint.trim_end_matches([';', ' ']);
+        match text {
+            "MULTI" => return Some(Self::Queue),
+            "(COM_INIT_DB)" => return Some(Self::Database),
+            "(COM_RESET_CONNECTION)" => return Some(Self::Reset),
+            _ => {}
+        }
+        let parts = text.split(';').map(|part| of_one(part.trim()));
+        let parts: Vec<Self> = parts.collect::<Option<_>>()?;
+        let not_probe = parts.iter().find(|&&part| part != Self::Probe);
+        not_probe.or(parts.first()).copied()
+    }
+}
+
+/// That of one statement.
+fn of_one(text: &str) -> Option<Control> {
+    if is_trial(text) {
+        return Some(Control::Probe);
+    }
+    let mut words = text.split(' ').map(str::to_ascii_lowercase);
+    let first = words.next().unwrap_or_default();
+    let second = words.next().unwrap_or_default();
+    let third = words.next().unwrap_or_default();
+    let is_of_transaction = || Verb::of(text) == Verb::Control;
+    match (first.as_str(), second.as_str()) {
+        // Redis writes its words in capitals; what holds for one transaction only is a part of it.
+        ("set", "local") => None,
+        ("set", _) if !text.starts_with("SET") => Some(Control::Setting),
+        ("alter", "session") => Some(Control::Setting),
+        ("reset" | "deallocate" | "discard" | "close", "all") => Some(Control::Reset),
+        ("deallocate", "prepare") if third == "all" => Some(Control::Reset),
+        ("unlisten", "*") => Some(Control::Reset),
+        ("reset", _) => Some(Control::Setting),
+        ("savepoint" | "release", _) | ("save", "transaction") => Some(Control::Savepoint),
+        ("rollback", "to") => None,
+        ("use", _) => Some(Control::Database),
+        ("begin" | "start", _) if is_of_transaction() => Some(Control::Begin),
+        ("end", _) if is_of_transaction() => Some(Control::End),
+        ("commit" | "rollback" | "abort", _) => Some(Control::End),
+        ("select", _) if !text.contains(" from ") => of_read(&second),
+        ("show", word) => of_show(if word == "session" { &third } else { word }),
+        _ => None,
+    }
+}
+
+/// That of a `select` without a table, by the first thing it asks for.
+fn of_read(what: &str) -> Option<Control> {
+    let begins_with = |known: &[&str]| known.iter().any(|known| what.starts_with(known));
+    match () {
+        () if begins_with(&SAID_BY_WRITES) => Some(Control::AfterWrite),
+        () if what.starts_with("pg_advisory_unlock_all(") => Some(Control::Reset),
+        () if begins_with(&["@@", "current_setting("]) => Some(Control::SessionRead),
+        () => None,
+    }
+}
+
+fn of_show(what: &str) -> Option<Control> {
+    match what {
+        "warnings" | "errors" => Some(Control::AfterWrite),
+        _ if SESSION_SETTINGS.contains(&what) => Some(Control::SessionRead),
+        _ => None,
+    }
+}
+
+/// What the reply to a write says, or can be made to say.
+const SAID_BY_WRITES: [&str; 5] = [
+    "last_insert_id(",
+    "@@identity",
+    "scope_identity(",
+    "lastval(",
+    "row_count(",
+];
+
+/// Settings that drivers read with SHOW.
+const SESSION_SETTINGS: [&str; 8] = [
+    "transaction",
+    "transaction_isolation",
+    "transaction_read_only",
+    "search_path",
+    "standard_conforming_strings",
+    "timezone",
+    "client_encoding",
+    "datestyle",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_work_is_of_a_class() {
+        for (text, class) in [
+            ("", Some(Control::Probe)),
+            (";", Some(Control::Probe)),
+            ("select ?", Some(Control::Probe)),
+            ("PING", Some(Control::Probe)),
+            ("(COM_PING)", Some(Control::Probe)),
+            ("(COM_INIT_DB)", Some(Control::Database)),
+            ("use shop", Some(Control::Database)),
+            ("DISCARD all", Some(Control::Reset)),
+            ("deallocate all", Some(Control::Reset)),
+            ("DEALLOCATE PREPARE all", Some(Control::Reset)),
+            ("deallocate s_1", None),
+            (
+                "select pg_advisory_unlock_all(); close all; unlisten *; reset all",
+                Some(Control::Reset),
+            ),
+            (
+                "set extra_float_digits=?;set ssl_renegotiation_limit=?;select ?",
+                Some(Control::Setting),
+            ),
+            ("set a = ?; select name from t", None),
+            ("SET ? ?", None),
+            ("begin", Some(Control::Begin)),
+            ("begin isolation level serializable", Some(Control::Begin)),
+            ("start transaction", Some(Control::Begin)),
+            ("begin x := ?; end", None),
+            ("commit", Some(Control::End)),
+            ("rollback", Some(Control::End)),
+            ("savepoint a", Some(Control::Savepoint)),
+            ("release savepoint a", Some(Control::Savepoint)),
+            ("rollback to savepoint a", None),
+            ("set local app.user = ?", None),
+            (
+                "select @@session.transaction_read_only",
+                Some(Control::SessionRead),
+            ),
+            ("show transaction isolation level", Some(Control::SessionRead)),
+            ("select last_insert_id()", Some(Control::AfterWrite)),
+            ("select LAST_INSERT_ID()", Some(Control::AfterWrite)),
+            ("show warnings", Some(Control::AfterWrite)),
+            ("SHOW WARNINGS", Some(Control::AfterWrite)),
+            ("MULTI", Some(Control::Queue)),
+            ("select name from t where id = ?", None),
+            ("show tables", None),
+            ("(prepared S_1)", None),
+            ("insert into t values(?)", None),
+        ] {
+            assert_eq!(Control::of(text), class, "{text}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Statements that ask for a part of a result, by their text: a loop of them fetches the result piece by piece.
+
+/// How the parts are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Paging {
+    /// LIMIT and OFFSET, or what a dialect has for them.
+    Offset,
+    /// A cursor of the server over its keys (SCAN of Redis).
+    Scan,
+    /// A number of bytes of a large object.
+    LargeObject,
+}
+
+/// How a statement asks for a part; absent for one that asks for all.
+pub(super) fn paging(fingerprint: &str) -> Option<Paging> {
+    let first = fingerprint.split(' ').next().unwrap_or_default();
+    if SCANS.contains(&first) {
+        return Some(Paging::Scan);
+    }
+    if fingerprint == "(function call loread)" || fingerprint.starts_with("select loread(") {
+        return Some(Paging::LargeObject);
+    }
+    let has = |words: &str| fingerprint.contains(words);
+    let is_part = has(" offset ") || has(" limit ?,") || has(" fetch next ");
+    (first == "select" && is_part).then_some(Paging::Offset)
+}
+
+const SCANS: [&str; 4] = ["SCAN", "HSCAN", "SSCAN", "ZSCAN"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_result_shows_in_the_text() {
+        for (text, expected) in [
+            (
+                "select a from t order by b limit ? offset ?",
+                Some(Paging::Offset),
+            ),
+            ("select a from t limit ?, ?", Some(Paging::Offset)),
+            (
+                "select a from t offset ? rows fetch next ? rows only",
+                Some(Paging::Offset),
+            ),
+            ("SCAN ? COUNT ?", Some(Paging::Scan)),
+            ("(function call loread)", Some(Paging::LargeObject)),
+            ("select a from t where b = ? limit ?", None),
+            ("select a from t", None),
+        ] {
+            assert_eq!(paging(text), expected, "{text}");
+        }
+    }
+}
