@@ -3,7 +3,9 @@
 //! 1. Back is a packet that is more than [`OUT_OF_ORDER`] before the packet before it on its interface: interfaces of one host are written
 //!    out of order, the packets of one interface by far less.
 //! 2. Ahead is a silence of more than [`LONGEST_SILENCE`] in a file. Live, a silence is one, however long.
-//! 3. The time between the two packets of a step is not known: taken is what packets of that size took before (median), else all packets.
+//! 3. A silence that is as long as the last steps back is their undoing: a clock that was set wrong and is set right again. It is taken for one where
+//!    the two differ by at most an eighth, because the waiting between the packets is in it too.
+//! 4. The time between the two packets of a step is not known: taken is what packets of that size took before (median), else all packets.
 
 use model::{Timestamp, format_duration};
 use std::collections::VecDeque;
@@ -16,6 +18,8 @@ pub(crate) struct Clock {
     /// What is added to the times of packets, and what is taken from them: at most one is not zero.
     behind: Duration,
     ahead: Duration,
+    /// Steps back that no step ahead has undone yet, the last one last.
+    not_undone: VecDeque<Duration>,
     /// When packets passed last, as recorded, by their interface.
     interfaces: Vec<(u32, Timestamp)>,
     /// The time of the last packet as recorded, and the latest without steps.
@@ -39,6 +43,7 @@ impl Default for Clock {
             longest_silence: LONGEST_SILENCE,
             behind: Duration::ZERO,
             ahead: Duration::ZERO,
+            not_undone: VecDeque::new(),
             interfaces: Vec::new(),
             last: None,
             gaps: VecDeque::new(),
@@ -69,7 +74,8 @@ impl Clock {
         let back_from = self
             .last_of(interface)
             .filter(|last| last.since(at) > OUT_OF_ORDER);
-        if back_from.is_some() || at.since(recorded) > self.longest_silence {
+        let silence = at.since(recorded);
+        if back_from.is_some() || silence > self.longest_silence || self.remove_undone(silence) {
             let gap = self.usual_gap(wire);
             self.step(back_from.unwrap_or(recorded), at, gap);
             let without = latest.after(gap);
@@ -78,7 +84,7 @@ impl Clock {
             if self.gaps.len() == GAPS {
                 self.gaps.pop_front();
             }
-            self.gaps.push_back((wire, at.since(recorded)));
+            self.gaps.push_back((wire, silence));
         }
         let without = self.without_steps(at);
         self.note(at, without.max(latest), interface);
@@ -94,6 +100,23 @@ impl Clock {
     /// The steps so far.
     pub fn steps(&self) -> ClockSteps {
         self.steps
+    }
+
+    /// Whether a silence is as long as the last steps back together. They are forgotten then.
+    #[inline]
+    fn remove_undone(&mut self, silence: Duration) -> bool {
+        if silence < OUT_OF_ORDER || self.not_undone.is_empty() {
+            return false;
+        }
+        let mut back = Duration::ZERO;
+        for (index, step) in self.not_undone.iter().enumerate().rev() {
+            back += *step;
+            if silence.abs_diff(back) <= back / 8 {
+                self.not_undone.truncate(index);
+                return true;
+            }
+        }
+        false
     }
 
     fn note(&mut self, recorded: Timestamp, latest: Timestamp, interface: u32) {
@@ -120,6 +143,12 @@ impl Clock {
             true => (expected.since(at), true),
             false => (at.since(expected), false),
         };
+        if is_back {
+            if self.not_undone.len() == NOT_UNDONE {
+                self.not_undone.pop_front();
+            }
+            self.not_undone.push_back(by);
+        }
         self.steps.count += 1;
         if self.steps.largest.is_none_or(|(_, largest, _)| by > largest) {
             self.steps.largest = Some((self.packets, by, is_back));
@@ -169,6 +198,8 @@ const OUT_OF_ORDER: Duration = Duration::from_millis(100);
 /// Silence that is believed.
 const LONGEST_SILENCE: Duration = Duration::from_secs(7 * DAY);
 const DAY: u64 = 86_400;
+/// Steps back that are remembered, to recognise the step ahead that undoes them.
+const NOT_UNDONE: usize = 16;
 /// Times between packets kept.
 const GAPS: usize = 64;
 /// Interfaces of which the last packet is noted.

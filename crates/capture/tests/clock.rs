@@ -56,22 +56,87 @@ fn a_clock_that_steps_is_said_and_changes_no_time() {
     }
 }
 
+/// The packets of each range stepped by an amount.
+fn stepped(steps: &[(std::ops::Range<usize>, i64)]) -> Vec<Frame> {
+    let mut frames = frames();
+    for (range, step) in steps {
+        for frame in &mut frames[range.clone()] {
+            frame.at = frame.at.saturating_add_signed(*step);
+        }
+    }
+    frames
+}
+
 #[test]
 fn a_clock_that_is_wrong_for_a_while_changes_no_time() {
     let (steady, _) = read(&frames());
-    for step in [-30 * SECOND, YEAR] {
-        let mut frames = frames();
-        for frame in &mut frames[9..15] {
-            frame.at = frame.at.saturating_add_signed(step);
-        }
-        let (times, said) = read(&frames);
-        let back = if step < 0 { 15 } else { 9 };
-        assert_eq!(times[..back - 3], steady[..back - 3], "{step}");
-        assert!(said.iter().any(|said| said.contains("stepped")), "{said:?}");
-        if step > 0 {
-            assert_eq!(times, steady);
-        }
+    let (half, two, three) = (SECOND / 2, 2 * SECOND, 3 * SECOND);
+    for (steps, said_as) in [
+        (
+            vec![(9..15, -30 * SECOND)],
+            "back by 30.0 s before packet 10 (the largest of 2 steps)",
+        ),
+        (vec![(9..15, -half)], "(the largest of 2 steps)"),
+        (vec![(9..15, YEAR)], "365 days before packet"),
+        // Set back again and again, and set right each time.
+        (
+            vec![(6..8, -two), (10..12, -two), (15..18, -two)],
+            "(the largest of 6 steps)",
+        ),
+        // Set back twice, and set right at once, or one after the other.
+        (
+            vec![(6..9, -two), (9..15, -two - three)],
+            "(the largest of 3 steps)",
+        ),
+        (
+            vec![(6..9, -two), (9..15, -two - three), (15..18, -two)],
+            "(the largest of 4 steps)",
+        ),
+    ] {
+        let (times, said) = read(&stepped(&steps));
+        assert_eq!(times, steady, "{steps:?}");
+        let [said] = &said[..] else { panic!("{said:?}") };
+        assert!(said.contains(said_as), "{said}");
     }
+}
+
+/// Waiting that is not as long as the step stays waiting, and a second one of its length does too.
+#[test]
+fn waiting_after_a_step_back_is_not_the_undoing_of_it() {
+    let waited = |waits: &[(usize, i64)]| {
+        let mut frames = stepped(&[(6..23, -2 * SECOND)]);
+        for (place, wait) in waits {
+            for frame in &mut frames[*place..] {
+                frame.at = frame.at.saturating_add_signed(*wait);
+            }
+        }
+        let (times, _) = read(&frames);
+        *times.last().expect("payload")
+    };
+    let steady = waited(&[]);
+    assert_eq!(waited(&[(12, SECOND)]) - steady, Duration::from_secs(1));
+    assert_eq!(waited(&[(12, 3 * SECOND)]) - steady, Duration::from_secs(3));
+    assert_eq!(
+        waited(&[(12, 2 * SECOND), (16, 2 * SECOND)]) - steady,
+        Duration::from_secs(2)
+    );
+}
+
+/// NTP corrects small differences by running the clock faster or slower by at most 0.05 %.
+#[test]
+fn a_clock_that_is_slowed_down_is_no_step() {
+    let mut slewed = frames();
+    for frame in &mut slewed {
+        frame.at -= frame.at / 2_000;
+    }
+    let (times, said) = read(&slewed);
+    assert!(said.is_empty(), "{said:?}");
+    let (steady, _) = read(&frames());
+    let by = steady
+        .last()
+        .expect("payload")
+        .abs_diff(*times.last().expect("payload"));
+    assert!(by <= *steady.last().expect("payload") / 1_000, "{by:?}");
 }
 
 /// Interfaces are written out of order: a packet of another one is no step.
