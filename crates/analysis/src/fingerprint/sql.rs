@@ -1,5 +1,6 @@
 //! SQL without its literals.
 
+mod secret_columns;
 mod secret_words;
 
 use super::keywords::is_keyword;
@@ -13,7 +14,8 @@ use super::{Dialect, MAXIMUM_LENGTH};
 /// 3. Names keep their case, keywords lose it.
 /// 4. What follows `identified by`, and `replace` behind it, becomes `?`, as does each further one behind a comma (GRANT): Oracle's
 ///    passwords are written as names are. So does what follows `using`, `new` and `confirm` of a CONNECT, and `using` of an `identified via`.
-/// 5. So does a word behind a name of a secret and `=`, `:` or the like (`where token=abc`), unless it refers to a column: see [`Normaliser::begins_secret`].
+/// 5. So does a word behind a name of a secret (`where token=abc`, `password abc`), unless it refers to a column, and one in a row whose column has
+///    such a name: see [`Normaliser::begins_secret`].
 /// 6. The value of a setting with a dot in its name (`set app.token = ...`) becomes `?`, with all that is behind it.
 /// 7. Whether a backslash escapes a quote is a setting of the server's (`NO_BACKSLASH_ESCAPES`, `standard_conforming_strings`). Where it matters,
 ///    the text is read in the way in which its literals end, and where they should; where that does not decide it, nothing is
@@ -69,6 +71,7 @@ fn read(text: &[u8], dialect: Dialect, backslash_escapes: bool, out: &mut Vec<u8
         },
         out,
         pending_blank: false,
+        secret_columns: Vec::new(),
     };
     normaliser.run();
     normaliser.reading
@@ -82,6 +85,8 @@ struct Normaliser<'a> {
     reading: Reading,
     out: &'a mut Vec<u8>,
     pending_blank: bool,
+    /// Which values of the rows that follow are secrets; empty where none is.
+    secret_columns: Vec<bool>,
 }
 
 impl Normaliser<'_> {
@@ -131,6 +136,7 @@ impl Normaliser<'_> {
                     self.out.push(byte);
                     self.at += 1;
                     if byte == b'=' {
+                        self.note_columns();
                         self.leave_out_setting();
                     }
                     // Only a literal has one.
@@ -355,6 +361,11 @@ impl Normaliser<'_> {
         }
         if word.eq_ignore_ascii_case(b"to") {
             self.leave_out_setting();
+        } else if [&b"values"[..], b"value", b"in"]
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(word))
+        {
+            self.note_columns();
         }
     }
 

@@ -4,16 +4,19 @@ use super::super::keywords::is_keyword;
 use super::super::secrets::is_secret_name;
 use super::{
     Dialect, Normaliser, contains, ends_with, is_form_of_password, is_literal_prefix, is_own_quote, is_word,
-    last_word,
+    last_word, matching_open,
 };
 
 impl Normaliser<'_> {
     /// Whether a secret begins here that is no literal, and no placeholder.
     ///
     /// 1. Behind `identified by` and its like, whatever is there.
-    /// 2. Behind a name of a secret and an operator (`token=`, `api_key := `, `password:`), but for keywords, calls of functions, and names of columns: those with
-    ///    a table that the statement named before (`a.key = b.id`), and the column itself (`set key = key + 1`).
-    /// 3. A number is none, unless it is only the beginning (`6f9619ff-8b86`).
+    /// 2. Behind a name of a secret and an operator, as a sign or a word (`token=`, `api_key := `, `password:`, `token like`, `key in (`, `= any(`).
+    /// 3. Behind a name of a secret alone, where no word of SQL's can be (`password abc`): see [`Normaliser::follows_secret_name`].
+    /// 4. In a row whose column has the name of a secret: see [`Normaliser::is_in_secret_column`].
+    ///
+    /// For 2 to 4, keywords, calls of functions, and names of columns are none: those with a table that the statement named before (`a.key = b.id`), and the
+    /// column itself (`set key = key + 1`). Nor is a number, unless it is only the beginning (`6f9619ff-8b86`).
     pub(super) fn begins_secret(&self, byte: u8) -> bool {
         if matches!(byte, b'?' | b')' | b',' | b';') {
             return false;
@@ -22,8 +25,13 @@ impl Normaliser<'_> {
             let is_form = is_word(byte) && is_form_of_password(self.next_word());
             return byte != b'=' && !is_form && self.closing_quote(byte).is_none();
         }
-        let is_of_operator = matches!(byte, b'=' | b'<' | b'>' | b'!' | b'~' | b':' | b'(');
-        !is_of_operator && self.expects_value_of_secret() && !self.is_plain_value(byte)
+        let is_of_operator = matches!(byte, b'=' | b'<' | b'>' | b'!' | b'~' | b':' | b'(')
+            || (byte == b'[' && self.closing_quote(byte).is_none());
+        !is_of_operator
+            && (self.expects_value_of_secret()
+                || self.follows_secret_name(byte)
+                || self.is_in_secret_column(byte))
+            && !self.is_plain_value(byte)
     }
 
     /// Writes a `?` for it.
@@ -51,7 +59,8 @@ impl Normaliser<'_> {
     /// Skips what a server would refuse in a name and a hasty user writes in a password. Outside of passwords a quote begins a literal.
     fn skip_secret(&mut self, is_password: bool) {
         while let Some(byte) = self.peek(0) {
-            let is_quote = !is_password && matches!(byte, b'\'' | b'"');
+            let ends_list = byte == b']' && self.out.contains(&b'[');
+            let is_quote = !is_password && (matches!(byte, b'\'' | b'"') || ends_list);
             if byte.is_ascii_whitespace() || matches!(byte, b';' | b',' | b')') || is_quote {
                 return;
             }
@@ -66,22 +75,57 @@ impl Normaliser<'_> {
         self.name_before_value().is_some_and(is_secret_name)
     }
 
-    /// The name that what was written ends in, with an operator behind it.
+    /// The name that what was written ends in, with an operator behind it, and with values of a list before this one.
     fn name_before_value(&self) -> Option<&[u8]> {
-        let behind = |text: &[u8], skipped: fn(u8) -> bool| {
-            let last = text.iter().rposition(|byte| !skipped(*byte));
-            last.map_or(0, |at| at + 1)
-        };
-        let out = &self.out[..behind(self.out, |byte| matches!(byte, b' ' | b'('))];
+        let out = before_list(self.out)?;
+        let is_set = self.begins_with(b"set");
+        let mut name = out;
+        while let Some(before) = without_operator_word(name, is_set) {
+            name = before;
+        }
+        let has_word = name.len() < out.len();
         let is_sign = |byte| matches!(byte, b'=' | b'<' | b'>' | b'!' | b'~' | b':');
-        let (name, sign) = out.split_at(behind(out, is_sign));
-        if sign.is_empty() || sign == b"::" {
+        let (name, sign) = name.split_at(end_without(name, is_sign));
+        if (sign.is_empty() && !has_word) || sign == b"::" {
             return None;
         }
-        let name = name.trim_ascii_end();
-        let is_of_name =
-            |byte| is_word(byte) || byte.is_ascii_digit() || matches!(byte, b'"' | b'`' | b']' | b'-');
-        Some(&name[behind(name, is_of_name)..])
+        Some(match self.begins_with(b"set password for") {
+            true => b"password",
+            false => name_of_operand(name.trim_ascii_end()),
+        })
+    }
+
+    /// Whether a word begins here hard behind a name of a secret: `password abc`, as in `alter role a password abc` or `where token abc`.
+    ///
+    /// Not where a word may stand there: behind the name of a table or a procedure, an alias of what is selected or sorted by, and what is declared.
+    fn follows_secret_name(&self, byte: u8) -> bool {
+        let is_of_value = is_word(byte) || byte.is_ascii_digit() || matches!(byte, b'"' | b'`' | b'$');
+        if !is_of_value || !self.pending_blank || is_in(&WORDS_BEHIND_NAMES, self.next_word()) {
+            return false;
+        }
+        let name = last_name(self.out);
+        if !is_secret_name(name) {
+            return false;
+        }
+        let statement = self.statement();
+        let before = &statement[..statement.len().saturating_sub(name.len())];
+        let mut words = before
+            .rsplit(|byte| !(is_word(*byte) || byte.is_ascii_digit()))
+            .filter(|word| !word.is_empty());
+        let clause = words
+            .clone()
+            .find(|word| is_in(&CLAUSES, word) || is_in(&CLAUSES_OF_NAMES, word));
+        let has_options = [&b"copy"[..], b"unload"]
+            .iter()
+            .any(|word| self.begins_with(word));
+        let is_of_encryption = ends_with(before.trim_ascii_end(), b"cryption by");
+        let is_of_name = (!has_options
+            && !is_of_encryption
+            && clause.is_some_and(|clause| is_in(&CLAUSES_OF_NAMES, clause)))
+            || words.next().is_some_and(|word| is_in(&WORDS_BEFORE_NAMES, word));
+        let defines = DEFINING.iter().any(|word| self.begins_with(word))
+            && DEFINED.iter().any(|word| has_word(before, word.as_bytes()));
+        !is_of_name && !defines && !self.begins_with(b"declare")
     }
 
     /// Whether the value behind the name of a secret is none that the statement's text gives away.
@@ -97,7 +141,7 @@ impl Normaliser<'_> {
         let behind = rest.get(word.len()..).unwrap_or_default();
         let is_literal = behind.first() == Some(&b'\'') && (is_literal_prefix(word) || is_own_quote(word));
         let is_call = !word.is_empty() && behind.trim_ascii_start().first() == Some(&b'(');
-        is_literal || is_call || is_keyword(word) || self.is_column()
+        is_literal || is_call || is_keyword(word) || is_in(&OPERATORS, word) || self.is_column()
     }
 
     /// Whether `$tag$` begins here.
@@ -139,7 +183,8 @@ impl Normaliser<'_> {
         let (Some(name), table) = (parts.next(), parts.next()) else {
             return false;
         };
-        let is_known = table.is_some_and(|table| !table.is_empty() && has_word(self.out, table));
+        let is_known = table
+            .is_some_and(|table| is_in(&ROWS, table) || (!table.is_empty() && has_word(self.out, table)));
         let is_itself = table.is_none()
             && self
                 .name_before_value()
@@ -190,16 +235,111 @@ impl Normaliser<'_> {
         }
     }
 
-    /// Whether the statement under way begins with a word.
+    /// Whether the current statement begins with a word.
     fn begins_with(&self, word: &[u8]) -> bool {
+        let statement = self.statement();
+        statement.len() >= word.len() && statement[..word.len()].eq_ignore_ascii_case(word)
+    }
+
+    /// What was written of the current statement.
+    fn statement(&self) -> &[u8] {
         let begin = self
             .out
             .iter()
             .rposition(|&byte| byte == b';')
             .map_or(0, |at| at + 1);
-        let statement = self.out[begin..].trim_ascii_start();
-        statement.len() >= word.len() && statement[..word.len()].eq_ignore_ascii_case(word)
+        self.out[begin..].trim_ascii_start()
     }
+}
+
+/// The length of a text without the bytes at its end for which `skipped` is true.
+fn end_without(text: &[u8], skipped: impl Fn(u8) -> bool) -> usize {
+    let last = text.iter().rposition(|byte| !skipped(*byte));
+    last.map_or(0, |at| at + 1)
+}
+
+/// The name that a text ends in.
+fn last_name(text: &[u8]) -> &[u8] {
+    let is_of_name =
+        |byte| is_word(byte) || byte.is_ascii_digit() || matches!(byte, b'"' | b'`' | b']' | b'-');
+    &text[end_without(text, is_of_name)..]
+}
+
+/// The name that an operand is of: `name`, `name::text`, `a name collate b`, and the secret in a call (`lower(name)`), else the last one in it.
+fn name_of_operand(operand: &[u8]) -> &[u8] {
+    let uncast = operand.windows(2).rposition(|pair| pair == b"::");
+    let uncast = uncast.filter(|at| {
+        operand[at + 2..]
+            .iter()
+            .all(|byte| is_word(*byte) || byte.is_ascii_digit())
+    });
+    let operand = &operand[..uncast.unwrap_or(operand.len())];
+    let name = last_name(operand);
+    let before = operand[..operand.len() - name.len()].trim_ascii_end();
+    if ends_with(before, b" collate") {
+        return last_name(before[..before.len() - b"collate".len()].trim_ascii_end());
+    }
+    let call = operand.ends_with(b")").then(|| matching_open(operand)).flatten();
+    let is_of_text = |open: &usize| {
+        let function = last_name(&operand[..*open]);
+        function.len() > 1 && !is_in(&COUNTING, function)
+    };
+    let Some(open) = call.filter(is_of_text) else {
+        return name;
+    };
+    let mut names = operand[open..].split(|byte| matches!(byte, b' ' | b',' | b'(' | b')'));
+    names.find(|name| is_secret_name(name)).unwrap_or_default()
+}
+
+/// What is in front of the list that the next value is in, or of the value. `None` behind a comma outside of a list of values.
+fn before_list(out: &[u8]) -> Option<&[u8]> {
+    let is_open = |byte| matches!(byte, b' ' | b'(' | b'[');
+    let mut list = out.trim_ascii_end();
+    while let Some(values) = list.strip_suffix(b",") {
+        list = values
+            .strip_suffix(b"?")
+            .or_else(|| values.strip_suffix(b"..."))?
+            .trim_ascii_end();
+        if !list.ends_with(b",") && !list.ends_with(b"(") && !list.ends_with(b"[") {
+            return None;
+        }
+    }
+    let mut before = list;
+    loop {
+        let opened = &before[..end_without(before, is_open)];
+        // The arguments of a call are those of a value too.
+        let function = last_name(opened);
+        let is_call =
+            before[opened.len()..].starts_with(b"(") && !function.is_empty() && !is_in(&OPERATORS, function);
+        if !is_call {
+            return Some(opened);
+        }
+        before = &opened[..opened.len() - function.len()];
+    }
+}
+
+/// A text that ends in an operator, without it. `set password to` has one more than other statements.
+fn without_operator_word(text: &[u8], is_set: bool) -> Option<&[u8]> {
+    let text = &text[..end_without(text, |byte| matches!(byte, b' ' | b'('))];
+    let longer = [&b"distinct from"[..], b"similar to", b"between ? and"];
+    let set = is_set.then_some(&b"to"[..]);
+    let operator = longer
+        .into_iter()
+        .chain(set)
+        .find(|operator| ends_with(text, operator));
+    let word = last_word(text);
+    let operator = operator.or(is_in(&OPERATORS, word).then_some(word))?;
+    let before = &text[..text.len() - operator.len()];
+    let is_apart = before
+        .last()
+        .is_some_and(|byte| !is_word(*byte) && !byte.is_ascii_digit() && *byte != b'.');
+    is_apart.then_some(before.trim_ascii_end())
+}
+
+fn is_in(words: &[&str], word: &[u8]) -> bool {
+    words
+        .iter()
+        .any(|known| known.as_bytes().eq_ignore_ascii_case(word))
 }
 
 fn unquoted(name: &[u8]) -> &[u8] {
@@ -223,3 +363,150 @@ fn has_word(text: &[u8], word: &[u8]) -> bool {
         found.eq_ignore_ascii_case(word) && !is_letter(at.wrapping_sub(1)) && !is_letter(at + word.len())
     })
 }
+
+/// Words between a name and a value that it is compared with.
+const OPERATORS: [&str; 17] = [
+    "like", "ilike", "rlike", "regexp", "glob", "match", "contains", "in", "any", "all", "some", "not", "is",
+    "between", "array", "binary", "distinct",
+];
+/// Functions whose results are numbers.
+const COUNTING: [&str; 5] = ["count", "length", "len", "char_length", "octet_length"];
+/// Names that SQL gives to rows.
+const ROWS: [&str; 5] = ["excluded", "new", "old", "inserted", "deleted"];
+/// Words other than keywords that stand behind a name, and are no value of it.
+const WORDS_BEHIND_NAMES: [&str; 74] = [
+    "allow",
+    "anti",
+    "array",
+    "asof",
+    "at",
+    "bypass",
+    "collate",
+    "connect",
+    "contains",
+    "current",
+    "decryption",
+    "div",
+    "do",
+    "emit",
+    "encryption",
+    "escape",
+    "except",
+    "expire",
+    "false",
+    "filter",
+    "final",
+    "force",
+    "format",
+    "generated",
+    "glob",
+    "global",
+    "go",
+    "history",
+    "isnull",
+    "lateral",
+    "match",
+    "member",
+    "minus",
+    "mod",
+    "nothing",
+    "notnull",
+    "nowait",
+    "nulls",
+    "of",
+    "option",
+    "output",
+    "overlaps",
+    "pivot",
+    "prewhere",
+    "qualify",
+    "regexp",
+    "rename",
+    "require",
+    "respect",
+    "restart",
+    "reuse",
+    "rlike",
+    "sample",
+    "semi",
+    "separator",
+    "settings",
+    "share",
+    "similar",
+    "skip",
+    "some",
+    "sounds",
+    "straight_join",
+    "tablesample",
+    "true",
+    "ttl",
+    "type",
+    "unknown",
+    "unpivot",
+    "valid",
+    "varying",
+    "wait",
+    "window",
+    "within",
+    "xor",
+];
+/// Clauses whose names may have a word behind them: another name.
+const CLAUSES_OF_NAMES: [&str; 15] = [
+    "select",
+    "distinct",
+    "returning",
+    "from",
+    "join",
+    "update",
+    "into",
+    "table",
+    "by",
+    "using",
+    "only",
+    "lateral",
+    "output",
+    "truncate",
+    "analyze",
+];
+/// Clauses whose names have none.
+const CLAUSES: [&str; 12] = [
+    "where", "on", "and", "or", "having", "set", "values", "when", "then", "else", "not", "options",
+];
+/// Words hard before a name that make it one of a procedure or a table, or part of a longer term of SQL's.
+const WORDS_BEFORE_NAMES: [&str; 19] = [
+    "call",
+    "exec",
+    "execute",
+    "describe",
+    "desc",
+    "lock",
+    "vacuum",
+    "cluster",
+    "refresh",
+    "primary",
+    "foreign",
+    "unique",
+    "duplicate",
+    "for",
+    "session",
+    "no",
+    "partition",
+    "as",
+    "on",
+];
+/// Statements that define something, whose columns have types behind them.
+const DEFINING: [&[u8]; 4] = [b"create", b"alter", b"drop", b"comment"];
+const DEFINED: [&str; 12] = [
+    "table",
+    "index",
+    "view",
+    "type",
+    "function",
+    "procedure",
+    "trigger",
+    "sequence",
+    "policy",
+    "domain",
+    "column",
+    "key",
+];
