@@ -54,7 +54,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use sys::clock::Clock;
 use sys::error::LiveError;
-use sys::listening::{ClientSide, ListeningService, PlainClients, leads_to, listen, raise_file_limit};
+use sys::listening::{ClientSide, ListeningService, PlainClients, bind, leads_to, raise_file_limit};
 use sys::resolve;
 use sys::target::Target;
 use sys::threads::spawn;
@@ -214,7 +214,7 @@ pub(crate) fn start_with_floor(
     }
     let addresses = resolve::addresses(&options.target)?;
     let server = options.target.server();
-    let (listener, local_address) = listen(
+    let bound = bind(
         options.listen,
         &ListeningService {
             name: &format!("the relay to {server}"),
@@ -222,12 +222,11 @@ pub(crate) fn start_with_floor(
             clients: client_side(&security, options.plain_clients),
         },
     )?;
-    if addresses.iter().any(|address| leads_to(*address, local_address)) {
-        return Err(LiveError::LeadsToItself {
-            server,
-            address: local_address,
-        });
+    let address = bound.local_address();
+    if addresses.iter().any(|upstream| leads_to(*upstream, address)) {
+        return Err(LiveError::LeadsToItself { server, address });
     }
+    let (listener, local_address) = bound.open();
     raise_file_limit();
     let check = options.link.map(|link| {
         let name = format!("clients-{}", options.target.server());

@@ -55,6 +55,38 @@ pub fn listen(
     address: SocketAddr,
     service: &ListeningService<'_>,
 ) -> Result<(TcpListener, SocketAddr), LiveError> {
+    Ok(bind(address, service)?.open())
+}
+
+/// A socket that is bound, and of which nothing was said yet: for who still has to see whether it may listen at that address.
+#[derive(Debug)]
+#[must_use]
+pub struct BoundListener {
+    listener: TcpListener,
+    local_address: SocketAddr,
+    warning: Option<String>,
+}
+
+impl BoundListener {
+    /// Where it is bound.
+    pub const fn local_address(&self) -> SocketAddr {
+        self.local_address
+    }
+
+    /// Says who reaches it, as [`listen`] does.
+    pub fn open(self) -> (TcpListener, SocketAddr) {
+        if let Some(text) = self.warning {
+            warn(&text);
+        }
+        (self.listener, self.local_address)
+    }
+}
+
+/// The first part of [`listen`].
+///
+/// # Errors
+/// As there.
+pub fn bind(address: SocketAddr, service: &ListeningService<'_>) -> Result<BoundListener, LiveError> {
     refuse_plain_clients(address, service)?;
     let fault = |error: io::Error| match OsError::of(&error) {
         OsError(libc::EADDRINUSE) => LiveError::PortInUse { address },
@@ -68,10 +100,11 @@ pub fn listen(
     listener.set_nonblocking(true).map_err(fault)?;
     let local_address = listener.local_addr().map_err(fault)?;
     let takes_ipv4_too = rustix::net::sockopt::ipv6_v6only(&listener).is_ok_and(|only_ipv6| !only_ipv6);
-    if let Some(text) = warning(local_address, takes_ipv4_too, service) {
-        warn(&text);
-    }
-    Ok((listener, local_address))
+    Ok(BoundListener {
+        listener,
+        local_address,
+        warning: warning(local_address, takes_ipv4_too, service),
+    })
 }
 
 /// Whether `service` may listen at `address`: what [`listen`] refuses before it does anything.

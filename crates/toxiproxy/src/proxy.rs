@@ -3,13 +3,13 @@
 use crate::error::ApiError;
 use crate::event_loop::EventLoop;
 use crate::route::{Route, comes_back};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::error::LiveError;
-use sys::listening::{ClientSide, ListeningService, listen};
+use sys::listening::{BoundListener, ClientSide, ListeningService, bind};
 use sys::poller::Waker;
 use sys::socket::Socket;
 use sys::threads::spawn;
@@ -146,13 +146,14 @@ impl RunningProxy {
             exposes: &format!("connect to {upstream} through it"),
             clients: ClientSide::AsClientsLike,
         };
-        let (listener, local_address) = listen_anywhere(address, &service)?;
-        if comes_back(local_address, upstream, routes) {
+        let bound = bind_anywhere(address, &service)?;
+        if comes_back(bound.local_address(), upstream, routes) {
             return Err(ApiError::LeadsToItself {
                 upstream: upstream.clone(),
-                listen: local_address.to_string(),
+                listen: bound.local_address().to_string(),
             });
         }
+        let (listener, local_address) = bound.open();
         let mailbox = Arc::new(Mailbox::new()?);
         let event_loop = EventLoop::new((listener, local_address), plan, mailbox.clone())?;
         let thread = spawn("proxy".to_owned(), move || event_loop.run())?;
@@ -187,17 +188,14 @@ impl Drop for RunningProxy {
     }
 }
 
-/// Listens; where every address of this machine is asked for and it has no IPv6, on those of IPv4.
-fn listen_anywhere(
-    address: SocketAddr,
-    service: &ListeningService<'_>,
-) -> Result<(TcpListener, SocketAddr), LiveError> {
+/// Binds; where every address of this machine is asked for and it has no IPv6, those of IPv4.
+fn bind_anywhere(address: SocketAddr, service: &ListeningService<'_>) -> Result<BoundListener, LiveError> {
     let all_of_ipv4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
-    match listen(address, service) {
+    match bind(address, service) {
         Err(LiveError::ListenFailed { .. } | LiveError::AddressNotHere { .. })
             if address.ip() == Ipv6Addr::UNSPECIFIED =>
         {
-            listen(all_of_ipv4, service)
+            bind(all_of_ipv4, service)
         }
         outcome => outcome,
     }

@@ -10,8 +10,7 @@ use super::targets::{PlannedRelay, RelayArgs};
 use super::unused::UnusedRelays;
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use model::ObserverFactory;
-use model::{ConnectionEvent, ConnectionId, Observer, Summary};
+use model::{ConnectionEvent, ConnectionId, Observer, ObserverFactory, Summary, counted};
 use pipeline::delivery::Delivery;
 use pipeline::output::{self, EndRequest, Status};
 use relay::Counters;
@@ -74,8 +73,8 @@ pub fn run(args: &Args) -> Result<Status> {
     }
     let planned = args.relays.plan()?;
     let mut with_tls = Vec::new();
+    relaying::check_servers(&planned, REACH)?;
     for planned in &planned {
-        relaying::check_server(planned, REACH)?;
         with_tls.push((planned.clone(), relaying::tls_as_asked(&planned.target)?));
     }
     let asked = EndRequest::on_signals()?;
@@ -130,8 +129,8 @@ fn tell_counts(ended: &EndedRelay) -> io::Result<()> {
     let [up, down] = counters.payload_bytes;
     writeln!(
         io::stderr().lock(),
-        "Relayed {} connections to {}: {up} bytes up, {down} down",
-        counters.accepted - counters.failed,
+        "Relayed {} to {}: {up} bytes up, {down} down",
+        counted(counters.accepted - counters.failed, "connection", "connections"),
         ended.planned.target.server()
     )
 }

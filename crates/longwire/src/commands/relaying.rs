@@ -11,26 +11,29 @@ use std::io::{self, Write};
 use std::time::Duration;
 use sys::{ClientTls, LiveError, Scheme, Target, TlsMode, TlsSettings};
 
-/// Whether connections to the target can cross an emulated link.
+/// Connects to each server once, so that a wrong host, port or certificate is reported at once. The application may start later, by the
+/// command itself: it is not tried. What is wrong with the targets' links and addresses needs no server, and is reported before.
 ///
 /// # Errors
-/// When longwire would have to speak TLS on them.
-pub fn check(target: &Target, link: Option<&LinkDescription>) -> Result<()> {
-    if TlsSettings::of(target)?.mode.insists() && link.is_some() {
-        return Err(LiveError::TlsThroughLink.into());
+/// When a server cannot be reached within `longest`, a target cannot cross its link, or a relay may not listen at its address.
+pub fn check_servers(planned: &[PlannedRelay], longest: Duration) -> Result<()> {
+    for planned in planned {
+        check_link(&planned.target, planned.link.as_ref())?;
+        relay::check_listen(&planned.target, planned.listen, planned.plain_clients.choice())?;
+    }
+    for planned in planned.iter().filter(|planned| !planned.is_application()) {
+        relay::probe(&planned.target, longest)?;
     }
     Ok(())
 }
 
-/// Connects to the server once, so that a wrong host, port or certificate is reported at once. The application may start later, by the
-/// command itself: it is not tried.
+/// Whether connections to the target can cross an emulated link.
 ///
 /// # Errors
-/// When the server cannot be reached within `longest`, or the target cannot cross its link.
-pub fn check_server(planned: &PlannedRelay, longest: Duration) -> Result<()> {
-    check(&planned.target, planned.link.as_ref())?;
-    if !planned.is_application() {
-        relay::probe(&planned.target, longest)?;
+/// When longwire would have to speak TLS on them.
+pub fn check_link(target: &Target, link: Option<&LinkDescription>) -> Result<()> {
+    if TlsSettings::of(target)?.mode.insists() && link.is_some() {
+        return Err(LiveError::TlsThroughLink.into());
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::commands::relaying;
 use crate::tune::program::{ProgramOutcome, ProgramPlan, grid};
 use anyhow::{Result, ensure};
 use lab::progress::LabProgress;
-use model::Summary;
+use model::{Summary, counted};
 use pipeline::output::{self, Status};
 use report::JsonWriter;
 use std::io;
@@ -24,7 +24,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let target = Target::parse(&args.target)?;
     let links = args.distances.links(&[]);
     for link in &links {
-        relaying::check(&target, Some(link))?;
+        relaying::check_link(&target, Some(link))?;
     }
     let settings = grid(&args.set)?;
     for setting in &settings {
@@ -72,7 +72,10 @@ fn announce(args: &Args, settings: usize, distances: usize) -> Result<()> {
         distances => format!(" at {distances} distances"),
     };
     output::note(&format!(
-        "{settings} settings{at}, {runs} runs of each: {all} runs, and one before that is not counted"
+        "{}{at}, {} of each: {}, and one before that is not counted",
+        counted(settings as u64, "setting", "settings"),
+        counted(runs.into(), "run", "runs"),
+        counted(all, "run", "runs")
     ));
     Ok(())
 }

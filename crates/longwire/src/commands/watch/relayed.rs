@@ -66,8 +66,8 @@ pub(in crate::commands) fn with_tls(
     planned: &[PlannedRelay],
     has_command: bool,
 ) -> Result<Vec<(PlannedRelay, TlsPlan)>> {
+    relaying::check_servers(planned, REACH)?;
     let each = planned.iter().map(|planned| {
-        relaying::check_server(planned, REACH)?;
         let tls = match has_command {
             false => relaying::tls_as_asked(&planned.target)?,
             true => relaying::tls_to_be_seen(&planned.target, planned.link.is_some(), REACH)?,

@@ -207,4 +207,31 @@ fn a_relay_onto_itself_is_refused() {
     let (status, text) = ended(&mut command);
     assert_eq!(status, Some(2), "{text}");
     assert!(text.contains("it would connect to itself"), "{text}");
+    // What is refused is not said to be open.
+    let target = format!("tcp://localhost:{port}");
+    let listen = format!("0.0.0.0:{port}");
+    let (status, text) = ended(&mut longwire(&[
+        "relay",
+        "--api",
+        "127.0.0.1:0",
+        &target,
+        "--listen",
+        &listen,
+    ]));
+    assert_eq!(status, Some(2), "{text}");
+    assert!(text.contains("it would connect to itself"), "{text}");
+    assert!(!text.contains("open to other machines"), "{text}");
+}
+
+#[test]
+fn plain_clients_are_refused_before_the_server_is_asked() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = free.local_addr().expect("it has one");
+    drop(free);
+    let target = format!("postgres://{address}/shop?sslmode=require");
+    for command in ["relay", "watch"] {
+        let (status, text) = ended(&mut longwire(&[command, &target, "--listen", "0.0.0.0:0"]));
+        assert_eq!(status, Some(2), "{text}");
+        assert!(text.contains("in plain text what TLS protects"), "{text}");
+    }
 }
