@@ -12,14 +12,16 @@ use analysis::operations::rule::Rule;
 use metrics::NameLimits;
 use model::parse_duration;
 use otlp::TraceOptions;
+use pipeline::input::live::PacketFilter;
 use serde::Deserialize;
 use std::fmt::Display;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::files::{MAX_CONFIG_BYTES, read_small_text};
-use sys::listening::collide;
+use sys::listening::{collide, leads_to};
+use sys::{Target, resolve};
 use thiserror::Error;
 use toml::Spanned;
 
@@ -107,7 +109,7 @@ struct InterfaceTable {
     targets: Vec<String>,
     #[serde(default)]
     ports: Vec<u16>,
-    filter: Option<String>,
+    filter: Option<Spanned<String>>,
     ring: Option<Spanned<String>>,
     keys: Option<PathBuf>,
 }
@@ -292,8 +294,41 @@ fn of_relays(relays: Vec<Spanned<RelayTable>>, plain_clients: PlainClientsArg) -
         }
     }
     let span = relays.first().map_or(0..0, Spanned::span);
-    all.plan().map_err(|error| (span, format!("{error:#}")))?;
+    let planned = all.plan().map_err(|error| (span, format!("{error:#}")))?;
+    if let Some(circle) = circle(&planned)
+        && let Some((relay, planned)) = relays.get(circle).zip(planned.get(circle))
+    {
+        let reason = format!(
+            "{} leads back to {}, where this relay listens: it would connect to itself",
+            planned.target.server(),
+            planned.listen
+        );
+        return Err(at(relay, reason));
+    }
     Ok(AgentSource::Relays(all))
+}
+
+/// The first relay whose connections come back to it, straight or through other relays.
+fn circle(planned: &[PlannedRelay]) -> Option<usize> {
+    let leads = |target: &Target, listen: SocketAddr| {
+        target.port == listen.port()
+            && resolve::addresses(target)
+                .is_ok_and(|addresses| addresses.iter().any(|address| leads_to(*address, listen)))
+    };
+    let next: Vec<Option<usize>> = planned
+        .iter()
+        .map(|relay| {
+            planned
+                .iter()
+                .position(|other| leads(&relay.target, other.listen))
+        })
+        .collect();
+    let follow = |place: &usize| next.get(*place).copied().flatten();
+    (0..planned.len()).find(|start| {
+        std::iter::successors(follow(start), follow)
+            .take(planned.len())
+            .any(|place| place == *start)
+    })
 }
 
 /// Whether a relay cannot listen where it is to: another does already, or its clients would be plain where TLS was asked for.
@@ -355,10 +390,15 @@ fn of_interface(interface: Spanned<InterfaceTable>) -> Result<AgentSource, Fault
         plain_clients: PlainClientsArg::default(),
     };
     targets.plan().map_err(|error| (span, format!("{error:#}")))?;
+    if let Some(filter) = &table.filter {
+        // Names are looked up when packets are read.
+        let any_host = |_: &str| vec![Ipv4Addr::LOCALHOST.into()];
+        PacketFilter::parse(filter.get_ref(), &any_host).map_err(|error| at(filter, error))?;
+    }
     let args = InterfaceArgs {
         interface: table.names,
         port: table.ports,
-        filter: table.filter,
+        filter: table.filter.map(Spanned::into_inner),
         keys: KeyLogArgument { keys: table.keys },
         keys_from_command: false,
         ring,

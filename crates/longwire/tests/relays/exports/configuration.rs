@@ -3,7 +3,7 @@
 use testbed::binary::{refused, run, shown};
 
 /// The text, where its fault is, and words of what is said.
-const FAULTS: [(&str, &str, &str); 13] = [
+const FAULTS: [(&str, &str, &str); 17] = [
     ("", "1:1", "[[relay]] or [interface]"),
     (
         "[[relay]]\ntarget = \"postgres://db1\"\n",
@@ -51,6 +51,26 @@ const FAULTS: [(&str, &str, &str); 13] = [
         "[interface]\nnames = [\"lo\"]\n[otlp]\nendpoint = \"http://c:4318\"\ntraces = 2.0\n",
         "5:10",
         "from 0.0 to 1.0",
+    ),
+    (
+        "[interface]\nnames = [\"lo\"]\nfilter = \"portrange 9-1\"\n",
+        "3:10",
+        "the first port of a range is the lower one",
+    ),
+    (
+        "[interface]\nnames = [\"lo\"]\nfilter = \"port 1 adn port 2\"\n",
+        "3:10",
+        "at 'adn'",
+    ),
+    (
+        "[[relay]]\ntarget = \"redis://db1\"\nlisten = \"6380\"\n[[relay]]\ntarget = \"tcp://localhost:5433\"\nlisten = \"5433\"\n",
+        "4:1",
+        "it would connect to itself",
+    ),
+    (
+        "[[relay]]\ntarget = \"tcp://127.0.0.1:5434\"\nlisten = \"5433\"\n[[relay]]\ntarget = \"tcp://127.0.0.1:5433\"\nlisten = \"0.0.0.0:5434\"\n",
+        "1:1",
+        "it would connect to itself",
     ),
     ("[interface\n", "1:11", "]"),
 ];
