@@ -173,9 +173,12 @@ impl Amount {
     /// How much, for people.
     pub fn words(&self) -> String {
         let duration = self.duration.map(model::format_duration);
-        match (self.operations, duration) {
-            (Some(operations), Some(duration)) => format!("{operations} operations each, at most {duration}"),
-            (Some(operations), None) => format!("{operations} operations each"),
+        let operations = self
+            .operations
+            .map(|count| model::counted(count, "operation", "operations"));
+        match (operations, duration) {
+            (Some(operations), Some(duration)) => format!("{operations} each, at most {duration}"),
+            (Some(operations), None) => format!("{operations} each"),
             (None, Some(duration)) => format!("{duration} each"),
             (None, None) => "nothing each".to_owned(),
         }

@@ -6,7 +6,7 @@ use super::plan::{LabPlan, SweepPoint, is_at_rest};
 use super::run::LabRun;
 use super::slope::slopes;
 use super::store::MeasuredPoint;
-use model::{Conditions, MeasuredDurations, Prediction, Warning, median};
+use model::{Conditions, MeasuredDurations, Prediction, Warning, counted, median};
 use report::outcome::{LabDrift, LabOutcome, LabPoint, LabRound, LabTimes};
 use report::text::link_warnings;
 
@@ -119,7 +119,10 @@ fn warnings(plan: &LabPlan, run: &LabRun<'_>, points: &[LabPoint]) -> Vec<Warnin
     }
     let baselines = run.baselines.iter().flatten();
     for (text, count) in baselines.flat_map(|kept| &kept.errors) {
-        texts.push(format!("without distance {count} operations failed: {text}"));
+        texts.push(format!(
+            "without distance {} failed: {text}",
+            counted(*count, "operation", "operations")
+        ));
     }
     let mut warnings: Vec<Warning> = Vec::new();
     for text in texts {

@@ -92,6 +92,13 @@ impl Missing {
     pub(crate) fn warnings(self) -> impl Iterator<Item = Warning> {
         let when = |count: u64, text: String| (count > 0).then_some(Warning { text });
         let connections = |count: u64| counted(count, "connection", "connections");
+        let unmeasured = |count: u64| {
+            counted(
+                count,
+                "connection without a round trip of its own",
+                "connections without a round trip of their own",
+            )
+        };
         let encrypted = format!(
             "{} encrypted: turns, bytes and times are counted, statements are not seen; `longwire watch` with \
              sslmode=require in its TARGET encrypts by itself and sees them, --keys opens captures of programs that \
@@ -118,20 +125,20 @@ impl Missing {
             counted(self.cut, "reply was cut", "replies were cut")
         );
         let same_hosts = format!(
-            "{} without a round trip of their own: that of other connections between the same hosts is taken, where \
+            "{}: that of other connections between the same hosts is taken, where \
              the client's side is not known none, as in a capture taken there",
-            connections(self.same_hosts)
+            unmeasured(self.same_hosts)
         );
         let loopback = format!(
-            "{} without a round trip of their own over loopback: none is taken, all of a wait is the server's",
-            connections(self.loopback)
+            "{} over loopback: none is taken, all of a wait is the server's",
+            unmeasured(self.loopback)
         );
         let bounded = format!(
-            "{} without a round trip of their own: that of the fastest reply between the same hosts is taken ({}), so that \
+            "{}: that of the fastest reply between the same hosts is taken ({}), so that \
              the network's part is the longest and the server's the shortest there can be, and for the client's side none, as in a \
              capture taken there; begin the capture before a \
              connection is opened between these hosts",
-            connections(self.fastest_reply.connections),
+            unmeasured(self.fastest_reply.connections),
             self.fastest_reply.range()
         );
         [

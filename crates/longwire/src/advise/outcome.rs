@@ -9,7 +9,7 @@ use analysis::operations::{Grouped, Operations};
 use anyhow::{Context, Result};
 use model::{
     Advice, AtLevel, BitRate, BreakEven, Exchange, LevelAdvice, Operation, OperationStep, Phase, Price,
-    Share, Timestamp, Warning,
+    Share, Timestamp, Warning, counted,
 };
 use pipeline::moved::{ConnectionChoice, MovedConnections};
 use std::cmp::Reverse;
@@ -343,7 +343,8 @@ impl Seen {
         let [connections, encrypted] = self.connections;
         if encrypted > 0 {
             let text = format!(
-                "{encrypted} of {connections} connections are encrypted: a tunnel cannot make their bytes fewer"
+                "{} encrypted, of {connections}: a tunnel cannot make their bytes fewer",
+                counted(encrypted, "connection is", "connections are")
             );
             warnings.push(Warning { text });
         }

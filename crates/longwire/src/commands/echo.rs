@@ -5,7 +5,9 @@ mod sweep;
 use super::address::one_to_listen;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
-use model::{Conditions, Direction, SampleTotals, Summary, Warning, format_duration, parse_duration};
+use model::{
+    Conditions, Direction, SampleTotals, Summary, Warning, counted, format_duration, parse_duration,
+};
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use pipeline::progress::{ProgressSink, StderrProgress};
@@ -105,7 +107,7 @@ fn answer(args: &Args, listen: &str, stop: &AtomicBool) -> Result<Status> {
     let address = listener.address();
     output::note(&format!("echo listens on {address}; Ctrl-C ends it"));
     let clients = listener.serve(stop)?;
-    output::note(&format!("{clients} clients served"));
+    output::note(&format!("{} served", counted(clients, "client", "clients")));
     Ok(match stop.load(Ordering::Relaxed) {
         true => Status::Interrupted,
         false => Status::Done,

@@ -174,7 +174,7 @@ pub fn parse_ring(text: &str) -> Result<ByteCount, String> {
     match RING_SIZES.contains(&size.as_bytes()) {
         true => Ok(size),
         false => Err(format!(
-            "a ring of {size} is out of range: use {}MiB to {}MiB",
+            "a ring of {text} is out of range: use {}MiB to {}MiB",
             RING_SIZES.start() >> 20,
             RING_SIZES.end() >> 20
         )),

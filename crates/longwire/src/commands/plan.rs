@@ -8,7 +8,7 @@ use super::keys_flag::KeyLogArgument;
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
 use estate::{Estate, EstateTraffic};
-use model::{Finding, Operation, PlanOutcome, Summary, Warning};
+use model::{Finding, Operation, PlanOutcome, Summary, Warning, counted};
 use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::input;
 use pipeline::kept::KeptOperations;
@@ -154,7 +154,8 @@ fn read(args: &Args, estate: &Estate) -> Result<Data> {
     let mut warnings = outcome.warnings;
     if left_out > 0 {
         let text = format!(
-            "{left_out} operations were left out, because there was no room for all: predictions are of the first {}; bytes are of all",
+            "{} left out, because there was no room for all: predictions are of the first {}; bytes are of all",
+            counted(left_out, "operation was", "operations were"),
             operations.len()
         );
         warnings.push(Warning { text });

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use load::sql::SqlLoad;
 use load::{LoadOutcome, LoadPlan, QueryMode, RunControl};
-use model::{Distribution, Interval};
+use model::{Distribution, Interval, counted};
 use predict::split::ConcurrencyPoint;
 use script::Scripts;
 use std::net::SocketAddr;
@@ -123,7 +123,10 @@ fn visit_of(clients: u32, outcome: &LoadOutcome) -> Result<Visit> {
         let why = error
             .clone()
             .unwrap_or_else(|| "none was completed in time".to_owned());
-        format!("no transaction of {clients} clients succeeded: {why}")
+        format!(
+            "no transaction of {} succeeded: {why}",
+            counted(clients.into(), "client", "clients")
+        )
     })?;
     let transactions = measured.operations;
     let all = transactions + measured.errors;
