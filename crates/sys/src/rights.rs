@@ -7,10 +7,11 @@ use crate::error::{LiveError, OsError};
 use rustix::process::{DumpableBehavior, getegid, geteuid, getgid, getuid, set_dumpable_behavior};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, no_new_privs,
-    set_capabilities, set_no_new_privs,
+    set_capabilities, set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
-use std::fs;
+use rustix::{fs::Gid, fs::Uid};
 use std::path::Path;
+use std::{fs, io};
 
 /// Whether this process was started with another user or group than its caller's: from a file that is setuid or setgid.
 pub fn is_another_users() -> bool {
@@ -82,13 +83,8 @@ pub fn give_up_all(instead: Option<UnprivilegedUser>) -> Result<RightsLeft, Live
     if let Some(user) = taken {
         become_user(user).map_err(failed("give up the rights of root"))?;
     }
-    let nothing = CapabilitySets {
-        effective: CapabilitySet::empty(),
-        permitted: CapabilitySet::empty(),
-        inheritable: CapabilitySet::empty(),
-    };
     clear_ambient_capability_set().ok();
-    set_capabilities(None, nothing)
+    set_capabilities(None, NO_CAPABILITIES)
         .map_err(|error| failed("give up its capabilities")(OsError::from(error)))?;
     Ok(taken.map_or(RightsLeft::OfSameUser, RightsLeft::OfUser))
 }
@@ -98,6 +94,33 @@ pub fn give_up_all(instead: Option<UnprivilegedUser>) -> Result<RightsLeft, Live
 pub fn be_open_to_own_programs() {
     // Keys that cannot be written are reported by what is not opened.
     set_dumpable_behavior(DumpableBehavior::Dumpable).ok();
+}
+
+/// What `action` returns with the rights that [`give_up_all`] leaves: on a thread that has given the others up, while this process keeps them.
+///
+/// # Errors
+/// When the system does not let a thread give them up, and those of `action`.
+pub fn with_rights_of<T: Send>(
+    instead: Option<UnprivilegedUser>,
+    action: impl FnOnce() -> io::Result<T> + Send,
+) -> io::Result<T> {
+    let thread = || {
+        if let Some(UnprivilegedUser { user, group }) = instead.filter(|user| user.can_be_taken()) {
+            match set_thread_groups(&[]) {
+                Err(rustix::io::Errno::PERM) if are_groups_denied() => {}
+                result => result?,
+            }
+            let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+            set_thread_res_gid(group, group, group)?;
+            set_thread_res_uid(user, user, user)?;
+        }
+        set_capabilities(None, NO_CAPABILITIES)?;
+        action()
+    };
+    std::thread::scope(|scope| match scope.spawn(thread).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
 }
 
 /// Keeps of root's rights those to look at other users' processes: for a process that does nothing else.
@@ -203,5 +226,10 @@ fn is_mapped(number: u32, map: &str) -> bool {
     })
 }
 
+const NO_CAPABILITIES: CapabilitySets = CapabilitySets {
+    effective: CapabilitySet::empty(),
+    permitted: CapabilitySet::empty(),
+    inheritable: CapabilitySet::empty(),
+};
 /// What the kernel calls users that do not exist.
 const OVERFLOW: u32 = 65_534;

@@ -38,31 +38,29 @@ impl RootsRights {
         })
     }
 
-    /// A folder that will be written to later is made now, for the user that will write.
+    /// A folder that will be written to later is made now, for the user that will write. Whether that one can write to it is to be known now, and not
+    /// when outputs are open or the first file is full.
     ///
     /// # Errors
-    /// When it cannot be made.
-    pub fn make_folder(&self, folder: Option<&Path>) -> Result<()> {
-        let local = folder.filter(|folder| is_local(folder) && !folder.exists());
-        if let (Some(instead), Some(folder)) = (self.instead, local) {
+    /// When it cannot be made or written to.
+    pub fn prepare_folder(&self, folder: Option<&Path>) -> Result<()> {
+        let (Some(instead), Some(folder)) = (self.instead, folder.filter(|folder| is_local(folder))) else {
+            return Ok(());
+        };
+        let is_new = !folder.exists();
+        if is_new {
             let made = std::fs::create_dir_all(folder).and_then(|()| instead.give(folder));
             made.with_context(|| format!("could not make {}", folder.display()))?;
         }
-        Ok(())
-    }
-
-    /// Whether a folder can be written to by the user that this process has become: to be known now, and not when the first file is full.
-    ///
-    /// # Errors
-    /// When it cannot.
-    pub fn check_folder(&self, folder: Option<&Path>) -> Result<()> {
-        let Some(folder) = folder.filter(|folder| self.instead.is_some() && folder.is_dir()) else {
-            return Ok(());
-        };
         let probe = folder.join(format!(".longwire-{}", std::process::id()));
-        let made = std::fs::File::create_new(&probe);
-        std::fs::remove_file(&probe).ok();
-        made.map(drop).with_context(|| {
+        let written = rights::with_rights_of(Some(instead), || {
+            std::fs::File::create_new(&probe)?;
+            std::fs::remove_file(&probe)
+        });
+        if written.is_err() && is_new {
+            std::fs::remove_dir(folder).ok();
+        }
+        written.with_context(|| {
             format!(
                 "could not write to {} as the user that reads packets in root's place (docs/interface.md): give it the folder with chown",
                 folder.display()

@@ -55,6 +55,8 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
         }
         AgentSource::Interfaces(args_of_interface, targets) => {
             let keys = args_of_interface.open_keys()?;
+            let folder = config.tables.as_ref().map(|(folder, _)| folder.as_path());
+            keys.rights.prepare_folder(folder)?;
             let reading = Reading {
                 keys: keys.file.clone(),
                 ..Reading::default()
@@ -66,8 +68,6 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
                 .collect();
             let opened = OpenedInterfaces::open(&args_of_interface, &targets)?;
             let conditions = conditions(args, CLOCK, opened.observation_point().to_owned());
-            let folder = config.tables.as_ref().map(|(folder, _)| folder.as_path());
-            keys.rights.make_folder(folder)?;
             let (mut agent, mut aggregator) = Agent::start(args, config, conditions, asked)?;
             let folder = agent.config.tables.as_ref().map(|(folder, _)| folder.clone());
             // A bucket's secrets are the caller's to read; files of a folder are made one after the other.
@@ -77,7 +77,6 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
             }
             let source = opened.begin(reading, &keys)?;
             if !is_bucket {
-                keys.rights.check_folder(folder.as_deref())?;
                 begin_tables(&agent.config, &mut aggregator, TablesInput::Live)?;
             }
             let mut traffic = InterfaceTraffic { source, keys };

@@ -22,6 +22,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let planned = args.relays.plan()?;
     let asked = EndRequest::on_signals()?;
     let keys = args.interface.open_keys()?;
+    keys.rights.prepare_folder(args.reporting.parquet.as_deref())?;
     let reading = Reading {
         keep_literals: args.reporting.keep_literals,
         compressing: args.reporting.compressing(),
@@ -32,7 +33,6 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let opened = OpenedInterfaces::open(&args.interface, &targets)?;
     let point = opened.observation_point().to_owned();
     let conditions = output::conditions(command_line(args, &targets), CLOCK, point.clone());
-    keys.rights.make_folder(args.reporting.parquet.as_deref())?;
     let mut run = Run::new(args, conditions)?;
     let delivery = run.delivery.clone();
     // Before the rights are given up: the command is the caller's.
@@ -54,7 +54,6 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     }
     let mut source = opened.begin(reading, &keys)?;
     if !is_bucket {
-        keys.rights.check_folder(args.reporting.parquet.as_deref())?;
         run.write_tables(args)?;
     }
     let status = if let Some(mut child) = child {

@@ -308,8 +308,26 @@ fn tables_are_written_by_the_user_that_reads_packets() {
     if is_root() {
         let owners = ["root's"].map(|name| folder.path().join(name).display().to_string());
         std::fs::create_dir(&owners[0]).expect("a directory");
-        let output = watch(&owners[0]);
+        let outputs = ["records", "page.html", "packets.pcap"].map(|name| folder.path().join(name));
+        let [records, page, packets] = outputs.each_ref().map(|path| path.display().to_string());
+        let options = [
+            "watch",
+            "--interface",
+            "lo",
+            "--port",
+            &port,
+            "--parquet",
+            &owners[0],
+        ];
+        let also = ["-o", &records, "--html", &page, "--write-pcap", &packets];
+        let output = may_capture(&[&options[..], &also, &command].concat())
+            .output()
+            .expect("the binary starts");
         assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+        assert!(
+            outputs.iter().all(|path| !path.exists()),
+            "an output was left behind"
+        );
         assert!(
             stderr(&output).contains("give it the folder with chown"),
             "{}",
