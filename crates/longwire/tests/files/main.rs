@@ -11,6 +11,7 @@ mod generate;
 mod grammar;
 mod help;
 mod http_endings;
+mod identity;
 mod inert;
 mod interface_addresses;
 mod joined;
