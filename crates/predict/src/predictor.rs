@@ -93,6 +93,8 @@ struct Named {
     name: Arc<str>,
     operations: u64,
     first_ended: Option<u64>,
+    /// Nodes of its operations that were replayed without what remedies leave out.
+    nodes_without: usize,
     /// Per target.
     sums: Vec<Sum>,
     /// Likewise, of operations replayed alone.
@@ -347,7 +349,9 @@ impl Predictor {
         left_out: &[LeftOut],
     ) -> Vec<Option<Duration>> {
         let mut together = vec![None; self.targets.len()];
-        if left_out.is_empty() || self.names[place].operations >= REPLAYED_WITHOUT {
+        let named = &mut self.names[place];
+        let is_enough = named.operations >= REPLAYED_WITHOUT || named.nodes_without >= MOST_NODES_WITHOUT;
+        if left_out.is_empty() || is_enough {
             return together;
         }
         let mut plans = vec![(None, remedies::without(plan, left_out))];
@@ -358,6 +362,7 @@ impl Predictor {
         for (finding, of_it) in findings.into_iter().take(MOST_REMEDIES) {
             plans.push((Some(finding), remedies::without(plan, of_it)));
         }
+        self.names[place].nodes_without += plan.nodes.len() * plans.len();
         let full = self.durations_alone(operation, plan);
         for (finding, plan) in plans {
             let durations = self.durations_alone(operation, &plan);
@@ -521,6 +526,7 @@ impl Predictor {
             name: Arc::clone(name),
             operations: 0,
             first_ended: None,
+            nodes_without: 0,
             sums: vec![Sum::default(); self.targets.len()],
             examples: vec![Examples::default(); self.targets.len()],
             open_sums: [(); 3].map(|()| vec![DistributionBuilder::new(); self.targets.len()]),
@@ -737,6 +743,8 @@ pub const LEARNED_STEPS: usize = 20_000;
 pub const LEARNED_OPERATIONS: usize = 10_000;
 /// Operations of a name that are replayed without what remedies leave out.
 const REPLAYED_WITHOUT: u64 = 200;
+/// Nodes of them: about half a second for each target.
+const MOST_NODES_WITHOUT: usize = 300_000;
 /// Findings of an operation that it is replayed without, each alone.
 const MOST_REMEDIES: usize = 8;
 /// Longer pauses between operations are assumed to be a user's.
