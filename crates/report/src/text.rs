@@ -76,5 +76,13 @@ fn counted(count: u64, word: &str) -> String {
     format!("{count} {word}{plural}")
 }
 
+/// A statement as it is shown: one without a word, which only asks whether the connection works, has none to show.
+pub fn shown_statement(fingerprint: &str) -> &str {
+    match fingerprint.trim_matches([' ', ';']) {
+        "" => "(empty statement)",
+        _ => fingerprint,
+    }
+}
+
 const DASH: &str = "-";
 const WITHHELD: &str = "-  withheld: too few samples (p90 needs 100, p95 200, p99 1000)";

@@ -356,7 +356,7 @@ fn findings_table(findings: &[Finding]) -> Table {
     );
     let rows = findings.iter().map(|finding| {
         let name = match &finding.fingerprint {
-            Some(fingerprint) => format!("{}  {fingerprint}", finding.kind),
+            Some(fingerprint) => format!("{}  {}", finding.kind, report::text::shown_statement(fingerprint)),
             None => format!("{}  in {}", finding.kind, finding.operation_name),
         };
         let saves = finding.savings.last().map(|saving| saving.saves);

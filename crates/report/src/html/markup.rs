@@ -34,6 +34,7 @@ pub fn cut(text: &str, characters: usize) -> String {
 
 /// A statement as a table shows it: short texts whole, longer ones to unfold, and cut at [`LONGEST_STATEMENT`].
 pub fn statement(text: &str, out: &mut String) {
+    let text = crate::text::shown_statement(text);
     let short = cut(text, SHORT_STATEMENT);
     if short.len() == text.len() {
         let _ = write!(out, "<code>{}</code>", Escaped(text));

@@ -158,7 +158,7 @@ fn sentence(measure: &BudgetMeasure) -> String {
             let of = found
                 .fingerprint
                 .as_ref()
-                .map(|text| format!(" of {}", printable(text)));
+                .map(|text| format!(" of {}", printable(super::shown_statement(text))));
             let more = match found.places.saturating_sub(1) {
                 0 => String::new(),
                 more => format!(", and in {}", counted(more, "other place")),

@@ -45,7 +45,7 @@ pub fn findings_section(outcome: &ReadOutcome, style: &Style, out: &mut String) 
 
 fn cells(finding: &Finding) -> Vec<String> {
     let name = match &finding.fingerprint {
-        Some(fingerprint) => format!("{}  {fingerprint}", finding.kind),
+        Some(fingerprint) => format!("{}  {}", finding.kind, super::shown_statement(fingerprint)),
         None => format!("{}  in {}", finding.kind, finding.operation_name),
     };
     let mut cells = vec![name];

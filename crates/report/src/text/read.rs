@@ -213,7 +213,7 @@ fn statements_table(statements: &[StatementOutcome], style: &Style) -> Table {
     for statement in statements {
         let bytes = statement.request_bytes.saturating_add(statement.reply_bytes);
         let mut cells = vec![
-            statement.fingerprint.to_string(),
+            super::shown_statement(&statement.fingerprint).to_owned(),
             statement.turns.to_string(),
             statement.calls.to_string(),
         ];
