@@ -161,3 +161,15 @@ fn a_window_that_limits_limits_everywhere() {
         "{twice} ms and {millis} ms"
     );
 }
+
+#[test]
+fn the_median_of_unlike_operations_has_no_bounds_and_no_slope() {
+    let (_, said) = text(&["predict", &data("unlike.pcap.gz"), "--rtt", "40ms"]);
+    assert!(
+        said.contains(
+            "4 operations are unlike (typical 3 turns, longest 302 turns), so their median has no bounds"
+        ),
+        "{said}"
+    );
+    assert!(!said.contains("Each millisecond"), "{said}");
+}

@@ -52,7 +52,8 @@ pub fn prediction_view(predictions: &[Prediction], unmoved: &[Arc<str>], style: 
     }
     let _ = write!(
         out,
-        "\n{}{}",
+        "\n{}{}{}",
+        unlike_lines(predictions, shown),
         order_lines(predictions, shown),
         cost_line(predictions)
     );
@@ -208,8 +209,8 @@ fn cells(prediction: &Prediction, optional: Optional) -> Vec<String> {
         cells.push(prediction.error().map(error_text).unwrap_or_default());
     }
     cells.extend([
-        format_duration(prediction.low),
-        format_duration(prediction.high),
+        bound(prediction, prediction.low),
+        bound(prediction, prediction.high),
         bound_words(prediction.bound_by).to_owned(),
         number(prediction.turns),
         number(prediction.per_second),
@@ -221,11 +222,15 @@ fn cells(prediction: &Prediction, optional: Optional) -> Vec<String> {
     cells
 }
 
+fn bound(prediction: &Prediction, bound: Duration) -> String {
+    duration_or_dash((!are_unlike(prediction)).then_some(bound))
+}
+
 /// What one more millisecond of round trip adds to the operation to which it adds most.
 fn cost_line(predictions: &[Prediction]) -> String {
     let dearest = predictions
         .iter()
-        .filter(|prediction| prediction.slope.is_finite())
+        .filter(|prediction| prediction.slope.is_finite() && !are_unlike(prediction))
         .max_by(|a, b| a.slope.total_cmp(&b.slope));
     match dearest {
         Some(prediction) if prediction.turns > 0.0 => format!(
@@ -234,22 +239,59 @@ fn cost_line(predictions: &[Prediction]) -> String {
             super::escape::printable(&prediction.operation_name),
             why_so_much(prediction)
         ),
+        _ if predictions.iter().any(are_unlike) => String::new(),
         _ => "No operation waits for a turn on the moved connections: distance costs them nothing.\n"
             .to_owned(),
     }
 }
 
-/// Where the slope comes from: the turns, unless some of these pass at once or transfers take further round trips.
+/// Where the slope comes from: the turns, unless some of these pass at once or transfers take further round trips. Of one operation: those of a
+/// name may be unlike, and the slope is that of their median.
 fn why_so_much(prediction: &Prediction) -> String {
-    let turns = prediction.turns;
-    match prediction.slope / turns {
-        share if share < 1.0 - SAME => format!("of its {turns:.1} turns some pass at once"),
+    let typical = prediction.examples.map(|examples| examples.typical.turns as f64);
+    let turns = typical.unwrap_or(prediction.turns);
+    let overlaps = prediction
+        .order
+        .is_some_and(|order| order.kind != OrderKind::InSequence);
+    match prediction.slope / turns.max(f64::MIN_POSITIVE) {
+        share if share < 1.0 - SAME && overlaps => format!("of its {turns:.1} turns some pass at once"),
         share if share > 1.0 + SAME => {
             format!("it waits for {turns:.1} turns, and for round trips of transfers")
         }
         _ => format!("it waits for {turns:.1} turns"),
     }
 }
+
+/// Whether operations of the name are so unlike that bounds of their median say nothing.
+fn are_unlike(prediction: &Prediction) -> bool {
+    let is_wide = prediction.high > prediction.low.saturating_mul(WIDEST);
+    let turns = prediction
+        .examples
+        .map(|examples| (examples.typical.turns, examples.longest.turns));
+    is_wide && turns.is_some_and(|(typical, longest)| longest > 2 * typical)
+}
+
+/// A line for each name whose operations are unlike.
+fn unlike_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
+    let mut out = String::new();
+    for name in names {
+        let unlike = of_names(predictions, std::slice::from_ref(name)).find(|one| are_unlike(one));
+        if let Some((one, examples)) = unlike.and_then(|one| Some((one, one.examples?))) {
+            let _ = writeln!(
+                out,
+                "{}: {} are unlike (typical {}, longest {}), so their median has no bounds; --operations groups otherwise.",
+                printable(name),
+                counted(one.operations, "operation"),
+                counted(examples.typical.turns, "turn"),
+                counted(examples.longest.turns, "turn"),
+            );
+        }
+    }
+    out
+}
+
+/// Bounds that lie farther apart, as a factor, bound nothing.
+const WIDEST: u32 = 20;
 
 /// What is known of the order of exchanges on several connections: a line for each name of which there is something to say.
 fn order_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
