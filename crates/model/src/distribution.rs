@@ -207,6 +207,17 @@ pub fn median(durations: impl IntoIterator<Item = Duration>) -> Option<Duration>
     Some(*lower + upper.saturating_sub(*lower) / 2)
 }
 
+/// The median of a few numbers, as [`median`].
+pub fn median_number(numbers: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut numbers: Vec<f64> = numbers.into_iter().collect();
+    numbers.sort_by(f64::total_cmp);
+    let last = numbers.len().checked_sub(1)?;
+    Some(f64::midpoint(
+        *numbers.get(last / 2)?,
+        *numbers.get(numbers.len() / 2)?,
+    ))
+}
+
 /// Samples kept exactly before buckets are used.
 const EXACT_SAMPLES: usize = 4096;
 /// Samples that must lie beyond a percentile for it to be reported.

@@ -40,7 +40,7 @@ pub use advice::{Advice, AtLevel, BreakEven, LevelAdvice, Price};
 pub use check::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste, Judgement};
 pub use connection_map::{ConnectionHasher, ConnectionMap};
 pub use database_link::DatabaseLinkOutcome;
-pub use distribution::{DistributionBuilder, median};
+pub use distribution::{DistributionBuilder, median, median_number};
 pub use echo::{BulkOutcome, EchoOutcome};
 pub use endpoint::{ConnectionId, Direction, Endpoint, RttSource, Side};
 pub use event::{

@@ -350,14 +350,8 @@ fn bytes_of(chunk: &Option<Chunk>) -> u64 {
 /// The median of each time of chunk `number` over the passes; its size is the same in all.
 fn median(passes: &[Vec<Cost>], number: usize) -> Option<Cost> {
     let costs: Vec<&Cost> = passes.iter().filter_map(|pass| pass.get(number)).collect();
-    let nanos = [0, 1].map(|which| {
-        let mut times: Vec<f64> = costs.iter().map(|cost| cost.nanos[which]).collect();
-        times.sort_by(f64::total_cmp);
-        let last = times.len().saturating_sub(1);
-        let [lower, upper] =
-            [last / 2, times.len() / 2].map(|place| times.get(place).copied().unwrap_or_default());
-        f64::midpoint(lower, upper)
-    });
+    let times = |which: usize| costs.iter().map(move |cost| cost.nanos[which]);
+    let nanos = [0, 1].map(|which| model::median_number(times(which)).unwrap_or_default());
     Some(Cost {
         nanos,
         ..**costs.first()?

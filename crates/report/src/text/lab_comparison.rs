@@ -10,6 +10,7 @@ use super::{DASH, WITHHELD, duration_or_dash};
 use crate::outcome::{LabOutcome, LabPoint, LabRound, LabTimes};
 use model::{
     ByteCount, Direction, Distribution, DistributionBuilder, MeasuredDurations, Prediction, format_duration,
+    median_number,
 };
 use std::fmt::Write;
 use std::time::Duration;
@@ -17,20 +18,16 @@ use std::time::Duration;
 impl LabTimes {
     /// Of `rounds` compared with those of the other point, each with the one of the same pass; absent where there is none.
     pub fn of(rounds: &[LabRound], others: &[LabRound]) -> Option<Self> {
-        let mut times: Vec<f64> = rounds
+        let times: Vec<f64> = rounds
             .iter()
             .zip(others)
             .map(|(round, other)| round.throughput() / other.throughput())
             .filter(|times| times.is_finite())
             .collect();
-        times.sort_by(f64::total_cmp);
         Some(Self {
-            median: f64::midpoint(
-                *times.get(times.len().checked_sub(1)? / 2)?,
-                *times.get(times.len() / 2)?,
-            ),
-            low: *times.first()?,
-            high: *times.last()?,
+            median: median_number(times.iter().copied())?,
+            low: times.iter().copied().min_by(f64::total_cmp)?,
+            high: times.iter().copied().max_by(f64::total_cmp)?,
         })
     }
 }

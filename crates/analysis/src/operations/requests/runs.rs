@@ -8,6 +8,7 @@ use super::super::Member;
 use model::{Assigned, Fingerprint, Phase, Timestamp, TransactionState};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
 
 /// Exchanges of one connection that certainly belong to one request: a transaction, a statement outside of any, or what it takes to
 /// connect.
@@ -321,9 +322,9 @@ impl Cutting<'_> {
 
 /// The median pause between two atoms, in nanoseconds.
 fn usual_pause(atoms: &[Atom]) -> u64 {
-    let mut pauses: Vec<u64> = atoms.windows(2).map(gap).collect();
-    pauses.sort_unstable();
-    pauses.get(pauses.len() / 2).copied().unwrap_or(0)
+    let pauses = atoms.windows(2).map(|pair| Duration::from_nanos(gap(pair)));
+    let median = model::median(pauses).unwrap_or_default();
+    u64::try_from(median.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn gap(pair: &[Atom]) -> u64 {

@@ -26,7 +26,7 @@ impl Ratio {
         let place = ((count as f64 - SURE * (count as f64).sqrt()) / 2.0).max(0.0) as usize;
         let at = |place: usize| ratios.get(place).copied();
         Some(Self {
-            median: (at(last / 2)? + at(count / 2)?) / 2.0,
+            median: model::median_number(ratios.iter().copied())?,
             bounds: [at(place)?, at(last - place)?],
             pairs: count,
         })

@@ -9,6 +9,7 @@
 
 use super::ViaError;
 use model::{DatabaseLinkOutcome, Distribution, DistributionBuilder};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What every line of the script's output begins with.
@@ -119,11 +120,15 @@ impl Seen {
     }
 }
 
-/// The count that most calls had; absent where one has none.
+/// The count that most calls had, of several the smallest; `None` where a call has none.
 fn usual(counts: &[Option<u64>]) -> Option<u64> {
-    let mut counts: Vec<u64> = counts.iter().copied().collect::<Option<_>>()?;
-    counts.sort_unstable();
-    counts.get(counts.len() / 2).copied().filter(|count| *count > 0)
+    let mut calls: BTreeMap<u64, u64> = BTreeMap::new();
+    for count in counts {
+        *calls.entry((*count)?).or_default() += 1;
+    }
+    let most = calls.values().max()?;
+    let usual = calls.iter().find(|(_, calls)| *calls == most);
+    usual.map(|(count, _)| *count).filter(|count| *count > 0)
 }
 
 fn evidence(counts: &[Option<u64>], complete: bool) -> String {
@@ -207,5 +212,17 @@ PL/SQL procedure successfully completed.\n";
         );
         assert!(super::script("far'; drop table x --", 40).is_err());
         assert!(super::script("FAR", 0).is_err());
+    }
+
+    #[test]
+    fn the_usual_count_is_that_of_most_calls() {
+        let of = |counts: &[u64]| usual(&counts.iter().copied().map(Some).collect::<Vec<_>>());
+        assert_eq!(of(&[2, 2, 5, 5]), Some(2));
+        assert_eq!(of(&[2, 5, 5]), Some(5));
+        assert_eq!(of(&[2, 3, 4, 4]), Some(4));
+        assert_eq!(
+            (of(&[]), of(&[0, 0, 2]), usual(&[Some(2), None])),
+            (None, None, None)
+        );
     }
 }
