@@ -25,10 +25,10 @@ pub(crate) struct Hold {
 impl Hold {
     /// Begins with nothing held.
     pub fn new(direction: Direction, at: Timestamp, may_be_fin: bool) -> Self {
-        let patience = if may_be_fin { FIN_PATIENCE } else { PATIENCE };
+        let timeout = if may_be_fin { FIN_TIMEOUT } else { HOLD_TIMEOUT };
         Self {
             direction,
-            until: at.after(patience),
+            until: at.after(timeout),
             progressed: false,
             packets: VecDeque::new(),
             charge: 0,
@@ -117,7 +117,7 @@ impl Flow {
             }
             if hold.is_patient && packet.head.length > 0 {
                 hold.is_patient = false;
-                hold.until = hold.until.min(packet.head.at.after(PATIENCE));
+                hold.until = hold.until.min(packet.head.at.after(HOLD_TIMEOUT));
             }
             let before = self.halves[direction.index()].next;
             self.process(direction, packet, options, out);
@@ -170,9 +170,9 @@ impl Flow {
 }
 
 /// How long packets are held, on the capture's clock: capturing hosts with several queues mix packets by less.
-const PATIENCE: Duration = Duration::from_millis(2);
+const HOLD_TIMEOUT: Duration = Duration::from_millis(2);
 /// The same for what may acknowledge a FIN that was not captured: longer than a reset or the other side's next bytes take.
-const FIN_PATIENCE: Duration = Duration::from_secs(1);
+const FIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Packets held per connection.
 const MAX_PACKETS: usize = 32;
 /// Bytes held per connection, checked after each packet.

@@ -54,7 +54,7 @@ impl<'o> Settling<'o> {
     pub fn wait_for(&mut self, id: ConnectionId, host_pair: HostPair, at: Timestamp) {
         let held = self.held.get_or_insert_with(|| {
             Box::new(Held {
-                until: at.after(PATIENCE),
+                until: at.after(SETTLE_TIMEOUT),
                 ..Held::default()
             })
         });
@@ -108,7 +108,7 @@ impl Held {
 }
 
 /// How long events are held, on the capture's clock.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Events held at most: about 10 MB.
 const MAX_EVENTS: usize = 65_536;
 /// Payload held at most, checked after each packet.

@@ -108,7 +108,7 @@ impl FrameTally {
     }
 }
 
-/// Counts by what; beyond [`MAX_KINDS`] kinds no more are told apart.
+/// Counts by what; beyond [`MAX_KINDS`] kinds no more are distinguished.
 fn count_one<T: PartialEq>(counts: &mut Vec<(T, u64)>, what: T) {
     if let Some((_, count)) = counts.iter_mut().find(|(known, _)| *known == what) {
         *count += 1;
@@ -219,7 +219,7 @@ fn distance(first: Timestamp, second: Timestamp) -> Duration {
     first.since(second).max(second.since(first))
 }
 
-/// Kinds of packets that are told apart in warnings.
+/// Kinds of packets that are distinguished in warnings.
 const MAX_KINDS: usize = 32;
 /// A time step that is looked at twice.
 const SILENCE: Duration = Duration::from_secs(10);

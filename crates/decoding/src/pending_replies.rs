@@ -8,7 +8,7 @@ use std::ops::Deref;
 ///
 /// A client can send requests for ever and read nothing. Beyond the limit [`PendingReplies::push`] refuses an entry, and who calls it must give up
 /// the place in the protocol: a decoder returns the error, so that the client's direction is opaque from there on, because a reply could not be
-/// told from that to another request any more. Reading is that of [`VecDeque`]; the memory grows in steps and is given back.
+/// distinguished from that to another request any more. Reading is that of [`VecDeque`]; the memory grows in steps and is given back.
 #[derive(Debug, Clone)]
 pub struct PendingReplies<T, const LIMIT: usize> {
     entries: VecDeque<T>,

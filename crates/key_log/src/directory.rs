@@ -76,7 +76,7 @@ pub(crate) fn sweep(around: &Path) {
             .to_str()
             .is_some_and(|name| name.starts_with(PREFIX))
     });
-    for entry in named.take(MOST_SWEPT) {
+    for entry in named.take(MAX_SWEPT) {
         let path = entry.path();
         let Some(_lock) = locked(&path) else { continue };
         for name in [KEYS, preload::NAME] {
@@ -115,6 +115,6 @@ const PREFIX: &str = "longwire-keys-";
 /// Where earlier versions kept keys.
 const KEYS: &str = "keys.log";
 /// Directories that a run removes.
-const MOST_SWEPT: usize = 1000;
+const MAX_SWEPT: usize = 1000;
 /// Directories of runs of this process's number that were killed, or that another user put in the way.
 const ATTEMPTS: u32 = 1000;

@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use supervisor::NOTHING_LEFT;
 
-/// An application under way. Dropping it before its end ends it, with the same patience.
+/// A running application. Dropping it ends it, as [`Application::end`] does.
 #[derive(Debug)]
 pub struct Application {
     /// The process between: its own descriptors are those of the application.

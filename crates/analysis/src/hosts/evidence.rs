@@ -354,7 +354,7 @@ const DEPENDENT: f64 = 4.0;
 const COINCIDENCE: f64 = 1e-3;
 /// How much busier than another a server is clearly busier.
 const CLEARLY: f64 = 1.05;
-/// Below this a round trip is no distance that could be told from the host's own.
+/// Below this a round trip is no distance that could be distinguished from the host's own.
 const LEAST_DISTANCE: Duration = Duration::from_micros(200);
 /// A side is here when the other is so many times as far.
 const NO_DISTANCE: u32 = 5;
