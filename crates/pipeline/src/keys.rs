@@ -9,7 +9,7 @@ use counts::Counts;
 use model::{Warning, counted};
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::files::open_regular;
@@ -35,8 +35,12 @@ struct Known {
     /// Lines of the key log that are none, and the number of the first with what is wrong with it.
     skipped: u64,
     first_skipped: Option<(u64, KeyLogFault)>,
-    /// Where in the file the first line begins that was not whole.
+    /// How much of the file was read for good: to the first line that was not whole, or into one longer than any of a key log.
     offset: u64,
+    /// The whole lines before it.
+    lines: u64,
+    /// Whether it is within a long line, whose rest is skipped.
+    is_within_line: bool,
     /// Whether captures hold keys.
     in_captures: bool,
     /// Whether captures hold more keys than there is room for.
@@ -220,56 +224,61 @@ impl Known {
         Ok(())
     }
 
-    /// Takes lines to the end of `file`. A `name` makes it an error where there are lines, and none is one of a key log; others that are none are
-    /// counted.
+    /// Takes lines to the end of `file`; those that are none of a key log are counted. A `name` makes it an error where there are lines, and none is
+    /// one of a key log.
     fn read(&mut self, file: impl Read, name: Option<&str>) -> Result<()> {
         let mut reader = BufReader::new(file);
         let mut line = Vec::new();
         let mut has_one = false;
-        for number in 1_u64.. {
+        loop {
             line.clear();
-            let length = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line);
-            let length =
-                length.with_context(|| format!("could not read the key log {}", name.unwrap_or_default()))?;
+            let length = (&mut reader)
+                .take(MAX_LINE_LEN)
+                .read_until(b'\n', &mut line)
+                .with_context(|| format!("could not read the key log {}", name.unwrap_or_default()))?;
             if length == 0 {
                 break;
             }
-            if line.trim_ascii_start().starts_with(b"#") && !line.ends_with(b"\n") {
-                let skipped = skip_line(&mut reader);
-                let skipped = skipped
-                    .with_context(|| format!("could not read the key log {}", name.unwrap_or_default()))?;
-                // A comment that is half written is looked at again, from its beginning.
-                if let Some(rest) = skipped {
-                    self.offset += length as u64 + rest;
-                }
-                continue;
-            }
             let is_whole = line.ends_with(b"\n");
-            let result = self.log.line(&line);
-            // The last line may be half written.
-            let is_cut = !is_whole && number > 1 && (length as u64) < LONGEST_LINE;
-            has_one |= result.is_ok() && is_about_keys(&line);
-            if let Err(fault) = result
-                && name.is_some()
-                && !is_cut
-            {
-                self.skipped += 1;
-                self.first_skipped.get_or_insert((number, fault));
+            let is_long = !is_whole && length as u64 == MAX_LINE_LEN;
+            if !self.is_within_line {
+                // The last line may be half written.
+                let is_cut = !is_whole && !is_long && (self.lines > 0 || name.is_none());
+                has_one |= self.add(&line, is_cut) && is_about_keys(&line);
             }
             if let (Some((number, fault)), Some(name)) = (self.first_skipped, name)
                 && !has_one
-                && self.skipped >= MOST_WITHOUT_ONE
+                && self.skipped >= MAX_WITHOUT_ONE
             {
                 return Err(not_one(name, number, fault));
             }
-            if is_whole {
-                self.offset += length as u64;
-            }
+            self.advance(length as u64, is_whole, is_long);
         }
         match (self.first_skipped, name) {
             (Some((number, fault)), Some(name)) if !has_one => Err(not_one(name, number, fault)),
             _ => Ok(()),
         }
+    }
+
+    /// Adds a line to the log. Whether it is one of a key log: one that is not is counted, unless it is cut.
+    fn add(&mut self, line: &[u8], is_cut: bool) -> bool {
+        let result = self.log.line(line);
+        if let Err(fault) = result
+            && !is_cut
+        {
+            self.skipped += 1;
+            self.first_skipped.get_or_insert((self.lines + 1, fault));
+        }
+        result.is_ok()
+    }
+
+    /// Counts what was read: a line that is not whole is read again, unless it is long already.
+    fn advance(&mut self, length: u64, is_whole: bool, is_long: bool) {
+        if is_whole || is_long || self.is_within_line {
+            self.offset += length;
+        }
+        self.lines += u64::from(is_whole);
+        self.is_within_line = !is_whole && (is_long || self.is_within_line);
     }
 }
 
@@ -279,36 +288,18 @@ fn is_about_keys(line: &[u8]) -> bool {
     line.iter().any(u8::is_ascii_alphanumeric) && !line.starts_with(b"#")
 }
 
-/// Goes past the rest of a long line, whose length is returned; absent where the file ends before it.
-fn skip_line(reader: &mut impl BufRead) -> io::Result<Option<u64>> {
-    let mut skipped = 0;
-    loop {
-        let available = reader.fill_buf()?;
-        if available.is_empty() {
-            return Ok(None);
-        }
-        let end = available.iter().position(|byte| *byte == b'\n');
-        let length = end.map_or(available.len(), |end| end + 1);
-        reader.consume(length);
-        skipped += length as u64;
-        if end.is_some() {
-            return Ok(Some(skipped));
-        }
-    }
-}
-
 fn not_one(name: &str, number: u64, fault: KeyLogFault) -> anyhow::Error {
     anyhow::anyhow!("{name} is no key log (as SSLKEYLOGFILE names one): line {number}: {fault}")
 }
 
 /// Lines that are none of a key log after which a file that has shown no other is refused.
-const MOST_WITHOUT_ONE: u64 = 1000;
+const MAX_WITHOUT_ONE: u64 = 1000;
 /// Sessions whose keys are taken from captures: about 130 MB.
 const MOST_SESSIONS: usize = 1 << 18;
 /// Sessions without keys that are remembered, so that keys that come too late are noticed.
 const MOST_MISSED: usize = 1 << 16;
 /// A line has a label, 32 bytes and at most 64 bytes in hexadecimal digits; of comments, which may be longer, this much is held.
-const LONGEST_LINE: u64 = 4096;
+const MAX_LINE_LEN: u64 = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -434,6 +425,50 @@ mod tests {
         assert!(
             skipped.contains("line 3") && !skipped.contains("hunter2"),
             "{skipped}"
+        );
+    }
+
+    fn skipped(keys: &RunKeys) -> Option<String> {
+        let said = keys.warnings().into_iter().map(|warning| warning.text);
+        said.into_iter()
+            .find(|text| text.contains("that a key log does not have"))
+    }
+
+    #[test]
+    fn a_line_without_end_is_one_line() {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        let mangled = "CLIENT_RANDOM 00 ".repeat(200_000);
+        write!(file, "{}{mangled}\n{}", line(1), line(2)).expect("it is written");
+        let keys = RunKeys::open(file.path()).expect("a key log");
+        assert_eq!(keys.known().log.sessions(), 2);
+        let said = skipped(&keys).expect("a warning");
+        assert!(
+            said.contains(" has 1 line ") && said.contains("is line 2:"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn mangled_lines_that_are_appended_are_counted_once() {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        write!(file, "{}# a comment\n", line(1)).expect("it is written");
+        let keys = RunKeys::open(file.path()).expect("a key log");
+        for part in [
+            "hunt",
+            "er2\n",
+            &"hunter3 ".repeat(1_000),
+            &"hunter4 ".repeat(1_000),
+            "\n",
+            &line(2),
+        ] {
+            write!(file, "{part}").expect("it is written");
+            assert!(keys.of(&[3; 32]).is_none());
+        }
+        assert!(keys.of(&[2; 32]).is_some());
+        let said = skipped(&keys).expect("a warning");
+        assert!(
+            said.contains(" has 2 lines ") && said.contains("is line 3:") && !said.contains("hunter"),
+            "{said}"
         );
     }
 }
