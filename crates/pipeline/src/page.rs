@@ -198,12 +198,20 @@ impl PageFile {
 
     fn keep(mut self, written: io::Result<()>, html: &[u8]) -> Result<PathBuf> {
         written
-            .and_then(|()| self.file.rewind())
-            .and_then(|()| self.file.write_all(html))
-            .and_then(|()| self.file.set_len(html.len() as u64))
+            .and_then(|()| write_over(&mut self.file, html))
             .with_context(|| format!("could not write the page {}", self.path.display()))?;
         Ok(self.path)
     }
+}
+
+/// Writes all of a file anew. A pipe or a device has no beginning to go back to, and no length.
+fn write_over(file: &mut File, content: &[u8]) -> io::Result<()> {
+    if !file.metadata()?.is_file() {
+        return file.write_all(content);
+    }
+    file.rewind()?;
+    file.write_all(content)?;
+    file.set_len(content.len() as u64)
 }
 
 fn tell(path: &Path) {
@@ -217,3 +225,29 @@ pub const PRICES: [Duration; 4] = [
     Duration::from_millis(40),
     Duration::from_millis(120),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, content: &[u8]) -> Result<()> {
+        PageFile::create(path)?.write_made(|out| out.write_all(content))
+    }
+
+    #[test]
+    fn a_page_is_written_to_files_pipes_and_devices() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let file = folder.path().join("page.html");
+        std::fs::write(&file, "a longer page from before").expect("it is written");
+        write(&file, b"<html>").expect("a file");
+        assert_eq!(std::fs::read(&file).expect("it is there"), b"<html>");
+        write(Path::new("/dev/null"), b"<html>").expect("a device");
+        let (mut reader, writer) = io::pipe().expect("a pipe");
+        let name = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&writer));
+        write(Path::new(&name), b"<html>").expect("a pipe");
+        drop(writer);
+        let mut read = Vec::new();
+        io::Read::read_to_end(&mut reader, &mut read).expect("it can be read");
+        assert_eq!(read, b"<html>");
+    }
+}

@@ -3,11 +3,13 @@
 //! A path may name anything: a named pipe that nobody writes to would be waited for without an end, a device has effects, and a file of
 //! several GB would fill memory before it is found to be no configuration. None of these is opened here.
 
+use rustix::fs::OFlags;
 use rustix::process::geteuid;
 use std::fs::{File, FileType, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The largest configuration, budget, estate, lab, credentials or key file in bytes.
 pub const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
@@ -113,14 +115,14 @@ pub enum Contents {
 }
 
 /// Opens a file for writing that only its owner may read. An existing one of this user loses the rights that others have to it. Pipes and
-/// devices are opened as they are.
+/// devices are opened as they are; for the reader of a pipe it waits [`READER_TIMEOUT`].
 ///
 /// # Errors
-/// When it cannot be opened; when it is another user's, a symbolic link to a file, or has a second name (a hard link): writing would then
+/// When it cannot be opened; when no process reads a pipe; when it is another user's, a symbolic link to a file, or has a second name (a hard link): writing would then
 /// change what the user did not name.
 pub fn create_for_owner(path: &Path, contents: Contents) -> io::Result<File> {
     if is_own_descriptor(path) {
-        return OpenOptions::new().write(true).open(path);
+        return open_other(path);
     }
     let about = match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => match create_new(path) {
@@ -132,12 +134,12 @@ pub fn create_for_owner(path: &Path, contents: Contents) -> io::Result<File> {
     };
     if about.is_symlink() {
         return match std::fs::metadata(path) {
-            Ok(to) if !to.is_file() && !to.is_dir() => OpenOptions::new().write(true).open(path),
+            Ok(to) if !to.is_file() && !to.is_dir() => open_other(path),
             _ => Err(refused("it is a link: name the file itself, or remove the link")),
         };
     }
     if !about.is_file() {
-        return OpenOptions::new().write(true).open(path);
+        return open_other(path);
     }
     let file = OpenOptions::new()
         .write(true)
@@ -149,6 +151,40 @@ pub fn create_for_owner(path: &Path, contents: Contents) -> io::Result<File> {
     }
     Ok(file)
 }
+
+/// Opens a pipe or a device for writing. The system would wait for the reader of a pipe without an end.
+fn open_other(path: &Path) -> io::Result<File> {
+    let began = Instant::now();
+    loop {
+        let opened = OpenOptions::new()
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+            .open(path);
+        match opened {
+            Ok(file) => {
+                // What is written may wait for its reader.
+                let flags = rustix::fs::fcntl_getfl(&file)?;
+                rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+                return Ok(file);
+            }
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) && is_pipe(path) => {
+                if began.elapsed() >= READER_TIMEOUT {
+                    return Err(refused("no process reads this pipe: start its reader first"));
+                }
+                std::thread::sleep(READER_POLL_INTERVAL);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn is_pipe(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo())
+}
+
+/// How long the reader of a pipe, which a shell starts at the same time, may take to open it.
+const READER_TIMEOUT: Duration = Duration::from_secs(1);
+const READER_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new()

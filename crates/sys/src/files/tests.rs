@@ -1,4 +1,5 @@
 use super::*;
+use rustix::fs::Mode;
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -127,4 +128,33 @@ fn devices_and_own_descriptors_are_written_as_they_are() {
         let mut file = create_for_owner(path, Contents::Emptied).expect("it can be written");
         file.write_all(b"").expect("it takes it");
     }
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_is_refused_and_one_that_is_read_is_written() {
+    let folder = folder();
+    let pipe = folder.path().join("pipe");
+    let link = folder.path().join("link");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::from_raw_mode(0o600)).expect("a pipe");
+    symlink(&pipe, &link).expect("a link");
+    for path in [&pipe, &link] {
+        for contents in [Contents::Emptied, Contents::Kept] {
+            let error = create_for_owner(path, contents).expect_err("nobody reads it");
+            assert!(
+                error.to_string().contains("no process reads this pipe"),
+                "{error}"
+            );
+        }
+    }
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::read(pipe)
+    });
+    let mut file = create_for_owner(&pipe, Contents::Kept).expect("it is read");
+    // More than a pipe holds: writing waits for the reader.
+    let content = vec![b'x'; 1 << 20];
+    file.write_all(&content).expect("it is read");
+    drop(file);
+    let read = reader.join().expect("no panic").expect("it can be read");
+    assert!(read == content, "{} bytes", read.len());
 }
