@@ -140,6 +140,9 @@ fn row(report: &TuneReport, tuned: &Tuned, out: &mut String) {
     let name = format!("{}", Escaped(&tuned.method));
     let name = match is_chosen {
         true => format!("<b>{name}</b> <span class=\"kind\">recommended</span>"),
+        false if report.is_within_reach(tuned) => {
+            format!("{name} <span class=\"kind\">within 5 % of the best</span>")
+        }
         false => name,
     };
     let best = recommended.map(|one| one.best.as_secs_f64().max(1e-9));

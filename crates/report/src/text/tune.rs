@@ -56,6 +56,16 @@ impl TuneReport {
         all.find(|one| one.job == job && one.link.as_deref() == link)
     }
 
+    /// Whether a setting that ran is not the recommended one, and takes no longer than what may be recommended: up to 5 % more than the best.
+    pub fn is_within_reach(&self, tuned: &Tuned) -> bool {
+        let recommended = self.recommended(tuned.job, tuned.link.as_deref());
+        recommended.is_some_and(|one| {
+            let is_chosen = one.method == tuned.method && one.value == tuned.value;
+            let ran = tuned.source != TrialSource::Predicted;
+            ran && !is_chosen && tuned.median() <= one.best + one.best / 20
+        })
+    }
+
     /// For a way at a distance, what a row of the table shows: the recommended setting, or the best.
     pub fn shown(&self, way: &Method, link: Option<&str>) -> Option<&Tuned> {
         let all = self.of_way(way, link);
@@ -148,6 +158,11 @@ fn job_view(report: &TuneReport, job: Job, detail: TuneDetail, style: &Style, ou
 fn cells(report: &TuneReport, tuned: &Tuned) -> [String; 10] {
     let recommended = report.recommended(tuned.job, tuned.link.as_deref());
     let is_chosen = recommended.is_some_and(|one| one.method == tuned.method && one.value == tuned.value);
+    let choice = match is_chosen {
+        true => " *",
+        false if report.is_within_reach(tuned) => " =",
+        false => "",
+    };
     let best = recommended.map(|one| one.best.as_secs_f64());
     let times = best.map(|best| tuned.median().as_secs_f64() / best.max(1e-9));
     let typical = &tuned.typical;
@@ -155,7 +170,7 @@ fn cells(report: &TuneReport, tuned: &Tuned) -> [String; 10] {
     let count = |count: Option<u64>| count.map_or_else(|| DASH.to_owned(), |count| count.to_string());
     let bytes = |bytes: Option<ByteCount>| bytes.map_or_else(|| DASH.to_owned(), |bytes| bytes.to_string());
     [
-        format!("{}{}", tuned.method, if is_chosen { " *" } else { "" }),
+        format!("{}{choice}", tuned.method),
         report
             .setting(tuned.job, &tuned.method, tuned.value)
             .unwrap_or_else(|| DASH.to_owned()),
@@ -256,7 +271,15 @@ fn legend(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
         let mut all = report.tuned.iter();
         all.any(|tuned| tuned.job == job && tuned.source == source)
     };
-    let mut words = vec!["* recommended: of its way the smallest within 5 % of the best"];
+    let mut words =
+        vec!["* recommended: of the fastest way the smallest setting surely within 5 % of the best"];
+    if report
+        .tuned
+        .iter()
+        .any(|tuned| tuned.job == job && report.is_within_reach(tuned))
+    {
+        words.push("= within 5 % of the best too, which may be less than what is recommended");
+    }
     if has(TrialSource::Predicted) {
         words.push("~ predicted from the run here");
     }
@@ -324,3 +347,95 @@ fn closing(report: &TuneReport, style: &Style, out: &mut String) {
 /// Below this nothing is at stake.
 pub(crate) const NO_DIFFERENCE: f64 = 1.05;
 const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Colour, Extent};
+    use model::Distribution;
+    use std::time::Duration;
+
+    fn tuned(method: &str, value: u64, millis: u64, source: TrialSource) -> Tuned {
+        Tuned {
+            job: Job::Insert,
+            method: method.into(),
+            value: Some(value),
+            link: None,
+            source,
+            runs: 3,
+            spread: Distribution {
+                count: 3,
+                p50: Some(Duration::from_millis(millis)),
+                ..Distribution::default()
+            },
+            typical: model::TrialOutcome::default(),
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_faster_than_the_recommended_one_is_marked() {
+        let knob = model::MethodParameter {
+            name: "rows".into(),
+            unit: model::ParameterUnit::Rows,
+            values: vec![8, 16, 32, 64],
+            default: None,
+            spelling: "".into(),
+        };
+        let best = Duration::from_millis(100);
+        let report = TuneReport {
+            ways: ["batch", "other"]
+                .map(|name| Method {
+                    job: Job::Insert,
+                    name: name.into(),
+                    parameter: Some(knob.clone()),
+                })
+                .into(),
+            tuned: vec![
+                tuned("batch", 8, 120, TrialSource::Measured),
+                tuned("batch", 16, 104, TrialSource::Measured),
+                tuned("batch", 32, 100, TrialSource::Measured),
+                tuned("batch", 64, 101, TrialSource::Predicted),
+                tuned("other", 8, 105, TrialSource::Measured),
+                tuned("other", 16, 106, TrialSource::Measured),
+            ],
+            recommendations: vec![Recommendation {
+                job: Job::Insert,
+                link: None,
+                method: "batch".into(),
+                value: Some(16),
+                spelling: "batch".to_owned(),
+                duration: Duration::from_millis(104),
+                best,
+                worst_way: "other".into(),
+                worst: Duration::from_millis(105),
+                runs: [6, 24],
+                as_good: Vec::new(),
+            }],
+            ..TuneReport::default()
+        };
+        let style = Style {
+            width: 200,
+            colour: Colour::Plain,
+            extent: Extent::All,
+        };
+        let view = tune_view(&report, TuneDetail::All, &style);
+        let rows = |mark: &str| -> Vec<&str> {
+            let rows = view.lines().filter(|line| {
+                line.trim_start()
+                    .split("  ")
+                    .next()
+                    .is_some_and(|name| name.ends_with(mark))
+            });
+            rows.collect()
+        };
+        let [chosen] = rows(" *")[..] else {
+            panic!("{view}")
+        };
+        assert!(chosen.contains("16 rows"), "{view}");
+        let [first, second] = rows(" =")[..] else {
+            panic!("{view}")
+        };
+        assert!(first.contains("32 rows") && second.contains("8 rows"), "{view}");
+        assert!(view.contains("; = within 5 % of the best too"), "{view}");
+    }
+}
