@@ -71,6 +71,9 @@ pub struct SessionOptions<'a> {
     /// Whether a MySQL or MariaDB server is informed that it may ask for data (`LOAD DATA LOCAL`), and a MariaDB server that
     /// rows may come in bulk (`COM_STMT_BULK_EXECUTE`). The code that sets it has to answer such a request.
     pub loading: bool,
+    /// Whether a server that says nothing where it has to speak first is asked in other protocols, on connections of their own: for one session with a
+    /// server, not for many at once.
+    pub asks_otherwise: bool,
     /// Is shown every byte as a relay would show it, under this number.
     pub observer: Option<(ConnectionId, Box<dyn Observer + Send>)>,
 }
@@ -86,6 +89,7 @@ impl<'a> SessionOptions<'a> {
             spin: false,
             compression: false,
             loading: false,
+            asks_otherwise: false,
             observer: None,
         }
     }
@@ -142,6 +146,7 @@ impl<'a> Session<'a> {
     ) -> Result<Self, SessionError> {
         let tls = tls::configure(target, security)?;
         let (compression, loading) = (options.compression, options.loading);
+        let asks_otherwise = options.asks_otherwise;
         let (line, legs) = opening::connect(target, options, deadline)?;
         let credentials = Credentials::of(target);
         let opening = LoginContext {
@@ -159,6 +164,7 @@ impl<'a> Session<'a> {
             tls,
             compression,
             loading,
+            asks_otherwise,
             takes_bulk: false,
         };
         let dialect = Dialect::of(target.scheme);

@@ -277,6 +277,14 @@ impl<'a> ClientConnection<'a> {
         Ok(())
     }
 
+    /// Waits until something has come, or the connection has ended.
+    pub(super) fn await_bytes(&mut self, deadline: &Deadline) -> Result<(), SessionError> {
+        match self.unread.is_empty() {
+            true => self.fill(deadline).map(|_| ()),
+            false => Ok(()),
+        }
+    }
+
     /// Reads what is there, waiting for it; false at the end of the connection.
     fn fill(&mut self, deadline: &Deadline) -> Result<bool, SessionError> {
         loop {

@@ -173,6 +173,10 @@ impl SessionError {
             Self::NotBound => {
                 "a server with TLS and passwords kept as SCRAM-SHA-256 offers it; or say channel_binding=prefer"
             }
+            Self::OtherProtocol { found, .. } if scheme_of(*found).is_some() => {
+                return scheme_of(*found)
+                    .map(|scheme| format!("use {scheme}:// for it, or name another port"));
+            }
             Self::NotTheProtocol { .. } | Self::OtherProtocol { .. } | Self::Unexpected(_) => {
                 "does the target's scheme fit what listens on that port?"
             }
@@ -197,6 +201,23 @@ impl SessionError {
             | Self::Stopped => return None,
         };
         Some(hint.to_owned())
+    }
+}
+
+/// How a target of a protocol begins, where longwire can be its client.
+const fn scheme_of(protocol: Protocol) -> Option<&'static str> {
+    match protocol {
+        Protocol::Postgres => Some("postgres"),
+        Protocol::Mysql => Some("mysql"),
+        Protocol::Redis => Some("redis"),
+        Protocol::Http => Some("http"),
+        Protocol::Oracle
+        | Protocol::Informix
+        | Protocol::Drda
+        | Protocol::Tds
+        | Protocol::Fastcgi
+        | Protocol::Tls
+        | Protocol::Unknown => None,
     }
 }
 

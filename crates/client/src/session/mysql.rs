@@ -5,6 +5,7 @@
 mod method;
 mod proving;
 mod rsa;
+mod silent;
 
 use super::SessionError;
 use super::opening::LoginContext;
@@ -19,6 +20,9 @@ use wire::tls_request::tls_request;
 pub(super) fn log_in<'o, 'a>(
     mut opening: LoginContext<'o, 'a>,
 ) -> Result<LoginContext<'o, 'a>, SessionError> {
+    if opening.asks_otherwise {
+        silent::expect_greeting(&mut opening)?;
+    }
     let (_, first) = next_packet(&mut opening)?;
     opening.leg("greeting", Phase::Connect);
     if first.first() == Some(&ERROR) {

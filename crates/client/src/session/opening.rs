@@ -46,6 +46,8 @@ pub(super) struct LoginContext<'o, 'a> {
     pub compression: bool,
     /// Whether the server is informed that it may ask for data and be sent rows in bulk.
     pub loading: bool,
+    /// Whether a server that says nothing is asked in other protocols.
+    pub asks_otherwise: bool,
     /// Whether it takes rows in bulk.
     pub takes_bulk: bool,
 }

@@ -47,7 +47,16 @@ fn postgres_says_why() {
         matches!(direct, SessionError::Connect(LiveError::ServerLeft { .. })),
         "{direct}"
     );
-    // It waits for the client to speak first, as the client waits for it.
+    // It waits for the client to speak first, as the client waits for it: asked otherwise, where that is wanted, it says what it is.
+    let stop = AtomicBool::new(false);
+    let target = Target::parse(&url.replace("postgres://", "mysql://")).unwrap();
+    let options = SessionOptions {
+        asks_otherwise: true,
+        ..SessionOptions::new(&stop)
+    };
+    let found = Session::open(&target, options).map(drop).unwrap_err();
+    assert_eq!(found.to_string(), "server: it speaks postgres, not mysql");
+    assert!(found.hint().unwrap().contains("use postgres://"));
     let mariadb = open_within(
         &url.replace("postgres://", "mysql://"),
         Duration::from_millis(300),
@@ -83,7 +92,7 @@ fn mariadb_says_why() {
         ),
         "{postgres}"
     );
-    assert!(postgres.hint().unwrap().contains("scheme"));
+    assert!(postgres.hint().unwrap().contains("use mysql://"));
 }
 
 #[test]

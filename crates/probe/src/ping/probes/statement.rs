@@ -3,7 +3,7 @@
 use super::Probe;
 use crate::ping::plain::{Answer, Means};
 use crate::ping::{Opened, PingError};
-use client::session::{Reply, Session};
+use client::session::{Reply, Session, SessionOptions};
 use client::{mysql, postgres};
 use std::time::Duration;
 use sys::target::Scheme;
@@ -12,6 +12,8 @@ use sys::target::Scheme;
 pub(super) struct Statement<'a> {
     means: Means<'a>,
     session: Option<Session<'a>>,
+    /// Whether it was tried to open one: a server is asked what else it speaks once.
+    was_tried: bool,
     asked: Asked,
     /// Of a statement that is prepared: whether it is on this connection.
     is_prepared: Option<bool>,
@@ -38,6 +40,7 @@ impl<'a> Statement<'a> {
         Self {
             means,
             session: None,
+            was_tried: false,
             asked,
             is_prepared: prepared.then_some(false),
             caution: None,
@@ -105,7 +108,11 @@ impl<'a> Statement<'a> {
 
 impl Probe for Statement<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
-        let session = Session::open(self.means.target, self.means.session_options())?;
+        let options = SessionOptions {
+            asks_otherwise: !std::mem::replace(&mut self.was_tried, true),
+            ..self.means.session_options()
+        };
+        let session = Session::open(self.means.target, options)?;
         self.is_prepared = self.is_prepared.map(|_| false);
         let how = match self.is_prepared {
             Some(_) => "prepared: ",
