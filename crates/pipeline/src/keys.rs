@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn mangled_lines_that_are_appended_are_counted_once() {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
-        write!(file, "{}# a comment\n", line(1)).expect("it is written");
+        writeln!(file, "{}# a comment", line(1)).expect("it is written");
         let keys = RunKeys::open(file.path()).expect("a key log");
         for part in [
             "hunt",
