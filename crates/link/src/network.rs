@@ -256,6 +256,13 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
+    /// The application of `flow` writes `bytes` now, and more at this very moment: they leave with what [`SimulatedNetwork::write`] adds.
+    pub fn append(&mut self, flow: u32, bytes: u64, waiter: u64) {
+        self.flows[flow as usize].announce(bytes, waiter);
+        self.settle_both(flow);
+        self.flows[flow as usize].write(self.now, bytes);
+    }
+
     /// What happens next; absent when nothing more will.
     pub fn advance(&mut self) -> Option<Happening<W>> {
         self.advance_to(u64::MAX)
@@ -309,10 +316,14 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 
     fn write_now(&mut self, flow: u32, bytes: u64) {
-        self.settle(flow);
-        self.settle(flow ^ 1);
+        self.settle_both(flow);
         self.flows[flow as usize].write(self.now, bytes);
         self.send(flow);
+    }
+
+    fn settle_both(&mut self, flow: u32) {
+        self.settle(flow);
+        self.settle(flow ^ 1);
     }
 
     /// Catches up with a delayed acknowledgement that has left since: no event was made for it, because nothing waited.

@@ -133,4 +133,10 @@ impl<W: Ord> Links<W> {
         let (network, number) = self.of(connection);
         network.write(2 * number + direction.index() as u32, bytes, span, waiter);
     }
+
+    /// As [`SimulatedNetwork::append`], likewise.
+    pub fn append(&mut self, connection: u32, direction: Direction, bytes: u64, waiter: u64) {
+        let (network, number) = self.of(connection);
+        network.append(2 * number + direction.index() as u32, bytes, waiter);
+    }
 }

@@ -2,6 +2,7 @@
 
 mod beyond;
 mod shared_cores;
+mod together;
 
 use crate::links::Links;
 use crate::locks::{Locks, SharedRows};
@@ -470,6 +471,11 @@ impl<'a> SimulatedRun<'a> {
             Crossing::Moved if what.request_bytes == 0 => {
                 self.network.wait_for_establishment(connection, waiter);
             }
+            Crossing::Moved if self.request_follows(id) => {
+                let bytes = what.request_bytes.min(SIMULATED_BYTES);
+                self.network
+                    .append(connection, Direction::ClientToServer, bytes, waiter);
+            }
             Crossing::Moved => {
                 let bytes = what.request_bytes.min(SIMULATED_BYTES);
                 self.network.write(
@@ -641,6 +647,11 @@ impl<'a> SimulatedRun<'a> {
             }
             Crossing::Moved if what.reply_bytes == 0 => {
                 self.network.send_empty(connection, Direction::ServerToClient, id);
+            }
+            Crossing::Moved if inside == 0 && self.reply_follows(id) => {
+                let bytes = what.reply_bytes.min(SIMULATED_BYTES);
+                self.network
+                    .append(connection, Direction::ServerToClient, bytes, id);
             }
             Crossing::Moved => {
                 let bytes = what.reply_bytes.min(SIMULATED_BYTES);

@@ -98,6 +98,58 @@ fn replies_that_wait_for_each_other_end_all_the_same() {
     assert_eq!(on("rtt=10ms", &operation).duration, 20 * MS);
 }
 
+/// `count` requests that follow each other by 10 us without waiting, answered in 5 us each by a server that is `rtt` away.
+fn pipelined(rtt: Duration, count: u32) -> Operation {
+    pipelined_every(10 * US, rtt, count)
+}
+
+/// The same with another pause; without one the server gives all replies at once, too.
+fn pipelined_every(pause: Duration, rtt: Duration, count: u32) -> Operation {
+    let mut made = vec![Made::query(80, 5).server(5 * US); count as usize];
+    if pause.is_zero() {
+        made.iter_mut()
+            .skip(1)
+            .for_each(|made| made.server = Duration::ZERO);
+    }
+    let mut operation = in_sequence(rtt, &made);
+    let begin = operation.at;
+    for (place, step) in (0..).zip(&mut operation.steps) {
+        let first = &mut step.exchange.first;
+        first.request_started = begin.after(place * pause);
+        first.request_ended = first.request_started;
+        first.reply_started = Some(first.request_started.after(rtt + 5 * US));
+        first.reply_ended = first.reply_started;
+        step.exchange.at = first.request_started;
+        if place > 0 {
+            (first.turn, step.exchange.turns) = (false, 0);
+            (step.after_start, step.client_before) = (true, pause);
+        }
+    }
+    operation.duration = rtt + (count - 1) * pause + 5 * US;
+    operation
+}
+
+/// What was seen of Linux: 1000 commands of redis-py at 10 ms took 39 ms, four rounds of slow start. No side waits for an acknowledgement
+/// that the other delays.
+#[test]
+fn small_packets_are_acknowledged_when_they_are_read() {
+    for (rtt, rounds) in [(MS, 4), (10 * MS, 5), (40 * MS, 5)] {
+        let replayed = on(&format!("rtt={}us", rtt.as_micros()), &pipelined(rtt, 1000));
+        let most = rounds * rtt + 10 * MS;
+        assert!(replayed.duration <= most, "{rtt:?}: {:?}", replayed.duration);
+    }
+}
+
+/// Linux fills packets with what an application writes at once: a window of 64 commands takes six packets and one round trip.
+#[test]
+fn what_is_written_at_once_shares_packets() {
+    for rtt in [MS, 10 * MS, 40 * MS] {
+        let operation = pipelined_every(Duration::ZERO, rtt, 100);
+        let replayed = on(&format!("rtt={}us", rtt.as_micros()), &operation);
+        assert_eq!(replayed.duration, operation.duration);
+    }
+}
+
 fn any_exchange() -> impl Strategy<Value = Made> {
     (
         1..1448_u64,

@@ -19,6 +19,8 @@ pub struct Receiver {
     answering: bool,
     /// Largest packet seen, from which the receiver guesses the sender's full size.
     full_size: u32,
+    /// Packets of less than that since it last acknowledged.
+    small: u32,
     window: Window,
     /// Of the bytes received, those that its application has not taken yet; they take up the window.
     unread: u64,
@@ -62,6 +64,7 @@ impl Default for Receiver {
             newest_at: 0,
             answering: true,
             full_size: FIRST_GUESS_OF_FULL_SIZE,
+            small: 0,
             window: Window {
                 buffer: INITIAL_BUFFER,
                 most: MOST_BUFFER,
@@ -104,6 +107,7 @@ impl Receiver {
         let length = (end - start) as u32;
         self.newest_at = at;
         self.full_size = self.full_size.max(length);
+        self.small += u32::from(length < self.full_size);
         if start > self.received {
             self.beyond.insert(start, end);
             return Reaction::Acknowledge;
@@ -135,7 +139,10 @@ impl Receiver {
             self.at_once -= u32::from(!widened);
             return Reaction::Acknowledge;
         }
-        if had_gap || self.unacknowledged > u64::from(self.full_size) {
+        // `tcp_cleanup_rbuf`: an application that has read the second of two small packets, and so all there is, acknowledges
+        // both, however few their bytes (`ICSK_ACK_PUSHED2`).
+        let has_read_small = self.small >= SMALL_ACKNOWLEDGED && self.unread == 0;
+        if had_gap || has_read_small || self.unacknowledged > u64::from(self.full_size) {
             Reaction::Acknowledge
         } else {
             Reaction::Wait
@@ -144,7 +151,7 @@ impl Receiver {
 
     /// An acknowledgement leaves now, alone: the offset up to which the sender may send.
     pub fn acknowledge(&mut self) -> u64 {
-        self.unacknowledged = 0;
+        (self.unacknowledged, self.small) = (0, 0);
         self.edge = self.edge.max(self.room_until());
         self.edge
     }
@@ -208,6 +215,8 @@ impl Window {
 const ACKS_AT_ONCE: u32 = 16;
 /// `TCP_MSS_DEFAULT`, the receiver's first estimate of a full packet.
 const FIRST_GUESS_OF_FULL_SIZE: u32 = 536;
+/// Small packets that are acknowledged together once they are read.
+const SMALL_ACKNOWLEDGED: u32 = 2;
 /// `TCP_DELACK_MIN`.
 const ACK_DELAY: u64 = 40_000_000;
 /// What is granted at first: the window that Linux advertises in its handshake at an mtu of 1500.

@@ -1,0 +1,41 @@
+//! What is written at one moment leaves in the same packets: requests that a client wrote at once, and replies that a server did. Sent one by
+//! one, small ones would use up the congestion window.
+
+use super::{Crossing, PlanNode, SimulatedRun};
+use crate::plan::After;
+
+impl SimulatedRun<'_> {
+    /// Whether the client writes another request behind that of `id`, which has just started, at this very moment.
+    pub(super) fn request_follows(&self, id: u64) -> bool {
+        let what = self.node(id);
+        let mut next = what.first_dependent;
+        while let Some(index) = next {
+            let dependent = self.beside(id, index);
+            let node = self.node(dependent);
+            let is_written = is_moved(node) && node.request_bytes > 0 && node.client_before == 0;
+            if node.after_what == After::RequestSent && is_written && !self.waits_to_start(dependent) {
+                return what.client_inside == 0;
+            }
+            next = node.next_dependent;
+        }
+        false
+    }
+
+    /// Whether the server writes another reply behind that of `id`, which it gives at once, at this very moment.
+    pub(super) fn reply_follows(&self, id: u64) -> bool {
+        let (client, node) = Self::parts(id);
+        let client = &self.clients[client];
+        let server = &client.servers[client.plan.nodes[node].connection as usize];
+        let Some(&next) = server.waiting.front() else {
+            return false;
+        };
+        let what = self.node(next);
+        let is_given =
+            what.reply_bytes > 0 && what.server_before == 0 && what.unknown == 0 && what.locks.is_none();
+        is_moved(what) && is_given && !self.waits_for_others(next)
+    }
+}
+
+const fn is_moved(node: &PlanNode) -> bool {
+    matches!(node.crossing, Crossing::Moved)
+}
