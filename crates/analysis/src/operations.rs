@@ -8,6 +8,7 @@ mod dependencies;
 mod identified;
 mod mark;
 mod naming;
+pub mod pipelines;
 mod pooled;
 mod requests;
 pub mod rule;

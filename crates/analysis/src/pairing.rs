@@ -9,7 +9,8 @@
 //!    handshake) is one.
 //! 2. A request sent while no reply is owed is one, once the server answers it. A request sent while a reply is owed
 //!    (pipelining) joins the turn that is under way, unless the client waited all the same: it had been silent for a
-//!    whole round trip and went on only when a reply had come (its window, or its own limit, was used up).
+//!    whole round trip and went on only when a reply had come (its window, or its own limit, was used up). A client that keeps the pace at
+//!    which it sends without waiting has not waited for a reply that it happened to get meanwhile ([`pace`]).
 //! 3. A reply that pauses for the client (COPY, LOCAL INFILE, `100 Continue`) ends a turn: what the client sends next
 //!    begins another.
 //! 4. Where the protocol is opaque, each answer to client bytes is one: changes of direction.
@@ -20,6 +21,7 @@ mod comment;
 mod doubt;
 mod introduction;
 mod owed;
+mod pace;
 mod waits;
 
 use crate::exchange_boxes::ExchangeBoxes;
@@ -37,6 +39,7 @@ use model::{
     Timestamp,
 };
 pub use owed::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL, OwedInAll};
+use pace::Pace;
 use std::hash::RandomState;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,6 +62,7 @@ pub struct Pairing {
     /// Whether this client sends requests before it has the replies to earlier ones.
     pipelines: bool,
     owed: owed::Share,
+    pace: Pace,
     /// Bytes of the shortest reply to work so far.
     shortest_reply: u64,
     previous_reply_ended: Timestamp,
@@ -106,6 +110,7 @@ impl Pairing {
             speaker: None,
             pipelines: false,
             owed: owed::Share::default(),
+            pace: Pace::default(),
             shortest_reply: u64::MAX,
             previous_reply_ended: at,
             last_message: [at; 2],
@@ -605,7 +610,15 @@ impl Pairing {
 
     /// Opens an exchange for a client message.
     fn open(&mut self, message: &Message<'_>) {
-        let turn = self.queue.is_empty() || self.waited_before(message);
+        let [request, reply] = self.last_message;
+        let sent = pace::Sent {
+            is_behind: !self.queue.is_empty(),
+            pause: message.started.since(request),
+            reaction: (reply > request).then(|| message.started.since(reply)),
+        };
+        let waited = self.queue.is_empty() || self.waited_before(message);
+        let turn = waited && !self.pace.is_kept(sent);
+        self.pace.note(sent);
         let store = |exchange| self.boxes.fill(exchange);
         let building = Building::stored(self.connection, message, turn, store);
         self.add(building);

@@ -92,8 +92,8 @@ pub struct OperationStep {
     /// (having reached its client): true for a pipelined request, and for a call that a server makes on behalf of
     /// a request it received.
     pub after_start: bool,
-    /// Indices of further steps that must be complete too before this one begins. Empty in an operation as it was measured; a
-    /// prediction fills it where queries ran at once and something waited for all of them.
+    /// Indices of further steps that must be complete too before this one begins. As measured: for a pipelined request of a client with a
+    /// window, the step a window before it. A prediction adds those of queries that ran at once, where something waited for all of them.
     pub also_after: Vec<u32>,
     /// Client time between what it waited for and its own first byte, seen at the client of this exchange.
     pub client_before: Duration,

@@ -118,6 +118,8 @@ pub struct TrialOutcome {
     pub rows: u64,
     /// Turns of the job; absent where they were not counted in this run.
     pub turns: Option<u64>,
+    /// Requests that its client lets be under way at once; absent where it has no such limit, or that is not known.
+    pub window: Option<u64>,
     /// Packets client-to-server and server-to-client, acknowledgements among them; absent likewise.
     pub packets: Option<[u64; 2]>,
     /// Payload bytes, likewise.

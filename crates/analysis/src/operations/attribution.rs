@@ -111,7 +111,7 @@ impl Walker<'_> {
             Some(after) if step.after_start => {
                 let earlier = &self.steps[after as usize].exchange;
                 if earlier.connection == step.exchange.connection {
-                    span::ended(earlier)
+                    span::ended(earlier).max(started)
                 } else {
                     started
                 }

@@ -3,7 +3,8 @@
 //! 1. An exchange whose server is the client of others (a web server asking a database) contains those that lie
 //!    between its request reaching that server and the end of its reply leaving it. The innermost such exchange is the
 //!    parent. A web server may begin its reply before it has asked everything.
-//! 2. A request sent on a connection while an earlier reply of that connection was owed waited for the earlier *request*.
+//! 2. A request sent on a connection while an earlier reply of that connection was owed waited for the earlier *request*; one whose client
+//!    pipelines, for what [`super::pipelines`] finds.
 //! 3. Any other exchange waited for the sibling (same parent) that ended last before it began; the first child waited
 //!    for its parent's request; the first of the operation waited for nothing.
 //! 4. A parent's reply waited for the child that ended last, all of it: that its first bytes may leave before the last
@@ -12,6 +13,7 @@
 //! This is causality by time: two siblings that follow each other without depending on each other look dependent. What all
 //! operations of a name show beyond that is in `predict::concurrency`.
 
+use super::pipelines::{self, Pipelined};
 use super::span;
 use super::{Members, Timestamp};
 use foldhash::HashMap;
@@ -32,21 +34,21 @@ pub(super) struct Linked {
 /// cache.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
-    at: Timestamp,
+    pub(super) at: Timestamp,
     pub(super) started: Timestamp,
     pub(super) ended: Timestamp,
     /// When its reply had passed.
-    replied: Option<Timestamp>,
+    pub(super) replied: Option<Timestamp>,
     pub(super) connection: ConnectionId,
     pub(super) turns: u32,
     /// Whether its first request was waited for.
-    begins_turn: bool,
+    pub(super) begins_turn: bool,
     /// Whether its server may ask other servers on its behalf.
     may_contain: bool,
 }
 
 impl Moment {
-    fn of(step: &OperationStep) -> Self {
+    pub(super) fn of(step: &OperationStep) -> Self {
         let exchange = &step.exchange;
         Self {
             at: exchange.at,
@@ -73,8 +75,11 @@ pub(super) fn link(mut members: Members) -> Linked {
     let mut steps = members.steps;
     let mut by_end: Vec<u32> = (0..steps.len() as u32).collect();
     by_end.sort_by_key(|&index| moments[index as usize].ended);
-    let triggers = triggers(&steps, &moments, &parents, &by_end);
-    for (step, trigger) in steps.iter_mut().zip(triggers) {
+    let pipelined = pipelines::find(&steps, &moments, &parents);
+    let triggers = triggers(&steps, &moments, &parents, &by_end, &pipelined);
+    for (index, (step, trigger)) in steps.iter_mut().zip(triggers).enumerate() {
+        let window = pipelined.get(index).copied().flatten().and_then(|one| one.window);
+        step.also_after = window.into_iter().collect();
         step.after = trigger.map(|trigger| trigger.step);
         step.after_start = trigger.is_some_and(|trigger| trigger.by_request);
         step.client_before = trigger.map(|trigger| trigger.client_before).unwrap_or_default();
@@ -130,6 +135,7 @@ fn triggers(
     moments: &[Moment],
     parents: &[Option<u32>],
     by_end: &[u32],
+    found: &[Option<Pipelined>],
 ) -> Vec<Option<Trigger>> {
     let mut ending = by_end.iter().copied().peekable();
     let mut last_ended = LastEnded::default();
@@ -150,6 +156,14 @@ fn triggers(
         });
         if let Some(earlier) = waited {
             last_ended.note(parents[index], earlier);
+        }
+        if let Some(found) = found.get(index).copied().flatten() {
+            triggers.push(Some(Trigger {
+                step: found.behind,
+                by_request: true,
+                client_before: moment.started.since(found.since(moments)),
+            }));
+            continue;
         }
         let last_ended = last_ended.of(parents[index]);
         triggers.push(trigger(

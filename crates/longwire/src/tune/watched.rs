@@ -3,7 +3,7 @@
 use super::distance::{Distance, Limits, Unfinished};
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
-use analysis::operations::{Grouped, Operations};
+use analysis::operations::{Grouped, Operations, pipelines};
 use client::Watch;
 use link::LinkDescription;
 use model::{Method, Operation, Timestamp, TrialOutcome};
@@ -44,10 +44,15 @@ pub fn run(
         Distance::here().run(workbench, of, Some(watch), limits)
     });
     let mut outcome = outcome?;
-    let job = match outcome.span {
+    let mut job = match outcome.span {
         Some(span) => within(facts, span),
         None => job(facts),
     };
+    if let Some(window) = outcome.window.and_then(|window| usize::try_from(window).ok()) {
+        // Without distance replies may be back before it is full, so that nothing seen shows it.
+        job.iter_mut()
+            .for_each(|part| pipelines::limit_under_way(part, window));
+    }
     // A workbench that counts turns knows what was under way when; pairing sees a wait for the server wherever it had one.
     if outcome.turns.is_none() && !job.is_empty() {
         outcome.turns = Some(job.iter().map(|part| u64::from(part.turns)).sum());

@@ -1085,6 +1085,7 @@ pub fn tune() -> TuneReport {
         span: None,
         rows: 32_000,
         turns: Some(252),
+        window: None,
         packets: Some([7_420, 4_011]),
         payload_bytes: Some([10_560_000, 9_800]),
         wire_bytes: Some([11_049_720, 274_526]),

@@ -25,6 +25,8 @@ pub(crate) struct JobConnection<'a, R> {
     turns: u64,
     /// Requests that had been asked when the last turn began.
     asked_before_turn: u64,
+    /// Requests that the job lets be under way at once, where it limits them.
+    window: Option<u64>,
     reply: u64,
     most_held: u64,
 }
@@ -51,6 +53,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
             deadline: Deadline::after(PATIENCE),
             turns: 0,
             asked_before_turn: 0,
+            window: None,
             reply: 0,
             most_held: 0,
         }
@@ -78,6 +81,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
 
     /// Waits until one more request may be asked without that more than `depth` are under way; sends what is in `out` where it waits.
     pub fn make_room(&mut self, depth: u64) -> Result<(), TuneError> {
+        self.window = Some(depth);
         let asked = self.replies.asked();
         self.needs((asked + 1).saturating_sub(depth));
         if self.replies.owed() < depth {
@@ -187,6 +191,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
             span: None,
             rows: 0,
             turns: Some(after.turns - before.turns),
+            window: self.window,
             packets,
             payload_bytes: Some(payload),
             wire_bytes: packets
