@@ -173,6 +173,7 @@ impl Overview {
         outcome.reply_bytes += exchange.reply_bytes;
         outcome.total += waited.total;
         outcome.server += waited.server;
+        outcome.server_margin.add(waited.server_margin);
         outcome.network += waited.network;
         outcome.errors += u64::from(exchange.error.is_some());
         if let Some(rows) = exchange.rows {
@@ -283,6 +284,7 @@ impl Statement {
             reply_bytes: 0,
             total: Duration::ZERO,
             server: Duration::ZERO,
+            server_margin: model::Margin::default(),
             network: Duration::ZERO,
             errors: 0,
             spread: model::Distribution::default(),

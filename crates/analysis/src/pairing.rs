@@ -18,6 +18,7 @@
 mod asking;
 mod building;
 mod comment;
+mod distance;
 mod doubt;
 mod introduction;
 mod owed;
@@ -27,16 +28,17 @@ mod waits;
 use crate::exchange_boxes::ExchangeBoxes;
 use crate::fact::{Fact, FactSink};
 use crate::fingerprint::{Dialect, Fingerprints};
-use crate::round_trip::MinimumRoundTrip;
+use crate::round_trip::{MinimumRoundTrip, Path, Paths};
 use asking::PreparedStatements;
 use building::{Building, Progress};
 use decoding::pending_replies::PendingReplies;
+use distance::Distance;
 use doubt::Answers;
 use introduction::Introduction;
 use model::{
     ConnectionId, ConnectionOutcome, ConnectionTotals, Content, Decoding, Direction, Endpoint, Exchange,
-    Fingerprint, InStead, Message, NotSeen, Phase, Protocol, Role, RttSource, Side, Step, Tags, TcpHandshake,
-    Timestamp,
+    Fingerprint, InStead, Margin, Message, NotSeen, Phase, Protocol, Role, RttSource, Side, Step, Tags,
+    TcpHandshake, Timestamp,
 };
 pub use owed::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL, OwedInAll};
 use pace::Pace;
@@ -75,6 +77,10 @@ pub struct Pairing {
     introduction: Introduction,
     client_side: MinimumRoundTrip,
     server_side: MinimumRoundTrip,
+    /// How round trips to the server vary.
+    path: Path,
+    /// The last of them that this connection showed.
+    last_round_trip: Option<Duration>,
     rtt_source: Option<RttSource>,
     waits: Waits,
     server_version: Option<String>,
@@ -120,6 +126,8 @@ impl Pairing {
             introduction: Introduction::default(),
             client_side: MinimumRoundTrip::default(),
             server_side: MinimumRoundTrip::default(),
+            path: Path::default(),
+            last_round_trip: None,
             rtt_source: None,
             waits: Waits::default(),
             server_version: None,
@@ -153,14 +161,20 @@ impl Pairing {
         self
     }
 
+    /// Learns how round trips vary from the other connections of the run between the same hosts too.
+    #[must_use]
+    pub fn with_paths(mut self, paths: &Paths) -> Self {
+        self.path = paths.between(self.client.address, self.server.address);
+        self
+    }
+
     /// The TCP handshake was seen whole.
     pub fn handshake(&mut self, handshake: TcpHandshake, out: &mut FactSink<'_>) {
         self.last_seen = handshake.ack;
         self.handshake_ended = Some(handshake.ack);
         self.client_side
             .sample(handshake.ack, handshake.ack.since(handshake.syn_ack));
-        self.server_side
-            .sample(handshake.syn_ack, handshake.syn_ack.since(handshake.syn));
+        self.sample_server_side(handshake.syn_ack, handshake.syn_ack.since(handshake.syn));
         self.rtt_source = Some(RttSource::Measured);
         let step = Step {
             request_started: self.opened,
@@ -181,22 +195,16 @@ impl Pairing {
     /// The observation point made a round trip to the server on the client's behalf.
     pub fn in_stead(&mut self, trip: InStead, out: &mut FactSink<'_>) {
         self.last_seen = self.last_seen.max(trip.ended);
-        let rtt = self.server_side.current();
         let [request_bytes, reply_bytes] = trip.payload_bytes;
-        let step = Step {
-            reply_started: Some(trip.came),
+        let distance = self.distance();
+        let mut step = Step {
             reply_ended: Some(trip.ended),
             request_bytes,
             reply_bytes,
             turn: true,
-            server: trip
-                .came
-                .since(trip.asked)
-                .saturating_sub(rtt.unwrap_or_default()),
-            client_side_rtt: self.client_side.current(),
-            server_side_rtt: rtt,
             ..building::empty_step(trip.asked)
         };
+        distance.begin_reply(&mut step, trip.came, trip.asked, &self.waits);
         let mut exchange = building::exchange(self.connection, Phase::Tls, trip.asked, step);
         (exchange.request_bytes, exchange.reply_bytes) = (request_bytes, reply_bytes);
         self.emit(Box::new(exchange), Protocol::Tls, out);
@@ -207,9 +215,38 @@ impl Pairing {
         match side {
             Side::Client => self.client_side.sample(at, rtt),
             Side::Server => {
-                self.server_side.sample(at, rtt);
+                if let Some(back) = self.queue.back_mut() {
+                    back.acknowledged(at, rtt);
+                }
+                self.sample_server_side(at, rtt);
                 self.rtt_source = Some(RttSource::Measured);
             }
+        }
+    }
+
+    /// Takes a round trip to the server. A kernel reports its minimum again and again: that is no further sample.
+    fn sample_server_side(&mut self, at: Timestamp, rtt: Duration) {
+        self.server_side.sample(at, rtt);
+        if self.last_round_trip.replace(rtt) != Some(rtt) {
+            self.path.sample(rtt);
+        }
+    }
+
+    /// How far both sides are now; how that varies matters only where a reply begins.
+    fn distance(&self) -> Distance {
+        let server_side = self.server_side.current();
+        let assumed = match (self.rtt_source, server_side) {
+            // Some of the fastest reply was the server's time: how much is not known.
+            (Some(RttSource::FastestReply), Some(rtt)) => Some([Duration::ZERO, rtt + rtt / 2]),
+            _ => None,
+        };
+        Distance {
+            client_side: self.client_side.current(),
+            server_side,
+            bounds: match self.queue.front().is_some_and(Building::has_reply) {
+                true => None,
+                false => self.path.bounds().or(assumed),
+            },
         }
     }
 
@@ -488,7 +525,7 @@ impl Pairing {
         if self.answers.take_more(message) {
             return;
         }
-        let (server, client) = (self.server_side.current(), self.client_side.current());
+        let distance = self.distance();
         let is_alone = self.queue.len() == 1;
         let Some(front) = self.queue.front_mut() else {
             return;
@@ -501,13 +538,7 @@ impl Pairing {
         }
         front.lost = true;
         front.lost_reply_bytes += message.bytes;
-        front.add_reply(
-            message,
-            server,
-            client,
-            self.previous_reply_ended,
-            &mut self.waits,
-        );
+        front.add_reply(message, distance, self.previous_reply_ended, &mut self.waits);
     }
 
     fn reply(&mut self, message: &Message<'_>, role: Role, protocol: Protocol, out: &mut FactSink<'_>) {
@@ -521,20 +552,14 @@ impl Pairing {
         if self.is_in_doubt() {
             return self.answer_in_doubt(message, role);
         }
-        let (server, client) = (self.server_side.current(), self.client_side.current());
+        let distance = self.distance();
         let Some(front) = self.queue.front_mut() else {
             return;
         };
         if matches!(message.content, Content::HttpResponse { status: 408 }) {
             front.client_was_awaited(message.started);
         }
-        front.add_reply(
-            message,
-            server,
-            client,
-            self.previous_reply_ended,
-            &mut self.waits,
-        );
+        front.add_reply(message, distance, self.previous_reply_ended, &mut self.waits);
         match role {
             Role::Reply => self.finish_front(protocol, out),
             Role::ReplyPause => front.progress = Progress::Paused,
@@ -587,15 +612,10 @@ impl Pairing {
     fn unasked_error(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
         let mut building = Building::new(self.connection, message, false);
         building.exchange.phase = Phase::Close;
-        let (server, client) = (self.server_side.current(), self.client_side.current());
-        building.add_reply(
-            message,
-            server,
-            client,
-            self.previous_reply_ended,
-            &mut self.waits,
-        );
+        let distance = self.distance();
+        building.add_reply(message, distance, self.previous_reply_ended, &mut self.waits);
         building.step.server = Duration::ZERO;
+        building.step.server_margin = Margin::default();
         self.complete(building, protocol, out);
     }
 

@@ -365,6 +365,7 @@ fn put_together(front: &mut Exchange, back: &Exchange) {
         .min(whole - waiting);
     let server = (back.first.server.saturating_sub(back.first.server_inside_reply)).min(leg);
     front.first.server = server + inside;
+    front.first.server_margin = back.first.server_margin.within(server);
     front.pooler = Some(Box::new(PoolerTime {
         waiting,
         processing: whole - waiting - leg,

@@ -1,6 +1,10 @@
 //! The round trip of one side of the observation point, from samples.
 
+mod spread;
+
 use model::Timestamp;
+pub(crate) use spread::Path;
+pub use spread::Paths;
 use std::time::Duration;
 
 /// Minimum round trip over a sliding window.

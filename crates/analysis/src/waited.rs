@@ -1,6 +1,6 @@
 //! How long a client waited for an exchange, and for what.
 
-use model::{Exchange, Step};
+use model::{Exchange, Margin, Step};
 use std::time::Duration;
 
 /// How long the client waited for one exchange, and of that the server's and the network's part.
@@ -12,6 +12,8 @@ pub struct ExchangeWait {
     pub total: Duration,
     /// Of this, the server computed.
     pub server: Duration,
+    /// By how much `server` may be wrong: what is not the server's is the network's.
+    pub server_margin: Margin,
     /// Of this, bytes were on their way.
     pub network: Duration,
     /// Of this, the client was still producing the request. The rest of `total` cannot be determined, or is a pooler's.
@@ -26,6 +28,7 @@ pub fn waited(exchange: &Exchange) -> ExchangeWait {
         let more = of_step(step, Duration::ZERO);
         waited.total += more.total;
         waited.server += more.server;
+        waited.server_margin.add(more.server_margin);
         waited.network += more.network;
         waited.client += more.client;
     }
@@ -47,6 +50,7 @@ fn of_step(step: &Step, pooler: Duration) -> ExchangeWait {
     ExchangeWait {
         total,
         server,
+        server_margin: step.server_margin.within(server),
         network: rest - unknown - client,
         client,
     }

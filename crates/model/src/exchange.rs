@@ -1,6 +1,6 @@
 //! Exchanges: one request and its complete reply.
 
-use crate::{AtLevel, ConnectionId, NotSeen, Phase, Tags, Timestamp, TransactionState};
+use crate::{AtLevel, ConnectionId, Margin, NotSeen, Phase, Tags, Timestamp, TransactionState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -124,6 +124,13 @@ impl Exchange {
         let more = self.more.iter().map(|step| step.server);
         more.fold(self.first.server, |sum, server| sum + server)
     }
+
+    /// How exactly [`Exchange::server`] is known.
+    pub fn server_margin(&self) -> Margin {
+        let mut margin = Margin::default();
+        self.steps().for_each(|step| margin.add(step.server_margin));
+        margin
+    }
 }
 
 /// Of an exchange with a pooler: the time between the request reaching the pooler and its reply leaving, without the database's own.
@@ -203,6 +210,9 @@ pub struct Step {
     /// waits for the server inside the reply. Never below zero; includes the server host's own network stack.
     /// Zero where the server-side round trip is unknown: the wait is then unknown as a whole.
     pub server: Duration,
+    /// By how much `server` may be wrong, because the round trip of this step itself is not known: it took no less than the shortest
+    /// that was seen and, as far as can be seen, no more than the longest. None where nothing was subtracted.
+    pub server_margin: Margin,
     /// The part of `server` spent inside the reply, after its first byte.
     pub server_inside_reply: Duration,
     /// Round trip between observation point and client that holds for this step; absent before any was measured.

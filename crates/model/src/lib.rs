@@ -20,7 +20,8 @@ pub mod evidence;
 pub mod exchange;
 pub mod finding;
 pub mod host;
-pub mod message;
+pub mod margin;
+mod message;
 pub mod operation;
 pub mod outcome;
 mod plan;
@@ -53,6 +54,7 @@ pub use exchange::{
 };
 pub use finding::{Finding, FindingKey, FindingKind, LeftOut, Saving};
 pub use host::{AddressRange, Host, InterfaceAddresses, ParseHostError};
+pub use margin::Margin;
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{

@@ -1,6 +1,6 @@
 //! Operations: what a user waits for, and where its time went.
 
-use crate::{Assigned, Evidence, Exchange, OperationTransaction, Protocol, Timestamp};
+use crate::{Assigned, Evidence, Exchange, Margin, OperationTransaction, Protocol, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -133,6 +133,8 @@ pub struct Attribution {
     pub client: Duration,
     /// The operation waited for a server to compute.
     pub server: Duration,
+    /// By how much `server` may be wrong. What of it is not the server's is the network's, as transfer.
+    pub server_margin: Margin,
     /// The operation waited for a pooler: for a free connection to the database, or for its own processing. Zero where none was seen.
     pub pooler: Duration,
     /// Bytes were on their way: one round trip per turn.
@@ -160,6 +162,7 @@ impl Attribution {
     pub fn add(&mut self, other: &Attribution) {
         self.client += other.client;
         self.server += other.server;
+        self.server_margin.add(other.server_margin);
         self.pooler += other.pooler;
         self.round_trip += other.round_trip;
         self.transfer += other.transfer;

@@ -2,7 +2,7 @@
 
 use crate::{
     Assignments, Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, Endpoint, Evidence,
-    Fingerprint, LinkRates, OperationKind, RttSource, SampleTotals, Timestamp,
+    Fingerprint, LinkRates, Margin, OperationKind, RttSource, SampleTotals, Timestamp,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -136,6 +136,8 @@ pub struct StatementOutcome {
     pub total: Duration,
     /// Of this, server time.
     pub server: Duration,
+    /// By how much `server` may be wrong.
+    pub server_margin: Margin,
     /// Of this, network time.
     pub network: Duration,
     /// Executions that ended in an error.

@@ -5,6 +5,7 @@ use analysis::exchange_boxes::ExchangeBoxes;
 use analysis::fact::{Fact, FactSink};
 use analysis::fingerprint::{Fingerprints, KnownFingerprints};
 use analysis::pairing::{OwedInAll, Pairing};
+use analysis::round_trip::Paths;
 use model::{
     ConnectionEvent, ConnectionId, ConnectionMap, ConnectionTotals, Direction, Endpoint, Message, Protocol,
     Segment, Side, Timestamp,
@@ -21,6 +22,7 @@ pub struct ConnectionDecoders {
     keep_literals: bool,
     digests: RandomState,
     owed: OwedInAll,
+    paths: Paths,
     secrets: Option<Arc<dyn Secrets>>,
     boxes: ExchangeBoxes,
 }
@@ -44,6 +46,7 @@ impl ConnectionDecoders {
             keep_literals,
             digests: RandomState::new(),
             owed: OwedInAll::default(),
+            paths: Paths::default(),
             secrets: None,
             boxes: ExchangeBoxes::default(),
         }
@@ -78,6 +81,12 @@ impl ConnectionDecoders {
     #[must_use]
     pub fn with_owed(self, owed: OwedInAll) -> Self {
         Self { owed, ..self }
+    }
+
+    /// The same with what connections that others of the run decode show of the paths between hosts.
+    #[must_use]
+    pub fn with_paths(self, paths: Paths) -> Self {
+        Self { paths, ..self }
     }
 
     /// Takes what an observation point saw; hands out the facts that follow from it.
@@ -178,6 +187,7 @@ impl Opened {
         Pairing::new(id, self.at, self.client, self.server, of.keep_literals)
             .with_digests(of.digests.clone())
             .with_owed(of.owed.clone())
+            .with_paths(&of.paths)
             .with_boxes(of.boxes.clone())
     }
 }

@@ -14,6 +14,7 @@ use super::decode::ConnectionDecoders;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use analysis::pairing::OwedInAll;
+use analysis::round_trip::Paths;
 use model::ObserverFactory;
 use model::{ConnectionId, Direction, Observer, Segment, Timestamp};
 use posting::{Outlet, Posting};
@@ -37,6 +38,7 @@ pub struct FactChannel {
     /// One set for the whole run.
     fingerprints: KnownFingerprints,
     owed: OwedInAll,
+    paths: Paths,
     /// Bytes of payload on their way, where it is kept.
     payload: Option<Arc<AtomicU64>>,
 }
@@ -123,6 +125,7 @@ impl FactChannel {
             digests: RandomState::default(),
             fingerprints: KnownFingerprints::default(),
             owed: OwedInAll::default(),
+            paths: Paths::default(),
             payload: None,
         }
     }
@@ -191,7 +194,8 @@ impl ObserverFactory for FactChannel {
             connections: ConnectionDecoders::new(self.keep_literals)
                 .with_digests(self.digests.clone())
                 .with_fingerprints(self.fingerprints.clone())
-                .with_owed(self.owed.clone()),
+                .with_owed(self.owed.clone())
+                .with_paths(self.paths.clone()),
             outlet: Outlet::new(self.sender.clone(), self.room.clone(), self.payload.is_none()),
             payload: self.payload.clone(),
             unseen: [0; 2],

@@ -4,7 +4,7 @@ use crate::plan::{After, Crossing, NodeIndex, OperationPlan, PlanNode, nanos};
 use crate::run::Times;
 use crate::virtual_time::VirtualTime;
 use link::LinkDescription;
-use model::{Attribution, Direction};
+use model::{Attribution, Direction, Margin};
 use std::time::Duration;
 
 /// An operation's duration and where it went.
@@ -211,6 +211,7 @@ impl Parts {
         Attribution {
             client: Duration::from_nanos(self.client),
             server: Duration::from_nanos(self.server),
+            server_margin: Margin::default(),
             pooler: Duration::from_nanos(self.pooler),
             round_trip: Duration::from_nanos(self.round_trip),
             transfer: Duration::from_nanos(self.transfer),

@@ -12,6 +12,7 @@ mod accuracy;
 pub mod error;
 pub mod html;
 pub mod outcome;
+mod ranges;
 pub mod recording;
 pub mod records;
 pub mod text;

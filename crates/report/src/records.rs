@@ -21,6 +21,7 @@ mod outcome;
 mod plan;
 mod program;
 mod sample;
+mod server_range;
 mod split;
 mod tune;
 mod tunnel;

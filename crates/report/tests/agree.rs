@@ -33,6 +33,10 @@ fn statements() -> impl Strategy<Value = Vec<StatementOutcome>> {
             StatementOutcome {
                 total: micros(calls * each),
                 server: micros(calls * each / 3),
+                server_margin: model::Margin {
+                    below: micros(calls * each / 9),
+                    above: micros(calls),
+                },
                 network: micros(calls * each / 2),
                 spread: model::Distribution {
                     p50: Some(micros(median)),

@@ -150,6 +150,7 @@ fn written() -> Vec<String> {
         .chain(&written_of_transactions())
         .chain(&written_of_samples())
         .chain(&written_of_poolers())
+        .chain(&written_of_ranges())
         .flat_map(|lines| lines.lines().map(str::to_owned))
         .collect()
 }
@@ -208,6 +209,47 @@ fn written_of_poolers() -> [String; 5] {
         line(|writer| {
             let mut summary = samples::summary();
             summary.attribution = pooled;
+            writer.summary(&summary)
+        }),
+    ]
+}
+
+/// What is written where server times have bounds.
+fn written_of_ranges() -> [String; 5] {
+    use samples::{line, micros};
+    let server_margin = model::Margin {
+        below: micros(120),
+        above: micros(15),
+    };
+    let ranged = model::Attribution {
+        server: micros(241),
+        server_margin,
+        ..model::Attribution::default()
+    };
+    [
+        line(|writer| {
+            let mut exchange = samples::copy();
+            exchange.first.server_margin = server_margin;
+            writer.exchange(&exchange, Protocol::Postgres, None)
+        }),
+        line(|writer| {
+            let mut statement = samples::statement("SELECT 1", 1, 1);
+            statement.server_margin = server_margin;
+            writer.statement(&statement)
+        }),
+        line(|writer| {
+            let mut operation = samples::operation();
+            operation.attribution = ranged;
+            writer.operation(&operation)
+        }),
+        line(|writer| {
+            let mut held = samples::held().remove(0);
+            held.attribution = ranged;
+            writer.held(&held)
+        }),
+        line(|writer| {
+            let mut summary = samples::summary();
+            summary.attribution = ranged;
             writer.summary(&summary)
         }),
     ]

@@ -315,6 +315,7 @@ fn step() -> impl Strategy<Value = Step> {
             turn,
             client_inside_request: spans.0,
             server: spans.1,
+            server_margin: model::Margin::between(spans.1, [spans.2.min(spans.1), spans.3.max(spans.1)]),
             server_inside_reply: spans.2,
             client_side_rtt: rtts.0,
             server_side_rtt: rtts.1,
@@ -568,6 +569,7 @@ fn summary() -> impl Strategy<Value = Summary> {
         (span(), span(), span(), span(), span(), span(), span()).prop_map(|parts| Attribution {
             client: parts.0,
             server: parts.1,
+            server_margin: model::Margin::between(parts.1, [parts.2.min(parts.1), parts.3.max(parts.1)]),
             round_trip: parts.2,
             transfer: parts.3,
             recovery: parts.4,
@@ -658,6 +660,7 @@ fn plain_exchange() -> Exchange {
             turn: false,
             client_inside_request: Duration::ZERO,
             server: Duration::ZERO,
+            server_margin: model::Margin::default(),
             server_inside_reply: Duration::ZERO,
             client_side_rtt: None,
             server_side_rtt: None,

@@ -170,6 +170,42 @@ fn one_screen_whatever_was_seen() {
     );
 }
 
+/// Where round trips vary, the server's part is from where to where, in times and in shares; a point where they hardly do.
+#[test]
+fn a_server_time_that_is_not_certain_is_a_range() {
+    let mut outcome = samples::read_outcome();
+    let parts = &mut outcome.summary.attribution;
+    let whole = parts.total();
+    parts.server_margin = model::Margin::between(parts.server, [parts.server / 2, parts.server]);
+    let (operations, server) = (outcome.summary.operations as u32, parts.server);
+    let times = [server / 2, server].map(|server| model::format_duration(server / operations));
+    let shares =
+        [server / 2, server].map(|server| model::Share::of(server, whole).map(|share| share.to_string()));
+    let shown = read_view(&outcome, &style(100, Colour::Plain));
+    let line = shown
+        .lines()
+        .find(|line| line.starts_with("  server"))
+        .expect("a line of the server");
+    let from = |range: &str| range.split(' ').next().expect("a number").to_owned();
+    for (from, to) in [
+        (from(&times[0]), times[1].clone()),
+        (
+            from(shares[0].as_deref().expect("a share")),
+            shares[1].clone().expect("a share"),
+        ),
+    ] {
+        assert!(
+            line.contains(&format!("{from} to {to}")),
+            "{from} to {to}: {line}"
+        );
+    }
+    assert!(shown.contains("server: a range"), "{shown}");
+    outcome.summary.attribution.server_margin =
+        model::Margin::between(server, [server - server / 20, server]);
+    let shown = read_view(&outcome, &style(100, Colour::Plain));
+    assert!(!shown.contains("server: a range"), "{shown}");
+}
+
 /// The answer, what distance costs, and what costs most of it stand in the first lines of a terminal of 24 by 80.
 #[test]
 fn what_matters_is_seen_without_scrolling() {

@@ -53,6 +53,7 @@ impl Made {
             turn: true,
             client_inside_request: Duration::ZERO,
             server: Duration::ZERO,
+            server_margin: model::Margin::default(),
             server_inside_reply: Duration::ZERO,
             client_side_rtt: Some(Duration::ZERO),
             server_side_rtt: Some(TURN),

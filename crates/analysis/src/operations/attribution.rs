@@ -176,7 +176,10 @@ fn parts(exchange: &Exchange, children_explain_wait: bool, left: Duration) -> At
         } else {
             step.server
         };
-        ledger.give(|parts| &mut parts.server, server);
+        let given = ledger.give(|parts| &mut parts.server, server);
+        if !explained {
+            ledger.parts.server_margin.add(step.server_margin.within(given));
+        }
         let pooler = match index {
             0 => exchange.pooler_time(),
             _ => PoolerTime::default(),
@@ -206,11 +209,12 @@ struct Ledger {
 }
 
 impl Ledger {
-    /// Adds `wanted`, or what is left of the time, to one part.
-    fn give(&mut self, part: impl FnOnce(&mut Attribution) -> &mut Duration, wanted: Duration) {
+    /// Adds `wanted`, or what is left of the time, to one part; returns what it got.
+    fn give(&mut self, part: impl FnOnce(&mut Attribution) -> &mut Duration, wanted: Duration) -> Duration {
         let given = wanted.min(self.left);
         self.left -= given;
         *part(&mut self.parts) += given;
+        given
     }
 
     /// The wait for the first byte of a step's reply, as far as it is not the server's own time, nor the `pooler`'s and what is behind it.
@@ -236,5 +240,39 @@ impl Ledger {
                 wait.saturating_sub(step.server + pooler + span::server_side(step)),
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairing::no_exchange;
+    use model::Margin;
+
+    #[test]
+    fn what_is_not_certain_to_be_the_server_s_stays_within_the_same_total() {
+        let us = Duration::from_micros;
+        let at = Timestamp::from_nanos(1_000_000_000);
+        let mut exchange = no_exchange();
+        exchange.first = Step {
+            request_started: at,
+            request_ended: at,
+            reply_started: Some(at.after(us(10_300))),
+            reply_ended: Some(at.after(us(10_300))),
+            turn: true,
+            server: us(300),
+            server_margin: Margin::between(us(300), [us(100), us(350)]),
+            server_side_rtt: Some(us(10_000)),
+            ..exchange.first
+        };
+        let whole = parts(&exchange, false, us(10_300));
+        assert_eq!(
+            (whole.server, whole.round_trip, whole.total()),
+            (us(300), us(10_000), us(10_300))
+        );
+        assert_eq!(whole.server_margin.around(whole.server), [us(100), us(350)]);
+        // Of less time, no more is in doubt.
+        let cut = parts(&exchange, false, us(50));
+        assert_eq!(cut.server_margin.around(cut.server), [us(0), us(100)]);
     }
 }

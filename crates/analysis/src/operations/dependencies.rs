@@ -283,5 +283,6 @@ fn wait_for_children(steps: &mut [OperationStep], parents: &[Option<u32>]) {
         // What lies before the last child's end is the children's, or the time between them.
         first.server_inside_reply = first.server_inside_reply.min(finished.since(child_ended));
         first.server = own + first.server_inside_reply;
+        first.server_margin = first.server_margin.within(own);
     }
 }

@@ -35,6 +35,7 @@ fn exchange(connection: u32, phase: Phase, from: u64, server: u64, reply: u64) -
         turn: true,
         client_inside_request: Duration::ZERO,
         server: micros(server),
+        server_margin: model::Margin::default(),
         server_inside_reply: Duration::ZERO,
         client_side_rtt: Some(Duration::ZERO),
         server_side_rtt: Some(micros(100)),

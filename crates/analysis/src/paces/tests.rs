@@ -36,6 +36,7 @@ fn step(name: &str, connection: ConnectionId, at: Timestamp, duration: Duration)
         turn: true,
         client_inside_request: Duration::ZERO,
         server: Duration::ZERO,
+        server_margin: model::Margin::default(),
         server_inside_reply: Duration::ZERO,
         client_side_rtt: None,
         server_side_rtt: None,

@@ -1,10 +1,11 @@
 //! An exchange that is not complete yet.
 
 use super::asking::Asking;
+use super::distance::Distance;
 use super::waits::Waits;
 use crate::verb::Verb;
 use model::{
-    ConnectionId, Content, Exchange, Fingerprint, Message, NotSeen, Phase, RequestTraits, Role, Step,
+    ConnectionId, Content, Exchange, Fingerprint, Margin, Message, NotSeen, Phase, RequestTraits, Role, Step,
     Timestamp, is_unseen_fingerprint,
 };
 use std::sync::Arc;
@@ -64,6 +65,8 @@ pub(super) struct Building {
     weight: Weight,
     rows_of_statement: u64,
     returned_rows: bool,
+    /// How long after its passage the request's last byte was acknowledged, before any reply.
+    acknowledged_after: Option<Duration>,
 }
 
 impl Building {
@@ -93,6 +96,7 @@ impl Building {
             weight: Weight::Nothing,
             rows_of_statement: 0,
             returned_rows: false,
+            acknowledged_after: None,
         }
     }
 
@@ -139,6 +143,13 @@ impl Building {
         }
     }
 
+    /// Payload that passed `rtt` before `at` was acknowledged: where it ended the request, that is this exchange's own round trip.
+    pub(super) fn acknowledged(&mut self, at: Timestamp, rtt: Duration) {
+        if !self.has_reply() && self.step.request_ended.after(rtt) == at {
+            self.acknowledged_after = Some(rtt);
+        }
+    }
+
     /// Notes an execution of a statement whose text was not seen.
     pub(super) fn note_unnamed(&mut self, content: Content<'_>, fingerprint: Option<&str>) {
         let is_unseen = fingerprint.is_none_or(is_unseen_fingerprint);
@@ -181,17 +192,19 @@ impl Building {
     pub(super) fn add_reply(
         &mut self,
         message: &Message<'_>,
-        server_side_rtt: Option<Duration>,
-        client_side_rtt: Option<Duration>,
+        distance: Distance,
         previous_reply_ended: Timestamp,
         waits: &mut Waits,
     ) {
         let step = &mut self.step;
-        let started = *step.reply_started.get_or_insert(message.started);
+        let started = step.reply_started.unwrap_or(message.started);
         if step.reply_ended.is_none() {
-            step.server_side_rtt = server_side_rtt;
-            step.client_side_rtt = client_side_rtt;
-            step.server = server_before_reply(step, started, previous_reply_ended, waits);
+            distance.seen_by(self.acknowledged_after.take()).begin_reply(
+                step,
+                started,
+                previous_reply_ended,
+                waits,
+            );
         }
         let idle = waits.take_server_idle(started);
         step.server += idle;
@@ -211,14 +224,22 @@ impl Building {
     }
 
     /// Adds a reply that was assembled separately, because it was not known which request it answers.
-    pub(super) fn add_answer(&mut self, answer: Building, previous_reply_ended: Timestamp, waits: &Waits) {
+    pub(super) fn add_answer(
+        &mut self,
+        answer: Building,
+        bounds: Option<[Duration; 2]>,
+        previous_reply_ended: Timestamp,
+        waits: &Waits,
+    ) {
         let step = &mut self.step;
         let started = answer.step.reply_started.unwrap_or(answer.step.request_started);
         if step.reply_started.is_none() {
-            step.reply_started = Some(started);
-            step.server_side_rtt = answer.step.server_side_rtt;
-            step.client_side_rtt = answer.step.client_side_rtt;
-            step.server = server_before_reply(step, started, previous_reply_ended, waits);
+            let distance = Distance {
+                client_side: answer.step.client_side_rtt,
+                server_side: answer.step.server_side_rtt,
+                bounds,
+            };
+            distance.begin_reply(step, started, previous_reply_ended, waits);
         }
         step.reply_ended = answer.step.reply_ended;
         step.reply_bytes += answer.step.reply_bytes;
@@ -309,30 +330,6 @@ impl Building {
     }
 }
 
-/// The server's own time before the first byte of a reply.
-///
-/// 1. The wait less the server-side round trip and less retransmissions.
-/// 2. Behind another reply (pipelining): from the end of that, when it is later. Not of one that was still under way (replies of
-///    FastCGI that overlap).
-/// 3. Unknown (zero) before any round trip was measured.
-fn server_before_reply(
-    step: &Step,
-    started: Timestamp,
-    previous_reply_ended: Timestamp,
-    waits: &Waits,
-) -> Duration {
-    let Some(rtt) = step.server_side_rtt else {
-        return Duration::ZERO;
-    };
-    let arrived = step.request_ended.after(rtt);
-    let base = match previous_reply_ended <= started {
-        true => arrived.max(previous_reply_ended),
-        false => arrived,
-    };
-    let recovery = waits.recovery_between(step.request_ended, started);
-    started.since(base).saturating_sub(recovery)
-}
-
 /// A step at `at` in which nothing has happened yet.
 pub(super) fn empty_step(at: Timestamp) -> Step {
     Step {
@@ -345,6 +342,7 @@ pub(super) fn empty_step(at: Timestamp) -> Step {
         turn: false,
         client_inside_request: Duration::ZERO,
         server: Duration::ZERO,
+        server_margin: Margin::default(),
         server_inside_reply: Duration::ZERO,
         client_side_rtt: None,
         server_side_rtt: None,

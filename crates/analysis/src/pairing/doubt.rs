@@ -165,12 +165,13 @@ impl Pairing {
     /// Gives the oldest `count` replies to the oldest request.
     fn give_answers(&mut self, count: usize) {
         let previous_reply_ended = self.previous_reply_ended;
+        let bounds = self.path.bounds();
         for _ in 0..count {
             let (Some(front), Some(reply)) = (self.queue.front_mut(), self.answers.replies.pop_front())
             else {
                 break;
             };
-            front.add_answer(reply, previous_reply_ended, &self.waits);
+            front.add_answer(reply, bounds, previous_reply_ended, &self.waits);
         }
         self.answers.is_open &= !self.answers.replies.is_empty();
     }

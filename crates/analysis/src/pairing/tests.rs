@@ -1,3 +1,5 @@
+mod server_margin;
+
 use super::*;
 use model::{StatementId, TransactionState};
 use std::net::{IpAddr, Ipv4Addr};

@@ -40,6 +40,7 @@ fn statement(connection: ConnectionId, from: u64, to: u64, trip: u64, digest: u6
         turn: true,
         client_inside_request: Duration::ZERO,
         server: micros(to - from - trip),
+        server_margin: model::Margin::default(),
         server_inside_reply: Duration::ZERO,
         client_side_rtt: Some(Duration::ZERO),
         server_side_rtt: Some(micros(trip)),

@@ -171,6 +171,7 @@ mod tests {
             turn: true,
             client_inside_request: Duration::ZERO,
             server: Duration::from_nanos(1_000),
+            server_margin: model::Margin::default(),
             server_inside_reply: Duration::ZERO,
             client_side_rtt: Some(Duration::ZERO),
             server_side_rtt: Some(Duration::from_nanos(1_000)),

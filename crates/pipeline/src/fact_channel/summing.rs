@@ -26,6 +26,7 @@ pub(super) fn add_pipelined(exchange: &mut Exchange, next: &Exchange) -> bool {
     step.reply_bytes += more.reply_bytes;
     step.reply_ended = more.reply_ended;
     step.server += more.server;
+    step.server_margin.add(more.server_margin);
     step.server_inside_reply += more.server;
     step.recovery += more.recovery;
     true

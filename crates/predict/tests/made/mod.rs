@@ -84,6 +84,7 @@ pub fn step(at: Timestamp, rtt: Duration, made: &Made) -> Step {
         turn: true,
         client_inside_request: Duration::ZERO,
         server: made.server,
+        server_margin: model::Margin::default(),
         server_inside_reply: made.server_inside,
         client_side_rtt: Some(Duration::ZERO),
         server_side_rtt: Some(rtt),

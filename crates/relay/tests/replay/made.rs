@@ -23,6 +23,7 @@ pub fn exchange(connection: u32, bytes: [u64; 2], after: Option<u32>) -> Operati
         turn: true,
         client_inside_request: Duration::ZERO,
         server: Duration::ZERO,
+        server_margin: model::Margin::default(),
         server_inside_reply: Duration::ZERO,
         client_side_rtt: Some(Duration::ZERO),
         server_side_rtt: Some(Duration::ZERO),

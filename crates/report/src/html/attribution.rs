@@ -1,7 +1,8 @@
 //! Attributions as bars with their figures.
 
 use super::markup::{share, time};
-use model::Attribution;
+use crate::ranges::{duration_range, each, share_range};
+use model::{Attribution, Margin};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -20,9 +21,8 @@ pub fn parts(attribution: &Attribution) -> [(&'static str, &'static str, Duratio
 
 /// A bar whose parts are as long as their shares. What it shows is also given as text, for readers who cannot see it.
 pub fn bar(attribution: &Attribution, out: &mut String) {
-    let whole = attribution.total();
     let said: Vec<String> = seen_parts(attribution)
-        .map(|(_, name, part)| format!("{name} {}", share(part, whole)))
+        .map(|(class, name, part)| format!("{name} {}", share_of(attribution, class, part)))
         .collect();
     let label = if said.is_empty() {
         "no time".to_owned()
@@ -46,7 +46,7 @@ pub fn rectangles(attribution: &Attribution, out: &mut String) {
         let _ = write!(
             out,
             "<rect class=\"p-{class}\" x=\"{from:.1}\" y=\"0\" width=\"{width:.1}\" height=\"10\"><title>{name} {}</title></rect>",
-            share(part, attribution.total())
+            share_of(attribution, class, part)
         );
         from += width;
     }
@@ -54,7 +54,6 @@ pub fn rectangles(attribution: &Attribution, out: &mut String) {
 
 /// The parts as words with swatch, mean and share: the bar's direct labels. `client` is who the client was.
 pub fn labels(attribution: &Attribution, operations: u64, client: &str, out: &mut String) {
-    let whole = attribution.total();
     out.push_str("<ul class=\"parts\">");
     for (class, name, part) in seen_parts(attribution) {
         let name = if class == "client" { client } else { name };
@@ -62,11 +61,23 @@ pub fn labels(attribution: &Attribution, operations: u64, client: &str, out: &mu
         let _ = write!(
             out,
             "<li><i class=\"swatch s-{class}\"></i><b>{name}</b> <span>{}</span> <span class=\"faint\">{}</span></li>",
-            share(part, whole),
-            time(mean)
+            share_of(attribution, class, part),
+            match class {
+                "server" => duration_range(mean, each(attribution.server_margin, operations.max(1))),
+                _ => time(mean),
+            }
         );
     }
     out.push_str("</ul>");
+}
+
+/// The share of a part, as exactly as it is known.
+fn share_of(attribution: &Attribution, class: &str, part: Duration) -> String {
+    let margin = match class {
+        "server" => attribution.server_margin,
+        _ => Margin::default(),
+    };
+    share_range(part, margin, attribution.total(), share)
 }
 
 fn seen_parts(attribution: &Attribution) -> impl Iterator<Item = (&'static str, &'static str, Duration)> {

@@ -3,6 +3,7 @@
 use super::Page;
 use super::grid::View;
 use super::markup::{Escaped, count, counted, cut, per_one, share, time, time_or_dash};
+use crate::ranges::server_share;
 use crate::text::answer::answer;
 use model::{ByteCount, Summary};
 use std::fmt::Write;
@@ -114,7 +115,7 @@ fn figures(summary: &Summary, out: &mut String) {
             share(summary.attribution.network(), whole),
             format!(
                 "server {}, {}client {}",
-                share(summary.attribution.server, whole),
+                server_share(&summary.attribution, share),
                 match summary.attribution.pooler.is_zero() {
                     true => String::new(),
                     false => format!("pooler {}, ", share(summary.attribution.pooler, whole)),

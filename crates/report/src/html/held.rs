@@ -4,6 +4,7 @@ use super::markup::{
     DASH, Escaped, count, counted, cut, per_one, share, small_print, statement, time, time_or_dash,
 };
 use crate::outcome::ReadOutcome;
+use crate::ranges::server_share;
 use model::{HeldPrediction, HeldTransactions};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -80,7 +81,7 @@ fn row(one: &HeldTransactions, predictions: &[HeldPrediction], links: &[Link], o
     }
     let parts = &one.attribution;
     cell("network", &share(parts.network(), parts.total()));
-    cell("server", &share(parts.server, parts.total()));
+    cell("server", &server_share(parts, share));
     cell("client", &share(parts.client, parts.total()));
     out.push_str("</tr>\n");
 }

@@ -3,6 +3,7 @@
 use super::attribution;
 use super::markup::{Escaped, count, counted, cut, per_one, share, small_print, time, time_or_dash};
 use crate::outcome::ReadOutcome;
+use crate::ranges::server_share;
 use model::{OperationGroup, OperationKind};
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -112,7 +113,7 @@ fn row(group: &OperationGroup, all: std::time::Duration, out: &mut String) {
         time_or_dash(group.spread.p99),
         share(whole, all),
         share(parts.client, whole),
-        share(parts.server, whole),
+        server_share(parts, share),
         share(parts.network(), whole),
     );
     attribution::bar(parts, out);

@@ -1,6 +1,7 @@
 //! Statements by turns.
 
 use super::markup::{DASH, count, counted, share, small_print, statement, time, time_or_dash};
+use crate::ranges::share_range;
 use model::{ByteCount, StatementOutcome};
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -68,7 +69,7 @@ fn row(outcome: &StatementOutcome, most: u64, out: &mut String) {
         count(outcome.calls),
         time(outcome.total),
         share(outcome.network, outcome.total),
-        share(outcome.server, outcome.total),
+        share_range(outcome.server, outcome.server_margin, outcome.total, share),
         time_or_dash(outcome.spread.p50),
         outcome.rows.map_or_else(|| DASH.to_owned(), count),
         ByteCount::from_bytes(bytes),

@@ -1,6 +1,7 @@
 //! The `exchange` record: lossless, so that every later command can work from a recording.
 
 use super::reader::{ReadBody, Record};
+use super::server_range::ServerRange;
 use super::words::{not_seen, phase, protocol, transaction, transaction_word};
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
@@ -43,6 +44,10 @@ pub(super) struct ExchangeRecord<'a> {
     client_inside_request_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server_min_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server_max_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pooler: Option<PoolerRecord>,
     server_inside_reply_ns: u64,
@@ -251,6 +256,10 @@ struct StepRecord {
     client_inside_request_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server_min_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server_max_ns: Option<u64>,
     server_inside_reply_ns: u64,
     recovery_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -312,6 +321,7 @@ impl<'a> ExchangeRecord<'a> {
             true => first.reply_ended,
             false => Some(exchange.ended()),
         };
+        let server_range = ServerRange::of(exchange.server(), exchange.server_margin());
         let sum = |part: fn(&Step) -> Duration| nanos(exchange.steps().map(part).sum());
         Self {
             connection: exchange.connection.0,
@@ -337,6 +347,8 @@ impl<'a> ExchangeRecord<'a> {
                 .filter_map(known_server)
                 .reduce(|sum, part| sum + part)
                 .map(nanos),
+            server_min_ns: server_range.shortest(),
+            server_max_ns: server_range.longest(),
             pooler: exchange.pooler.as_deref().map(PoolerRecord::of),
             server_inside_reply_ns: sum(|step| step.server_inside_reply),
             recovery_ns: sum(|step| step.recovery),
@@ -377,6 +389,8 @@ impl<'a> ExchangeRecord<'a> {
             reply_ns: self.reply_ns,
             client_inside_request_ns: self.client_inside_request_ns,
             server_ns: self.server_ns,
+            server_min_ns: self.server_min_ns,
+            server_max_ns: self.server_max_ns,
             server_inside_reply_ns: self.server_inside_reply_ns,
             recovery_ns: self.recovery_ns,
             client_side_rtt_ns: self.client_side_rtt_ns,
@@ -426,6 +440,7 @@ impl ReadBody for ExchangeRecord<'_> {
 
 impl StepRecord {
     fn of(step: &Step) -> Self {
+        let server_range = ServerRange::of(step.server, step.server_margin);
         Self {
             at_ns: step.request_started.as_nanos(),
             turn: step.turn,
@@ -436,6 +451,8 @@ impl StepRecord {
             reply_ns: step.reply_ended.map(|at| span(reply_start(step), at)),
             client_inside_request_ns: nanos(step.client_inside_request),
             server_ns: known_server(step).map(nanos),
+            server_min_ns: server_range.shortest(),
+            server_max_ns: server_range.longest(),
             server_inside_reply_ns: nanos(step.server_inside_reply),
             recovery_ns: nanos(step.recovery),
             client_side_rtt_ns: step.client_side_rtt.map(nanos),
@@ -447,6 +464,7 @@ impl StepRecord {
         let request_started = Timestamp::from_nanos(self.at_ns);
         let request_ended = moved(request_started, self.request_ns);
         let reply_started = self.first_byte_ns.map(|span| moved(request_ended, span));
+        let server = self.server_ns.map(Duration::from_nanos).unwrap_or_default();
         Step {
             request_started,
             request_ended,
@@ -458,7 +476,8 @@ impl StepRecord {
             reply_bytes: self.reply_bytes,
             turn: self.turn,
             client_inside_request: Duration::from_nanos(self.client_inside_request_ns),
-            server: self.server_ns.map(Duration::from_nanos).unwrap_or_default(),
+            server,
+            server_margin: ServerRange::new(self.server_min_ns, self.server_max_ns).margin(server),
             server_inside_reply: Duration::from_nanos(self.server_inside_reply_ns),
             client_side_rtt: self.client_side_rtt_ns.map(Duration::from_nanos),
             server_side_rtt: self.server_side_rtt_ns.map(Duration::from_nanos),

@@ -3,6 +3,7 @@
 use super::evidence::EvidenceRecord;
 use super::reader::{ReadBody, Record};
 use super::sample::TotalKeys;
+use super::server_range::ServerRange;
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
     Assigned, Assignments, Attribution, Conditions, Distribution, MeasuredDurations, Operation, Prediction,
@@ -103,6 +104,8 @@ pub(super) struct StatementRecord<'a> {
     errors: u64,
     total_ns: u64,
     server_ns: u64,
+    #[serde(flatten)]
+    server_range: ServerRange,
     network_ns: u64,
     #[serde(flatten)]
     spread: Spread,
@@ -123,6 +126,7 @@ impl<'a> StatementRecord<'a> {
             errors: statement.errors,
             total_ns: nanos(statement.total),
             server_ns: nanos(statement.server),
+            server_range: ServerRange::of(statement.server, statement.server_margin),
             network_ns: nanos(statement.network),
             spread: Spread::of(&statement.spread),
         }
@@ -390,6 +394,8 @@ impl ReadBody for SummaryRecord {
 pub(super) struct Parts {
     client_ns: u64,
     server_ns: u64,
+    #[serde(flatten)]
+    server_range: ServerRange,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pooler_ns: Option<u64>,
     network_ns: u64,
@@ -404,6 +410,7 @@ impl Parts {
         Self {
             client_ns: nanos(attribution.client),
             server_ns: nanos(attribution.server),
+            server_range: ServerRange::of(attribution.server, attribution.server_margin),
             pooler_ns: (!attribution.pooler.is_zero()).then(|| nanos(attribution.pooler)),
             network_ns: nanos(attribution.network()),
             round_trip_ns: nanos(attribution.round_trip),
@@ -414,9 +421,11 @@ impl Parts {
     }
 
     fn attribution(&self) -> Attribution {
+        let server = Duration::from_nanos(self.server_ns);
         Attribution {
             client: Duration::from_nanos(self.client_ns),
-            server: Duration::from_nanos(self.server_ns),
+            server,
+            server_margin: self.server_range.margin(server),
             pooler: Duration::from_nanos(self.pooler_ns.unwrap_or_default()),
             round_trip: Duration::from_nanos(self.round_trip_ns),
             transfer: Duration::from_nanos(self.transfer_ns),

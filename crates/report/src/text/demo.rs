@@ -7,6 +7,7 @@ use super::prediction::error_text;
 use super::style::{Ink, Style};
 use super::table::Table;
 use crate::outcome::DemoOutcome;
+use crate::ranges::server_share;
 use model::{OperationGroup, Prediction, Share, format_duration};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -54,14 +55,15 @@ fn measured(demo: &DemoOutcome) -> Table {
     for name in [&demo.chatty, &demo.joined] {
         let Some(group) = group(demo, name) else { continue };
         let parts = &group.attribution;
-        let share =
-            |part| Share::of(part, parts.total()).map_or_else(|| "-".to_owned(), |share| share.to_string());
+        let of =
+            |part, whole| Share::of(part, whole).map_or_else(|| "-".to_owned(), |share| share.to_string());
+        let share = |part| of(part, parts.total());
         let cells = [
             name.to_string(),
             format!("{:.1}", turns(group)),
             duration_or_dash(group.spread.p50),
             share(parts.network()),
-            share(parts.server),
+            server_share(parts, of),
             share(parts.client),
         ];
         table.row(cells);

@@ -5,6 +5,7 @@ use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, duration_or_dash};
+use crate::ranges::server_share;
 use model::{HeldPrediction, HeldTransactions, Share, format_duration};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -62,9 +63,14 @@ fn cells(one: &HeldTransactions, predictions: &[HeldPrediction], links: &[Link])
         duration_or_dash(there.map(|prediction| prediction.median))
     }));
     let parts = &one.attribution;
-    let share =
-        |part| Share::of(part, parts.total()).map_or_else(|| DASH.to_owned(), |share| share.to_string());
-    cells.extend([share(parts.network()), share(parts.server), share(parts.client)]);
+    let share_of =
+        |part, whole| Share::of(part, whole).map_or_else(|| DASH.to_owned(), |share| share.to_string());
+    let share = |part| share_of(part, parts.total());
+    cells.extend([
+        share(parts.network()),
+        server_share(parts, share_of),
+        share(parts.client),
+    ]);
     cells.push(per_one(one.writes, one.count));
     cells
 }

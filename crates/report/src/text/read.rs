@@ -10,6 +10,7 @@ use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, WITHHELD, counted, duration_or_dash};
 use crate::outcome::ReadOutcome;
+use crate::ranges::{duration_range, each, is_wide, server_share, share_range};
 use model::{
     ByteCount, Conditions, ConnectionOutcome, HostProcess, OperationGroup, Share, StatementOutcome, Summary,
     Warning, format_duration,
@@ -78,6 +79,7 @@ pub fn summary_line(summary: &Summary) -> String {
     let Some(mean) = mean(summary.attribution.total(), summary.operations) else {
         return format!("{counts}; no operation was seen, so there is no time to report.\n");
     };
+    let server = server_share(&summary.attribution, share);
     let share = |part| share(part, summary.attribution.total());
     let pooler = match summary.attribution.pooler {
         Duration::ZERO => String::new(),
@@ -88,7 +90,7 @@ pub fn summary_line(summary: &Summary) -> String {
         counted(summary.operations, "operation"),
         format_duration(mean),
         share(summary.attribution.network()),
-        share(summary.attribution.server),
+        server,
         share(summary.attribution.client),
     )
 }
@@ -139,7 +141,10 @@ fn time_section(summary: &Summary, style: &Style, out: &mut String) {
         ("recovery", parts.recovery, Ink::Network),
         ("unknown", parts.unknown, Ink::Faint),
     ];
-    let room = style.columns().saturating_sub(BAR_INDENT).min(LONGEST_BAR);
+    let [times, shares] = time_cells(summary, "server", parts.server).map(|cell| cell.len());
+    let (times, shares) = (times.max(8), shares.max(5));
+    let room = style.columns().saturating_sub(BAR_INDENT + times + shares);
+    let room = room.min(LONGEST_BAR);
     for (name, part, ink) in rows {
         if matches!(name, "unknown" | "pooler") && part.is_zero() {
             continue;
@@ -149,12 +154,8 @@ fn time_section(summary: &Summary, style: &Style, out: &mut String) {
             0 => String::new(),
             length => style.paint(ink, &"#".repeat(length)),
         };
-        let each = mean(part, summary.operations).unwrap_or_default();
-        let row = format!(
-            "  {name:11}  {:>8}  {:>5}  {bar}",
-            format_duration(each),
-            share(part, parts.total())
-        );
+        let [time, share] = time_cells(summary, name, part);
+        let row = format!("  {name:11}  {time:>times$}  {share:>shares$}  {bar}");
         let _ = writeln!(out, "{}", row.trim_end());
     }
     let _ = writeln!(
@@ -163,6 +164,22 @@ fn time_section(summary: &Summary, style: &Style, out: &mut String) {
         share(parts.network(), parts.total()),
         share(summary.setup, parts.total())
     );
+    if is_wide(parts.server, parts.server_margin) {
+        paragraph(RANGE, "  ", Ink::Faint, style, out);
+    }
+}
+
+/// The mean of one part of the time, and its share.
+fn time_cells(summary: &Summary, name: &str, part: Duration) -> [String; 2] {
+    let parts = &summary.attribution;
+    let mean = mean(part, summary.operations).unwrap_or_default();
+    match name {
+        "server" => [
+            duration_range(mean, each(parts.server_margin, summary.operations)),
+            server_share(parts, share),
+        ],
+        _ => [format_duration(mean), share(part, parts.total())],
+    }
 }
 
 fn operations_table(groups: &[OperationGroup], style: &Style) -> Table {
@@ -180,6 +197,7 @@ fn operations_table(groups: &[OperationGroup], style: &Style) -> Table {
     let mut table = Table::new(headings);
     for group in groups {
         let parts = &group.attribution;
+        let server = server_share(parts, share);
         let share = |part| share(part, parts.total());
         let mut cells = vec![
             group.name.to_string(),
@@ -188,7 +206,7 @@ fn operations_table(groups: &[OperationGroup], style: &Style) -> Table {
             duration_or_dash(group.spread.p50),
             duration_or_dash(group.spread.p99),
             share(parts.network()),
-            share(parts.server),
+            server,
         ];
         cells.extend(with_pooler.then(|| share(parts.pooler)));
         cells.push(share(parts.client));
@@ -222,7 +240,7 @@ fn statements_table(statements: &[StatementOutcome], style: &Style) -> Table {
         cells.extend([
             format_duration(statement.total),
             share(statement.network, statement.total),
-            share(statement.server, statement.total),
+            share_range(statement.server, statement.server_margin, statement.total, share),
             duration_or_dash(statement.spread.p50),
             duration_or_dash(statement.spread.p99),
             or_untold(statement.rows),
@@ -366,8 +384,11 @@ fn share(part: Duration, whole: Duration) -> String {
 
 /// Shown where a protocol or an observation point does not give a figure; a dash is for withheld percentiles.
 const UNTOLD: &str = "?";
-/// Columns in front of a bar.
-const BAR_INDENT: usize = 32;
+/// Under the parts, where the server's is a range.
+const RANGE: &str =
+    "server: a range, because round trips vary; what of it is not the server's is the network's (transfer)";
+/// Columns in front of a bar, without its figures.
+const BAR_INDENT: usize = 19;
 const LONGEST_BAR: usize = 60;
 /// Columns that the name of what was read keeps.
 const LEAST_PLACE: usize = 24;

@@ -142,6 +142,7 @@ pub fn step(request_started: Timestamp) -> Step {
         turn: true,
         client_inside_request: Duration::ZERO,
         server: micros(241),
+        server_margin: model::Margin::default(),
         server_inside_reply: Duration::ZERO,
         client_side_rtt: Some(micros(31)),
         server_side_rtt: Some(micros(10_009)),
@@ -262,6 +263,7 @@ pub fn attribution(client: u64, server: u64, round_trip: u64, transfer: u64, rec
     Attribution {
         client: micros(client),
         server: micros(server),
+        server_margin: model::Margin::default(),
         pooler: Duration::ZERO,
         round_trip: micros(round_trip),
         transfer: micros(transfer),
@@ -329,6 +331,7 @@ pub fn statement(fingerprint: &str, calls: u64, turns: u64) -> StatementOutcome 
         reply_bytes: calls * 1_812,
         total: micros(turns * 10_340),
         server: micros(calls * 241),
+        server_margin: model::Margin::default(),
         network: micros(turns * 10_099),
         errors: 0,
         spread: spread(calls, 10_310),

@@ -1,0 +1,69 @@
+//! Figures that are known between bounds.
+
+use std::time::Duration;
+
+/// By how much a span of time may be shorter, or longer, than the figure given for it. None where the figure is exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Margin {
+    /// By how much it may be shorter.
+    pub below: Duration,
+    /// By how much it may be longer.
+    pub above: Duration,
+}
+
+impl Margin {
+    /// Whether the figure is exact.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Shortest and longest of what is given as `figure`.
+    pub fn around(&self, figure: Duration) -> [Duration; 2] {
+        [
+            figure.saturating_sub(self.below),
+            figure.saturating_add(self.above),
+        ]
+    }
+
+    /// The margin of `figure` with these bounds; the figure itself is within them.
+    pub fn between(figure: Duration, [shortest, longest]: [Duration; 2]) -> Self {
+        Self {
+            below: figure.saturating_sub(shortest),
+            above: longest.saturating_sub(figure),
+        }
+    }
+
+    /// Adds the margin of another figure that is added to this one's: that of their sum.
+    pub fn add(&mut self, other: Self) {
+        self.below = self.below.saturating_add(other.below);
+        self.above = self.above.saturating_add(other.above);
+    }
+
+    /// The same of a figure of which only `part` counts.
+    #[must_use]
+    pub fn within(self, part: Duration) -> Self {
+        Self {
+            below: self.below.min(part),
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_has_bounds_around_it_and_sums_add_them() {
+        let us = Duration::from_micros;
+        let mut margin = Margin::between(us(300), [us(100), us(350)]);
+        assert_eq!(margin.around(us(300)), [us(100), us(350)]);
+        margin.add(Margin {
+            below: us(20),
+            above: us(0),
+        });
+        assert_eq!(margin.around(us(500)), [us(280), us(550)]);
+        assert!(!margin.is_none() && Margin::default().is_none());
+        assert_eq!(margin.within(us(50)).around(us(50)), [us(0), us(100)]);
+    }
+}
