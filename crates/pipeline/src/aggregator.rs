@@ -23,6 +23,7 @@ use crate::page::Samples;
 use crate::prediction_thread::PredictionThread;
 use crate::private_file;
 use crate::recent::RecentOperations;
+use crate::senders;
 use analysis::current::Current;
 use analysis::exchange_boxes::ExchangeBoxes;
 use analysis::fact::Fact;
@@ -34,7 +35,7 @@ use analysis::overview::Overview;
 use analysis::poolers::Poolers;
 use anyhow::{Context, Result};
 use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Summary, Warning};
-use predict::{Computing, PredictionTarget, Predictor, WakeUp, Workers};
+use predict::{Computing, PredictionTarget, Predictor, Senders, WakeUp, Workers};
 use report::outcome::ProgressLine;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
 use std::io;
@@ -58,6 +59,8 @@ pub struct Wanted {
     pub wake_up: WakeUp,
     /// How many requests the server of the prediction works on at once.
     pub workers: Workers,
+    /// How what sends is known to send.
+    pub senders: Senders,
     /// Which connections move there.
     pub moved: Vec<ConnectionChoice>,
     /// Whether to keep the longest operation, with its exchanges.
@@ -109,6 +112,7 @@ struct Outlets {
     since_baseline: Option<Overview>,
     recent: Option<RecentOperations>,
     predictor: Option<PredictionThread>,
+    senders: Senders,
     findings: Option<Findings>,
     longest: Longest,
     samples: Option<Samples>,
@@ -153,6 +157,7 @@ impl Aggregator {
                 .with_computing(wanted.computing)
                 .with_wake_up(wanted.wake_up)
                 .with_workers(wanted.workers)
+                .with_senders(wanted.senders)
         });
         let predictor = predictor.map(PredictionThread::start);
         let mut operations = Operations::new(wanted.rule)
@@ -172,6 +177,7 @@ impl Aggregator {
                 since_baseline: None,
                 recent: wanted.live.then(RecentOperations::default),
                 predictor,
+                senders: wanted.senders,
                 findings: wanted.findings.clone().map(Findings::new),
                 longest: Longest {
                     wanted: wanted.longest,
@@ -416,6 +422,9 @@ impl Aggregator {
             .take()
             .map(PredictionThread::finish)
             .unwrap_or_default();
+        if predicts {
+            warnings.extend(senders::warning(outlets.senders, predicted.paced_replies));
+        }
         let concurrency = predicted.concurrency;
         // Known once all operations were replayed.
         if predicts && !moved.moves_any() && totals.summary.operations > 0 {

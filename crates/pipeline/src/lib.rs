@@ -30,4 +30,5 @@ mod prediction_thread;
 pub mod private_file;
 pub mod progress;
 pub mod recent;
+pub mod senders;
 mod sink;

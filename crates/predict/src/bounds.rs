@@ -15,6 +15,10 @@ pub struct BoundsEvidence<'a> {
     pub waking: f64,
     /// Whether the link loses packets at random.
     pub is_lossy: bool,
+    /// By how much the server's time of one may be shorter, and longer, in seconds.
+    pub server_margin: [f64; 2],
+    /// What pacing adds to the messages of one, in seconds, where senders space out what they send; absent where they send as the model does.
+    pub pacing: Option<f64>,
     /// Where the predicted time goes, summed over all replays.
     pub attribution: &'a Attribution,
 }
@@ -22,24 +26,29 @@ pub struct BoundsEvidence<'a> {
 impl BoundsEvidence<'_> {
     /// The bounds of the median in a run of as many operations as were measured; absent without `durations`.
     ///
-    /// Four things keep it from being the predicted one, independently of each other, so that their squares add up:
+    /// Six things keep it from being the predicted one, independently of each other, so that their squares add up:
     /// - Which operations the two runs happened to consist of: so far apart are the order statistics that hold the median of
     ///   as many draws nine times in ten, in both runs.
     /// - The model: [`MODEL_ERROR`] of the network's time, and [`LOSS_ERROR`] of transfers over a link that loses packets.
     /// - Client and server, which take other times in another run: [`COMPUTING_ERROR`] of theirs, more where few operations
     ///   show how they vary, and [`TURN_ERROR`] a turn.
     /// - The allowance for waking up, which is assumed: [`FEWER`] of it less, [`MORE`] of it and [`SLEEP`] a turn more.
+    /// - The server's time, which is known between bounds only where round trips of the measurement vary.
+    /// - Senders that space out what they send: the first round of each message takes longer by it, what follows by [`PACED_TRANSFER`]; where
+    ///   the link loses packets, they may be faster by [`FASTER_THAN_LOSS`], because losses do not slow them down.
     pub fn bounds(&self, durations: &mut DistributionBuilder) -> Option<(Duration, Duration)> {
         let ranks = self.ranks();
         let median = durations.percentile(50)?;
         let [below, above] = [durations.percentile(ranks.0)?, durations.percentile(ranks.1)?];
-        let margin = |drawn: Duration, of_waking: f64| {
+        let pacing = self.pacing_errors(median.as_secs_f64());
+        let margin = |drawn: Duration, of_waking: f64, way: usize| {
             let other = self.other_errors(median.as_secs_f64()).hypot(of_waking);
+            let other = other.hypot(self.server_margin[way]).hypot(pacing[way]);
             Duration::from_secs_f64(drawn.as_secs_f64().hypot(other).min(LONGEST))
         };
-        let low = margin(median.saturating_sub(below), self.waking * FEWER);
+        let low = margin(median.saturating_sub(below), self.waking * FEWER, 0);
         let asleep = self.turns.max(0.0) * SLEEP.as_secs_f64();
-        let high = margin(above.saturating_sub(median), self.waking * MORE + asleep);
+        let high = margin(above.saturating_sub(median), self.waking * MORE + asleep, 1);
         Some((median.saturating_sub(low), median.saturating_add(high)))
     }
 
@@ -50,6 +59,21 @@ impl BoundsEvidence<'_> {
         let half = 116.3 / (self.operations.max(1) as f64).sqrt();
         let half = half.ceil().min(45.0) as u8;
         (50 - half, 50 + half)
+    }
+
+    /// By how much senders that space out may be faster, and slower, than the model's, in seconds.
+    fn pacing_errors(&self, median: f64) -> [f64; 2] {
+        let Some(pacing) = self.pacing else {
+            return [0.0; 2];
+        };
+        let transfer = (self.attribution.transfer + self.attribution.recovery).as_secs_f64();
+        let transfer = median * transfer / self.attribution.total().as_secs_f64().max(1e-9);
+        let faster = if self.is_lossy {
+            FASTER_THAN_LOSS * transfer
+        } else {
+            0.0
+        };
+        [faster, pacing + PACED_TRANSFER * transfer]
     }
 
     /// Errors of model, client and server, in seconds.
@@ -70,9 +94,69 @@ impl BoundsEvidence<'_> {
 const MODEL_ERROR: f64 = 0.02;
 /// Of what large transfers take where windows depend on losses that no two runs share: measured against cubic, 20 %.
 const LOSS_ERROR: f64 = 0.25;
+/// BBR sends what it starts with at 2.885 windows a round trip, where cubic sends a window at once.
+const PACED_TRANSFER: f64 = 0.35;
+const FASTER_THAN_LOSS: f64 = 0.9;
 /// Seconds.
 const TURN_ERROR: f64 = 30e-6;
 const COMPUTING_ERROR: f64 = 0.15;
 const UNKNOWN_VARIATION: f64 = 0.5;
 /// A margin of a year is no margin.
 const LONGEST: f64 = 3.2e7;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: f64 = 1e-3;
+
+    /// Of 100 operations of 50 ms each, most of it round trips and 10 ms of transfer.
+    fn bounds(server_margin: [f64; 2], pacing: Option<f64>, is_lossy: bool) -> [Duration; 2] {
+        let ms = Duration::from_millis;
+        let attribution = Attribution {
+            round_trip: ms(40),
+            transfer: ms(10),
+            ..Attribution::default()
+        };
+        let mut durations = DistributionBuilder::new();
+        (0..100).for_each(|_| durations.add(ms(50)));
+        let evidence = BoundsEvidence {
+            operations: 100,
+            turns: 4.0,
+            waking: 0.0,
+            is_lossy,
+            server_margin,
+            pacing,
+            attribution: &attribution,
+        };
+        let (low, high) = evidence.bounds(&mut durations).expect("durations");
+        [low, high]
+    }
+
+    #[test]
+    fn bounds_hold_what_the_server_s_time_may_have_been() {
+        let certain = bounds([0.0; 2], None, false);
+        let [low, high] = bounds([8.0 * MS, 1.0 * MS], None, false);
+        assert!(low < certain[0] && low < Duration::from_millis(42), "{low:?}");
+        assert!(high > certain[1] && high < Duration::from_millis(52), "{high:?}");
+    }
+
+    #[test]
+    fn bounds_hold_what_pacing_adds() {
+        let as_modelled = bounds([0.0; 2], None, false);
+        let [low, high] = bounds([0.0; 2], Some(7.0 * MS), false);
+        assert_eq!(low, as_modelled[0]);
+        // 7 ms of the messages' first rounds, and 35 % of 10 ms.
+        assert!(high > Duration::from_micros(60_500), "{high:?}");
+    }
+
+    #[test]
+    fn senders_that_losses_do_not_slow_down_may_be_much_faster() {
+        let [as_modelled, _] = bounds([0.0; 2], None, true);
+        let [low, _] = bounds([0.0; 2], Some(0.0), true);
+        assert!(
+            low < as_modelled && low < Duration::from_micros(41_100),
+            "{low:?}"
+        );
+    }
+}

@@ -24,12 +24,13 @@ pub mod remedies;
 pub mod replay;
 mod run;
 mod sample_pool;
+mod senders;
 pub mod split;
 mod virtual_time;
 mod wake_up;
 mod workers;
 
-/// How senders are taken to behave, by the name Linux has for it: docs/prediction.md. Its default on most systems.
+/// How senders are taken to behave, by the name Linux has for it: docs/prediction.md. Its default on most systems. Of others see [`Senders`].
 pub const CONGESTION_CONTROL: &str = "cubic";
 
 pub use concurrency::Concurrency;
@@ -37,5 +38,6 @@ pub use explain::{Assumption, ExplainedStep, Explanation, explain};
 pub use predictor::{LinkOfStep, Predicted, PredictionTarget, Predictor};
 pub use replay::{Replayed, StepTimes, replay};
 pub use run::Computing;
+pub use senders::{PacedReplies, Senders};
 pub use wake_up::WakeUp;
 pub use workers::Workers;

@@ -14,14 +14,15 @@ use crate::remedies::{self, Remedies};
 use crate::replay::run_alone;
 use crate::run::Computing;
 use crate::sample_pool::{Pauses, SamplePool};
+use crate::senders::{PacedReplies, Senders, paced_round_trips};
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use crate::workers::{Requests, Workers};
 use foldhash::HashMap;
 use link::LinkDescription;
 use model::{
-    Attribution, BoundBy, DistributionBuilder, FindingKey, HeldPrediction, LeftOut, Operation, OperationStep,
-    Order, OrderKind, Prediction,
+    Attribution, BoundBy, DistributionBuilder, FindingKey, HeldPrediction, LeftOut, Margin, Operation,
+    OperationStep, Order, OrderKind, Prediction,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -69,6 +70,8 @@ pub struct Predictor {
     load: Load,
     pauses: Pauses,
     workers: Workers,
+    senders: Senders,
+    paced_replies: PacedReplies,
     requests: Requests,
     rows: RowEvidence,
 }
@@ -85,6 +88,8 @@ pub struct Predicted {
     pub concurrency: Concurrency,
     /// What remedies of findings save, on targets on which operations are replayed one by one.
     pub remedies: Remedies,
+    /// What the replies show of how senders send.
+    pub paced_replies: PacedReplies,
 }
 
 /// All operations of one name.
@@ -104,6 +109,19 @@ struct Named {
     open_sums: [Vec<DistributionBuilder>; 3],
     pool: SamplePool,
     pauses: DistributionBuilder,
+    /// By how much the server's part of them all may be wrong.
+    server_margin: Margin,
+    /// Round trips that senders which space out add to them all, on the moved connections.
+    paced_round_trips: f64,
+}
+
+/// What the bounds of a name rest on besides its replays, of one operation.
+#[derive(Debug, Clone, Copy)]
+struct NameMargins {
+    /// By how many seconds the server's part may be shorter, and longer.
+    server: [f64; 2],
+    /// Round trips that pacing adds; absent where senders send as the model does.
+    paced_round_trips: Option<f64>,
 }
 
 /// One operation on one target.
@@ -186,6 +204,8 @@ impl Predictor {
             load: Load::default(),
             pauses: Pauses::default(),
             workers: Workers::Inferred,
+            senders: Senders::default(),
+            paced_replies: PacedReplies::default(),
             requests: Requests::default(),
             rows: RowEvidence::default(),
         }
@@ -207,6 +227,12 @@ impl Predictor {
     #[must_use]
     pub fn with_workers(self, workers: Workers) -> Self {
         Self { workers, ..self }
+    }
+
+    /// The same, with senders of which it is known how they send; initially as replies show.
+    #[must_use]
+    pub fn with_senders(self, senders: Senders) -> Self {
+        Self { senders, ..self }
     }
 
     /// Takes one operation, or one part of a long one ([`Operation::continues`]), to be replayed on every target. Connections keep
@@ -253,6 +279,7 @@ impl Predictor {
         let plan = OperationPlan::new(operation, &self.moved);
         let place = self.place(&operation.name);
         self.replay_open(measured, ordered, place);
+        self.learn_margins(operation, place);
         let saved = self.replay_without(operation, &plan, place, left_out.unwrap_or_default());
         let mut wholes = self.replay_alone(operation, &plan, place);
         for (wholes, saved) in wholes.iter_mut().zip(saved) {
@@ -275,6 +302,18 @@ impl Predictor {
             let named = &mut self.names[place];
             self.pauses.add(operation, &mut named.pauses);
             named.pool.add(operation, plan);
+        }
+    }
+
+    /// Learns what the bounds of the operation's name rest on.
+    fn learn_margins(&mut self, operation: &Operation, place: usize) {
+        let named = &mut self.names[place];
+        named.server_margin.add(operation.attribution.server_margin);
+        for step in &operation.steps {
+            self.paced_replies.learn(&step.exchange);
+            if (self.moved)(step).is_some() {
+                named.paced_round_trips += paced_round_trips(&step.exchange);
+            }
         }
     }
 
@@ -313,12 +352,13 @@ impl Predictor {
         self.let_them_meet();
         self.names
             .sort_by_key(|named| (Reverse(named.cost()), named.first_ended));
+        let paced = self.senders == Senders::Paced || self.paced_replies.are_paced();
         let mut predictions = Vec::with_capacity(self.names.len() * self.targets.len());
         for mut named in std::mem::take(&mut self.names) {
             let order = self.concurrency.order(&named.name);
             let before = predictions.len();
             for (index, target) in self.targets.iter().enumerate() {
-                predictions.extend(named.prediction(index, target, order));
+                predictions.extend(named.prediction(index, target, order, paced));
             }
             set_slopes(&mut predictions[before..]);
         }
@@ -327,6 +367,7 @@ impl Predictor {
             held: self.held.finish(&self.targets),
             concurrency: self.concurrency,
             remedies: self.remedies,
+            paced_replies: self.paced_replies,
         }
     }
 
@@ -532,6 +573,8 @@ impl Predictor {
             open_sums: [(); 3].map(|()| vec![DistributionBuilder::new(); self.targets.len()]),
             pool: SamplePool::default(),
             pauses: DistributionBuilder::new(),
+            server_margin: Margin::default(),
+            paced_round_trips: 0.0,
         });
         place
     }
@@ -557,9 +600,16 @@ impl Named {
         index: usize,
         target: &PredictionTarget,
         order: Option<Order>,
+        paced: bool,
     ) -> Option<Prediction> {
         let sum = std::mem::take(&mut self.sums[index]);
-        let mut prediction = sum.prediction(&self.name, self.operations, target)?;
+        let each = |sum: f64| sum / self.operations.max(1) as f64;
+        let margins = NameMargins {
+            server: [self.server_margin.below, self.server_margin.above]
+                .map(|margin| each(margin.as_secs_f64())),
+            paced_round_trips: paced.then(|| each(self.paced_round_trips)),
+        };
+        let mut prediction = sum.prediction(&self.name, self.operations, target, margins)?;
         prediction.order = order;
         prediction.examples = self.examples[index].finish();
         let mut open = self.open_sums.iter_mut();
@@ -632,6 +682,7 @@ impl Sum {
         name: &Arc<str>,
         operations: u64,
         target: &PredictionTarget,
+        margins: NameMargins,
     ) -> Option<Prediction> {
         // Together with operations that wait they would only pull the median to 0.
         if self.durations.count() == 0 && self.idle > 0 {
@@ -645,6 +696,10 @@ impl Sum {
             turns,
             waking: self.waking.as_secs_f64() / replays as f64,
             is_lossy: target.link.loss.is_some(),
+            server_margin: margins.server,
+            pacing: margins
+                .paced_round_trips
+                .map(|round_trips| round_trips * target.link.rtt.as_secs_f64()),
             attribution: &self.attribution,
         };
         let (low, high) = evidence.bounds(&mut self.durations)?;

@@ -24,3 +24,4 @@ mod observation;
 mod parallel;
 mod pcapng;
 mod requests;
+mod server_range;

@@ -9,6 +9,7 @@ use pipeline::delivery::Delivery;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use pipeline::progress::ShownProgress;
+use pipeline::senders;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -77,6 +78,7 @@ impl Run {
             rule: args.reporting.grouping.operations,
             hosts: args.reporting.grouping.hosts(),
             targets: args.reporting.targets(page.is_some()),
+            senders: senders::of_this_system(),
             json: args.reporting.json,
             exchanges: args.reporting.exchanges,
             findings: Some(args.reporting.distances()),
