@@ -16,6 +16,7 @@ use model::ConnectionId;
 use prepared::Compiled;
 use script::{Quoting, Scripts};
 use std::net::SocketAddr;
+use std::time::Duration;
 use sys::target::{Scheme, Target};
 
 /// Scripts run by clients of a database: each client chooses one by its weight, runs it, and that is an operation.
@@ -28,6 +29,7 @@ pub struct SqlLoad {
     scripts: Scripts,
     mode: QueryMode,
     reconnect: bool,
+    pause: Option<Duration>,
     protocol: SqlProtocol,
     /// By [`script::Statement::number`].
     statements: Vec<Compiled>,
@@ -59,6 +61,7 @@ impl SqlLoad {
             scripts,
             mode,
             reconnect: false,
+            pause: None,
             protocol,
             statements,
         })
@@ -69,6 +72,16 @@ impl SqlLoad {
     pub fn at(self, address: SocketAddr) -> Self {
         Self {
             address: Some(address),
+            ..self
+        }
+    }
+
+    /// The same with a pause before each request that a client waits for: a further distance of that round trip, without
+    /// packets that take longer.
+    #[must_use]
+    pub fn pausing(self, pause: Duration) -> Self {
+        Self {
+            pause: (!pause.is_zero()).then_some(pause),
             ..self
         }
     }

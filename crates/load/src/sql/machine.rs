@@ -29,6 +29,8 @@ pub(crate) struct SqlMachine<'k> {
     reply: Reply,
     /// Inside a pipeline: what has been written of it.
     pipeline: Option<Vec<u8>>,
+    /// Whether the pause under way is that before a request: [`SqlLoad::pausing`].
+    is_due: bool,
 }
 
 /// What a reply is to.
@@ -66,6 +68,7 @@ impl<'k> SqlMachine<'k> {
             awaits: Awaits::Result,
             reply: Reply::default(),
             pipeline: None,
+            is_due: false,
         }
     }
 
@@ -98,8 +101,7 @@ impl<'k> SqlMachine<'k> {
                 Action::SyncPipeline => self.sync(),
                 Action::EndPipeline => {
                     self.sync();
-                    request.append(&mut self.pipeline.take().unwrap_or_default());
-                    return Ok(Next::Send);
+                    return self.pause_or_send(request);
                 }
                 Action::Statement(statement) => {
                     self.statement = Some(statement);
@@ -107,10 +109,32 @@ impl<'k> SqlMachine<'k> {
                         self.write(statement, &mut pipeline);
                         self.pipeline = Some(pipeline);
                     } else {
-                        return self.ask(statement, request);
+                        return self.pause_or_send(request);
                     }
                 }
             }
+        }
+    }
+
+    /// Sends the statement or pipeline that is next, after the pause where the load has one.
+    fn pause_or_send(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+        match self.load.pause {
+            Some(pause) => {
+                self.is_due = true;
+                Ok(Next::Sleep(pause))
+            }
+            None => self.send_due(request),
+        }
+    }
+
+    fn send_due(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+        if let Some(mut pipeline) = self.pipeline.take() {
+            request.append(&mut pipeline);
+            return Ok(Next::Send);
+        }
+        match self.statement {
+            Some(statement) => self.ask(statement, request),
+            None => Ok(Next::Done),
         }
     }
 
@@ -221,7 +245,7 @@ impl<'k> SqlMachine<'k> {
                 if let Some(prepared) = self.prepared.get_mut(statement.number()) {
                     *prepared = Some(number);
                 }
-                return self.ask(statement, request);
+                return self.pause_or_send(request);
             }
             (Awaits::Result, Some(statement)) => {
                 if let Some(keep) = statement.keep() {
@@ -284,6 +308,7 @@ impl Machine for SqlMachine<'_> {
         self.at = 0;
         self.statement = None;
         self.pipeline = None;
+        self.is_due = false;
         self.reply.take();
         self.go_on(request)
     }
@@ -304,6 +329,9 @@ impl Machine for SqlMachine<'_> {
     }
 
     fn wake(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+        if std::mem::take(&mut self.is_due) {
+            return self.send_due(request);
+        }
         self.go_on(request)
     }
 

@@ -119,6 +119,36 @@ fn a_pipeline_is_one_turn() {
 }
 
 #[test]
+fn each_turn_waits_for_its_pause() {
+    let pause = Duration::from_millis(5);
+    let run = |url: &str, text: &str, mode| {
+        let load = SqlLoad::new(&Target::parse(url).unwrap(), scripts(url, &[(text, 1)]), mode)
+            .unwrap()
+            .pausing(pause);
+        load::run(&load, &each(2, 4), &RunControl::default(), None).unwrap()
+    };
+    let (postgres, mariadb) = (Postgres::start(), MariaDb::start());
+    let two = "select 1;\nselect 2;\n";
+    let pipeline = "\\startpipeline\nselect 1;\nselect 2;\n\\endpipeline\n";
+    // MariaDB: every statement is prepared anew in the extended mode, a turn of its own.
+    for (url, text, mode, turns) in [
+        (postgres.url(), two, QueryMode::Simple, 2),
+        (postgres.url(), two, QueryMode::Prepared, 2),
+        (postgres.url(), pipeline, QueryMode::Extended, 1),
+        (mariadb.url(), "select :client_id;\n", QueryMode::Extended, 2),
+    ] {
+        let outcome = run(&url, text, mode);
+        assert_whole(&outcome, 8);
+        assert_eq!(outcome.turns, 8 * turns, "{mode:?}: {text}");
+        let shortest = outcome.measured.unwrap().spread.min.unwrap();
+        assert!(
+            shortest >= pause * turns as u32,
+            "{mode:?}: {shortest:?} for {turns} turns"
+        );
+    }
+}
+
+#[test]
 fn scripts_are_chosen_by_their_weights_and_sleepers_hold_nobody_up() {
     let server = Postgres::start();
     let both = [("select 1;\n", 3), ("\\sleep 2 ms\nselect 2;\n", 1)];
