@@ -11,7 +11,7 @@
 # Arguments go to bench/saturation/run.py: --workloads, --clients, --rtts, --rounds, --seconds; --before LONGWIRE predicts with an earlier build
 # from the same captures. About two minutes a workload and round. `bench/saturation.sh sources` goes to bench/saturation/sources.py: few
 # cells, each measured twice both ways, so that the error of the model, the emulator's and the machine's can be told apart; `bench/saturation.sh split`
-# to bench/saturation/split.py: the shares of `longwire split` and the kernel's account of the server. Needs root (tcpdump, namespaces, priorities) and two
+# to bench/saturation/split.py: the shares of `longwire split` and the kernel's account of the server, and its predictions for pauses (`--shared`: server and clients on both processors). Needs root (tcpdump, namespaces, priorities) and two
 # processors.
 set -euo pipefail
 cd "$(dirname "$0")/.."

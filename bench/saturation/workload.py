@@ -29,19 +29,21 @@ def run(command):
 
 
 class Server:
-    """The server, on a processor of its own; this program and all that it starts on the other one."""
+    """The server, on a processor of its own; this program and all that it starts on the other one. Or `shared`: all on both."""
 
-    def __init__(self):
+    def __init__(self, shared=False):
         run(["pgbench", "-i", "-q", "-s", str(SCALE)])
         run(["psql", "-qc", "checkpoint"])
         folder = run(["psql", "-qAtc", "show data_directory"]).stdout.strip()
         with open(folder + "/postmaster.pid") as file:
             self.postmaster = int(file.readline())
         for process in [self.postmaster, *processors.children(self.postmaster)]:
-            os.sched_setaffinity(process, {SERVER})
+            if not shared:
+                os.sched_setaffinity(process, {SERVER})
             os.setpriority(os.PRIO_PROCESS, process, -20)
         # It looks at the processes while pgbench keeps that processor busy.
-        os.sched_setaffinity(0, {OTHERS})
+        if not shared:
+            os.sched_setaffinity(0, {OTHERS})
         os.setpriority(os.PRIO_PROCESS, 0, -20)
 
 
@@ -82,11 +84,11 @@ def built_in(name):
     return subprocess.run(["pgbench", f"--show-script={name}"], capture_output=True, text=True).stderr if name in BUILTIN else AGGREGATE
 
 
-def load(server, longwire, name, clients, place, seconds):
+def load(server, longwire, name, clients, place, seconds, text=None):
     """One run of pgbench: mean and median of a transaction (ms), what each group used of a processor for each (us), how late the link was (us)."""
     # The clock of pgbench runs while it opens its connections, one after the other.
     clock = math.ceil(seconds + clients * (0.004 * place.milliseconds() * (place.kind == "link") + CONNECT))
-    command = ["pgbench", "-n", "-c", str(clients), "-l", "--sampling-rate=0.2", "-T", str(clock), *place.script(name)]
+    command = ["pgbench", "-n", "-c", str(clients), "-l", "--sampling-rate=0.2", "-T", str(clock), *place.script(name, text)]
     command = place.command(longwire, command)
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=wake_on_time)
     shares = processors.account(server.postmaster, os.path.basename(longwire), clients, seconds, running)

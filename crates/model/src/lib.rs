@@ -72,7 +72,9 @@ pub use quantity::{
 };
 pub use row_train::RowTrain;
 pub use sample::{Leg, Sample, SampleTotals};
-pub use split::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction};
+pub use split::{
+    Interval, RoundTripSource, SplitBase, SplitForecast, SplitOutcome, SplitPrediction, SplitRefusal,
+};
 pub use tags::{Assigned, Assignments, RequestId, SpanId, Tags};
 pub use tally::{SampleOutcome, SampleTally};
 pub use timestamp::Timestamp;

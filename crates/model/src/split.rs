@@ -106,18 +106,48 @@ pub struct SplitPrediction {
     pub round_trip: Duration,
     /// Clients at once.
     pub clients: u32,
-    /// Predicted clients divided by transactions a second.
-    pub transaction: Interval,
-    /// What takes most of it.
-    pub bound_by: BoundBy,
+    /// What is predicted, or why nothing is.
+    pub forecast: Result<SplitForecast, SplitRefusal>,
     /// The same measured there, where it was.
     pub measured: Option<Interval>,
 }
 
+/// What a transaction takes elsewhere. The clients are as fast as longwire's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SplitForecast {
+    /// Clients divided by transactions a second.
+    pub transaction: Duration,
+    /// The same in another run there is not shorter: the rounds' spread, what the model cannot decide, and its own error.
+    pub low: Duration,
+    /// And not longer.
+    pub high: Duration,
+    /// What takes most of it.
+    pub bound_by: BoundBy,
+}
+
+/// Why a throughput elsewhere is not predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SplitRefusal {
+    /// Too few rounds to tell how much they differ.
+    Rounds {
+        /// How many there were.
+        measured: u32,
+    },
+    /// The interval would be too wide to say anything.
+    Wide {
+        /// Its ends.
+        low: Duration,
+        /// The upper one.
+        high: Duration,
+    },
+    /// The link loses packets, varies or pauses.
+    Impaired,
+}
+
 impl SplitPrediction {
-    /// Transactions a second.
-    pub fn per_second(&self) -> f64 {
-        per_second(self.clients, self.transaction.median)
+    /// Transactions a second; absent where none is predicted.
+    pub fn per_second(&self) -> Option<f64> {
+        Some(per_second(self.clients, self.forecast.ok()?.transaction))
     }
 
     /// Transactions a second that were measured.
@@ -126,11 +156,36 @@ impl SplitPrediction {
     }
 
     /// How far the predicted throughput differs from the measured one, as a share of it: +0.03 is 3 % too many. Absent where
-    /// nothing was measured.
+    /// nothing was measured or predicted.
     pub fn error(&self) -> Option<f64> {
         let measured = self.measured_per_second()?;
-        (measured > 0.0).then(|| self.per_second() / measured - 1.0)
+        (measured > 0.0).then_some(self.per_second()? / measured - 1.0)
     }
+
+    /// Why nothing is predicted, in a sentence; absent where something is.
+    pub fn refusal(&self) -> Option<String> {
+        let rate = |span| per_second(self.clients, span);
+        Some(match self.forecast.err()? {
+            SplitRefusal::Rounds { measured } => format!(
+                "{} cannot show how much rounds differ: --rounds {} or more",
+                crate::counted(measured.into(), "round", "rounds"),
+                SplitRefusal::MIN_ROUNDS
+            ),
+            SplitRefusal::Wide { low, high } => format!(
+                "anything from {:.0} to {:.0} a second: more rounds (--rounds), longer visits (-T) or a quieter machine narrow it",
+                rate(high),
+                rate(low)
+            ),
+            SplitRefusal::Impaired => {
+                "loss, jitter and outages are not modelled: --verify measures".to_owned()
+            }
+        })
+    }
+}
+
+impl SplitRefusal {
+    /// Rounds that a prediction needs.
+    pub const MIN_ROUNDS: u32 = 3;
 }
 
 impl SplitOutcome {

@@ -54,6 +54,7 @@ pub use program::program_view;
 pub use progress::progress_line;
 pub use read::{programs, read_view, summary_line};
 pub use rows::rows_view;
+pub(crate) use split::PREDICTED_CLIENT;
 pub use split::split_view;
 pub use tune::tune_view;
 pub(crate) use tune::{NO_DIFFERENCE, factor};

@@ -256,7 +256,7 @@ fn written_of_ranges() -> [String; 5] {
 }
 
 /// What instruments that ask on their own write.
-fn written_of_samples() -> [String; 12] {
+fn written_of_samples() -> [String; 13] {
     [
         samples::line(|writer| writer.tune(&samples::tune())),
         samples::line(|writer| writer.check(&samples::checked())),
@@ -277,6 +277,7 @@ fn written_of_samples() -> [String; 12] {
         samples::line(|writer| writer.load(&samples::load_report())),
         samples::line(|writer| writer.split(&samples::split())),
         samples::line(|writer| writer.elsewhere(&samples::elsewhere())),
+        samples::line(|writer| writer.elsewhere(&samples::not_predicted())),
         samples::line(|writer| writer.advice(&samples::advice())),
         samples::line(|writer| {
             writer.notice(

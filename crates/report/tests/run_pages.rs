@@ -10,14 +10,21 @@ use report::html::{
     LoadCourse, PingPage, write_check, write_echo, write_load, write_ping, write_plan, write_split,
 };
 use report::outcome::{EchoReport, LoadFailure, PingOutcome, SplitReport};
+use report::text::split_view;
+use report::{Colour, Extent, Style};
 use samples::{
-    bulk, checked, conditions, echo, elsewhere, leg, link, load_interval, load_report, planned, split,
-    warning,
+    bulk, checked, conditions, echo, elsewhere, leg, link, load_interval, load_report, not_predicted,
+    planned, split, warning,
 };
 use std::io;
 use std::time::Duration;
 use well_formed::well_formed;
 
+const WIDE: Style = Style {
+    width: 200,
+    colour: Colour::Plain,
+    extent: Extent::First,
+};
 /// What a name from outside may be.
 const HOSTILE: &str = "</script><img src='x' onerror=\"a&b\">\u{202e}\0";
 
@@ -70,20 +77,23 @@ fn plan_page(name: &str) -> String {
 }
 
 fn split_page(name: &str) -> String {
+    page(|out| write_split(&split_report(name), &conditions(), out))
+}
+
+fn split_report(name: &str) -> SplitReport {
     let mut place = elsewhere();
     place.place = name.into();
-    let report = SplitReport {
+    SplitReport {
         work: name.to_owned(),
         server: name.to_owned(),
         rounds: 5,
         visit: Duration::from_secs(1),
         points: vec![split()],
-        predictions: vec![place.clone()],
+        predictions: vec![place.clone(), not_predicted()],
         proofs: vec![place],
         links: vec![link()],
         warnings: vec![warning()],
-    };
-    page(|out| write_split(&report, &conditions(), out))
+    }
 }
 
 fn echo_page(name: &str) -> String {
@@ -278,4 +288,21 @@ fn axe_finds_nothing() {
     for (name, page) in pages("GET /article/?") {
         axe.clean(name, &page);
     }
+}
+
+#[test]
+fn a_split_says_whose_clients_it_predicts_and_why_it_does_not() {
+    let report = split_report("rtt=5ms");
+    let page = page(|out| write_split(&report, &conditions(), out));
+    let text = split_view(&report, &WIDE);
+    for shown in [&page, &text] {
+        assert!(shown.contains("clients as fast as longwire's own"), "{shown}");
+        assert!(shown.contains("not predicted"), "{shown}");
+        assert!(shown.contains("anything from 4000 to 16000 a second"), "{shown}");
+    }
+    let row = |ending: &str| {
+        text.lines()
+            .any(|line| line.starts_with("  rtt=5ms") && line.ends_with(ending))
+    };
+    assert!(row("round trips") && row("not predicted"), "{text}");
 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod measuring;
+mod places;
 mod proving;
 
 pub use arguments::Args;
@@ -40,7 +41,7 @@ pub fn run(args: &Args) -> Result<Status> {
         rounds: args.rounds,
         visit: args.visit,
         points: measured.points(&distance),
-        predictions: measured.predictions(args, &stop)?,
+        predictions: measured.predictions(),
         proofs: Vec::new(),
         links: Vec::new(),
         warnings: measured.warnings(&distance),

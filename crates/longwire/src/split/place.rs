@@ -1,6 +1,6 @@
 //! The server behind an emulated link, for `--verify`.
 
-use super::rounds::{Round, SplitBench};
+use super::rounds::{Round, SplitBench, Station};
 use anyhow::Result;
 use link::LinkDescription;
 use model::LinkOutcome;
@@ -79,7 +79,7 @@ impl ClientSite {
         &self,
         bench: &SplitBench,
         link: &LinkDescription,
-        stations: &[u32],
+        stations: &[Station],
         stop: &AtomicBool,
     ) -> Result<(Round, Option<LinkOutcome>)> {
         match self {

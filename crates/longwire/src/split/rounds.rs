@@ -4,7 +4,6 @@ use anyhow::{Context, Result};
 use load::sql::SqlLoad;
 use load::{LoadOutcome, LoadPlan, QueryMode, RunControl};
 use model::{Distribution, Interval, counted};
-use predict::split::ConcurrencyPoint;
 use script::Scripts;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,11 +27,20 @@ pub struct SplitBench {
     pub visit: Duration,
 }
 
-/// The workload at one number of clients, once.
-#[derive(Debug, Clone)]
-pub struct Visit {
+/// How a workload is visited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Station {
     /// Clients at once.
     pub clients: u32,
+    /// How long each of them pauses before each request, as if the server were that much further away.
+    pub pause: Duration,
+}
+
+/// The workload at one station, once.
+#[derive(Debug, Clone)]
+pub struct Visit {
+    /// How.
+    pub station: Station,
     /// Clients divided by transactions a second.
     pub transaction: Duration,
     /// Transactions that succeeded.
@@ -51,49 +59,48 @@ pub struct Visit {
     pub client_processor: Duration,
 }
 
-/// One visit to each number of clients.
+/// One visit to each station.
 #[derive(Debug, Clone, Default)]
 pub struct Round {
-    /// In ascending order of the clients.
-    pub visits: Vec<Visit>,
+    visits: Vec<Visit>,
+}
+
+impl Station {
+    /// Clients that do not pause.
+    pub const fn direct(clients: u32) -> Self {
+        Self {
+            clients,
+            pause: Duration::ZERO,
+        }
+    }
 }
 
 impl SplitBench {
-    /// The numbers of clients that a round visits: those requested and, below the largest of them, 1, 2, 4, 8 and so on.
-    pub fn stations(&self) -> Vec<u32> {
-        let most = self.clients.iter().copied().max().unwrap_or(1);
-        let between = std::iter::successors(Some(1_u32), |count| count.checked_mul(2));
-        let mut all: Vec<u32> = self
-            .clients
-            .iter()
-            .copied()
-            .chain(between.take_while(|count| *count < most))
-            .collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-
-    /// Visits every number of clients in `stations`, at the server's own address or at another that leads there.
+    /// Visits all `stations`, at the server's own address or at another that leads there.
     ///
     /// # Errors
     /// When the clients cannot connect, or no transaction succeeds.
-    pub fn round(&self, stations: &[u32], at: SocketAddr, stop: &AtomicBool) -> Result<Round> {
+    pub fn round(&self, stations: &[Station], at: SocketAddr, stop: &AtomicBool) -> Result<Round> {
         let mut round = Round::default();
-        for &clients in stations {
+        for &station in stations {
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            round.visits.push(self.visit(clients, at, stop)?);
+            round.visits.push(self.visit(station, at, stop)?);
         }
         Ok(round)
     }
 
-    fn visit(&self, clients: u32, at: SocketAddr, stop: &AtomicBool) -> Result<Visit> {
-        let load = SqlLoad::new(&self.target, self.scripts.clone(), self.mode)?.at(at);
+    fn visit(&self, station: Station, at: SocketAddr, stop: &AtomicBool) -> Result<Visit> {
+        let load = SqlLoad::new(&self.target, self.scripts.clone(), self.mode)?
+            .at(at)
+            .pausing(station.pause);
         let plan = LoadPlan {
-            clients,
-            warm_up: WARM_UP,
+            clients: station.clients,
+            warm_up: match station.pause.is_zero() {
+                true => WARM_UP,
+                false => PAUSED_WARM_UP,
+            },
             duration: Some(self.visit),
             ..LoadPlan::default()
         };
@@ -113,11 +120,12 @@ impl SplitBench {
             watching.thread().unpark();
             outcome
         })?;
-        visit_of(clients, &outcome)
+        visit_of(station, &outcome)
     }
 }
 
-fn visit_of(clients: u32, outcome: &LoadOutcome) -> Result<Visit> {
+fn visit_of(station: Station, outcome: &LoadOutcome) -> Result<Visit> {
+    let clients = station.clients;
     let error = outcome.errors.first().map(|error| error.text.clone());
     let measured = outcome.measured.as_ref().with_context(|| {
         let why = error
@@ -134,7 +142,7 @@ fn visit_of(clients: u32, outcome: &LoadOutcome) -> Result<Visit> {
     let processor = outcome.cpu.user + outcome.cpu.system;
     let per_second = measured.per_second;
     Ok(Visit {
-        clients,
+        station,
         transaction: Duration::try_from_secs_f64(f64::from(clients) / per_second).unwrap_or_default(),
         transactions,
         errors: measured.errors,
@@ -147,18 +155,14 @@ fn visit_of(clients: u32, outcome: &LoadOutcome) -> Result<Visit> {
 }
 
 impl Round {
-    /// The visit to this many clients.
-    pub fn of(&self, clients: u32) -> Option<&Visit> {
-        self.visits.iter().find(|visit| visit.clients == clients)
+    /// The visit to a station.
+    pub fn at(&self, station: Station) -> Option<&Visit> {
+        self.visits.iter().find(|visit| visit.station == station)
     }
 
-    /// What predictions are made from.
-    pub fn points(&self) -> Vec<ConcurrencyPoint> {
-        let point = |visit: &Visit| ConcurrencyPoint {
-            clients: visit.clients,
-            transaction: visit.transaction,
-        };
-        self.visits.iter().map(point).collect()
+    /// All of them.
+    pub fn visits(&self) -> &[Visit] {
+        &self.visits
     }
 
     /// The time of a transaction with this many clients over several rounds.
@@ -166,11 +170,13 @@ impl Round {
         Interval::of(
             rounds
                 .iter()
-                .filter_map(|round| Some(round.of(clients)?.transaction)),
+                .filter_map(|round| Some(round.at(Station::direct(clients))?.transaction)),
         )
     }
 }
 
 /// Transactions of each client before anything counts: connections have found their windows, servers their plans.
 const WARM_UP: u64 = 5;
+/// Of clients that pause, whose transactions may take a quarter of a visit.
+const PAUSED_WARM_UP: u64 = 2;
 const LOOK: Duration = Duration::from_millis(50);

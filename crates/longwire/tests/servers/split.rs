@@ -96,6 +96,10 @@ fn round_trips_come_from_the_echo_that_is_named() {
     let elsewhere = of_type(&records, "elsewhere");
     assert_eq!(elsewhere.len(), 1, "{records:#?}");
     assert_eq!(elsewhere[0]["place"], format!("echo {echo}"));
+    assert_eq!(elsewhere[0]["predicted_client"], "longwire");
+    let refused = elsewhere[0]["refused"].as_str().expect("one round is too few");
+    assert!(refused.contains("--rounds 3"), "{refused}");
+    assert!(elsewhere[0].get("per_second").is_none(), "{}", elsewhere[0]);
     let view = binary::bounded(
         &[
             &short[..],

@@ -6,6 +6,7 @@ use super::markup::{DASH, count, counted, number, small_print, time};
 use super::opening::{self, Opening, name_cell};
 use super::predicted::bound_words;
 use crate::outcome::SplitReport;
+use crate::text::PREDICTED_CLIENT;
 use model::{Attribution, BoundBy, Conditions, RoundTripSource, SplitOutcome, SplitPrediction};
 use std::fmt::Write;
 use std::io;
@@ -162,21 +163,7 @@ fn predictions(report: &SplitReport, out: &mut String) {
         return;
     }
     opening::section("predictions", "Predicted elsewhere", out);
-    let rows: Vec<Vec<String>> = report
-        .predictions
-        .iter()
-        .map(|prediction| {
-            vec![
-                name_cell(&prediction.place),
-                prediction.clients.to_string(),
-                number(prediction.per_second()),
-                time(prediction.transaction.median),
-                time(prediction.transaction.low),
-                time(prediction.transaction.high),
-                bound(prediction.bound_by).to_owned(),
-            ]
-        })
-        .collect();
+    let rows: Vec<Vec<String>> = report.predictions.iter().map(predicted).collect();
     let headings = [
         "place",
         "clients",
@@ -187,7 +174,33 @@ fn predictions(report: &SplitReport, out: &mut String) {
         "bound by",
     ];
     opening::table(&headings, &rows, out);
+    small_print(PREDICTED_CLIENT, out);
     out.push_str("</section>\n");
+}
+
+fn predicted(prediction: &SplitPrediction) -> Vec<String> {
+    let figures = match prediction.forecast {
+        Ok(forecast) => [
+            prediction.per_second().map_or_else(String::new, number),
+            time(forecast.transaction),
+            time(forecast.low),
+            time(forecast.high),
+            bound(forecast.bound_by).to_owned(),
+        ],
+        Err(_) => {
+            let refusal = prediction.refusal().unwrap_or_default();
+            let dash = || DASH.to_owned();
+            [
+                dash(),
+                dash(),
+                dash(),
+                dash(),
+                format!("not predicted: {refusal}"),
+            ]
+        }
+    };
+    let place = [name_cell(&prediction.place), prediction.clients.to_string()];
+    place.into_iter().chain(figures).collect()
 }
 
 fn bound(bound: BoundBy) -> &'static str {
@@ -213,7 +226,7 @@ fn proof(proof: &SplitPrediction) -> Vec<String> {
     vec![
         name_cell(&proof.place),
         proof.clients.to_string(),
-        number(proof.per_second()),
+        proof.per_second().map_or_else(dash, number),
         proof.measured_per_second().map_or_else(dash, number),
         proof
             .error()

@@ -74,11 +74,19 @@ pub(super) struct ElsewhereRecord<'a> {
     base: &'static str,
     rtt_ns: u64,
     clients: u32,
-    per_second: f64,
-    transaction_ns: u64,
-    low_ns: u64,
-    high_ns: u64,
-    bound_by: &'static str,
+    predicted_client: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_second: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transaction_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    low_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     measured_per_second: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,16 +101,19 @@ pub(super) struct ElsewhereRecord<'a> {
 
 impl<'a> ElsewhereRecord<'a> {
     pub(super) fn of(prediction: &'a SplitPrediction) -> Self {
+        let forecast = prediction.forecast.ok();
         Self {
             place: &prediction.place,
             base: prediction.base.name(),
             rtt_ns: nanos(prediction.round_trip),
             clients: prediction.clients,
+            predicted_client: "longwire",
             per_second: prediction.per_second(),
-            transaction_ns: nanos(prediction.transaction.median),
-            low_ns: nanos(prediction.transaction.low),
-            high_ns: nanos(prediction.transaction.high),
-            bound_by: prediction.bound_by.name(),
+            transaction_ns: forecast.map(|forecast| nanos(forecast.transaction)),
+            low_ns: forecast.map(|forecast| nanos(forecast.low)),
+            high_ns: forecast.map(|forecast| nanos(forecast.high)),
+            bound_by: forecast.map(|forecast| forecast.bound_by.name()),
+            refused: prediction.refusal(),
             measured_per_second: prediction.measured_per_second(),
             measured_ns: prediction.measured.map(|measured| nanos(measured.median)),
             measured_min_ns: prediction.measured.map(|measured| nanos(measured.low)),

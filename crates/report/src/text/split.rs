@@ -7,8 +7,9 @@ use super::{
     prediction::{bound_words, error_text, number},
 };
 use crate::outcome::SplitReport;
-use model::{BoundBy, Interval, RoundTripSource, SplitOutcome, format_duration};
+use model::{BoundBy, RoundTripSource, SplitOutcome, SplitPrediction, format_duration};
 use std::fmt::Write;
+use std::time::Duration;
 
 /// The view of `split`.
 pub fn split_view(report: &SplitReport, style: &Style) -> String {
@@ -119,20 +120,47 @@ fn predictions(report: &SplitReport, style: &Style, out: &mut String) {
         "bound by",
     ]);
     for prediction in &report.predictions {
-        let [low, high] = rates(prediction.clients, prediction.transaction);
-        table.row([
-            prediction.place.to_string(),
-            prediction.clients.to_string(),
-            number(prediction.per_second()),
-            number(low),
-            number(high),
-            format_duration(prediction.transaction.median),
-            bound(prediction.bound_by).to_owned(),
-        ]);
+        table.row(predicted(prediction));
     }
     table.render(style, out);
-    let note = "an rtt is that of packets, as ping has it: it comes instead of that of packets here, wake-ups of processes stay";
-    let _ = writeln!(out, "  {}", style.paint(Ink::Faint, note));
+    let mut faint = |text: &str| {
+        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
+    };
+    for prediction in &report.predictions {
+        if let Some(refusal) = prediction.refusal() {
+            let clients = counted(prediction.clients.into(), "client");
+            faint(&format!(
+                "{NOT_PREDICTED} {}, {clients}: {refusal}",
+                prediction.place
+            ));
+        }
+    }
+    faint(PREDICTED_CLIENT);
+    faint(
+        "low, high: the rounds' spread and the error of the model; each round visited the workload with pauses in place of the distance",
+    );
+    faint(
+        "an rtt is that of packets, as ping has it: it comes instead of that of packets here, wake-ups of processes stay",
+    );
+}
+
+fn predicted(prediction: &SplitPrediction) -> Vec<String> {
+    let clients = prediction.clients;
+    let figures = match prediction.forecast {
+        Ok(forecast) => {
+            let [low, high] = rates(clients, forecast.low, forecast.high);
+            [
+                prediction.per_second().map_or_else(String::new, number),
+                number(low),
+                number(high),
+                format_duration(forecast.transaction),
+                bound(forecast.bound_by).to_owned(),
+            ]
+        }
+        Err(_) => [DASH, DASH, DASH, DASH, NOT_PREDICTED].map(str::to_owned),
+    };
+    let place = [prediction.place.to_string(), clients.to_string()];
+    place.into_iter().chain(figures).collect()
 }
 
 /// What the near side does is not distinguished there.
@@ -143,9 +171,8 @@ fn bound(bound: BoundBy) -> &'static str {
     }
 }
 
-fn rates(clients: u32, transaction: Interval) -> [f64; 2] {
-    [transaction.high, transaction.low]
-        .map(|span| f64::from(clients) / span.as_secs_f64().max(f64::MIN_POSITIVE))
+fn rates(clients: u32, low: Duration, high: Duration) -> [f64; 2] {
+    [high, low].map(|span| f64::from(clients) / span.as_secs_f64().max(f64::MIN_POSITIVE))
 }
 
 fn proofs(report: &SplitReport, style: &Style, out: &mut String) {
@@ -168,17 +195,22 @@ fn proofs(report: &SplitReport, style: &Style, out: &mut String) {
         "bound by",
     ]);
     for proof in &report.proofs {
-        let measured = proof.measured.map(|measured| rates(proof.clients, measured));
+        let measured = proof
+            .measured
+            .map(|measured| rates(proof.clients, measured.low, measured.high));
         let dash = || DASH.to_owned();
         table.row([
             proof.place.to_string(),
             proof.clients.to_string(),
-            number(proof.per_second()),
+            proof.per_second().map_or_else(dash, number),
             proof.measured_per_second().map_or_else(dash, number),
             proof.error().map_or_else(dash, error_text),
             measured.map_or_else(dash, |[low, _]| number(low)),
             measured.map_or_else(dash, |[_, high]| number(high)),
-            bound(proof.bound_by).to_owned(),
+            proof
+                .forecast
+                .map_or(NOT_PREDICTED, |forecast| bound(forecast.bound_by))
+                .to_owned(),
         ]);
     }
     table.render(style, out);
@@ -189,3 +221,7 @@ fn proofs(report: &SplitReport, style: &Style, out: &mut String) {
         .iter()
         .for_each(|link| out.push_str(&super::link_line(link)));
 }
+
+/// Whose throughput a prediction is: said next to each.
+pub(crate) const PREDICTED_CLIENT: &str = "predicted for clients as fast as longwire's own, where these run now: slower ones (pgbench, an application) reach less";
+const NOT_PREDICTED: &str = "not predicted";

@@ -12,8 +12,9 @@ use model::{
     OrderOfMoves, Phase, PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome, PlanFix,
     PlanLink, PlanMeasure, PlanMove, PlanOutcome, PredictedExamples, PredictedOperation, Prediction,
     ProgramBest, ProgramRun, ProgramTuned, Protocol, RequestId, RequestTraits, RoundTripSource, RowTrain,
-    RttSource, Sample, SampleTotals, Saving, Share, SpanId, SplitBase, SplitOutcome, SplitPrediction,
-    StatementOutcome, Step, Summary, Tags, Timestamp, TransactionState, TunnelTotals, TunnelWay, Warning,
+    RttSource, Sample, SampleTotals, Saving, Share, SpanId, SplitBase, SplitForecast, SplitOutcome,
+    SplitPrediction, SplitRefusal, StatementOutcome, Step, Summary, Tags, Timestamp, TransactionState,
+    TunnelTotals, TunnelWay, Warning,
 };
 use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -616,9 +617,26 @@ pub fn elsewhere() -> SplitPrediction {
         base: SplitBase::Emulated,
         round_trip: micros(5_000),
         clients: 64,
-        transaction: interval(5_080),
-        bound_by: BoundBy::RoundTrips,
+        forecast: Ok(SplitForecast {
+            transaction: micros(5_080),
+            low: micros(4_826),
+            high: micros(5_384),
+            bound_by: BoundBy::RoundTrips,
+        }),
         measured: Some(interval(5_120)),
+    }
+}
+
+/// The same where rounds differ too much.
+pub fn not_predicted() -> SplitPrediction {
+    SplitPrediction {
+        base: SplitBase::Direct,
+        forecast: Err(SplitRefusal::Wide {
+            low: micros(4_000),
+            high: micros(16_000),
+        }),
+        measured: None,
+        ..elsewhere()
     }
 }
 

@@ -25,7 +25,8 @@ use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 /// Drives the workload (select 1, or scripts in pgbench's language) at each number of clients, measures round trips of
 /// messages of its sizes at the same rate, and takes them out: clients / throughput = client + turns x round trip + server. Round
 /// trips come from `longwire echo --listen` on the server's host (--echo); where the server is on this machine, from an echo in
-/// this process; else from the kernel, which leaves out wake-ups, so that the server's share is a little too long.
+/// this process; else from the kernel, which leaves out wake-ups, so that the server's share is a little too long. Throughput elsewhere is
+/// that of clients as fast as longwire's own: each round runs them with pauses in place of the distance.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire split postgres://app@db1/shop --echo db1 -c 1,64\n  \
@@ -56,10 +57,10 @@ pub struct Args {
     /// How statements are sent.
     #[arg(short = 'M', long = "protocol", default_value = "simple", value_name = "MODE")]
     pub mode: Mode,
-    /// How long each visit to one number of clients lasts. More numbers are visited than those asked for, each once a round.
+    /// How long each visit lasts: to each number of clients, and to it with pauses in place of each distance.
     #[arg(short = 'T', long = "time", default_value = "1s", value_parser = seconds::time, value_name = "TIME")]
     pub visit: Duration,
-    /// Rounds, each of which visits everything; figures are those of the round whose transaction is the median.
+    /// Rounds, each of which visits everything; figures are those of the round whose transaction is the median. Predictions need three.
     #[arg(long, default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT")]
     pub rounds: u32,
     /// Where a longwire listens on the server's host (`longwire echo --listen`): HOST or HOST:PORT.

@@ -1,13 +1,12 @@
 //! Rounds of load and echo in turn, and their results.
 
 use super::Args;
-use crate::split::{Round, RoundTripProbe, RoundTripSample, SplitBench, Visit};
+use super::places::{Pausing, Place, stations};
+use crate::split::{Round, RoundTripProbe, RoundTripSample, SplitBench, Station, Visit};
 use anyhow::{Context, Result};
 use model::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning, median};
 use pipeline::progress::{ProgressSink, StderrProgress};
-use predict::split::{EchoedRoundTrips, Elsewhere, Forecast, MeasuredWorkload, Shares, shares};
-use probe::echo::Echo;
-use std::sync::Arc;
+use predict::split::{EchoedRoundTrips, Shares, shares};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -16,10 +15,8 @@ use std::time::Duration;
 pub struct SplitMeasurement {
     /// Requested numbers of clients.
     clients: Vec<u32>,
-    /// Payload bytes of a turn's request and reply.
-    pub sizes: [u32; 2],
-    /// Round trip of packets between here and the server, without the wake-ups of processes.
-    packets: Duration,
+    /// Where the throughput is predicted for.
+    places: Vec<Place>,
     rounds: Vec<(Round, Nears)>,
 }
 
@@ -36,14 +33,18 @@ pub fn measure(
     distance: &RoundTripProbe,
     stop: &AtomicBool,
 ) -> Result<SplitMeasurement> {
-    let first = bench.round(&[1], bench.address, stop)?;
-    let sizes = sizes(
-        first
-            .of(1)
-            .context("the run was ended before anything was measured")?,
-    );
-    let packets = crate::split::packet_round_trip(&bench.target, stop)?;
-    let stations = bench.stations();
+    let one = Station::direct(1);
+    let first = bench.round(&[one], bench.address, stop)?;
+    let first = first
+        .at(one)
+        .context("the run was ended before anything was measured")?;
+    let sizes = sizes(first);
+    let pausing = Pausing {
+        turns: first.turns,
+        visit: bench.visit,
+    };
+    let places = places(args, bench, distance, sizes, pausing, stop)?;
+    let stations = stations(bench, &places);
     let mut asked = bench.clients.clone();
     if !asked.contains(&1) {
         asked.insert(0, 1);
@@ -71,10 +72,30 @@ pub fn measure(
     );
     Ok(SplitMeasurement {
         clients: bench.clients.clone(),
-        sizes,
-        packets,
+        places,
         rounds,
     })
+}
+
+/// Where the throughput is predicted for.
+fn places(
+    args: &Args,
+    bench: &SplitBench,
+    distance: &RoundTripProbe,
+    sizes: [u32; 2],
+    pausing: Pausing,
+    stop: &AtomicBool,
+) -> Result<Vec<Place>> {
+    let packets = crate::split::packet_round_trip(&bench.target, stop)?;
+    let behind = |link| Place::behind(&link, packets, pausing);
+    let mut places: Vec<Place> = args.links().into_iter().map(behind).collect();
+    if !args.link_echo.is_empty() {
+        let alone = distance.ask(sizes, 1, bench.visit, stop)?.round_trip;
+        for address in &args.link_echo {
+            places.push(Place::of_echo(address, sizes, alone, bench, pausing, stop)?);
+        }
+    }
+    Ok(places)
 }
 
 /// Payload bytes of a turn each way.
@@ -133,7 +154,7 @@ impl SplitMeasurement {
     fn visits(&self, clients: u32) -> impl Iterator<Item = (&Visit, RoundTripSample)> {
         self.rounds.iter().filter_map(move |(round, nears)| {
             let of = |wanted: u32| nears.iter().find(|(streams, _)| *streams == wanted);
-            let (visit, (_, together)) = (round.of(clients)?, *of(clients)?);
+            let (visit, (_, together)) = (round.at(Station::direct(clients))?, *of(clients)?);
             let echoed = EchoedRoundTrips {
                 alone: of(1)?.1.round_trip,
                 together: together.round_trip,
@@ -147,60 +168,20 @@ impl SplitMeasurement {
         })
     }
 
-    /// From each round, the basis of predictions for the places of other echoes: a round trip of theirs, wake-ups of
-    /// both processes included, replaces one here.
-    fn workloads_by_echo(&self) -> Vec<MeasuredWorkload> {
-        let of_round = |(round, nears): &(Round, Nears)| {
-            let alone = nears.iter().find(|(streams, _)| *streams == 1)?.1;
-            workload(round, alone.round_trip)
-        };
-        self.rounds.iter().filter_map(of_round).collect()
-    }
-
-    /// The same for other links: their round trip replaces that of packets here, and the wake-ups of both processes
-    /// stay.
-    fn workloads_by_packets(&self) -> Vec<MeasuredWorkload> {
-        let of_round = |(round, _): &(Round, Nears)| workload(round, self.packets);
-        self.rounds.iter().filter_map(of_round).collect()
-    }
-
     /// The throughput over the requested links, and at the requested echoes.
-    ///
-    /// # Errors
-    /// When an echo does not answer.
-    pub fn predictions(&self, args: &Args, stop: &AtomicBool) -> Result<Vec<SplitPrediction>> {
-        let by_packets = self.workloads_by_packets();
-        let mut predictions = Vec::new();
-        for link in args.links() {
-            let there = Elsewhere {
-                round_trip: link.rtt,
-                rate: link.rate,
-            };
-            let place: Arc<str> = link.to_string().into();
-            for &clients in &self.clients {
-                predictions.extend(predict(&by_packets, clients, &there, &place, SplitBase::Direct));
-            }
-        }
-        let by_echo = self.workloads_by_echo();
-        for address in &args.link_echo {
-            let echo = Echo::connect(&super::arguments::echo_target(address)?)?;
-            let place: Arc<str> = format!("echo {address}").into();
-            for &clients in &self.clients {
-                let near = crate::split::ask(&echo, self.sizes, clients, args.visit, stop)?;
-                let there = Elsewhere {
-                    round_trip: near.round_trip,
-                    rate: [None, None],
-                };
-                predictions.extend(predict(&by_echo, clients, &there, &place, SplitBase::Direct));
-            }
-        }
-        Ok(predictions)
+    pub fn predictions(&self) -> Vec<SplitPrediction> {
+        let rounds: Vec<&Round> = self.rounds.iter().map(|(round, _)| round).collect();
+        let of_place = |place: &Place| {
+            let predict = |&clients: &u32| place.predict(&rounds, clients, SplitBase::Direct);
+            self.clients.iter().map(predict).collect::<Vec<_>>()
+        };
+        self.places.iter().flat_map(of_place).collect()
     }
 
     /// What a reader of the figures must know.
     pub fn warnings(&self, distance: &RoundTripProbe) -> Vec<Warning> {
         let mut texts = Vec::new();
-        let visits = || self.rounds.iter().flat_map(|(round, _)| &round.visits);
+        let visits = || self.rounds.iter().flat_map(|(round, _)| round.visits());
         let errors: u64 = visits().map(|visit| visit.errors).sum();
         if let Some(error) = visits().find_map(|visit| visit.error.as_ref()) {
             texts.push(format!(
@@ -217,33 +198,4 @@ impl SplitMeasurement {
         }
         texts.into_iter().map(|text| Warning { text }).collect()
     }
-}
-
-/// The basis of predictions, from one round.
-pub fn workload(round: &Round, alone: Duration) -> Option<MeasuredWorkload> {
-    let last = round.visits.last()?;
-    MeasuredWorkload::new(round.points(), last.turns, alone, last.payload_bytes)
-}
-
-/// The median of the rounds' predictions.
-pub fn predict(
-    workloads: &[MeasuredWorkload],
-    clients: u32,
-    there: &Elsewhere,
-    place: &Arc<str>,
-    base: SplitBase,
-) -> Option<SplitPrediction> {
-    let forecasts: Vec<Forecast> = workloads
-        .iter()
-        .map(|workload| workload.elsewhere(clients, there))
-        .collect();
-    Some(SplitPrediction {
-        place: Arc::clone(place),
-        base,
-        round_trip: there.round_trip,
-        clients,
-        transaction: Interval::of(forecasts.iter().map(|forecast| forecast.transaction))?,
-        bound_by: forecasts.first()?.bound_by,
-        measured: None,
-    })
 }

@@ -1,17 +1,15 @@
 //! Predictions measured over emulated links.
 
 use super::Args;
-use super::measuring::{predict, workload};
-use crate::split::{ClientSite, Round, SplitBench};
+use super::places::{Pausing, Place, stations};
+use crate::split::{ClientSite, Round, SplitBench, Station};
 use anyhow::Result;
 use link::LinkDescription;
 use model::SplitBase;
 use netns::{Sandbox, sandbox};
 use pipeline::output;
 use pipeline::progress::{ProgressSink, StderrProgress};
-use predict::split::{Elsewhere, MeasuredWorkload};
 use report::outcome::SplitReport;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -54,7 +52,7 @@ pub fn emulation(args: &Args) -> Result<Option<Emulation>> {
     }
 }
 
-/// Measures the workload over each link, predicted from rounds over the same link without delay: the time that the emulator
+/// Measures the workload over each link, predicted from rounds over the same link without delay, with pauses: the time that the emulator
 /// and its share of the processors add is then in both.
 ///
 /// # Errors
@@ -74,16 +72,24 @@ pub fn prove(
     };
     let links = args.links();
     let rounds = args.rounds.min(MOST_ROUNDS);
-    let stations = bench.stations();
     let none = LinkDescription::with_rtt(Duration::ZERO);
-    let mut workloads: Vec<MeasuredWorkload> = Vec::new();
+    let pausing = Pausing {
+        turns: report.points.first().map_or(1.0, |point| point.turns),
+        visit: bench.visit,
+    };
+    let places: Vec<Place> = links
+        .iter()
+        .map(|link| Place::behind(link, place.taken_off(), pausing))
+        .collect();
+    let paused = stations(bench, &places);
+    let direct: Vec<Station> = bench.clients.iter().copied().map(Station::direct).collect();
+    let mut nears: Vec<Round> = Vec::new();
     let mut there: Vec<Vec<Round>> = vec![Vec::new(); links.len()];
     for number in 1..=rounds {
         StderrProgress.status(&format!("over emulated links: round {number} of {rounds}"));
-        let (near, _) = place.round(bench, &none, &stations, stop)?;
-        workloads.extend(workload(&near, place.taken_off()));
+        nears.push(place.round(bench, &none, &paused, stop)?.0);
         for (link, rounds) in links.iter().zip(&mut there) {
-            let (round, outcome) = place.round(bench, link, &bench.clients, stop)?;
+            let (round, outcome) = place.round(bench, link, &direct, stop)?;
             rounds.push(round);
             if number == 1 {
                 report.links.extend(outcome);
@@ -94,18 +100,12 @@ pub fn prove(
         }
     }
     StderrProgress.status("");
-    for (link, rounds) in links.iter().zip(&there) {
-        let elsewhere = Elsewhere {
-            round_trip: link.rtt,
-            rate: link.rate,
-        };
-        let text: Arc<str> = link.to_string().into();
+    let nears: Vec<&Round> = nears.iter().collect();
+    for (place, rounds) in places.iter().zip(&there) {
         for &clients in &bench.clients {
-            let prediction = predict(&workloads, clients, &elsewhere, &text, SplitBase::Emulated);
-            report.proofs.extend(prediction.map(|mut prediction| {
-                prediction.measured = Round::interval(rounds, clients);
-                prediction
-            }));
+            let mut prediction = place.predict(&nears, clients, SplitBase::Emulated);
+            prediction.measured = Round::interval(rounds, clients);
+            report.proofs.push(prediction);
         }
     }
     let warnings = report.links.iter().flat_map(report::text::link_warnings);

@@ -1,0 +1,158 @@
+//! The places that throughput is predicted for, and the stations that a round visits for them.
+
+use crate::split::{Round, SplitBench, Station, ask};
+use anyhow::Result;
+use link::LinkDescription;
+use model::{SplitBase, SplitPrediction, SplitRefusal};
+use predict::split::{EchoedRoundTrips, Elsewhere, Forecast, PausedWorkload, forecast, pause_towards};
+use probe::echo::Echo;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// A place to predict for.
+#[derive(Debug)]
+pub struct Place {
+    text: Arc<str>,
+    there: Elsewhere,
+    /// Round trip where the workload is measured, of the same kind.
+    here: Duration,
+    /// With which pauses it is measured there.
+    pause: Duration,
+    /// Whether its link does what no pause shows.
+    is_impaired: bool,
+    /// Of an echo: its round trips with as many streams as there are clients.
+    crowds: Vec<(u32, EchoedRoundTrips)>,
+}
+
+impl Place {
+    /// Behind a link. Its round trip replaces that of packets where the workload is measured, `here`, and the wake-ups of both processes stay.
+    pub fn behind(link: &LinkDescription, here: Duration, pausing: Pausing) -> Self {
+        Self {
+            text: link.to_string().into(),
+            there: Elsewhere {
+                round_trip: link.rtt,
+                rate: link.rate,
+            },
+            here,
+            pause: pausing.towards(link.rtt, here),
+            is_impaired: link.loss.is_some() || link.jitter.is_some() || link.outage.is_some(),
+            crowds: Vec::new(),
+        }
+    }
+
+    /// Where this echo listens. Its round trip by one stream, wake-ups of both processes included, replaces the one here; more streams show
+    /// whether messages wait for each other on the way.
+    ///
+    /// # Errors
+    /// When the echo does not answer.
+    pub fn of_echo(
+        address: &str,
+        sizes: [u32; 2],
+        here: Duration,
+        bench: &SplitBench,
+        pausing: Pausing,
+        stop: &AtomicBool,
+    ) -> Result<Self> {
+        let echo = Echo::connect(&super::arguments::echo_target(address)?)?;
+        let alone = ask(&echo, sizes, 1, bench.visit, stop)?.round_trip;
+        let mut crowds = Vec::new();
+        for &streams in &bench.clients {
+            let together = match streams {
+                1 => alone,
+                _ => ask(&echo, sizes, streams, bench.visit, stop)?.round_trip,
+            };
+            let echoed = EchoedRoundTrips {
+                alone,
+                together,
+                streams,
+            };
+            crowds.push((streams, echoed));
+        }
+        Ok(Self {
+            text: format!("echo {address}").into(),
+            there: Elsewhere {
+                round_trip: alone,
+                rate: [None, None],
+            },
+            here,
+            pause: pausing.towards(alone, here),
+            is_impaired: false,
+            crowds,
+        })
+    }
+
+    fn station(&self, clients: u32) -> Station {
+        let pause = self.pause;
+        Station { clients, pause }
+    }
+
+    /// What the rounds' visits make of this place.
+    pub fn predict(&self, rounds: &[&Round], clients: u32, base: SplitBase) -> SplitPrediction {
+        let forecasts: Vec<Forecast> = rounds
+            .iter()
+            .filter_map(|round| self.by_round(round, clients))
+            .collect();
+        SplitPrediction {
+            place: Arc::clone(&self.text),
+            base,
+            round_trip: self.there.round_trip,
+            clients,
+            forecast: match self.is_impaired {
+                true => Err(SplitRefusal::Impaired),
+                false => forecast(&forecasts),
+            },
+            measured: None,
+        }
+    }
+
+    fn by_round(&self, round: &Round, clients: u32) -> Option<Forecast> {
+        let visit = round.at(self.station(clients))?;
+        let paused = PausedWorkload {
+            clients,
+            pause: self.pause,
+            transaction: visit.transaction,
+            turns: visit.turns,
+            round_trip: self.here,
+            payload_bytes: visit.payload_bytes,
+        };
+        let mut forecast = paused.elsewhere(&self.there);
+        if let Some((_, crowd)) = self.crowds.iter().find(|(streams, _)| *streams == clients) {
+            let round_trip = crowd.under(clients, visit.turns, forecast.transaction);
+            let waiting = round_trip.saturating_sub(crowd.alone).mul_f64(visit.turns);
+            forecast.transaction += waiting;
+            forecast.high += waiting;
+        }
+        Some(forecast)
+    }
+}
+
+/// How long pauses may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Pausing {
+    /// Turns of a transaction.
+    pub turns: f64,
+    /// How long a visit lasts.
+    pub visit: Duration,
+}
+
+impl Pausing {
+    fn towards(self, there: Duration, here: Duration) -> Duration {
+        pause_towards(there, here, self.turns, self.visit)
+    }
+}
+
+/// What a round visits: each requested number of clients without pauses, then with those of each place.
+pub fn stations(bench: &SplitBench, places: &[Place]) -> Vec<Station> {
+    let direct = bench.clients.iter().copied().map(Station::direct);
+    let paused = places
+        .iter()
+        .flat_map(|place| bench.clients.iter().map(|&clients| place.station(clients)));
+    let mut all: Vec<Station> = Vec::new();
+    for station in direct.chain(paused) {
+        if !all.contains(&station) {
+            all.push(station);
+        }
+    }
+    all
+}

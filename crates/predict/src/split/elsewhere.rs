@@ -1,0 +1,354 @@
+//! From a workload whose clients pause to the same workload elsewhere.
+//!
+//! A pause before each request delays it as a distance does, and takes no packets. It cannot show three things:
+//!
+//! 1. A distance whose pauses would not fit into a visit. What is missing is added; where transactions wait for each other, for rows for example,
+//!    all of their time could grow with the distance instead.
+//! 2. A nearer place: for one client the round trip becomes shorter; of many clients some or all go on waiting for the server.
+//! 3. A link's rate: a queue each way in which all clients are that are not near. The throughput of this closed network is known
+//!    exactly (product form; Buzen's convolution, computed in logarithms so that nothing overflows). Its times of service vary more than those of
+//!    packets of one size, so it is the upper bound, and the lower one is that of the slowest part alone.
+
+use super::{LEAST, span};
+use link::TCP_HEADER_BYTES;
+use model::{BitRate, BoundBy, LinkRates};
+use std::time::Duration;
+
+/// A workload of clients that pause before each request, measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PausedWorkload {
+    /// Clients at once, each with one transaction after another.
+    pub clients: u32,
+    /// Before each request.
+    pub pause: Duration,
+    /// Clients divided by transactions a second, pauses included.
+    pub transaction: Duration,
+    /// Turns of a transaction, mean.
+    pub turns: f64,
+    /// Round trip there, without the pause, both ways.
+    pub round_trip: Duration,
+    /// Payload of a transaction to the server and from it.
+    pub payload_bytes: [f64; 2],
+}
+
+/// Another place for the same client and server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Round trip, both ways, as [`PausedWorkload::round_trip`] was measured.
+    pub round_trip: Duration,
+    /// Rate of the link to the server and from it, in wire bytes; absent when unlimited.
+    pub rate: LinkRates,
+}
+
+/// What a transaction would take elsewhere, by one round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Forecast {
+    /// Clients divided by transactions a second.
+    pub transaction: Duration,
+    /// What the model cannot decide: at least this.
+    pub low: Duration,
+    /// At most this.
+    pub high: Duration,
+    /// What takes most of it.
+    pub bound_by: BoundBy,
+}
+
+/// The pause with which a workload is measured for a place: the further round trip, as far as the pauses of a transaction fit into a part of a
+/// visit.
+pub fn pause_towards(there: Duration, here: Duration, turns: f64, visit: Duration) -> Duration {
+    let longest = visit.mul_f64(MOST_OF_A_VISIT / turns.max(1.0));
+    there.saturating_sub(here).min(longest)
+}
+
+impl PausedWorkload {
+    /// A transaction of one of its clients elsewhere.
+    pub fn elsewhere(&self, there: &Elsewhere) -> Forecast {
+        let apart = self.turns * (there.round_trip.as_secs_f64() - self.round_trip.as_secs_f64());
+        let distance = self.at_distance(apart);
+        let queues = [0, 1].map(|way| self.serialisation(way, there.rate[way]));
+        let behind = self.behind(distance, queues);
+        let round_trips = self.turns * there.round_trip.as_secs_f64();
+        let bound_by = if behind.queued > behind.middle / 2.0 {
+            BoundBy::Rate
+        } else if round_trips > behind.middle / 2.0 {
+            BoundBy::RoundTrips
+        } else {
+            BoundBy::Server
+        };
+        Forecast {
+            transaction: span(behind.middle),
+            low: span(behind.low),
+            high: span(behind.high),
+            bound_by,
+        }
+    }
+
+    /// Seconds of a transaction with `apart` of further distance in it, instead of its pauses.
+    fn at_distance(&self, apart: f64) -> Bounds {
+        let measured = self.transaction.as_secs_f64().max(LEAST);
+        let paused = self.turns * self.pause.as_secs_f64();
+        let missing = apart - paused;
+        let middle = (measured + missing).max(LEAST);
+        let [low, high] = match missing {
+            _ if self.clients == 1 => [middle, middle],
+            missing if missing > 0.0 && paused > 0.0 => [measured.max(apart), measured * apart / paused],
+            missing if missing > 0.0 => [measured.max(apart), middle],
+            _ => [middle, measured],
+        };
+        Bounds {
+            low,
+            middle,
+            high,
+            queued: 0.0,
+        }
+    }
+
+    /// The same behind a link on whose queues a transaction takes so many seconds each way.
+    fn behind(&self, distance: Bounds, queues: [f64; 2]) -> Bounds {
+        let slowest = queues.into_iter().fold(0.0, f64::max);
+        if slowest <= 0.0 {
+            return distance;
+        }
+        let clients = self.clients.clamp(1, MOST_CLIENTS);
+        let through = |apart: f64| {
+            let mut all = delay(clients, apart);
+            for queue in queues.into_iter().filter(|queue| *queue > 0.0) {
+                all = beside(&all, &station(clients, |_| 1.0 / queue));
+            }
+            f64::from(clients) / throughput(&all)
+        };
+        let middle = through(distance.middle);
+        let least = match clients {
+            1 => middle,
+            _ => distance.low.max(f64::from(clients) * slowest),
+        };
+        Bounds {
+            low: least,
+            middle,
+            high: through(distance.high),
+            queued: middle - distance.middle,
+        }
+    }
+
+    /// Seconds that a transaction's bytes take one way.
+    fn serialisation(&self, way: usize, rate: Option<BitRate>) -> f64 {
+        let Some(rate) = rate else { return 0.0 };
+        let payload = self.payload_bytes[way];
+        let turns = self.turns.max(1.0);
+        let packets = turns * (payload / turns / FULL_PACKET).ceil().max(1.0);
+        let wire = payload + packets * f64::from(TCP_HEADER_BYTES);
+        wire * 8.0 / rate.as_bits_per_second() as f64
+    }
+}
+
+/// Seconds of a transaction.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    low: f64,
+    middle: f64,
+    high: f64,
+    /// Of the middle, in queues for the link's rate.
+    queued: f64,
+}
+
+/// Logarithms of what each number of transactions in a station weighs; of a station with these rates.
+fn station(clients: u32, rate: impl Fn(u32) -> f64) -> Vec<f64> {
+    let mut weights = vec![0.0];
+    let mut sum = 0.0;
+    for number in 1..=clients {
+        sum -= rate(number).ln();
+        weights.push(sum);
+    }
+    weights
+}
+
+/// Of a delay, in which no client waits for another.
+fn delay(clients: u32, seconds: f64) -> Vec<f64> {
+    station(clients, |number| f64::from(number) / seconds)
+}
+
+/// Of two stations together: the convolution.
+fn beside(one: &[f64], other: &[f64]) -> Vec<f64> {
+    let sum = |count: usize| {
+        let terms = one.iter().take(count + 1).zip(other.iter().take(count + 1).rev());
+        let terms: Vec<f64> = terms.map(|(one, other)| one + other).collect();
+        let greatest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        greatest + terms.iter().map(|term| (term - greatest).exp()).sum::<f64>().ln()
+    };
+    (0..one.len()).map(sum).collect()
+}
+
+/// Transactions a second with all clients.
+fn throughput(weights: &[f64]) -> f64 {
+    match weights {
+        [.., before, last] => (before - last).exp(),
+        _ => 0.0,
+    }
+}
+
+/// Payload of a full packet: Ethernet's mtu less headers.
+const FULL_PACKET: f64 = 1448.0;
+/// The arithmetic grows with the square of it.
+const MOST_CLIENTS: u32 = 2_000;
+/// Of a visit, that the pauses of one transaction may take.
+const MOST_OF_A_VISIT: f64 = 0.25;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn micros(micros: f64) -> Duration {
+        Duration::from_nanos((micros * 1e3).round() as u64)
+    }
+
+    fn workload(clients: u32, per_second: f64) -> PausedWorkload {
+        PausedWorkload {
+            clients,
+            pause: Duration::ZERO,
+            transaction: span(f64::from(clients) / per_second),
+            turns: 1.0,
+            round_trip: micros(20.0),
+            payload_bytes: [50.0, 100.0],
+        }
+    }
+
+    fn away(round_trip: Duration) -> Elsewhere {
+        Elsewhere {
+            round_trip,
+            rate: [None, None],
+        }
+    }
+
+    fn close(span: Duration, to: f64) -> bool {
+        span.abs_diff(micros(to)) < micros(0.1)
+    }
+
+    #[test]
+    fn the_published_prediction_of_one_client() {
+        // `select 1` on loopback: 5.16 us one way, 36,938 a second. 13.6 us one way: predicted 22,753, as published (measured: 24,725).
+        let published = PausedWorkload {
+            round_trip: micros(2.0 * 5.16),
+            payload_bytes: [20.0, 60.0],
+            ..workload(1, 36_938.0)
+        };
+        let predicted = published.elsewhere(&away(micros(2.0 * 13.6)));
+        assert!(close(predicted.transaction, 1e6 / 22_753.0), "{predicted:?}");
+    }
+
+    #[test]
+    fn one_client_is_plain_addition() {
+        let one = PausedWorkload {
+            turns: 3.0,
+            payload_bytes: [60.0, 180.0],
+            ..workload(1, 10_000.0)
+        };
+        let there = one.elsewhere(&away(micros(5_020.0)));
+        assert!(close(there.transaction, 100.0 + 15_000.0), "{there:?}");
+        assert_eq!((there.low, there.high), (there.transaction, there.transaction));
+        assert_eq!(there.bound_by, BoundBy::RoundTrips);
+        let nearer = one.elsewhere(&away(micros(10.0)));
+        assert!(close(nearer.transaction, 70.0), "{nearer:?}");
+        // 180 bytes in three packets: 336 bytes on the wire, 2688 us at 1 Mbit/s; 216 bytes and 1728 us up.
+        let slow = one.elsewhere(&Elsewhere {
+            round_trip: micros(20.0),
+            rate: [BitRate::from_bits_per_second(1_000_000); 2],
+        });
+        assert!(close(slow.transaction, 100.0 + 1728.0 + 2688.0), "{slow:?}");
+        assert_eq!((slow.low, slow.high), (slow.transaction, slow.transaction));
+    }
+
+    #[test]
+    fn what_was_measured_with_pauses_of_the_distance_is_the_prediction() {
+        // Without distance they did 30,000 a second; paced by 1 ms they do no more than 22,000.
+        let paused = PausedWorkload {
+            pause: micros(1_000.0),
+            ..workload(64, 22_000.0)
+        };
+        let there = paused.elsewhere(&away(micros(1_020.0)));
+        let same = paused.transaction;
+        assert_eq!((there.transaction, there.low, there.high), (same, same, same));
+        assert_eq!(there.bound_by, BoundBy::Server);
+    }
+
+    #[test]
+    fn a_distance_beyond_the_longest_pause_is_added_or_all_of_it_grows() {
+        let visit = Duration::from_secs(1);
+        let pause = pause_towards(micros(1_000_020.0), micros(20.0), 2.5, visit);
+        assert_eq!(
+            pause,
+            Duration::from_millis(100),
+            "a tenth of a visit for each turn"
+        );
+        assert_eq!(
+            pause_towards(micros(5_020.0), micros(20.0), 1.0, visit),
+            micros(5_000.0)
+        );
+        assert_eq!(
+            pause_towards(micros(10.0), micros(20.0), 1.0, visit),
+            Duration::ZERO
+        );
+        // Of 160 ms, 100 are pauses; the rest may be waiting for rows that are held for longer elsewhere.
+        let held = PausedWorkload {
+            pause,
+            ..workload(16, 100.0)
+        };
+        let there = held.elsewhere(&away(micros(200_020.0)));
+        assert!(close(there.low, 200_000.0), "{there:?}");
+        assert!(close(there.transaction, 260_000.0), "{there:?}");
+        assert!(close(there.high, 320_000.0), "{there:?}");
+    }
+
+    #[test]
+    fn of_many_clients_it_is_not_known_how_many_gain_by_being_nearer() {
+        let far = PausedWorkload {
+            round_trip: micros(1_000.0),
+            ..workload(64, 30_000.0)
+        };
+        let near = far.elsewhere(&away(micros(100.0)));
+        assert!(close(near.high, 64e6 / 30_000.0), "{near:?}");
+        assert!(close(near.low, 64e6 / 30_000.0 - 900.0), "{near:?}");
+    }
+
+    #[test]
+    fn a_rate_bounds_many_clients() {
+        let workload = workload(64, 30_000.0);
+        let slow = workload.elsewhere(&Elsewhere {
+            round_trip: micros(20.0),
+            rate: [None, BitRate::from_bits_per_second(1_216_000)],
+        });
+        assert_eq!(slow.bound_by, BoundBy::Rate);
+        assert!(
+            slow.transaction.abs_diff(micros(64_000.0)) < micros(100.0),
+            "{slow:?}"
+        );
+        assert!(slow.low <= slow.transaction && slow.transaction <= slow.high);
+        assert!(slow.high < micros(64_200.0), "{slow:?}");
+    }
+
+    #[test]
+    fn throughput_never_grows_with_distance_and_never_beats_its_bounds() {
+        let workload = PausedWorkload {
+            turns: 2.0,
+            ..workload(64, 29_000.0)
+        };
+        let rate = [None, BitRate::from_bits_per_second(20_000_000)];
+        for rate in [[None, None], rate] {
+            let mut last = Duration::ZERO;
+            for millis in 0..60 {
+                let rtt = micros(20.0 + 1e3 * f64::from(millis));
+                let there = workload.elsewhere(&Elsewhere {
+                    round_trip: rtt,
+                    rate,
+                });
+                assert!(there.transaction >= last, "{millis} ms: {there:?} after {last:?}");
+                assert!(
+                    there.low <= there.transaction && there.transaction <= there.high,
+                    "{there:?}"
+                );
+                assert!(there.transaction >= workload.transaction, "{there:?}");
+                assert!(there.low >= 2 * (rtt - micros(20.0)), "{there:?}");
+                last = there.transaction;
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! From the forecasts of several rounds to one with an interval, or to a refusal.
+
+use super::{Forecast, LEAST, span};
+use model::{SplitForecast, SplitRefusal, median};
+use std::time::Duration;
+
+/// The median of the rounds' forecasts, and within what another run there is expected.
+///
+/// 1. The rounds' logarithms are taken as normal: 19 of 20 further rounds lie within Student's quantile times their standard deviation
+///    times sqrt(1 + 1/n) of their mean.
+/// 2. To that is added what the model cannot decide in any round, and the error that was measured for it.
+/// 3. Refused with fewer rounds than [`SplitRefusal::MIN_ROUNDS`], and where the ends are further apart than [`WIDEST`].
+///
+/// # Errors
+/// Why there is no forecast.
+pub fn forecast(rounds: &[Forecast]) -> Result<SplitForecast, SplitRefusal> {
+    let few = SplitRefusal::Rounds {
+        measured: u32::try_from(rounds.len()).unwrap_or(u32::MAX),
+    };
+    let all = |figure: fn(&Forecast) -> Duration| rounds.iter().map(figure);
+    let (Some(transaction), Some(low), Some(high), Some(first)) = (
+        median(all(|round| round.transaction)),
+        all(|round| round.low).min(),
+        all(|round| round.high).max(),
+        rounds.first(),
+    ) else {
+        return Err(few);
+    };
+    if rounds.len() < SplitRefusal::MIN_ROUNDS as usize {
+        return Err(few);
+    }
+    let [mean, spread] = scatter(rounds);
+    let [least, most] = [mean - spread, mean + spread].map(|logarithm| span(logarithm.exp()));
+    let low = low.min(least).div_f64(1.0 + MODEL_ERROR);
+    let high = high.max(most).mul_f64(1.0 + MODEL_ERROR);
+    if high.as_secs_f64() > low.as_secs_f64() * WIDEST {
+        return Err(SplitRefusal::Wide { low, high });
+    }
+    Ok(SplitForecast {
+        transaction,
+        low,
+        high,
+        bound_by: first.bound_by,
+    })
+}
+
+/// Mean of the logarithms, and how far from it another round is expected at most.
+fn scatter(rounds: &[Forecast]) -> [f64; 2] {
+    let count = rounds.len() as f64;
+    let logarithms = || {
+        rounds
+            .iter()
+            .map(|round| round.transaction.as_secs_f64().max(LEAST).ln())
+    };
+    let mean = logarithms().sum::<f64>() / count;
+    let squares: f64 = logarithms().map(|logarithm| (logarithm - mean).powi(2)).sum();
+    let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
+    let quantile = STUDENT
+        .get(rounds.len().saturating_sub(2))
+        .copied()
+        .unwrap_or(STUDENT_OF_MANY);
+    [mean, quantile * deviation * (1.0 + 1.0 / count).sqrt()]
+}
+
+/// Student's quantile of 97.5 % for one degree of freedom, two, and so on.
+const STUDENT: [f64; 10] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+];
+/// For more.
+const STUDENT_OF_MANY: f64 = 2.2;
+/// How far another run is from the rounds of this one beyond their spread: measured, docs/split.md#how-far-off.
+const MODEL_ERROR: f64 = 0.05;
+/// Upper end over lower end of the widest interval that is printed.
+const WIDEST: f64 = 2.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::BoundBy;
+
+    fn rounds(micros: &[u64]) -> Vec<Forecast> {
+        let round = |&micros: &u64| Forecast {
+            transaction: Duration::from_micros(micros),
+            low: Duration::from_micros(micros),
+            high: Duration::from_micros(micros),
+            bound_by: BoundBy::RoundTrips,
+        };
+        micros.iter().map(round).collect()
+    }
+
+    #[test]
+    fn an_interval_holds_the_next_round_and_the_models_error() {
+        let same = forecast(&rounds(&[1_000; 5])).expect("a forecast");
+        assert_eq!(same.transaction, Duration::from_micros(1_000));
+        assert!(same.low.abs_diff(Duration::from_nanos(952_381)) < Duration::from_nanos(10));
+        assert!(same.high.abs_diff(Duration::from_micros(1_050)) < Duration::from_nanos(10));
+        // Logarithms with a standard deviation of 0.0791: 2.776 x 0.0791 x sqrt(1.2) = 0.2405 each way, wider than minimum to maximum.
+        let spread = forecast(&rounds(&[905, 951, 1_000, 1_051, 1_105])).expect("a forecast");
+        let [least, most] = [1e-3 * (-0.2405_f64).exp() / 1.05, 1e-3 * 0.2405_f64.exp() * 1.05];
+        assert!(
+            (spread.low.as_secs_f64() / least - 1.0).abs() < 0.002,
+            "{spread:?}"
+        );
+        assert!(
+            (spread.high.as_secs_f64() / most - 1.0).abs() < 0.002,
+            "{spread:?}"
+        );
+    }
+
+    #[test]
+    fn what_the_model_cannot_decide_is_in_the_interval() {
+        let mut undecided = rounds(&[1_000; 3]);
+        undecided[1].high = Duration::from_micros(1_300);
+        undecided[2].low = Duration::from_micros(900);
+        let forecast = forecast(&undecided).expect("a forecast");
+        assert!(forecast.high > Duration::from_micros(1_300) && forecast.low < Duration::from_micros(900));
+    }
+
+    #[test]
+    fn few_rounds_and_wide_intervals_are_refused() {
+        for few in 0..3_u32 {
+            let refused = forecast(&rounds(&vec![1_000; few as usize]));
+            assert_eq!(refused, Err(SplitRefusal::Rounds { measured: few }));
+        }
+        let refused = forecast(&rounds(&[1_000, 1_500, 1_000, 2_000, 1_100]));
+        let Err(SplitRefusal::Wide { low, high }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(high > 2 * low, "{low:?} {high:?}");
+    }
+}
