@@ -76,8 +76,11 @@ const UNNAMED_REQUEST: &str = "HTTP request";
 /// Most exchanges of one operation held at a time.
 pub const MAXIMUM_STEPS: usize = 20_000;
 
-/// Most exchanges of all operations under way held at a time (about 80 MB).
+/// Most exchanges of all operations under way held at a time; there is room for at most half as many more.
 pub const MAXIMUM_HELD: usize = 200_000;
+
+/// Steps of a group from which on its memory grows by a quarter.
+const MANY: usize = 1024;
 
 /// An exchange with what is known of its connection, on its way to a group.
 #[derive(Debug, Clone)]
@@ -118,8 +121,13 @@ impl Members {
     }
 
     fn add(&mut self, step: OperationStep, sides: Sides) {
+        let length = self.steps.len();
         if self.sides.last().is_none_or(|(_, last)| *last != sides) {
-            self.sides.push((self.steps.len(), sides));
+            self.sides.push((length, sides));
+        }
+        if length == self.steps.capacity() && length >= MANY {
+            // Doubling would take twice the memory that the limits on steps allow.
+            self.steps.reserve_exact(length / 4);
         }
         self.steps.push(step);
     }
@@ -557,13 +565,16 @@ impl Operations {
             self.of_pools.insert(connection, ());
             return self.regroup(key, out);
         }
+        let groups = self.groups.len();
         let Some(group) = self.groups.get_mut(&key) else {
             return;
         };
         let next = match group.members.len() {
             0 => return,
-            // The next part will be as long.
-            MAXIMUM_STEPS.. => Members::with_capacity(MAXIMUM_STEPS),
+            // The next part will be as long. With many groups, their room together would be more than all may hold.
+            MAXIMUM_STEPS.. if groups * MAXIMUM_STEPS <= MAXIMUM_HELD / 2 => {
+                Members::with_capacity(MAXIMUM_STEPS)
+            }
             _ => Members::default(),
         };
         let members = std::mem::replace(&mut group.members, next);

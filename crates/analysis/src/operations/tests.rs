@@ -409,6 +409,38 @@ fn a_very_long_operation_comes_in_parts_that_sum_to_it() {
 }
 
 #[test]
+fn the_room_of_operations_under_way_is_little_more_than_they_may_hold() {
+    let mut operations = Operations::new(Rule::Connection);
+    let mut cut = 0;
+    for connection in 0..20 {
+        operations.fact(
+            Fact::Opened {
+                connection: ConnectionId(connection),
+                at: at(0),
+                client: host(1, 40_000 + connection as u16),
+                server: host(2, 5432),
+            },
+            &mut |_| {},
+        );
+        for index in 0..=MAXIMUM_STEPS as u64 {
+            let exchange = Box::new(exchange(connection, Phase::Work, 1_000 * index, 50, 10));
+            let fact = Fact::Exchange {
+                exchange,
+                protocol: Protocol::Postgres,
+            };
+            operations.fact(fact, &mut |_| cut += 1);
+        }
+    }
+    let room: usize = operations
+        .groups
+        .values()
+        .map(|group| group.members.steps.capacity())
+        .sum();
+    assert_eq!(cut, 20);
+    assert!(room <= MAXIMUM_HELD + MAXIMUM_HELD / 2, "room for {room} steps");
+}
+
+#[test]
 fn operations_that_are_cut_together_come_in_the_order_in_which_they_began() {
     let mut run = Run::new(Rule::Connection);
     let connections = 25;
