@@ -58,11 +58,22 @@ impl Sightings {
     /// be another one, it was not.
     #[inline]
     pub fn has_elsewhere(&mut self, head: &Head) -> bool {
-        head.interface != 0 && self.has_on_another(head)
+        head.interface != 0 && self.has_on_another(head, mark(head))
     }
 
-    fn has_on_another(&mut self, head: &Head) -> bool {
-        let mark = mark(head);
+    /// The same of a connection that is seen under several pairs of addresses, each of which counts as an interface: a translation
+    /// changes the checksum, and may change the identification.
+    #[cold]
+    pub fn has_translated(&mut self, head: &Head) -> bool {
+        let same = Head {
+            checksum: 0,
+            identification: 0,
+            ..*head
+        };
+        self.has_on_another(head, mark(&same))
+    }
+
+    fn has_on_another(&mut self, head: &Head, mark: u32) -> bool {
         let is_copy = self.last.iter().any(|seen| {
             seen.mark == mark && seen.interface != head.interface && head.at.since(seen.at) < SAME_PACKET
         });

@@ -1,17 +1,17 @@
 //! Packets within packets: tunnels between the hosts of a data centre, and copies that a switch sends to an observer. One
 //! level is opened; a new one is one row in [`OVER_IP`] or [`OVER_UDP`] and the function that finds what it carries.
 
-use crate::formats::u16_at;
+use crate::formats::{u16_at, u32_at};
 use crate::ip::{Datagram, UDP};
-use crate::links::{self, IPV4, IPV6, MPLS};
+use crate::links::{self, Found, IPV4, IPV6, MPLS, network_within, plain};
 
 /// What a packet that is not TCP carries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Inside<'a> {
     /// What it is carried in.
     pub name: &'static str,
-    /// The IP packet inside; absent where there is none, or it cannot be determined.
-    pub packet: Option<&'a [u8]>,
+    /// The IP packet inside, and its virtual network; absent where there is none, or it cannot be determined.
+    pub packet: Option<Found<'a>>,
 }
 
 /// A way of carrying packets.
@@ -23,7 +23,7 @@ struct Encapsulation {
 }
 
 /// The IP packet in a payload, or a better name where it is known why there is none to be found.
-type Open = fn(&[u8]) -> Result<Option<&[u8]>, &'static str>;
+type Open = fn(&[u8]) -> Result<Option<Found<'_>>, &'static str>;
 
 static OVER_IP: &[Encapsulation] = &[
     row(&[47], "GRE", gre),
@@ -78,27 +78,27 @@ pub(crate) fn inside<'a>(datagram: &Datagram<'a>) -> Option<Inside<'a>> {
     })
 }
 
-fn packet(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
-    Ok(Some(payload))
+fn packet(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
+    Ok(Some(plain(payload)))
 }
 
-fn labels(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+fn labels(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     Ok(mpls(payload))
 }
 
 /// What is not opened, by the name of its row.
-fn unopened(_: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+fn unopened(_: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     Ok(None)
 }
 
 /// RFC 3378: a version, then an Ethernet frame.
-fn ether_ip(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+fn ether_ip(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     Ok(payload.get(2..).and_then(ethernet))
 }
 
 /// TaZmen Sniffer Protocol, what MikroTik's routers and others stream copies in: version 1, what is carried, tagged fields up to an end tag, the
 /// frame.
-fn tzsp(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+fn tzsp(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let [1, 0 | 1, high, low, fields @ ..] = payload else {
         return Ok(None);
     };
@@ -119,19 +119,19 @@ fn tzsp(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
 }
 
 /// Flags with the P bit, the number of what is carried, a network's number.
-fn vxlan_gpe(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+fn vxlan_gpe(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let (Some(head), Some(rest)) = (payload.first_chunk::<8>(), payload.get(8..)) else {
         return Ok(None);
     };
     Ok(match head[3] {
-        1 | 2 => Some(rest),
-        3 => ethernet(rest),
+        1 | 2 => Some(in_network(numbered(payload), plain(rest))),
+        3 => ethernet(rest).map(|found| in_network(numbered(payload), found)),
         _ => None,
     })
 }
 
 /// 3GPP TS 29.281: version 1, a G-PDU, four bytes more where one of three flags is set, and extensions.
-fn gtp(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+fn gtp(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let [flags, 255, ..] = payload else {
         return Ok(None);
     };
@@ -139,7 +139,7 @@ fn gtp(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
         return Ok(None);
     }
     if flags & 7 == 0 {
-        return Ok(payload.get(8..));
+        return Ok(payload.get(8..).map(plain));
     }
     let mut next = payload.get(11).copied().unwrap_or_default();
     let mut rest = payload.get(12..).unwrap_or_default();
@@ -153,29 +153,31 @@ fn gtp(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
         };
         (next, rest) = (*last, behind);
     }
-    Ok(Some(rest))
+    Ok(Some(plain(rest)))
 }
 
 /// RFC 7348: flags with the I bit, a network's number, an Ethernet frame.
-fn vxlan(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+fn vxlan(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let is_valid = payload.first().is_some_and(|flags| flags & 0x08 != 0);
-    Ok(payload.get(8..).filter(|_| is_valid).and_then(ethernet))
+    let frame = payload.get(8..).filter(|_| is_valid).and_then(ethernet);
+    Ok(frame.map(|found| in_network(numbered(payload), found)))
 }
 
 /// RFC 8926: version 0, options, what is carried by its EtherType.
-fn geneve(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+fn geneve(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let Some(first) = payload.first().filter(|first| *first >> 6 == 0) else {
         return Ok(None);
     };
     let rest = payload.get(8 + usize::from(first & 0x3f) * 4..);
     Ok(u16_at(payload, 2, true)
         .zip(rest)
-        .and_then(|(kind, rest)| carried(kind, rest)))
+        .and_then(|(kind, rest)| carried(kind, rest))
+        .map(|found| in_network(numbered(payload), found)))
 }
 
 /// RFC 2784 and 2890: a checksum, a key and a number that may be present, what is carried by its EtherType. ERSPAN (a switch's
 /// copies) is GRE with a header of its own.
-fn gre(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+fn gre(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let (Some(flags), Some(kind)) = (u16_at(payload, 0, true), u16_at(payload, 2, true)) else {
         return Ok(None);
     };
@@ -194,7 +196,17 @@ fn gre(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
         ERSPAN if has(0x1000) => 8,
         ERSPAN => 0,
         ERSPAN_3 => 12 + 8 * usize::from(rest.get(11).is_some_and(|last| last & 1 != 0)),
-        _ => return Ok(carried(kind, rest)),
+        _ => {
+            let key_at = 4 + 4 * usize::from(has(0xc000));
+            let key = if has(0x2000) {
+                u32_at(payload, key_at, true)
+            } else {
+                None
+            };
+            // NVGRE (RFC 7637): the last byte of the key spreads flows.
+            let network = key.map_or(0, |key| if kind == ETHERNET { key >> 8 } else { key });
+            return Ok(carried(kind, rest).map(|found| in_network(network, found)));
+        }
     };
     match rest.get(own..).and_then(ethernet) {
         Some(packet) => Ok(Some(packet)),
@@ -203,25 +215,37 @@ fn gre(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
 }
 
 /// The payload of an EtherType.
-fn carried(kind: u16, rest: &[u8]) -> Option<&[u8]> {
+fn carried(kind: u16, rest: &[u8]) -> Option<Found<'_>> {
     match kind {
-        IPV4 | IPV6 => Some(rest),
+        IPV4 | IPV6 => Some(plain(rest)),
         ETHERNET => ethernet(rest),
         kind if MPLS.contains(&kind) => mpls(rest),
         _ => None,
     }
 }
 
-fn ethernet(frame: &[u8]) -> Option<&[u8]> {
-    links::ethernet(frame).ok().map(|found| found.packet)
+fn ethernet(frame: &[u8]) -> Option<Found<'_>> {
+    links::ethernet(frame).ok()
 }
 
-fn mpls(labels: &[u8]) -> Option<&[u8]> {
-    links::mpls(labels).map(|found| found.packet)
+fn mpls(labels: &[u8]) -> Option<Found<'_>> {
+    links::mpls(labels)
+}
+
+/// The number of a network in the fifth to seventh byte: VXLAN, VXLAN-GPE and Geneve.
+fn numbered(payload: &[u8]) -> u32 {
+    u32_at(payload, 4, true).map_or(0, |word| word >> 8)
+}
+
+fn in_network(outer: u32, found: Found<'_>) -> Found<'_> {
+    Found {
+        network: network_within(outer, found.network),
+        ..found
+    }
 }
 
 /// RFC 3948: four zero bytes before IKE, one byte to keep the path open, else ESP.
-fn ipsec_over_udp(payload: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+fn ipsec_over_udp(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     match payload {
         [0, 0, 0, 0, ..] | [] | [_] => Ok(None),
         _ => Err("IPsec (encrypted)"),

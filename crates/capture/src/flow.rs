@@ -4,6 +4,7 @@ use crate::half::{Half, Output};
 use crate::hold::Hold;
 use crate::hosts::{Estimate, HostPair};
 use crate::idle;
+use crate::key::Key;
 use crate::opening::HandshakeSeen;
 use crate::round_trip::{self, Pair};
 use crate::tcp::{ACK, FIN, Head, Packet, RST, SYN, SynOptions};
@@ -32,6 +33,8 @@ pub(crate) struct Flow {
     /// What was reported for each side while it had no sample of its own.
     pub borrowed: [Option<Estimate>; 2],
     pub hold: Option<Box<Hold>>,
+    /// The other pairs of addresses under which its packets pass.
+    pub copies: Vec<Key>,
 }
 
 impl Flow {
@@ -53,6 +56,7 @@ impl Flow {
             host_pair: None,
             borrowed: [None; 2],
             hold: None,
+            copies: Vec::new(),
         }
     }
 
@@ -99,6 +103,35 @@ impl Flow {
         half.started && (head.has(SYN) || half.place(head.sequence) + 1 < half.next)
     }
 
+    /// Whether a packet answers what was seen of the other direction, and nothing was seen of its own.
+    pub fn is_answered_by(&self, direction: Direction, head: &Head) -> bool {
+        let (own, other) = (
+            &self.halves[direction.index()],
+            &self.halves[direction.reverse().index()],
+        );
+        let acknowledged = other.place(head.acknowledgement);
+        !own.started && other.started && head.has(ACK) && (other.first..=other.next).contains(&acknowledged)
+    }
+
+    /// The direction in which a packet with these numbers would be exactly the next one.
+    pub fn expecting(&self, head: &Head) -> Option<Direction> {
+        if !head.has(ACK) || self.closing.is_some() {
+            return None;
+        }
+        [Direction::ClientToServer, Direction::ServerToClient]
+            .into_iter()
+            .find(|direction| {
+                let (own, other) = (
+                    &self.halves[direction.index()],
+                    &self.halves[direction.reverse().index()],
+                );
+                own.started
+                    && other.started
+                    && own.next as u32 == head.sequence
+                    && other.next as u32 == head.acknowledgement
+            })
+    }
+
     /// Whether packets are held back, and until when.
     pub fn held_until(&self) -> Option<Timestamp> {
         self.hold.as_ref().map(|hold| hold.until)
@@ -115,7 +148,11 @@ impl Flow {
     ) {
         self.last_at = self.last_at.max(packet.head.at);
         let half = &mut self.halves[direction.index()];
-        if half.sightings.has_elsewhere(&packet.head) {
+        let is_copy = match self.copies.is_empty() {
+            true => half.sightings.has_elsewhere(&packet.head),
+            false => half.sightings.has_translated(&packet.head),
+        };
+        if is_copy {
             return;
         }
         half.count(&packet.head, &mut out.faults);

@@ -1,13 +1,14 @@
 //! All connections of a run: finds the one a packet belongs to, begins and ends them.
 
+use crate::copies::{Copies, Newcomer, Original, Owner, Verdict, Waiting};
 use crate::flow::Flow;
 use crate::half::{Faults, Output};
 use crate::hosts::Hosts;
 use crate::key::{Key, KeyHasher};
-use crate::settle::Settling;
+use crate::settle::{Opening, Settling};
 use crate::sides::Servers;
 use crate::tcp::{ACK, Head, Packet, SYN, SynOptions};
-use model::{ConnectionEvent, ConnectionId, Endpoint, Observer, Timestamp};
+use model::{ConnectionId, Direction, Endpoint, Observer, Timestamp};
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 use std::time::Duration;
@@ -15,12 +16,17 @@ use std::time::Duration;
 /// All connections.
 pub(crate) struct Flows<'o> {
     out: Output<'o>,
-    by_key: HashMap<Key, u32, BuildHasherDefault<KeyHasher>>,
+    by_key: HashMap<Key, Place, BuildHasherDefault<KeyHasher>>,
+    /// Connections in virtual networks by their endpoints alone, the latest of each.
+    tagged: HashMap<Key, u32, BuildHasherDefault<KeyHasher>>,
     slots: Vec<Option<Box<Flow>>>,
     keys: Vec<Key>,
     free: Vec<u32>,
     /// The connection of the last packet.
-    last: Option<(Key, u32)>,
+    last: Option<(Key, Place)>,
+    copies: Copies,
+    /// How many connections may still be compared with those that begin in the middle.
+    comparisons: u32,
     opened: u32,
     /// Connections that have seen a FIN or RST, with the time to check them again.
     leaving: VecDeque<(Timestamp, u32, ConnectionId)>,
@@ -35,6 +41,16 @@ pub(crate) struct Flows<'o> {
     last_at: Timestamp,
     /// Packets ignored because another source shows their connection, per source.
     foreign: Vec<u64>,
+}
+
+/// Where a pair of endpoints leads.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    slot: u32,
+    /// Whether its first endpoint stands for the second one of the connection's own key.
+    flipped: bool,
+    /// Which of the pairs of endpoints of one connection it is: 0 the one by which it is known.
+    copy: u8,
 }
 
 /// What a source covers.
@@ -56,10 +72,13 @@ impl<'o> Flows<'o> {
                 faults: Faults::default(),
             },
             by_key: HashMap::default(),
+            tagged: HashMap::default(),
             slots: Vec::new(),
             keys: Vec::new(),
             free: Vec::new(),
             last: None,
+            copies: Copies::default(),
+            comparisons: MAX_COMPARISONS,
             opened: 0,
             leaving: VecDeque::new(),
             holding: Vec::new(),
@@ -112,14 +131,14 @@ impl<'o> Flows<'o> {
         self.pass_time(source, head.at);
         let (key, from_low) = Key::of(head);
         let known = match self.last {
-            Some((last, slot)) if last == key => Some(slot),
+            Some((last, place)) if last == key => Some(place),
             _ => self.by_key.get(&key).copied(),
         };
-        let slot = match known {
-            Some(slot) => match self.admit(slot, source, head, from_low) {
-                Admission::Same => slot,
+        let place = match known {
+            Some(place) => match self.admit(place.slot, source, head, from_low != place.flipped) {
+                Admission::Same => place,
                 Admission::Successor => {
-                    self.close(slot, head.at);
+                    self.close(place.slot, head.at);
                     self.open(key, source, head, from_low)
                 }
                 Admission::Foreign => {
@@ -127,14 +146,45 @@ impl<'o> Flows<'o> {
                     return;
                 }
             },
-            None => self.open(key, source, head, from_low),
+            None => {
+                let new = Newcomer {
+                    key,
+                    source,
+                    from_low,
+                    packet,
+                    options,
+                };
+                match self.newcomer(new) {
+                    Some(place) => place,
+                    None => return,
+                }
+            }
         };
-        self.last = Some((key, slot));
+        self.last = Some((key, place));
+        self.take(place, from_low, packet, options);
+    }
+
+    /// Hands a packet to its connection.
+    #[inline]
+    fn take(&mut self, place: Place, from_low: bool, packet: &Packet<'_>, options: &SynOptions) {
+        let (slot, head) = (place.slot, &packet.head);
         let Some(flow) = self.slots[slot as usize].as_deref_mut() else {
             return;
         };
+        let from_low = from_low != place.flipped;
+        let owner = Owner { slot, id: flow.id };
+        self.copies.remember(head, owner, from_low, place.copy == 0);
         let was_closing = flow.closing.is_some();
-        flow.accept(flow.direction(from_low), packet, options, &mut self.out);
+        let direction = flow.direction(from_low);
+        match place.copy {
+            0 => flow.accept(direction, packet, options, &mut self.out),
+            copy => {
+                // Each pair of endpoints counts as an interface: what was seen on another one is a copy.
+                let interface = head.interface ^ u32::from(copy) << 24;
+                let head = Head { interface, ..*head };
+                flow.accept(direction, &Packet { head, ..*packet }, options, &mut self.out);
+            }
+        }
         if let Some(until) = flow.held_until()
             && !flow.listed
         {
@@ -148,6 +198,115 @@ impl<'o> Flows<'o> {
             self.due = self.due.min(at);
             self.forget_stale();
         }
+    }
+
+    /// Where a packet belongs whose endpoints have no connection; absent while that is not known, and it is kept.
+    #[cold]
+    fn newcomer(&mut self, new: Newcomer<'_>) -> Option<Place> {
+        if let Some((slot, flipped)) = self.in_another_network(&new) {
+            return self.join(new.key, slot, flipped);
+        }
+        if let Some((slot, flipped)) = self.in_the_middle(&new) {
+            self.out.faults.translated += 1;
+            return self.join(new.key, slot, flipped);
+        }
+        let Self {
+            slots, keys, copies, ..
+        } = self;
+        let key_of = |owner: Owner| {
+            let flow = slots.get(owner.slot as usize)?.as_deref()?;
+            (flow.id == owner.id).then(|| keys[owner.slot as usize])
+        };
+        match copies.decide(new, key_of) {
+            Verdict::Waits => None,
+            Verdict::Copy(original) => {
+                self.correct(&original);
+                self.out.faults.translated += 1;
+                self.join(new.key, original.owner.slot, original.flipped)
+            }
+            Verdict::Own(before) => {
+                let place = self.open_with(new.key, &before);
+                Some(place.unwrap_or_else(|| self.open(new.key, new.source, &new.packet.head, new.from_low)))
+            }
+        }
+    }
+
+    /// Opens a connection with the packets that waited, if any did.
+    fn open_with(&mut self, key: Key, packets: &[Waiting]) -> Option<Place> {
+        let first = packets.first()?;
+        let place = self.open(key, first.source, &first.head, Key::of(&first.head).1);
+        for waiting in packets {
+            let packet = Packet {
+                head: waiting.head,
+                payload: &waiting.payload,
+            };
+            self.take(place, Key::of(&waiting.head).1, &packet, &waiting.options);
+        }
+        Some(place)
+    }
+
+    /// The connection between the same endpoints that a packet of another virtual network answers: each direction may have its own tags.
+    fn in_another_network(&self, new: &Newcomer<'_>) -> Option<(u32, bool)> {
+        let untagged = new.key.untagged();
+        let plain = self
+            .by_key
+            .get(&untagged)
+            .map(|place| (place.slot, place.flipped));
+        let tagged = self.tagged.get(&untagged).map(|slot| (*slot, false));
+        plain.into_iter().chain(tagged).find(|&(slot, flipped)| {
+            let flow = self.slots[slot as usize].as_deref();
+            flow.is_some_and(|flow| {
+                flow.is_answered_by(flow.direction(new.from_low != flipped), &new.packet.head)
+            })
+        })
+    }
+
+    /// The connection that is exactly where another one begins in the middle.
+    fn in_the_middle(&mut self, new: &Newcomer<'_>) -> Option<(u32, bool)> {
+        let head = &new.packet.head;
+        if head.has(SYN) || self.comparisons < self.slots.len() as u32 {
+            return None;
+        }
+        self.comparisons -= self.slots.len() as u32;
+        (0u32..).zip(&self.slots).find_map(|(slot, flow)| {
+            let flow = flow.as_deref()?;
+            let direction = flow.expecting(head)?;
+            let from_low = flow.direction(true) == direction;
+            let may_be = self.keys[slot as usize].may_be_translated(&new.key);
+            may_be.then_some((slot, from_low != new.from_low))
+        })
+    }
+
+    /// Adds a pair of endpoints to a connection.
+    fn join(&mut self, key: Key, slot: u32, flipped: bool) -> Option<Place> {
+        let flow = self.slots[slot as usize].as_deref_mut()?;
+        if flow.copies.len() >= MAX_COPIES {
+            return None;
+        }
+        flow.copies.push(key);
+        let copy = flow.copies.len() as u8;
+        let place = Place { slot, flipped, copy };
+        self.by_key.insert(key, place);
+        Some(place)
+    }
+
+    /// Corrects the endpoint that packets of the direction of the first copy go to: the copy was nearer to it.
+    fn correct(&mut self, original: &Original) {
+        let Some(flow) = self.slots[original.owner.slot as usize].as_deref() else {
+            return;
+        };
+        let (address, port) = original.receiver;
+        let endpoint = Endpoint {
+            address: address.into(),
+            port,
+        };
+        let to_server = flow.direction(original.from_low) == Direction::ClientToServer;
+        self.out
+            .observer
+            .correct(original.owner.id, |opening| match to_server {
+                true => opening.server = endpoint,
+                false => opening.client = endpoint,
+            });
     }
 
     /// Keeps the lists no longer than the number of connections, however fast these come and go.
@@ -170,6 +329,9 @@ impl<'o> Flows<'o> {
 
     /// Ends all connections.
     pub fn finish(&mut self) {
+        for (key, packets) in self.copies.take_indistinct() {
+            self.open_with(key, &packets);
+        }
         self.out.observer.release(&self.out.hosts);
         let mut left: Vec<(ConnectionId, u32)> = (0u32..)
             .zip(&self.slots)
@@ -270,7 +432,7 @@ impl<'o> Flows<'o> {
         }
     }
 
-    fn open(&mut self, key: Key, source: usize, head: &Head, from_low: bool) -> u32 {
+    fn open(&mut self, key: Key, source: usize, head: &Head, from_low: bool) -> Place {
         while self.by_key.len() >= MAX_FLOWS {
             self.make_room(head.at);
         }
@@ -299,14 +461,18 @@ impl<'o> Flows<'o> {
             port: head.destination_port,
         };
         let (client, server) = if from_client { (from, to) } else { (to, from) };
-        let event = ConnectionEvent::Opened {
+        let opening = Opening {
             at: head.at,
             client,
             server,
             sides_certain: certain,
         };
-        self.out.observer.event(id, event);
-        slot
+        self.out.observer.open(id, opening);
+        Place {
+            slot,
+            flipped: false,
+            copy: 0,
+        }
     }
 
     /// Whether the sides of a connection are certain from its first packet, and whether that comes from the client.
@@ -334,7 +500,15 @@ impl<'o> Flows<'o> {
         };
         self.slots[slot as usize] = Some(Box::new(flow));
         self.keys[slot as usize] = key;
-        self.by_key.insert(key, slot);
+        let place = Place {
+            slot,
+            flipped: false,
+            copy: 0,
+        };
+        self.by_key.insert(key, place);
+        if key.is_tagged() {
+            self.tagged.insert(key.untagged(), slot);
+        }
         slot
     }
 
@@ -343,7 +517,14 @@ impl<'o> Flows<'o> {
             return;
         };
         flow.close(end, &mut self.out);
-        self.by_key.remove(&self.keys[slot as usize]);
+        let key = self.keys[slot as usize];
+        self.by_key.remove(&key);
+        for copy in &flow.copies {
+            self.by_key.remove(copy);
+        }
+        if key.is_tagged() && self.tagged.get(&key.untagged()) == Some(&slot) {
+            self.tagged.remove(&key.untagged());
+        }
         self.free.push(slot);
         self.last = None;
     }
@@ -388,6 +569,10 @@ fn continues(owner: Option<&Span>, source: Option<&Span>) -> bool {
 
 /// Connections followed at once, open or just ended: about 80 MB here, and ten times that in the decoders and operations behind (bench/growth.sh).
 const MAX_FLOWS: usize = 65_536;
+/// Pairs of endpoints that one connection is seen under: more are ignored.
+const MAX_COPIES: usize = 16;
+/// Connections that are compared with those that begin in the middle, in all: a second's work.
+const MAX_COMPARISONS: u32 = 10_000_000;
 /// How long an ended connection is kept after its last packet, so that stragglers are counted with it.
 const LINGER: Duration = Duration::from_secs(60);
 /// Connections checked to find one that is idle.

@@ -38,6 +38,8 @@ pub(crate) struct Faults {
     pub one_sided: u64,
     /// Connections whose beginning is missing.
     pub midway: u64,
+    /// Connections seen under several pairs of addresses.
+    pub translated: u64,
     /// Packets that are several on the wire.
     pub offloaded: u64,
     /// How many those are there.

@@ -3,13 +3,14 @@
 use crate::tcp::Head;
 use std::hash::{Hash, Hasher};
 
-/// Both endpoints, the lower one first, so that both directions have the same key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Both endpoints and the virtual network they are in, the lower endpoint first, so that both directions have the same key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     low: u128,
     high: u128,
     ports: [u16; 2],
     six: bool,
+    network: u32,
 }
 
 impl Key {
@@ -29,9 +30,29 @@ impl Key {
                 high,
                 ports,
                 six: head.source.six,
+                network: head.network,
             },
             from_low,
         )
+    }
+}
+
+impl Key {
+    /// Whether the network has tags.
+    pub fn is_tagged(&self) -> bool {
+        self.network != 0
+    }
+
+    /// The same endpoints without a virtual network.
+    #[must_use]
+    pub fn untagged(self) -> Self {
+        Self { network: 0, ..self }
+    }
+
+    /// Whether packets of both can be those of one connection before and after a translation: not when they differ in nothing
+    /// but ports. Those are what a client's connections to one server differ in.
+    pub fn may_be_translated(&self, other: &Self) -> bool {
+        (self.low, self.high, self.network) != (other.low, other.high, other.network)
     }
 }
 
@@ -40,7 +61,12 @@ impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let fold = |bits: u128| (bits as u64) ^ ((bits >> 64) as u64).rotate_left(32);
         state.write_u64(fold(self.low));
-        state.write_u64(fold(self.high) ^ u64::from(self.ports[0]) << 32 ^ u64::from(self.ports[1]) << 48);
+        state.write_u64(
+            fold(self.high)
+                ^ u64::from(self.ports[0]) << 32
+                ^ u64::from(self.ports[1]) << 48
+                ^ u64::from(self.network),
+        );
     }
 }
 

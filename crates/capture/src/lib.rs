@@ -13,6 +13,7 @@
 
 mod clock;
 mod compression;
+mod copies;
 mod duplicate;
 mod edges;
 mod encapsulations;
@@ -102,16 +103,17 @@ pub fn read_with_keys<'a>(
 }
 
 /// The TCP packet inside a packet that carries others, one level deep; or the name of what was not opened.
-fn opened<'a>(datagram: &ip::Datagram<'a>) -> Result<ip::Datagram<'a>, Option<&'static str>> {
+fn opened<'a>(datagram: &ip::Datagram<'a>) -> Result<(ip::Datagram<'a>, u32), Option<&'static str>> {
     let inside = encapsulations::inside(datagram).ok_or(None)?;
-    let inner = inside.packet.and_then(|packet| {
-        let before = datagram.payload.len() - packet.len();
-        ip::read(packet, datagram.length.saturating_sub(before))
+    let inner = inside.packet.and_then(|found| {
+        let before = datagram.payload.len() - found.packet.len();
+        let datagram = ip::read(found.packet, datagram.length.saturating_sub(before))?;
+        Some((datagram, found.network))
     });
     match inner {
-        Some(inner) if inner.protocol == ip::TCP => Ok(inner),
+        Some((inner, network)) if inner.protocol == ip::TCP => Ok((inner, network)),
         // Another protocol inside, such as UDP: nothing is missing.
-        Some(inner) => Err(encapsulations::inside(&inner).map(|deeper| deeper.name)),
+        Some((inner, _)) => Err(encapsulations::inside(&inner).map(|deeper| deeper.name)),
         None => Err(Some(inside.name)),
     }
 }
@@ -153,15 +155,18 @@ fn dispatch(
             false => Frame::Other,
         };
     };
-    let datagram = match datagram.protocol {
-        ip::TCP => datagram,
+    let (datagram, network) = match datagram.protocol {
+        ip::TCP => (datagram, found.network),
         _ => match opened(&datagram) {
-            Ok(inner) => inner,
+            Ok(opened) => opened,
             Err(Some(name)) => return Frame::Unopened(Carrier::Named(name)),
             Err(None) => return Frame::NotTcp(ip::Protocol::of(&datagram)),
         },
     };
-    let envelope = tcp::Envelope::of(record, found.interface, &datagram);
+    let envelope = tcp::Envelope {
+        network,
+        ..tcp::Envelope::of(record, found.interface, &datagram)
+    };
     let seen = if datagram.fragment.is_some() {
         let Some(whole) = fragments.add(record.at, &datagram, record.wire) else {
             return Frame::Other;

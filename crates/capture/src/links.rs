@@ -54,6 +54,17 @@ pub(crate) struct Found<'a> {
     pub packet: &'a [u8],
     /// Number of the interface where the link layer contains it; 0 elsewhere.
     pub interface: u32,
+    /// The virtual network that tags put it in; 0 without tags. The same addresses in two of them are not the same hosts.
+    pub network: u32,
+}
+
+/// The network `inner` within the network `outer`, each 0 where there is none.
+#[inline]
+pub(crate) fn network_within(outer: u32, inner: u32) -> u32 {
+    match outer {
+        0 => inner,
+        _ => outer.wrapping_mul(NETWORK_MIX) ^ inner,
+    }
 }
 
 /// All link layers longwire reads.
@@ -143,8 +154,13 @@ fn loopback(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
     packet.map(plain).ok_or(NoPacket::Other)
 }
 
-fn plain(packet: &[u8]) -> Found<'_> {
-    Found { packet, interface: 0 }
+/// A packet without tags.
+pub(crate) fn plain(packet: &[u8]) -> Found<'_> {
+    Found {
+        packet,
+        interface: 0,
+        network: 0,
+    }
 }
 
 /// What follows a stack of MPLS labels (RFC 3032): the labels do not say, so the first four bits have to decide. A pseudowire
@@ -172,11 +188,21 @@ pub(crate) fn mpls(mut labels: &[u8]) -> Option<Found<'_>> {
 /// (RFC 2516).
 #[inline]
 fn network(mut ether_type: u16, mut rest: &[u8]) -> Result<Found<'_>, NoPacket> {
+    let mut network = 0;
     for _ in 0..MAX_TAGS {
         // Bytes before the next EtherType.
         let tag = match ether_type {
-            IPV4 | IPV6 => return Ok(plain(rest)),
-            0x8100 | 0x88a8 | 0x9100 | 0x9200 => 2,
+            IPV4 | IPV6 => {
+                return Ok(Found {
+                    network,
+                    ..plain(rest)
+                });
+            }
+            0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
+                let vlan = u32::from(u16_at(rest, 0, true).ok_or(NoPacket::Other)? & 0x0fff);
+                network = network_within(network, vlan);
+                2
+            }
             VN_TAG | HSR => 4,
             CISCO_METADATA => 6,
             PBB => 16,
@@ -238,5 +264,7 @@ static WITHOUT_IP: &[u16] = &[
     0x88d9, 0x88dc, 0x88e1, 0x88e3, 0x88f5, 0x88f6, 0x88f7, 0x88fb, 0x8902, 0x8906, 0x890d, 0x8914, 0x8915,
     0x891d, 0x893a, 0x8940, 0x9000, 0x9003, 0xcafe,
 ];
+/// An odd number without pattern (2^32 divided by the golden ratio).
+const NETWORK_MIX: u32 = 0x9e37_79b9;
 /// VLAN tags skipped at most; two are usual for QinQ.
 const MAX_TAGS: usize = 8;

@@ -285,6 +285,12 @@ fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64, advice: &str) -> 
             counted(faults.duplicates, "packet was", "packets were")
         ));
     }
+    if faults.translated > 0 {
+        texts.push(format!(
+            "{} captured under more than one pair of addresses (NAT, DNAT, masquerading): counted once, from the address nearest to the client to the one nearest to the server",
+            counted(faults.translated, "connection was", "connections were")
+        ));
+    }
     if faults.offloaded > 0 {
         texts.push(format!(
             "{} larger than packets of that connection can be: segmentation offload, about {} on the wire; packet and wire byte counts are \

@@ -5,8 +5,8 @@
 //! bounded, in time of the capture and in memory; then what is known has to suffice. Each pair of hosts is waited for once.
 
 use crate::hosts::{Estimate, HostPair, Hosts};
-use model::{ConnectionEvent, ConnectionId, Observer, Timestamp};
-use std::collections::HashMap;
+use model::{ConnectionEvent, ConnectionId, Endpoint, Observer, Timestamp};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -14,6 +14,17 @@ use std::time::Duration;
 pub(crate) struct Settling<'o> {
     observer: &'o mut dyn Observer,
     held: Option<Box<Held>>,
+    /// Connections of which nothing was reported yet but that they are to be, in their order.
+    unopened: BTreeMap<ConnectionId, Opening>,
+}
+
+/// What is to be reported first of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opening {
+    pub at: Timestamp,
+    pub client: Endpoint,
+    pub server: Endpoint,
+    pub sides_certain: bool,
 }
 
 /// What is held.
@@ -32,12 +43,50 @@ struct Held {
 impl<'o> Settling<'o> {
     /// Holds nothing yet.
     pub fn new(observer: &'o mut dyn Observer) -> Self {
-        Self { observer, held: None }
+        Self {
+            observer,
+            held: None,
+            unopened: BTreeMap::new(),
+        }
     }
 
     /// Passes an event on, or holds it.
     #[inline]
     pub fn event(&mut self, id: ConnectionId, event: ConnectionEvent<'_>) {
+        if !self.unopened.is_empty() && self.unopened.contains_key(&id) {
+            self.open_until(id);
+        }
+        self.pass(id, event);
+    }
+
+    /// Reports connections up to one: they are reported in the order of their numbers.
+    fn open_until(&mut self, id: ConnectionId) {
+        while let Some(first) = self.unopened.first_entry().filter(|first| *first.key() <= id) {
+            let (first, opening) = first.remove_entry();
+            self.pass(first, opening.event());
+        }
+    }
+
+    /// Reports a connection, now or with its next event: until the answer to a SYN it may show that it has other addresses, too.
+    pub fn open(&mut self, id: ConnectionId, opening: Opening) {
+        match opening.sides_certain {
+            true => drop(self.unopened.insert(id, opening)),
+            false => {
+                self.open_until(id);
+                self.pass(id, opening.event());
+            }
+        }
+    }
+
+    /// Corrects the endpoints of a connection that was not reported yet.
+    pub fn correct(&mut self, id: ConnectionId, correct: impl FnOnce(&mut Opening)) {
+        if let Some(opening) = self.unopened.get_mut(&id) {
+            correct(opening);
+        }
+    }
+
+    #[inline]
+    fn pass(&mut self, id: ConnectionId, event: ConnectionEvent<'_>) {
         match &mut self.held {
             None => self.observer.event(id, event),
             Some(held) => held.push(id, event),
@@ -94,6 +143,17 @@ impl<'o> Settling<'o> {
                     self.observer.event(id, estimate);
                 }
             }
+        }
+    }
+}
+
+impl Opening {
+    fn event(self) -> ConnectionEvent<'static> {
+        ConnectionEvent::Opened {
+            at: self.at,
+            client: self.client,
+            server: self.server,
+            sides_certain: self.sides_certain,
         }
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Head {
     pub timestamps: Option<(u32, u32)>,
     /// The interface it was captured on, where the capture records it.
     pub interface: u32,
+    /// The virtual network (VLAN, VXLAN) that it was in; 0 where there is none.
+    pub network: u32,
     /// Packets it took: more than one when the IP packet was fragmented.
     pub packets: u64,
     /// Their bytes on the wire, link layer included.
@@ -60,6 +62,7 @@ pub(crate) struct Envelope {
     pub destination: Address,
     pub identification: u32,
     pub interface: u32,
+    pub network: u32,
     pub packets: u64,
     pub wire_bytes: u64,
 }
@@ -75,6 +78,7 @@ impl Envelope {
             destination: datagram.destination,
             identification: datagram.identification,
             interface: interface ^ record.interface << 16,
+            network: 0,
             packets: 1,
             wire_bytes: u64::from(record.wire),
         }
@@ -118,6 +122,7 @@ pub(crate) fn read<'a>(
             None
         },
         interface: envelope.interface,
+        network: envelope.network,
         packets: envelope.packets,
         wire_bytes: envelope.wire_bytes,
     };
