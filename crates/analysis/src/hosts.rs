@@ -3,15 +3,17 @@
 //! A web server may serve its clients at one address and ask its database from another. Until it is known whether the client of a
 //! database is on the host of a server of requests, facts wait (at most [`MOST_WAITING`]). In this order:
 //! 1. [`model::Host`]s that were given.
-//! 2. The capture says that one of its interfaces has both addresses.
+//! 2. The capture says that one of its interfaces has both addresses, or this machine has them, whose traffic is observed.
 //! 3. Both are at the observation point: requests have no distance to their server, and statements none from their client, but they have to
 //!    the other side.
 //! 4. Statements carry identifiers of requests that the server has under way.
 //! 5. All statements of the client lie within requests of that server, many times, of no other server is that true, and it is
 //!    no coincidence: between one busy time's last statement and the next one's first there always is a pause.
+//! 6. Responses of the server follow the client's statements closely, far more often than with shifted times ([`closeness`]).
 //!
-//! A single statement outside of all requests refutes 5.
+//! What stays open is reported, with the argument that decides it.
 
+mod closeness;
 mod evidence;
 mod interfaces;
 
@@ -29,6 +31,8 @@ pub struct HostSettings {
     pub given: Vec<Host>,
     /// Interfaces of the machines that captured. A given host takes precedence.
     pub interfaces: Vec<InterfaceAddresses>,
+    /// Addresses of the machine that observes its own traffic as it passes: they are one host.
+    pub own: Vec<IpAddr>,
     /// Whether nothing is inferred from the traffic.
     pub only_given: bool,
 }
@@ -44,6 +48,8 @@ pub(crate) struct Hosts {
     evidence: Evidence,
     waiting: Vec<Fact>,
     inferred: Vec<Inferred>,
+    /// Clients of which it stays open whether they are on the host of this server, and what is known.
+    open: Vec<(IpAddr, IpAddr, String)>,
 }
 
 /// A client of a database that was taken to be on a server's host, and what came after that.
@@ -74,6 +80,11 @@ impl Hosts {
         if let Some(host) = given_host(&self.settings.given, address) {
             return host;
         }
+        if let [first, ..] = self.settings.own.as_slice()
+            && self.settings.own.contains(&address)
+        {
+            return *first;
+        }
         self.same.get(&address).copied().unwrap_or(address)
     }
 
@@ -92,6 +103,7 @@ impl Hosts {
             if let Some(inferred) = self.inferred.iter_mut().find(|one| one.client == client) {
                 inferred.statements += 1;
                 inferred.outside += u64::from(!self.evidence.is_busy(inferred.server, exchange.at));
+                self.evidence.later_statement(client, exchange);
             }
         }
         match self.waiting.is_empty() {
@@ -123,10 +135,11 @@ impl Hosts {
                 one.client, one.server, one.reason
             )
         });
-        let doubtful = self
-            .inferred
-            .iter()
-            .filter(|one| one.outside >= LEAST_OUTSIDE && one.outside * FEW_OUTSIDE > one.statements);
+        let doubtful = self.inferred.iter().filter(|one| {
+            one.outside >= LEAST_OUTSIDE
+                && one.outside * FEW_OUTSIDE > one.statements
+                && !self.evidence.follows(one.client, one.server)
+        });
         let doubts = doubtful.map(|one| {
             format!(
                 "{} of the {} that {} sent later lie outside of requests to {}: it has other work, or is another host's address now; \
@@ -137,11 +150,21 @@ impl Hosts {
                 one.server
             )
         });
-        reasons.chain(doubts).collect()
+        let open = self.open.iter().map(|(client, server, reason)| {
+            format!(
+                "whether {client}, which asks a database, and {server}, which serves requests, are one host stays open ({reason}): its \
+                 statements are joined to no request; if they are, give --host web={server},{client}; if they are not, --host \
+                 web={server} --host other={client}"
+            )
+        });
+        reasons.chain(doubts).chain(open).collect()
     }
 
     /// Whether this client of a database may be on the host of a server of requests.
     fn is_unknown(&self, client: IpAddr) -> bool {
+        if given_host(&self.settings.given, client).is_some() {
+            return false;
+        }
         let host = self.host(client);
         let serves = |server: IpAddr| self.host(server) == host;
         !self.strangers.contains(&client) && !self.evidence.servers().any(serves)
@@ -167,9 +190,10 @@ impl Hosts {
             .collect();
         for client in unknown {
             let verdict = self.of_interface(client);
-            match verdict.unwrap_or_else(|| self.evidence.of(client)) {
+            match verdict.unwrap_or_else(|| self.evidence.of(client, last)) {
                 Verdict::On(server, reason) => {
                     self.same.insert(client, self.host(server));
+                    self.evidence.begin_anew(client);
                     self.inferred.push(Inferred {
                         client,
                         server,
@@ -179,6 +203,10 @@ impl Hosts {
                     });
                 }
                 Verdict::Elsewhere => self.strangers.push(client),
+                Verdict::Open(server, reason) => {
+                    self.strangers.push(client);
+                    self.open.push((client, server, reason));
+                }
                 Verdict::Unknown if last => self.strangers.push(client),
                 Verdict::Unknown => return false,
             }
@@ -202,6 +230,8 @@ const FEW_OUTSIDE: u64 = 10;
 enum Verdict {
     /// It is on the host of this server, because.
     On(IpAddr, String),
+    /// It may be on the host of this server: what is known.
+    Open(IpAddr, String),
     /// It is on no server's host.
     Elsewhere,
     Unknown,

@@ -20,6 +20,7 @@ pub mod http;
 pub mod listening;
 pub mod memory;
 pub mod metrics;
+pub mod own_addresses;
 pub mod packets;
 pub mod poller;
 mod process_tree;

@@ -1,9 +1,10 @@
 //! What the traffic shows about servers of requests and clients of databases.
 
+use super::closeness::{self, Closeness, Span, Spans};
 use super::{Verdict, within};
 use crate::fact::Fact;
 use model::{ConnectionId, ConnectionMap, Exchange, Phase, RequestId, Timestamp};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ pub(super) struct Evidence {
     connections: ConnectionMap<(IpAddr, IpAddr)>,
     servers: BTreeMap<IpAddr, Server>,
     clients: BTreeMap<IpAddr, Client>,
+    /// Addresses at which databases are served.
+    databases: HashSet<IpAddr>,
 }
 
 /// A server of requests.
@@ -27,6 +30,7 @@ struct Server {
     /// Times from idle to idle so far.
     busy_times: u64,
     near: Near,
+    responses: Spans,
 }
 
 #[derive(Debug)]
@@ -43,6 +47,9 @@ struct Client {
     identified: u64,
     /// What each server's requests explain.
     by: BTreeMap<IpAddr, Explained>,
+    statements: Spans,
+    /// How many statements there are to be when responses are compared with them again.
+    next_look: u64,
 }
 
 #[derive(Debug, Default)]
@@ -111,6 +118,11 @@ impl Server {
     fn answered(&mut self, connection: ConnectionId, exchange: &Exchange) {
         self.near
             .add(exchange.first.server_side_rtt, exchange.first.client_side_rtt);
+        let last = exchange.steps().last();
+        if let Some(to) = last.and_then(|step| step.reply_started) {
+            let from = exchange.first.request_started;
+            self.responses.add(Span { from, to });
+        }
         self.gone(connection, exchange.ended());
     }
 
@@ -133,6 +145,28 @@ impl Server {
         } else {
             1.0
         }
+    }
+}
+
+impl Server {
+    /// Whether this server's responses follow those of another one, as a proxy's do, and not the other way round.
+    fn is_around(&self, inner: &Self) -> bool {
+        let follows = |outer: &Self, inner: &Self| {
+            closeness::compare(&outer.responses, &inner.responses).is_some_and(|found| found.is_its_own())
+        };
+        follows(self, inner) && !follows(inner, self)
+    }
+}
+
+impl Client {
+    /// Whether it asks no more often during requests to a server than at other times, as far as there are other times.
+    fn is_as_busy_without(&self, address: IpAddr, server: &Server) -> bool {
+        let Some(explained) = self.by.get(&address) else {
+            return true;
+        };
+        let busy = explained.last_ended.map_or(1.0, |now| server.share_busy(now));
+        let (inside, outside) = (explained.inside as f64, explained.outside as f64);
+        1.0 - busy >= MIN_IDLE && inside * (1.0 - busy) <= outside * busy
     }
 }
 
@@ -170,6 +204,9 @@ impl Evidence {
                         server.answered(exchange.connection, exchange);
                     }
                 } else if protocol.is_database() && exchange.phase == Phase::Work && exchange.turns > 0 {
+                    if self.databases.len() < MOST_CLIENTS {
+                        self.databases.insert(server);
+                    }
                     return (!self.servers.is_empty()).then_some(client);
                 }
             }
@@ -225,6 +262,35 @@ impl Evidence {
             }
         }
         known.identified += u64::from(is_identified);
+        known.statements.add(Span {
+            from: exchange.at,
+            to: exchange.ended(),
+        });
+    }
+
+    /// Takes a statement of a client that is taken to be on a server's host.
+    pub(super) fn later_statement(&mut self, client: IpAddr, exchange: &Exchange) {
+        if let Some(known) = self.clients.get_mut(&client) {
+            known.statements.add(Span {
+                from: exchange.at,
+                to: exchange.ended(),
+            });
+        }
+    }
+
+    /// From now on only later statements of this client count.
+    pub(super) fn begin_anew(&mut self, client: IpAddr) {
+        if let Some(known) = self.clients.get_mut(&client) {
+            known.statements = Spans::default();
+        }
+    }
+
+    /// Whether the last responses of a server follow statements of a client more often than chance would have it.
+    pub(super) fn follows(&self, client: IpAddr, server: IpAddr) -> bool {
+        let (Some(known), Some(server)) = (self.clients.get(&client), self.servers.get(&server)) else {
+            return false;
+        };
+        closeness::compare(&server.responses, &known.statements).is_some_and(|found| found.is_its_own())
     }
 
     /// Whether a request to this server was under way.
@@ -243,8 +309,15 @@ impl Evidence {
         self.clients.keys().copied()
     }
 
-    /// What is known of a client.
-    pub(super) fn of(&self, client: IpAddr) -> Verdict {
+    /// What is known of a client, at the `last` moment or before it.
+    pub(super) fn of(&mut self, client: IpAddr, last: bool) -> Verdict {
+        match self.without_closeness(client) {
+            Verdict::Unknown => self.following(client, last),
+            verdict => verdict,
+        }
+    }
+
+    fn without_closeness(&self, client: IpAddr) -> Verdict {
         let Some(known) = self.clients.get(&client) else {
             return Verdict::Unknown;
         };
@@ -265,13 +338,56 @@ impl Evidence {
             .filter(|(_, explained)| explained.outside == 0)
             .map(|(&server, explained)| (server, explained))
             .collect();
-        let seen_enough = known
-            .by
-            .values()
-            .any(|explained| explained.inside + explained.outside >= LEAST_STATEMENTS);
-        match possible.as_slice() {
-            [] if seen_enough => Verdict::Elsewhere,
-            _ => self.explaining(&possible),
+        self.explaining(&possible)
+    }
+
+    /// The server whose responses follow a client's statements closely. Of servers whose responses follow each other's (a proxy) it is the
+    /// innermost. An address that serves databases itself (a pooler, a database that asks another one) is no evidence.
+    fn following(&mut self, client: IpAddr, last: bool) -> Verdict {
+        let Some(known) = self.clients.get_mut(&client) else {
+            return Verdict::Unknown;
+        };
+        let seen = known.statements.seen();
+        if seen < known.next_look && !last {
+            return Verdict::Unknown;
+        }
+        known.next_look = seen + seen / 4 + 16;
+        let known = &*known;
+        let mut found: Vec<(IpAddr, &Server, Closeness)> = Vec::new();
+        for (&address, server) in &self.servers {
+            if let Some(closeness) = closeness::compare(&server.responses, &known.statements) {
+                found.push((address, server, closeness));
+            }
+        }
+        found.sort_by_key(|(_, _, closeness)| closeness.gap);
+        let is_own = |(address, server, closeness): &&(IpAddr, &Server, Closeness)| {
+            closeness.is_its_own() && !known.is_as_busy_without(*address, server)
+        };
+        let own: Vec<_> = found.iter().filter(is_own).collect();
+        let best = found
+            .iter()
+            .max_by(|one, other| one.2.excess().total_cmp(&other.2.excess()));
+        match own.as_slice() {
+            [(server, inner, closeness), outer @ ..]
+                if !self.databases.contains(&client)
+                    && outer.iter().all(|(_, outer, _)| outer.is_around(inner)) =>
+            {
+                Verdict::On(*server, closely(closeness))
+            }
+            [(server, _, closeness), ..] => Verdict::Open(*server, closely(closeness)),
+            [] if !last
+                && found
+                    .iter()
+                    .all(|(_, server, _)| server.responses.seen() < MANY_RESPONSES) =>
+            {
+                Verdict::Unknown
+            }
+            [] => match best {
+                Some((address, server, closeness)) if !known.is_as_busy_without(*address, server) => {
+                    Verdict::Open(*address, closely(closeness))
+                }
+                _ => Verdict::Elsewhere,
+            },
         }
     }
 
@@ -339,9 +455,32 @@ impl Evidence {
             [(share, server, explained), (next, ..), ..] if share * CLEARLY < *next => {
                 Verdict::On(*server, within(explained.inside, explained.busy_times))
             }
-            _ => Verdict::Elsewhere,
+            [(_, server, explained), ..] => {
+                let both = within(explained.inside, explained.busy_times).replace(
+                    "no other server explains them",
+                    "requests to another server explain them as well",
+                );
+                Verdict::Open(*server, both)
+            }
         }
     }
+}
+
+fn closely(closeness: &Closeness) -> String {
+    let Closeness {
+        responses,
+        window: (near, far),
+        ends,
+        shifted,
+        ..
+    } = closeness;
+    let ms = |span: &Duration| (span.as_secs_f64() * 10_000.0).round() / 10.0;
+    format!(
+        "{ends:.2} of its statements end {} to {} ms before each of {} to its requests, with shifted times {shifted:.2}",
+        ms(near),
+        ms(far),
+        model::counted(*responses, "response", "responses"),
+    )
 }
 
 const LEAST_SAMPLES: u64 = 10;
@@ -358,5 +497,9 @@ const CLEARLY: f64 = 1.05;
 const LEAST_DISTANCE: Duration = Duration::from_micros(200);
 /// A side is here when the other is so many times as far.
 const NO_DISTANCE: u32 = 5;
+/// Responses after which it is not waited for more evidence.
+const MANY_RESPONSES: u64 = 400;
+/// The share of time without a request that shows what a client does without one.
+const MIN_IDLE: f64 = 0.1;
 const MOST_OPEN: usize = 10_000;
 const MOST_CLIENTS: usize = 1_000;

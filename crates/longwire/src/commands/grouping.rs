@@ -28,6 +28,16 @@ impl Grouping {
         HostSettings { interfaces, ..hosts }
     }
 
+    /// The same for traffic of this machine, as it passes.
+    pub fn hosts_here(&self) -> HostSettings {
+        let hosts = self.hosts();
+        let own = match hosts.only_given {
+            true => Vec::new(),
+            false => sys::own_addresses::all(),
+        };
+        HostSettings { own, ..hosts }
+    }
+
     /// How it is known which addresses are one host.
     pub fn hosts(&self) -> HostSettings {
         let given = self.host.iter().filter_map(|choice| match choice {
@@ -37,6 +47,7 @@ impl Grouping {
         HostSettings {
             given: given.collect(),
             interfaces: Vec::new(),
+            own: Vec::new(),
             only_given: self.host.contains(&HostChoice::None),
         }
     }

@@ -143,7 +143,7 @@ fn is_meant_as_file(source: &str) -> bool {
 fn wanted(args: &Args, delivery: Option<Delivery>) -> Wanted {
     Wanted {
         rule: args.grouping.operations,
-        hosts: args.grouping.hosts(),
+        hosts: args.grouping.hosts_here(),
         live: true,
         findings: Some(Distances {
             rtts: vec![COST_RTT],

@@ -130,7 +130,13 @@ impl<'a> Agent<'a> {
         let delivery = Delivery::default();
         let wanted = Wanted {
             rule: config.rule,
-            hosts: config.hosts.clone(),
+            hosts: analysis::hosts::HostSettings {
+                own: match config.hosts.only_given {
+                    true => Vec::new(),
+                    false => sys::own_addresses::all(),
+                },
+                ..config.hosts.clone()
+            },
             findings: Some(config.distances.clone()),
             by_transaction: true,
             delivery: Some(delivery.clone()),

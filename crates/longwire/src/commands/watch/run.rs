@@ -76,7 +76,7 @@ impl Run {
         let delivery = Delivery::default();
         let wanted = Wanted {
             rule: args.reporting.grouping.operations,
-            hosts: args.reporting.grouping.hosts(),
+            hosts: args.reporting.grouping.hosts_here(),
             targets: args.reporting.targets(page.is_some()),
             senders: senders::of_this_system(),
             json: args.reporting.json,

@@ -1,0 +1,291 @@
+//! How many statements end closely in front of responses, against the same with times shifted a little.
+//!
+//! A server's own statements stand in front of its responses, at a time that hardly changes: more than the same window has with times that are
+//! shifted by a few times its width. What it asks outside of requests (after its reply, a pool's pings, another program) changes nothing about
+//! that. A program elsewhere has as many with shifted times, however busy it is. Shifts are small because programs that share processors
+//! with the server are also active when it is, to a millisecond.
+
+use model::Timestamp;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// A span that something took: a request from its arrival to the first byte of its response, or a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    pub from: Timestamp,
+    pub to: Timestamp,
+}
+
+/// The last spans of a server or of a client, in order of their ends.
+#[derive(Debug, Default)]
+pub(super) struct Spans {
+    spans: VecDeque<Span>,
+    /// How many there were in all.
+    seen: u64,
+}
+
+impl Spans {
+    pub(super) fn add(&mut self, span: Span) {
+        if self.spans.len() >= MAX_SPANS {
+            self.spans.pop_front();
+        }
+        // Facts come in order of their ends, a response's by its last byte and not by its first one.
+        let place = self.spans.partition_point(|other| other.to <= span.to);
+        self.spans.insert(place, span);
+        self.seen += 1;
+    }
+
+    pub(super) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    fn first(&self) -> Option<Timestamp> {
+        self.spans.front().map(|span| span.to)
+    }
+
+    fn last(&self) -> Option<Timestamp> {
+        self.spans.back().map(|span| span.to)
+    }
+
+    /// Those that ended after `after` and by `by`.
+    fn ended_between(&self, after: Timestamp, by: Timestamp) -> impl Iterator<Item = &Span> {
+        let place = |moment: Timestamp| self.spans.partition_point(|span| span.to <= moment);
+        self.spans.range(place(after)..place(by).max(place(after)))
+    }
+
+    /// The last ones.
+    fn latest(&self) -> impl Iterator<Item = &Span> {
+        self.spans.range(self.spans.len().saturating_sub(MAX_COMPARED)..)
+    }
+}
+
+/// How closely the responses of a server follow the statements of a client.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Closeness {
+    /// Responses before which, since the request, the client had a statement.
+    pub responses: u64,
+    /// The time in front of a response in which most more statements end than by chance.
+    pub window: (Duration, Duration),
+    /// How many end there, on average.
+    pub ends: f64,
+    /// The same with shifted times.
+    pub shifted: f64,
+    /// The median time from the last statement to the response.
+    pub gap: Duration,
+}
+
+impl Closeness {
+    /// Whether it is the server's own client.
+    pub(super) fn is_its_own(&self) -> bool {
+        let is_next_to_it = self.window.0.is_zero();
+        let (excess, deviations) = match is_next_to_it {
+            true => (0.25, 3.0),
+            false => (0.3, 4.5),
+        };
+        self.responses >= MIN_RESPONSES && self.excess() >= excess && self.deviations() >= deviations
+    }
+
+    /// How many more end there than by chance.
+    pub(super) fn excess(&self) -> f64 {
+        self.ends - self.shifted
+    }
+
+    /// By how many standard deviations that is more. Requests at once share statements: each counts for a half.
+    fn deviations(&self) -> f64 {
+        let deviation = (self.shifted.max(MIN_CHANCE) * 2.0 / self.responses.max(1) as f64).sqrt();
+        self.excess() / deviation
+    }
+}
+
+/// Compares the last responses of a server with the statements of a client; `None` where no response has a statement before it.
+pub(super) fn compare(responses: &Spans, statements: &Spans) -> Option<Closeness> {
+    // Where statements were forgotten, or not seen yet, a response has none before it.
+    let known = statements.first()?..=statements.last()?.after(LONGEST_GAP);
+    let mut gaps = Vec::new();
+    let mut with_statement = Vec::new();
+    for response in responses.latest().filter(|response| known.contains(&response.to)) {
+        let mut since = statements.ended_between(response.from, response.to);
+        if let Some(last) = since
+            .by_ref()
+            .filter(|statement| statement.from >= response.from)
+            .last()
+        {
+            gaps.push(response.to.since(last.to));
+            with_statement.push(*response);
+        }
+    }
+    gaps.sort_unstable();
+    let gap = *gaps.get(gaps.len() / 2)?;
+    let of_window = |(near, far): (Duration, Duration)| {
+        let real = ends(&with_statement, statements, (near, far), Shift::default());
+        let shifts = shifts(far - near);
+        let shifted: f64 = shifts
+            .map(|shift| ends(&with_statement, statements, (near, far), shift))
+            .sum();
+        Closeness {
+            responses: gaps.len() as u64,
+            window: (near, far),
+            ends: real,
+            shifted: shifted / (2 * SHIFTS.len()) as f64,
+            gap,
+        }
+    };
+    let all = windows().map(of_window);
+    all.max_by(|one, other| {
+        let order = |found: &Closeness| (found.is_its_own(), found.deviations());
+        let ((one_is, one), (other_is, other)) = (order(one), order(other));
+        one_is.cmp(&other_is).then(one.total_cmp(&other))
+    })
+}
+
+/// How many statements since its request end in a window in front of a response, on average.
+fn ends(responses: &[Span], statements: &Spans, (near, far): (Duration, Duration), shift: Shift) -> f64 {
+    let of_response = |response: &Span| {
+        let (from, to) = (shift.apply(response.from), shift.apply(response.to));
+        let window = statements.ended_between(to.before(far), to.before(near));
+        window.filter(|statement| statement.from >= from).count()
+    };
+    responses.iter().map(of_response).sum::<usize>() as f64 / responses.len().max(1) as f64
+}
+
+/// The times in front of a response that are looked at: next to it, and then each 1.4 times as long as the one before.
+fn windows() -> impl Iterator<Item = (Duration, Duration)> {
+    let next_to_it = NEAREST.map(|far| (Duration::ZERO, far));
+    let further = std::iter::successors(Some(NEAREST[1]), |near| Some(near.mul_f64(GROWTH)));
+    let further = further.take_while(|near| near.mul_f64(GROWTH) <= LONGEST_GAP);
+    next_to_it
+        .into_iter()
+        .chain(further.map(|near| (near, near.mul_f64(GROWTH))))
+}
+
+/// By how much times are shifted.
+#[derive(Debug, Clone, Copy, Default)]
+struct Shift {
+    by: Duration,
+    is_back: bool,
+}
+
+impl Shift {
+    fn apply(self, moment: Timestamp) -> Timestamp {
+        match self.is_back {
+            true => moment.before(self.by),
+            false => moment.after(self.by),
+        }
+    }
+}
+
+/// Shifts both ways for a window of this width.
+fn shifts(width: Duration) -> impl Iterator<Item = Shift> {
+    let width = width.max(NEAREST[1]);
+    SHIFTS.iter().flat_map(move |times| {
+        let by = width.mul_f64(*times);
+        [false, true].map(|is_back| Shift { by, is_back })
+    })
+}
+
+/// Spans kept of each server and client, 64 kB, and the last responses that are compared.
+const MAX_SPANS: usize = 4096;
+const MAX_COMPARED: usize = 512;
+/// The windows next to a response.
+const NEAREST: [Duration; 2] = [Duration::from_micros(100), Duration::from_micros(300)];
+const GROWTH: f64 = 1.4;
+/// The longest time from the last statement to the response in which a server is recognised.
+const LONGEST_GAP: Duration = Duration::from_micros(6_500);
+/// In widths of a window: beyond it, and in no rhythm.
+const SHIFTS: [f64; 8] = [2.0, 2.6, 3.4, 4.4, 5.7, 7.4, 9.6, 12.5];
+const MIN_RESPONSES: u64 = 30;
+/// Chance is never taken to be rarer than this.
+const MIN_CHANCE: f64 = 0.02;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(count: u64) -> Timestamp {
+        Timestamp::from_nanos(1_000_000_000 + count * 1000)
+    }
+
+    /// A number without pattern, below `below`.
+    fn random(state: &mut u64, below: u64) -> u64 {
+        *state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33) % below
+    }
+
+    /// Pages of `clients` clients with four statements each and one after the reply, and a heartbeat; and a job elsewhere that asks all the
+    /// time.
+    fn traffic(clients: u64, pages: u64) -> (Spans, Spans, Spans) {
+        let (mut responses, mut own, mut other) = (Vec::new(), Vec::new(), Vec::new());
+        let mut state = 7;
+        for client in 0..clients {
+            let mut now = client * 1_700;
+            for _ in 0..pages {
+                let from = now;
+                for _ in 0..4 {
+                    let took = 1_000 + random(&mut state, 3_000);
+                    own.push((now + 200, now + 200 + took));
+                    now += 200 + took;
+                }
+                now += 80 + random(&mut state, 60);
+                responses.push((from, now));
+                own.push((now + 300, now + 1_500));
+                now += 2_000 + random(&mut state, 4_000);
+            }
+        }
+        let end = responses.iter().map(|(_, to)| *to).max().expect("some");
+        own.extend((0..end / 50_000).map(|beat| (beat * 50_000, beat * 50_000 + 900)));
+        let mut now = 0;
+        while now < end {
+            let took = 400 + random(&mut state, 1_200);
+            other.push((now, now + took));
+            now += took + random(&mut state, 500);
+        }
+        let spans = |list: Vec<(u64, u64)>| {
+            let mut spans = Spans::default();
+            for (from, to) in list {
+                spans.add(Span {
+                    from: us(from),
+                    to: us(to),
+                });
+            }
+            spans
+        };
+        (spans(responses), spans(own), spans(other))
+    }
+
+    #[test]
+    fn own_statements_stand_in_front_of_responses_and_others_do_not() {
+        for clients in [1, 3, 16] {
+            let (responses, own, other) = traffic(clients, 160 / clients);
+            let own = compare(&responses, &own).expect("some");
+            assert!(own.is_its_own(), "{clients} clients: {own:?}");
+            let other = compare(&responses, &other).expect("some");
+            assert!(!other.is_its_own(), "{clients} clients: {other:?}");
+        }
+    }
+
+    #[test]
+    fn a_few_responses_prove_nothing() {
+        let (responses, own, _) = traffic(1, 12);
+        assert!(!compare(&responses, &own).expect("some").is_its_own());
+    }
+
+    #[test]
+    fn statements_that_only_come_before_requests_are_not_theirs() {
+        // A client that asks its database, then the server: its statement ends just before the request.
+        let (mut responses, mut statements) = (Spans::default(), Spans::default());
+        for page in 0..100 {
+            let from = page * 5_000;
+            statements.add(Span {
+                from: us(from),
+                to: us(from + 900),
+            });
+            responses.add(Span {
+                from: us(from + 950),
+                to: us(from + 1_100),
+            });
+        }
+        assert!(compare(&responses, &statements).is_none_or(|found| !found.is_its_own()));
+    }
+}
