@@ -59,7 +59,7 @@ pub struct FindingKey {
     pub operation_name: Arc<str>,
 }
 
-/// What the remedy of a finding leaves out of one operation.
+/// What the remedy of a finding leaves out of one operation. Nothing, where it is no exchange as a whole: then no replay shows what it saves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// The finding.
@@ -68,6 +68,13 @@ pub struct LeftOut {
     pub steps: Vec<u32>,
     /// Steps whose bytes are not held back for a delayed acknowledgement any more.
     pub held_back: Vec<u32>,
+}
+
+impl LeftOut {
+    /// Whether nothing falls away that could be replayed.
+    pub fn is_nothing(&self) -> bool {
+        self.steps.is_empty() && self.held_back.is_empty()
+    }
 }
 
 impl Finding {

@@ -280,13 +280,14 @@ impl Predictor {
         let place = self.place(&operation.name);
         self.replay_open(measured, ordered, place);
         self.learn_margins(operation, place);
+        let has_remedies = left_out.is_none_or(|left_out| !left_out.is_empty());
+        let is_saving_open = left_out.is_some_and(|left_out| left_out.iter().any(LeftOut::is_nothing));
         let saved = self.replay_without(operation, &plan, place, left_out.unwrap_or_default());
         let mut wholes = self.replay_alone(operation, &plan, place);
         for (wholes, saved) in wholes.iter_mut().zip(saved) {
             if let Some(whole) = wholes.first_mut() {
                 whole.saved += saved.unwrap_or_default();
-                whole.is_saving_open |=
-                    saved.is_none() && left_out.is_none_or(|left_out| !left_out.is_empty());
+                whole.is_saving_open |= is_saving_open || (saved.is_none() && has_remedies);
             }
         }
         if operation.continues {
@@ -397,7 +398,7 @@ impl Predictor {
         }
         let mut plans = vec![(None, remedies::without(plan, left_out))];
         let mut findings: BTreeMap<&FindingKey, Vec<&LeftOut>> = BTreeMap::new();
-        for one in left_out {
+        for one in left_out.iter().filter(|one| !one.is_nothing()) {
             findings.entry(&one.finding).or_default().push(one);
         }
         for (finding, of_it) in findings.into_iter().take(MOST_REMEDIES) {

@@ -249,11 +249,26 @@ impl<'a> Look<'a> {
     /// Notes waste in this operation: of the turns claimed for it, the last ones fall away.
     pub(super) fn note(&mut self, waste: Waste) {
         let claimed = std::mem::take(&mut self.claimed);
-        let saved = usize::try_from(waste.saves_turns).unwrap_or(usize::MAX);
-        let stays = claimed.len().saturating_sub(saved);
-        let steps = claimed.get(stays..).unwrap_or_default();
-        self.leave_out(&waste, steps.to_vec(), Vec::new());
+        if waste.saves_turns > 0 {
+            self.leave_out(&waste, self.whole_exchanges(&claimed, waste.saves_turns), Vec::new());
+        }
         self.ledger.note(waste, self.operation);
+    }
+
+    /// The last of the claimed exchanges that have so many turns together; none where no exchanges have just as many.
+    fn whole_exchanges(&self, claimed: &[usize], turns: u64) -> Vec<usize> {
+        let mut left = turns;
+        let from = claimed.iter().rposition(|&turn| {
+            let of_exchange = self.exchange(turn).map_or(0, |exchange| u64::from(exchange.turns));
+            left = left.saturating_sub(of_exchange);
+            left == 0
+        });
+        let exchanges = from.map_or(Vec::new(), |from| claimed[from..].to_vec());
+        let have: u64 = exchanges
+            .iter()
+            .filter_map(|&turn| Some(u64::from(self.exchange(turn)?.turns)))
+            .sum();
+        if have == turns { exchanges } else { Vec::new() }
     }
 
     /// Notes waste that is no turn: the bytes of this one were held back.
@@ -263,9 +278,6 @@ impl<'a> Look<'a> {
     }
 
     fn leave_out(&mut self, waste: &Waste, turns: Vec<usize>, held_back: Vec<usize>) {
-        if turns.is_empty() && held_back.is_empty() {
-            return;
-        }
         let steps = |turns: Vec<usize>| -> Vec<u32> {
             let turns = turns.into_iter().filter_map(|turn| self.turns.all.get(turn));
             turns.filter_map(|turn| u32::try_from(turn.step).ok()).collect()

@@ -3,7 +3,7 @@
 use super::arguments::{self, MOST_STATEMENTS, OfFindings, OfPredict, OfStatements, StatementOrder};
 use crate::commands::grouping::Grouping;
 use crate::commands::keys_flag::KeyLogArgument;
-use crate::commands::predict::targets;
+use crate::commands::predict::{distances, targets};
 use analysis::findings::Distances;
 use anyhow::Result;
 use pipeline::aggregator::{Aggregator, Wanted};
@@ -108,11 +108,10 @@ fn summary(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
 
 fn findings(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
     let asked: OfFindings = arguments::parse(arguments)?;
+    let rtts = asked.rtts()?;
     let wanted = Wanted {
-        findings: Some(Distances {
-            rtts: asked.rtts()?,
-            rate: None,
-        }),
+        targets: distances(&rtts),
+        findings: Some(Distances { rtts, rate: None }),
         ..Wanted::default()
     };
     let outcome = read(files, wanted)?;
