@@ -8,6 +8,7 @@
 
 mod by_fingerprint;
 pub mod current;
+pub mod events;
 pub mod exchange_boxes;
 pub mod fact;
 pub mod findings;

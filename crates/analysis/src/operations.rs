@@ -3,7 +3,9 @@
 //! Memory: the exchanges of operations that are under way are held. An operation of more than [`MAXIMUM_STEPS`] exchanges is
 //! passed on in parts; when all operations under way hold more than [`MAXIMUM_HELD`], every one that can is cut.
 
+mod after_reply;
 mod attribution;
+mod background;
 mod dependencies;
 mod identified;
 mod mark;
@@ -18,6 +20,8 @@ mod transactions;
 use crate::exchange_boxes::{Emptied, ExchangeBoxes};
 use crate::fact::Fact;
 use crate::hosts::{HostSettings, Hosts};
+use crate::taken::Taken;
+use background::Background;
 use foldhash::HashMap;
 use identified::Identified;
 use model::{
@@ -56,6 +60,7 @@ pub struct Operations {
     handshakes: ConnectionMap<Member>,
     groups: HashMap<Key, Group>,
     requests: Requests,
+    background: Background,
     identified: Identified,
     hosts: Hosts,
     names: HashMap<Endpoint, Arc<str>>,
@@ -193,6 +198,7 @@ impl Operations {
             handshakes: ConnectionMap::default(),
             groups: HashMap::default(),
             requests: Requests::default(),
+            background: Background::default(),
             identified: Identified::default(),
             hosts: Hosts::default(),
             names: HashMap::default(),
@@ -314,6 +320,7 @@ impl Operations {
                         identifier: request,
                         handshake,
                     };
+                    self.background.started(sides.server_host, connection, at);
                     self.requests.started(arrival, sides);
                 }
             }
@@ -352,6 +359,8 @@ impl Operations {
                 }
                 self.close(Key::Connection(outcome.id), &mut honest);
                 self.close(Key::Setup(outcome.id), &mut honest);
+                self.background
+                    .ended(outcome.id, outcome.at.after(outcome.duration));
                 self.requests.closed(outcome.id, out);
                 self.connections.remove(&outcome.id);
                 self.of_pools.remove(&outcome.id);
@@ -408,7 +417,14 @@ impl Operations {
     fn exchange(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         match self.rule {
             Rule::Auto | Rule::Http => {
-                let unclaimed = self.requests.claim(member, out);
+                if member.protocol.carries_requests() && member.exchange.executions > 0 {
+                    self.background
+                        .ended(member.exchange.connection, member.exchange.ended());
+                }
+                let unclaimed = match self.background.has(&member) {
+                    true => Taken::Go(member),
+                    false => self.requests.claim(member, out),
+                };
                 unclaimed.each(|member| self.unclaimed(member, out));
             }
             Rule::Connection => self.by_connection(member, out),

@@ -25,6 +25,7 @@ mod owed;
 mod pace;
 mod waits;
 
+use crate::events::waits_for_event;
 use crate::exchange_boxes::ExchangeBoxes;
 use crate::fact::{Fact, FactSink};
 use crate::fingerprint::{Dialect, Fingerprints};
@@ -700,7 +701,10 @@ impl Pairing {
         self.emit(exchange, protocol, out);
     }
 
-    fn emit(&mut self, exchange: Box<Exchange>, protocol: Protocol, out: &mut FactSink<'_>) {
+    fn emit(&mut self, mut exchange: Box<Exchange>, protocol: Protocol, out: &mut FactSink<'_>) {
+        if exchange.fingerprint.as_deref().is_some_and(waits_for_event) {
+            wait_for_event(&mut exchange);
+        }
         self.turns += u64::from(exchange.turns);
         self.exchanges += 1;
         if exchange.phase == Phase::Work && exchange.reply_messages > 0 {
@@ -798,3 +802,11 @@ const MAXIMUM_VERSION: usize = 256;
 
 #[cfg(test)]
 mod tests;
+
+/// What the server took is time of the client, which waited for something to happen.
+fn wait_for_event(exchange: &mut Exchange) {
+    for step in std::iter::once(&mut exchange.first).chain(&mut exchange.more) {
+        step.client_inside_request += std::mem::take(&mut step.server);
+        step.server_inside_reply = Duration::ZERO;
+    }
+}

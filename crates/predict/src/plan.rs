@@ -497,16 +497,18 @@ fn measured(step: &Step, nested: bool) -> Crossing {
     let server_side = step.server_side_rtt.unwrap_or_default();
     let half = (client_side + server_side) / 2;
     let before = step.server.saturating_sub(step.server_inside_reply);
+    let request_span = step.request_ended.since(step.request_started);
+    // Of a client that waits for an event: more than it took over the request.
+    let awaited = step.client_inside_request.saturating_sub(request_span);
     let unexplained = if nested {
         Duration::ZERO
     } else {
-        measured_wait(step).saturating_sub(server_side + before)
+        measured_wait(step).saturating_sub(server_side + before + awaited)
     };
     let reply_span = match (step.reply_started, step.reply_ended) {
         (Some(started), Some(ended)) => ended.since(started).saturating_sub(step.server_inside_reply),
         _ => Duration::ZERO,
     };
-    let request_span = step.request_ended.since(step.request_started);
     Crossing::Measured {
         request: nanos(request_span.saturating_sub(step.client_inside_request) + half),
         reply: nanos(unexplained + reply_span + client_side + server_side - half),

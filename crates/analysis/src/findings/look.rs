@@ -5,6 +5,7 @@ use super::codes::{Code, Codes};
 use super::comment_defeats_cache::Preparations;
 use super::ledger::{Ledger, Waste};
 use super::one_shot_prepare::PreparedBefore;
+use crate::events::waits_for_event;
 use crate::verb::Verb;
 use foldhash::HashMap;
 use model::{
@@ -81,7 +82,8 @@ impl Turns {
         self.lanes.clear();
         for (index, step) in operation.steps.iter().enumerate() {
             let exchange = &step.exchange;
-            if exchange.phase != Phase::Work || !step.protocol.is_database() {
+            let is_event = exchange.fingerprint.as_deref().is_some_and(waits_for_event);
+            if exchange.phase != Phase::Work || !step.protocol.is_database() || is_event {
                 continue;
             }
             if exchange.turns == 0 {

@@ -18,7 +18,7 @@ mod matching;
 mod runs;
 mod window;
 
-use super::{Grouped, GroupedSink, Member, Members, assemble, group_name};
+use super::{Grouped, GroupedSink, Member, Members, after_reply, assemble, group_name};
 use crate::exchange_boxes::{Emptied, ExchangeBoxes};
 use crate::taken::Taken;
 use crate::verb::Verb;
@@ -558,6 +558,11 @@ impl Requests {
         let Answered {
             mut request, name, ..
         } = answered;
+        let (members, late) = after_reply::split(std::mem::take(&mut request.members), request.connection);
+        request.members = members;
+        for member in late {
+            out(Grouped::Alone(member.exchange, member.protocol));
+        }
         if !request.is_contended {
             self.shapes.learn(&request.name, &request.members);
         }

@@ -743,3 +743,28 @@ fn the_server_time_of_a_reply_that_overlaps_is_counted_from_its_request() {
         Duration::from_millis(60 - 21) - SERVER_RTT
     );
 }
+
+#[test]
+fn a_client_that_waits_for_work_waits_neither_for_the_server_nor_the_network() {
+    for (text, waits) in [
+        ("waitfor (receive top(1) * from q), timeout 2000", true),
+        ("select 1", false),
+    ] {
+        let mut conversation = Conversation::new();
+        let content = Content::Statement {
+            text: text.as_bytes(),
+        };
+        conversation.says(Direction::ClientToServer, Role::Request, (20, 20), content);
+        conversation.server(Role::Reply, 1_028);
+        let (exchanges, _) = conversation.finish();
+        let wait = crate::waited::waited(&exchanges[1]);
+        let second = Duration::from_secs(1);
+        let expected = if waits {
+            (Duration::ZERO, second)
+        } else {
+            (second, Duration::ZERO)
+        };
+        assert_eq!((wait.server, wait.client), expected, "{text}");
+        assert_eq!(wait.network, SERVER_RTT + CLIENT_RTT, "{text}");
+    }
+}

@@ -62,9 +62,20 @@ pub(super) fn read(kept: &[u8], text: &mut Vec<u8>) -> Kind {
         word(second, text);
         arguments.next();
     }
+    if matches!(text.as_slice(), b"XREAD" | b"XREADGROUP") && blocks(arguments.clone()) {
+        text.extend_from_slice(b" BLOCK");
+    }
     let kind = kind(text, &arguments);
     write_arguments(arguments, shown_arguments(text), text);
     kind
+}
+
+/// Whether the options of a command that reads streams make it wait for new entries.
+fn blocks(mut arguments: Arguments<'_>) -> bool {
+    let is = |argument: &[u8], word: &[u8]| argument.eq_ignore_ascii_case(word);
+    std::iter::from_fn(|| arguments.next())
+        .take_while(|argument| !is(argument, b"STREAMS"))
+        .any(|argument| is(argument, b"BLOCK"))
 }
 
 fn kind(words: &[u8], arguments: &Arguments<'_>) -> Kind {
@@ -283,6 +294,19 @@ mod tests {
         assert_eq!(shown(&long).1, format!("GET \"{}...\"", "x".repeat(256)));
         let cut = shown(b"*9\r\n$4\r\nMGET\r\n$1\r\na\r\n$3\r\n");
         assert_eq!(cut.1, r#"MGET "a" "" "..." ..."#);
+    }
+
+    #[test]
+    fn a_command_that_waits_for_entries_of_a_stream_says_so() {
+        let text = |kept: &[u8]| shown(kept).1;
+        assert_eq!(
+            text(b"xread count 1 block 400 streams s $\r\n"),
+            r#"XREAD BLOCK "count" "1" "block" "400" "streams" "s" "$""#
+        );
+        assert_eq!(
+            text(b"XREAD COUNT 1 STREAMS block 0\r\n"),
+            r#"XREAD "COUNT" "1" "STREAMS" "block" "0""#
+        );
     }
 
     #[test]

@@ -1,0 +1,66 @@
+//! Statements whose reply comes when something happens: the client waits for work, and not for the server or the network.
+
+/// Whether a statement, by its fingerprint, asks the server to answer only when there is something: a queue's next element, a message, an
+/// acknowledgement of replicas. Misleads where the queue is never empty: then the little time that the server takes counts as waiting.
+pub fn waits_for_event(fingerprint: &str) -> bool {
+    let is_command = |(word, behind): &(&str, &str)| {
+        let rest = fingerprint.strip_prefix(word);
+        rest.is_some_and(|rest| (rest.is_empty() || rest.starts_with(' ')) && rest.contains(behind))
+    };
+    match fingerprint.as_bytes().first() {
+        Some(b'B' | b'W' | b'X') => COMMANDS.iter().any(is_command),
+        _ => CALLS.iter().any(|call| fingerprint.contains(call)) && !fingerprint.contains("waitfor delay"),
+    }
+}
+
+/// Commands of Redis, and what is to follow.
+const COMMANDS: [(&str, &str); 12] = [
+    ("BLPOP", ""),
+    ("BRPOP", ""),
+    ("BRPOPLPUSH", ""),
+    ("BLMOVE", ""),
+    ("BLMPOP", ""),
+    ("BZPOPMIN", ""),
+    ("BZPOPMAX", ""),
+    ("BZMPOP", ""),
+    ("WAIT", ""),
+    ("WAITAOF", ""),
+    ("XREAD", " BLOCK"),
+    ("XREADGROUP", " BLOCK"),
+];
+
+/// SQL Server's queues, Oracle's queues, alerts and pipes.
+const CALLS: [&str; 5] = [
+    "waitfor (",
+    "waitfor(",
+    "dbms_aq.dequeue",
+    "dbms_alert.wait",
+    "dbms_pipe.receive_message",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::waits_for_event;
+
+    #[test]
+    fn what_waits_for_an_event() {
+        for (fingerprint, waits) in [
+            ("BRPOP ? ?", true),
+            ("BLPOP ? ? ...", true),
+            ("BLMOVE ? ? ...", true),
+            ("XREAD BLOCK ? ? ...", true),
+            ("XREADGROUP BLOCK ? ? ...", true),
+            ("XREAD ? ? ...", false),
+            ("WAIT ? ?", true),
+            ("WATCH ?", false),
+            ("BITCOUNT ?", false),
+            ("waitfor (receive top(?) * from queue), timeout ?", true),
+            ("waitfor delay ?", false),
+            ("begin dbms_aq.dequeue(?, ?, ?, ?, ?); end;", true),
+            ("select ?", false),
+            ("", false),
+        ] {
+            assert_eq!(waits_for_event(fingerprint), waits, "{fingerprint}");
+        }
+    }
+}
