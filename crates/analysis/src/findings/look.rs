@@ -252,7 +252,11 @@ impl<'a> Look<'a> {
     pub(super) fn note(&mut self, waste: Waste) {
         let claimed = std::mem::take(&mut self.claimed);
         if waste.saves_turns > 0 {
-            self.leave_out(&waste, self.whole_exchanges(&claimed, waste.saves_turns), Vec::new());
+            self.leave_out(
+                &waste,
+                self.whole_exchanges(&claimed, waste.saves_turns),
+                Vec::new(),
+            );
         }
         self.ledger.note(waste, self.operation);
     }
@@ -261,7 +265,9 @@ impl<'a> Look<'a> {
     fn whole_exchanges(&self, claimed: &[usize], turns: u64) -> Vec<usize> {
         let mut left = turns;
         let from = claimed.iter().rposition(|&turn| {
-            let of_exchange = self.exchange(turn).map_or(0, |exchange| u64::from(exchange.turns));
+            let of_exchange = self
+                .exchange(turn)
+                .map_or(0, |exchange| u64::from(exchange.turns));
             left = left.saturating_sub(of_exchange);
             left == 0
         });

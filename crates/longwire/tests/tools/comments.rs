@@ -48,7 +48,10 @@ fn a_trace_in_the_comment_costs_the_turn_of_preparing() {
         };
         let saves = number(finding, "saves_turns");
         assert!((27..30).contains(&saves), "{library}: {finding}");
-        assert_eq!(number(finding, "saves_ns"), saves * 40_000_000);
+        assert!(
+            number(finding, "saves_ns").abs_diff(saves * 40_000_000) < saves * 2_000_000,
+            "{finding}"
+        );
         assert!(finding["remedy"].to_string().contains("route"), "{finding}");
         assert!(!finding.to_string().contains("traceparent"), "{finding}");
         let (findings, without) = watched(&server, library, "route");

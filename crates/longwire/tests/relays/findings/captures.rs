@@ -31,9 +31,13 @@ fn a_batch_that_is_not_rewritten_costs_199_turns() {
         (200, 199),
         "{finding}"
     );
-    assert_eq!(
-        (number(finding, "rtt_ns"), number(finding, "saves_ns")),
-        (40_000_000, 199 * 40_000_000)
+    assert_eq!(number(finding, "rtt_ns"), 40_000_000);
+    // Replayed without them: 199 round trips, and next to nothing for their bytes.
+    let saves = number(finding, "saves_ns").abs_diff(199 * 40_000_000);
+    assert!(saves < 199 * 40_000_000 / 50, "{finding}");
+    assert!(
+        number(finding, "saves_low_ns") < number(finding, "saves_high_ns"),
+        "{finding}"
     );
     assert!(
         finding["driver"].to_string().contains("MySQL Connector/J"),
