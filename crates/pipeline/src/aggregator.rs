@@ -423,7 +423,7 @@ impl Aggregator {
             .map(PredictionThread::finish)
             .unwrap_or_default();
         if predicts {
-            warnings.extend(senders::warning(outlets.senders, predicted.paced_replies));
+            warnings.extend(senders::warning(outlets.senders, &predicted));
         }
         let concurrency = predicted.concurrency;
         // Known once all operations were replayed.

@@ -1,7 +1,7 @@
 //! How what sends on this system sends, and what is said about it.
 
 use model::Warning;
-use predict::{CONGESTION_CONTROL, PacedReplies, Senders};
+use predict::{CONGESTION_CONTROL, Predicted, Senders};
 use std::io::Read;
 
 /// As the system's default says; as their replies show where that cannot be read, or sends as the model does.
@@ -21,8 +21,11 @@ fn congestion_control() -> Option<String> {
 }
 
 /// That predictions have wider bounds, because not all senders send as the model does.
-pub(crate) fn warning(senders: Senders, replies: PacedReplies) -> Option<Warning> {
-    let seen = if senders == Senders::Paced {
+pub(crate) fn warning(senders: Senders, predicted: &Predicted) -> Option<Warning> {
+    let replies = &predicted.paced_replies;
+    let seen = if predicted.paced_round_trips < LEAST_PACED {
+        return None;
+    } else if senders == Senders::Paced {
         format!("this system sends by {PACED} (net.ipv4.tcp_congestion_control)")
     } else if replies.are_paced() {
         format!(
@@ -39,6 +42,8 @@ pub(crate) fn warning(senders: Senders, replies: PacedReplies) -> Option<Warning
     Some(Warning { text })
 }
 
+/// Round trips that pacing adds to an operation; what it adds to less is lost among other things.
+const LEAST_PACED: f64 = 0.02;
 /// The congestion control that paces.
 const PACED: &str = "bbr";
 /// Bytes of a name in Linux (TCP_CA_NAME_MAX), and its end of line.

@@ -90,6 +90,8 @@ pub struct Predicted {
     pub remedies: Remedies,
     /// What the replies show of how senders send.
     pub paced_replies: PacedReplies,
+    /// Round trips that pacing adds to an operation, on average: of the name to whose operations it adds most.
+    pub paced_round_trips: f64,
 }
 
 /// All operations of one name.
@@ -353,6 +355,8 @@ impl Predictor {
         self.let_them_meet();
         self.names
             .sort_by_key(|named| (Reverse(named.cost()), named.first_ended));
+        let each = |named: &Named| named.paced_round_trips / named.operations.max(1) as f64;
+        let paced_round_trips = self.names.iter().map(each).fold(0.0, f64::max);
         let paced = self.senders == Senders::Paced || self.paced_replies.are_paced();
         let mut predictions = Vec::with_capacity(self.names.len() * self.targets.len());
         for mut named in std::mem::take(&mut self.names) {
@@ -369,6 +373,7 @@ impl Predictor {
             concurrency: self.concurrency,
             remedies: self.remedies,
             paced_replies: self.paced_replies,
+            paced_round_trips,
         }
     }
 

@@ -49,7 +49,10 @@ fn summary(output: &Output) -> Value {
 
 fn statements(output: &Output) -> Vec<Value> {
     let records = binary::records(output).into_iter();
-    records.filter(|record| record["type"] == "statement").collect()
+    // Series are of statements, not of how connections are set up.
+    let is_statement =
+        |record: &Value| record["type"] == "statement" && record["fingerprint"] != "(connection set-up)";
+    records.filter(is_statement).collect()
 }
 
 fn recorded(path: &Path) -> Output {

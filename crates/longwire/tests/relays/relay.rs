@@ -254,7 +254,7 @@ fn the_command_ends_the_relay_and_records_come_on_request() {
     assert_eq!(one(&seen, "link")["rtt_ns"], 5_000_000);
     let plain = with_application(&["relay", &server.url()], "psql -X -q -A -t -c 'select 6*7'");
     assert_eq!(String::from_utf8_lossy(&plain.stdout), "42\n");
-    assert!(String::from_utf8_lossy(&plain.stderr).contains("Relayed 1 connections"));
+    assert!(String::from_utf8_lossy(&plain.stderr).contains("Relayed 1 connection"));
     let failed = longwire(&[
         "relay",
         &server.url(),
