@@ -398,7 +398,11 @@ fn a_replica_gets_events_without_end() {
         .told_after_login();
     assert_eq!(
         told[..3],
-        ["Request Work", "Reply Work Ready Idle", "Request Work Command COM_BINLOG_DUMP"]
+        [
+            "Request Work",
+            "Reply Work Ready Idle",
+            "Request Work Command COM_BINLOG_DUMP"
+        ]
     );
     assert!(told[3..303].iter().all(|told| told == "ReplyPart Work"));
     assert_eq!(told[303..], ["OneWay Work", "ReplyPart Work"]);
