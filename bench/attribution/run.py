@@ -23,8 +23,10 @@ import stacks  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 PORT = stacks.HTTP_PORT
-CELLS = [("threads", "same"), ("threads", "mixed"), ("loop", "held"), ("loop", "each"), ("node", "held"), ("node", "each"),
-         ("go", "held"), ("go", "each")]
+CELLS = [("threads", "same"), ("threads", "mixed"), ("threads", "each"), ("plain", "held"), ("plain", "each"), ("loop", "held"), ("loop", "each"), ("node", "held"), ("node", "each"),
+         ("loop", "mixed"), ("go", "held"), ("go", "each"), ("go", "mixed"), ("java", "held"), ("java", "each"), ("java", "mixed")]
+# Pages of different statements, one after the other.
+MIXED = {"loop": ["item", "list", "buy", "both"], "go": ["item", "list", "buy"], "java": ["item", "list", "buy"]}
 
 
 def main():
@@ -43,6 +45,7 @@ def main():
         for stack in ["flask", "starlette", "express", "go"]:
             stacks.prepare(stack, settings.keep)
         build_go(settings.keep)
+        build_java(settings.keep)
         output.mkdir(parents=True, exist_ok=True)
         with predictions.postgres(settings.keep / "postgres"):
             for cell in settings.cells:
@@ -57,13 +60,23 @@ def build_go(keep):
     stacks.run(["go", "build", "-o", "pages", "."], cwd=directory)
 
 
+def build_java(keep):
+    directory = keep / "attribution-java"
+    shutil.copytree(HERE / "java", directory, dirs_exist_ok=True)
+    stacks.java(directory)
+
+
 def command(app, keep):
     python = {"threads": "flask", "loop": "starlette"}.get(app)
     if app == "threads":
         return [keep / python / "venv/bin/gunicorn", "--log-level=error", "--worker-class=gthread", "--workers=1", "--threads=64",
                 "--keep-alive=60", f"--chdir={HERE}", f"--bind=127.0.0.1:{PORT}", "threads:app"]
+    if app == "plain":
+        return [keep / "flask/venv/bin/python", HERE / "plain.py"]
     if app == "loop":
         return [keep / python / "venv/bin/uvicorn", "--log-level=error", f"--app-dir={HERE}", f"--port={PORT}", "loop:app"]
+    if app == "java":
+        return ["java", "-cp", f"{keep}/attribution-java:{keep}/attribution-java/jars/*", "Pages"]
     if app == "node":
         return ["env", f"NODE_PATH={keep}/express/node_modules", "node", HERE / "node.js"]
     return [keep / "attribution-go/pages"]
@@ -73,15 +86,18 @@ def visit(settings, output, app, page):
     environment = os.environ | {"PGHOST": "127.0.0.1", "PGPORT": str(predictions.POSTGRES_PORT), "PGUSER": "postgres",
                                 "PGDATABASE": "postgres", "PGSSLMODE": "disable", "PORT": str(PORT), "POOL": str(settings.pool),
                                 "PYTHONDONTWRITEBYTECODE": "1"}
+    pages = MIXED.get(app, [page]) if page == "mixed" else [page]
+    if (app, page) == ("go", "mixed"):
+        environment["BACKGROUND"] = "1"
     for carried in [False, True]:
         for at_once in settings.at_once:
             name = output / f"{app}-{page}-{at_once}-{'carried' if carried else 'bare'}.pcap"
             program = subprocess.Popen([str(word) for word in command(app, settings.keep)], env=environment,
                                        stdout=subprocess.DEVNULL, start_new_session=True)
             try:
-                wait_until_it_serves(program, page)
+                wait_until_it_serves(program, pages[0])
                 with predictions.sniffing(name):
-                    drive(page, at_once, settings.requests, carried)
+                    drive(pages, at_once, settings.requests, carried)
             finally:
                 os.killpg(program.pid, signal.SIGTERM)
                 program.wait()
@@ -108,14 +124,14 @@ def get(client, page, number, carried):
         raise OSError(f"status {reply.status}")
 
 
-def drive(page, at_once, requests, carried):
+def drive(pages, at_once, requests, carried):
     numbers, errors = itertools.count(1), []
 
     def loop():
         try:
             client = http.client.HTTPConnection("127.0.0.1", PORT)
             while (number := next(numbers)) <= requests:
-                get(client, page, number, carried)
+                get(client, pages[number % len(pages)], number, carried)
         except OSError as error:
             errors.append(error)
 
@@ -125,7 +141,7 @@ def drive(page, at_once, requests, carried):
     for thread in threads:
         thread.join()
     if errors:
-        sys.exit(f"/{page}: {errors[0]}")
+        sys.exit(f"/{pages[0]}: {errors[0]}")
 
 
 def report(settings, output):
@@ -147,8 +163,9 @@ def row(settings, name, cell, carried, at_once):
         if record["protocol"] == "http" and record["at_ns"] in truths:
             requests[record.get("operation")] = truths[record["at_ns"]]
     for record in exchanges:
-        if record["protocol"] == "postgres" and (found := re.search(r"/\* r=(\d+) \*/", record.get("literal", ""))) and found[1] != "0":
-            hit = requests.get(record.get("operation")) == found[1]
+        if record["protocol"] == "postgres" and (found := re.search(r"/\* r=(\w+) \*/", record.get("literal", ""))) and found[1] != "0":
+            owner = requests.get(record.get("operation"), "nobody")
+            hit = owner == found[1]
             total, right = total + 1, right + hit
             by[record.get("assigned", "none"), hit] += 1
     kinds = sorted({kind for kind, _ in by})

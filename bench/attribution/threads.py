@@ -1,4 +1,5 @@
-"""A thread for each request (gunicorn, gthread), psycopg2, a pool of POOL connections: a request holds one from its first statement to its last."""
+"""A thread for each request (gunicorn, gthread), psycopg2, a pool of POOL connections. A request holds one from its first statement to its last; of
+/each, for one statement."""
 
 import os
 import queue
@@ -37,6 +38,19 @@ def same():
                 cursor.fetchone()
     finally:
         pool.put(connection)
+    return "done"
+
+
+@app.route("/each")
+def each():
+    for number in range(5):
+        connection = pool.get()
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(marked(f"select id, name, stars from items where id = {number + 1}"))
+                cursor.fetchone()
+        finally:
+            pool.put(connection)
     return "done"
 
 

@@ -1,4 +1,5 @@
-// Go: net/http and pgx: /held keeps a connection for its request, /each takes one for each statement.
+// Go: net/http and pgx: /held keeps a connection for its request, /each takes one for each statement. The others are pages of different statements:
+// /item and /list take a connection for each, /buy keeps one for its transaction. With BACKGROUND, a job that belongs to no request uses the pool.
 package main
 
 import (
@@ -7,6 +8,8 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,18 +20,60 @@ type querier interface {
 	Exec(ctx context.Context, sql string, arguments ...any) (pgconn.CommandTag, error)
 }
 
-func ask(request *http.Request, sql querier) error {
+func marked(request *http.Request, text string) string {
 	suffix := ""
 	if parent := request.Header.Get("traceparent"); parent != "" {
 		suffix = fmt.Sprintf(" /*traceparent='%s'*/", parent)
 	}
+	return fmt.Sprintf("/* r=%s */ %s%s", request.FormValue("r"), text, suffix)
+}
+
+func ask(request *http.Request, sql querier) error {
+	var texts []string
 	for n := range 5 {
-		text := fmt.Sprintf("/* r=%s */ select id, name, stars from items where id = %d%s", request.FormValue("r"), n+1, suffix)
-		if _, err := sql.Exec(request.Context(), text); err != nil {
+		texts = append(texts, fmt.Sprintf("select id, name, stars from items where id = %d", n+1))
+	}
+	return askAll(request, sql, texts)
+}
+
+func askAll(request *http.Request, sql querier, texts []string) error {
+	for _, text := range texts {
+		if _, err := sql.Exec(request.Context(), marked(request, text)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func list(request *http.Request, sql querier) error {
+	number, err := strconv.Atoi(request.FormValue("r"))
+	if err != nil {
+		return err
+	}
+	texts := []string{"select id, author_id from items order by stars limit 10"}
+	for n := range number % 7 {
+		texts = append(texts, fmt.Sprintf("select name from authors where id = %d", n+1))
+	}
+	return askAll(request, sql, texts)
+}
+
+func buy(request *http.Request, pool *pgxpool.Pool) error {
+	if err := askAll(request, pool, []string{"select name, stars, author_id from items where id = 8"}); err != nil {
+		return err
+	}
+	texts := []string{"begin", "select count(*) from items where stars = 3", "insert into visits (item) values (3)", "commit"}
+	return pool.AcquireFunc(request.Context(), func(connection *pgxpool.Conn) error { return askAll(request, connection, texts) })
+}
+
+// work is a job that no request causes.
+func work(pool *pgxpool.Pool) {
+	for range time.Tick(15 * time.Millisecond) {
+		for _, text := range []string{"select name from authors where id = 3", "select max(id) from visits"} {
+			if _, err := pool.Exec(context.Background(), "/* r=nobody */ "+text); err != nil {
+				log.Print(err)
+			}
+		}
+	}
 }
 
 func main() {
@@ -50,6 +95,13 @@ func main() {
 			fmt.Fprint(response, "done")
 		})
 	}
+	if os.Getenv("BACKGROUND") != "" {
+		go work(pool)
+	}
+	items := []string{"select name, stars, author_id from items where id = 7", "select name from authors where id = 7"}
+	serve("/item", func(request *http.Request) error { return askAll(request, pool, items) })
+	serve("/list", func(request *http.Request) error { return list(request, pool) })
+	serve("/buy", func(request *http.Request) error { return buy(request, pool) })
 	serve("/each", func(request *http.Request) error { return ask(request, pool) })
 	serve("/held", func(request *http.Request) error {
 		return pool.AcquireFunc(request.Context(), func(connection *pgxpool.Conn) error { return ask(request, connection) })

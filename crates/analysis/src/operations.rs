@@ -26,7 +26,7 @@ use foldhash::HashMap;
 use identified::Identified;
 use model::{
     Assigned, Attribution, ConnectionId, ConnectionMap, Endpoint, Exchange, Operation, OperationKind,
-    OperationStep, Phase, Protocol, RequestId, Timestamp, TransactionState,
+    OperationStep, Phase, Protocol, RequestId, Share, Timestamp, TransactionState,
 };
 use naming::Naming;
 use requests::{Arrival, Requests, Sides};
@@ -95,6 +95,8 @@ struct Member {
     sides: Sides,
     /// How it is known which request it belongs to; absent where none does, or it is the request itself.
     assigned: Option<Assigned>,
+    /// How likely that is, of a guess.
+    probability: Option<Share>,
 }
 
 /// Members of a group. They are walked again and again, and many: as the steps that they become, side by side.
@@ -120,6 +122,7 @@ impl Members {
     fn push(&mut self, member: Member, emptied: &mut Emptied) {
         let step = OperationStep {
             assigned: member.assigned,
+            probability: member.probability,
             ..OperationStep::first(emptied.take(member.exchange), member.protocol)
         };
         self.add(step, member.sides);
@@ -338,6 +341,7 @@ impl Operations {
                         protocol,
                         sides,
                         assigned: None,
+                        probability: None,
                     };
                     self.identified(member, out);
                 }
@@ -654,6 +658,7 @@ impl Operations {
                 protocol: step.protocol,
                 sides,
                 assigned: step.assigned,
+                probability: step.probability,
             };
             self.by_transaction(member, out);
         }

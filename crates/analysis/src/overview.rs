@@ -205,8 +205,8 @@ impl Overview {
         for step in &operation.steps {
             group.group.evidence.step(step);
             if let Some(assigned) = step.assigned {
-                group.group.assigned.add(assigned);
-                self.summary.assigned.add(assigned);
+                group.group.assigned.add(assigned, step.probability);
+                self.summary.assigned.add(assigned, step.probability);
             }
         }
         if operation.continues {

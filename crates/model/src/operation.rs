@@ -1,6 +1,6 @@
 //! Operations: what a user waits for, and where its time went.
 
-use crate::{Assigned, Evidence, Exchange, Margin, OperationTransaction, Protocol, Timestamp};
+use crate::{Assigned, Evidence, Exchange, Margin, OperationTransaction, Protocol, Share, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -106,6 +106,9 @@ pub struct OperationStep {
     /// How it is known that the step belongs to this operation; absent where that is no question (the request itself, a connection's
     /// life, what a mark names).
     pub assigned: Option<Assigned>,
+    /// How likely a guess is right; `None` for a proof, and where the question does not arise or was not answered. Calibrated: of the steps that
+    /// are called 90 % likely, about 90 % are right (docs/requests.md).
+    pub probability: Option<Share>,
 }
 
 impl OperationStep {
@@ -122,6 +125,7 @@ impl OperationStep {
             reply_after: None,
             reply_also_after: Vec::new(),
             assigned: None,
+            probability: None,
         }
     }
 }

@@ -128,6 +128,9 @@ impl fmt::Display for BitRate {
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Share(f64);
 
+/// A share is a number: what makes one refuses anything else.
+impl Eq for Share {}
+
 impl Share {
     /// The share that `part` is of `whole`; absent when the whole is zero. Never above 1.
     pub fn of(part: Duration, whole: Duration) -> Option<Self> {
@@ -137,6 +140,11 @@ impl Share {
     /// The share that `part` is of `whole`; absent when the whole is zero. Never above 1.
     pub fn of_counts(part: u64, whole: u64) -> Option<Self> {
         (whole > 0).then(|| Self((part as f64 / whole as f64).min(1.0)))
+    }
+
+    /// The share with this value; `None` unless it is 0 to 1.
+    pub fn of_fraction(fraction: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&fraction).then_some(Self(fraction))
     }
 
     /// 0 to 1.

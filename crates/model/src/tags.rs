@@ -149,6 +149,8 @@ impl Assigned {
 pub struct Assignments {
     /// By each of [`Assigned::ALL`].
     counts: [u64; Assigned::ALL.len()],
+    /// Guesses with a probability, and the sum of their probabilities in thousandths.
+    likely: [u64; 2],
 }
 
 impl FromIterator<(Assigned, u64)> for Assignments {
@@ -162,9 +164,18 @@ impl FromIterator<(Assigned, u64)> for Assignments {
 }
 
 impl Assignments {
-    /// Counts one more.
-    pub fn add(&mut self, assigned: Assigned) {
+    /// Counts one more; with its probability, of a guess.
+    pub fn add(&mut self, assigned: Assigned, probability: Option<Share>) {
         self.counts[assigned as usize] += 1;
+        if let Some(probability) = probability {
+            self.likely[0] += 1;
+            self.likely[1] += (probability.as_fraction() * 1e3).round() as u64;
+        }
+    }
+
+    /// How many of the guesses are right, most likely. `None` if none has a probability: not every guess was compared with others.
+    pub fn likely_right(&self) -> Option<Share> {
+        Share::of_counts(self.likely[1], self.likely[0] * 1_000)
     }
 
     /// How many were assigned this way.

@@ -4,7 +4,7 @@ use crate::predictor::PredictionTarget;
 use crate::replay::{Replayed, StepTimes, replay};
 use crate::run::Computing;
 use crate::wake_up::{COLD_FACTOR, FEWER, HALF_COLD, MORE, MOST, WakeUp};
-use model::{Assigned, ConnectionId, Fingerprint, Operation, OperationStep, Phase};
+use model::{Assigned, ConnectionId, Fingerprint, Operation, OperationStep, Phase, Share};
 use std::borrow::Cow;
 
 /// One thing the model assumes.
@@ -48,6 +48,8 @@ pub struct ExplainedStep {
     pub after: Option<u32>,
     /// How it is known to belong to the operation; absent where that is no question.
     pub assigned: Option<Assigned>,
+    /// How likely that is, of a guess.
+    pub probability: Option<Share>,
     /// When it begins and ends on the target.
     pub times: StepTimes,
 }
@@ -75,6 +77,7 @@ pub fn explain(
             reply_bytes: step.exchange.reply_bytes,
             after: step.after,
             assigned: step.assigned,
+            probability: step.probability,
             times: *times,
         })
         .collect();

@@ -14,8 +14,10 @@
 //! earliest that has no connection, otherwise for the latest), and a request that is answered meanwhile waits for it. It takes it if it
 //! ended before the reply did.
 
+mod likelihood;
 mod matching;
 mod runs;
+mod search;
 mod window;
 
 use super::{Grouped, GroupedSink, Member, Members, after_reply, assemble, group_name};
@@ -70,7 +72,8 @@ struct UnderWay {
 struct Answered {
     request: OpenRequest,
     name: Arc<str>,
-    /// When the last byte of its reply passed.
+    /// When the first and the last byte of its reply passed.
+    replied: Timestamp,
     ended: Timestamp,
 }
 
@@ -337,6 +340,7 @@ impl Requests {
                     started: open.started,
                     answered: None,
                     name: open.name.clone(),
+                    is_streamed: false,
                 });
             }
         }
@@ -419,6 +423,7 @@ impl Requests {
             }
             _ => Some(Member {
                 assigned: None,
+                probability: None,
                 ..member
             }),
         }
@@ -522,7 +527,12 @@ impl Requests {
             }
         }
         request.members.push(member);
-        let answered = Answered { request, name, ended };
+        let answered = Answered {
+            request,
+            name,
+            replied,
+            ended,
+        };
         if self.awaited.contains_key(&answered.request.id) {
             if self.waiting.len() >= MAXIMUM_WAITING {
                 let oldest = self.waiting.remove(0);
@@ -556,7 +566,10 @@ impl Requests {
     /// Hands out an answered request, or adds it to the one that it was made for.
     fn hand_out(&mut self, answered: Answered, out: &mut GroupedSink<'_>) {
         let Answered {
-            mut request, name, ..
+            mut request,
+            name,
+            replied,
+            ..
         } = answered;
         let (members, late) = after_reply::split(std::mem::take(&mut request.members), request.connection);
         request.members = members;
@@ -565,6 +578,7 @@ impl Requests {
         }
         if !request.is_contended {
             self.shapes.learn(&request.name, &request.members);
+            self.learn_alone(&request, replied);
         }
         if let Some((outer, assigned)) = request.outer {
             let open = self.request(outer);
@@ -585,6 +599,13 @@ impl Requests {
         }
         let operation = assemble(request.id, OperationKind::Http, name, members, None, false);
         out(Grouped::Operation(operation));
+    }
+
+    fn learn_alone(&mut self, request: &OpenRequest, replied: Timestamp) {
+        if self.windows.len() < MAXIMUM_WINDOWS || self.windows.contains_key(&request.host) {
+            let window = self.windows.entry(request.host).or_default();
+            window.learn_alone(&request.name, request.started, replied, &request.members);
+        }
     }
 
     /// What is odd about identifiers, in a sentence.

@@ -237,6 +237,56 @@ fn a_reply_that_has_begun_still_waits_for_what_its_server_asks() {
     assert_eq!(page.attribution.round_trip, micros(200 + 100));
 }
 
+/// Two requests, the connections that worked for them, and when each connection's three statements began; the last bytes of both responses come
+/// 40 ms after the first ones.
+fn answered_in_pieces(run: &mut Run, first_bytes: [u64; 2], began: [[u64; 3]; 2]) {
+    for page in [0, 1] {
+        run.opened(page, host(1, 40_000 + page as u16), host(2, 80));
+        run.opened(10 + page, host(2, 50_000 + page as u16), host(3, 3306));
+        run.fact(Fact::Started {
+            connection: ConnectionId(page),
+            at: at(100 * u64::from(page)),
+            fingerprint: Some(Arc::from("GET /page")),
+            request: None,
+        });
+    }
+    let lanes = (10..).zip(began);
+    let mut all: Vec<(u64, u32)> = lanes
+        .flat_map(|(lane, began)| began.map(|at| (at, lane)))
+        .collect();
+    all.sort_unstable();
+    for (began, lane) in all {
+        run.exchange(exchange(lane, Phase::Work, began, 400, 0), Protocol::Mysql);
+    }
+    for (page, first_byte) in (0..).zip(first_bytes) {
+        let from = 100 * u64::from(page);
+        let reply = exchange(page, Phase::Work, from, first_byte - from - 100, 40_000);
+        run.exchange(reply, Protocol::Http);
+    }
+}
+
+#[test]
+fn a_request_that_is_answered_while_a_connection_works_did_not_wait_for_it() {
+    let mut run = Run::new(Rule::Http);
+    // The first connection began first and goes on after the first byte of the first response.
+    answered_in_pieces(
+        &mut run,
+        [4_300, 6_300],
+        [[1_000, 3_000, 5_500], [1_100, 2_000, 3_500]],
+    );
+    let (operations, _) = run.finish();
+    for (operation, lane) in operations.iter().zip([11, 10]) {
+        let statements = &operation.steps[1..];
+        assert_eq!(statements.len(), 3);
+        for step in statements {
+            assert_eq!(step.exchange.connection, ConnectionId(lane));
+            assert_eq!(step.assigned, Some(Assigned::Order));
+            let likely = step.probability.expect("a guess is as likely as something");
+            assert!(likely.as_fraction() > 0.5, "{likely}");
+        }
+    }
+}
+
 #[test]
 fn two_pages_at_once_keep_their_own_connections() {
     let mut run = Run::new(Rule::Http);

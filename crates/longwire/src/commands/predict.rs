@@ -218,6 +218,7 @@ fn explain(
         turns: step.turns,
         bytes: [step.request_bytes, step.reply_bytes],
         assigned: step.assigned,
+        probability: step.probability,
         started: step.times.started,
         completed: step.times.completed,
     });

@@ -70,9 +70,11 @@ fn mostly_guessed(assigned: &Assignments) -> Option<Warning> {
         .share_guessed()
         .filter(|share| share.as_fraction() > GUESSES_THAT_MATTER)?;
     let (guessed, all) = assigned.guessed();
+    let likely = assigned.likely_right();
+    let likely = likely.map_or_else(String::new, |right| format!(", right in about {right} of them"));
     Some(Warning {
         text: format!(
-            "{guessed} of {all} exchanges ({share}) were assigned to their requests by order, which is a guess: several requests were under \
+            "{guessed} of {all} exchanges ({share}) were assigned to their requests by order, which is a guess{likely}: several requests were under \
              way at once, and turns, times and findings of a request may be its neighbour's. Certain with identifiers in statements \
              (traceparent in SQL comments), with one request at a time, or per statement and transaction: docs/requests.md"
         ),

@@ -125,6 +125,7 @@ pub fn operation_step(made: &Made, step: Step) -> OperationStep {
         reply_after: None,
         reply_also_after: Vec::new(),
         assigned: None,
+        probability: None,
     }
 }
 

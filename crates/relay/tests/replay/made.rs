@@ -61,6 +61,7 @@ pub fn exchange(connection: u32, bytes: [u64; 2], after: Option<u32>) -> Operati
         reply_after: None,
         reply_also_after: Vec::new(),
         assigned: None,
+        probability: None,
     }
 }
 

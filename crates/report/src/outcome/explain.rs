@@ -1,6 +1,6 @@
 //! What a prediction rests on.
 
-use model::Assigned;
+use model::{Assigned, Share};
 use std::time::Duration;
 
 /// A prediction's assumptions, and one operation replayed step by step.
@@ -33,6 +33,8 @@ pub struct ExplainedExchange {
     pub bytes: [u64; 2],
     /// How it is known to belong to the operation; absent where that is no question.
     pub assigned: Option<Assigned>,
+    /// How likely that is, of a guess.
+    pub probability: Option<Share>,
     /// When it begins on the link, counted from the start of the operation.
     pub started: Duration,
     /// When its reply is complete.

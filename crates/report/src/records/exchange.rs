@@ -5,8 +5,8 @@ use super::server_range::ServerRange;
 use super::words::{not_seen, phase, protocol, transaction, transaction_word};
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
-    Assigned, AtLevel, ConnectionId, Exchange, PoolerTime, Protocol, RequestId, RequestTraits, SpanId, Step,
-    Tags, Timestamp,
+    AtLevel, ConnectionId, Exchange, OperationStep, PoolerTime, Protocol, RequestId, RequestTraits, Share,
+    SpanId, Step, Tags, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -68,6 +68,8 @@ pub(super) struct ExchangeRecord<'a> {
     literal: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
     assigned: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probability: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
     tags: Option<TagsRecord<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -314,7 +316,7 @@ impl<'a> ExchangeRecord<'a> {
         exchange: &'a Exchange,
         protocol: Protocol,
         operation: Option<u64>,
-        step: Option<(Duration, Option<Assigned>)>,
+        step: Option<&OperationStep>,
     ) -> Self {
         let first = &exchange.first;
         let reply_ended = match exchange.more.is_empty() {
@@ -337,7 +339,7 @@ impl<'a> ExchangeRecord<'a> {
             rows: exchange.rows,
             executions: exchange.executions,
             asked: (exchange.asked != RequestTraits::default()).then(|| AskedRecord::of(&exchange.asked)),
-            client_before_ns: step.map(|(client_before, _)| nanos(client_before)),
+            client_before_ns: step.map(|step| nanos(step.client_before)),
             request_ns: span(exchange.at, first.request_ended),
             first_byte_ns: first.reply_started.map(|at| span(first.request_ended, at)),
             reply_ns: reply_ended.map(|at| span(reply_start(first), at)),
@@ -360,8 +362,9 @@ impl<'a> ExchangeRecord<'a> {
             error: exchange.error.as_deref().map(Text::from),
             literal: exchange.literal.as_deref().map(Text::from),
             assigned: step
-                .and_then(|(_, assigned)| assigned)
+                .and_then(|step| step.assigned)
                 .map(|assigned| assigned.name().into()),
+            probability: step.and_then(|step| step.probability).map(Share::as_fraction),
             tags: exchange.tags.as_deref().map(TagsRecord::of),
             steps: match is_told_by_its_first_step(exchange) {
                 true => Vec::new(),

@@ -231,7 +231,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
             &step.exchange,
             step.protocol,
             Some(operation),
-            Some((step.client_before, step.assigned)),
+            Some(step),
         ))
     }
 

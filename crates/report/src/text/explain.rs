@@ -50,7 +50,11 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
             if step.moved { "yes" } else { "no" }.to_owned(),
         ];
         if is_assigned {
-            row.push(step.assigned.map_or("", Assigned::name).to_owned());
+            let by = step.assigned.map_or("", Assigned::name);
+            row.push(
+                step.probability
+                    .map_or_else(|| by.to_owned(), |likely| format!("{by} ({likely})")),
+            );
         }
         table.row(row);
     }

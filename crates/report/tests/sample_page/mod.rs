@@ -146,6 +146,7 @@ pub fn web_page_of(calls: u64) -> Operation {
             reply_after: Some(calls as u32),
             reply_also_after: Vec::new(),
             assigned: None,
+            probability: None,
             ..operation_step()
         },
     );

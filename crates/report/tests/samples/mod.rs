@@ -302,6 +302,7 @@ pub fn operation_step() -> OperationStep {
         reply_after: None,
         reply_also_after: Vec::new(),
         assigned: Some(Assigned::Identifier),
+        probability: None,
     }
 }
 
@@ -821,6 +822,7 @@ pub fn demo() -> DemoOutcome {
 pub fn explanation() -> ExplainOutcome {
     let steps = (0..24).map(|number: u32| ExplainedExchange {
         assigned: (number > 0).then_some(Assigned::Identifier),
+        probability: None,
         name: match number {
             0 => "connect".to_owned(),
             _ => "SELECT name, price FROM article WHERE id = ?".to_owned(),

@@ -87,6 +87,8 @@ pub(super) struct Lane {
 pub(super) struct Before {
     pub(super) request: u64,
     pub(super) shape: Vec<u64>,
+    /// When the last of it ended.
+    pub(super) ended: Timestamp,
 }
 
 impl Before {
@@ -100,7 +102,12 @@ impl Before {
             push(&mut atoms, member.clone(), None);
         }
         let shape: Vec<u64> = atoms.iter().map(|atom| atom.shape).collect();
-        (!shape.is_empty()).then_some(Self { request, shape })
+        let ended = atoms.last()?.ended;
+        Some(Self {
+            request,
+            shape,
+            ended,
+        })
     }
 }
 

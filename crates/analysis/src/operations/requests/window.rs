@@ -1,18 +1,20 @@
 //! Statements of one host while several of its requests are under way: whose each is, decided together.
 //!
-//! Statements wait here, connection by connection, until the requests that could have caused them are answered. Then each connection's
-//! statements are cut into runs ([`super::runs`]), and runs are given to requests: each run lies between its request's arrival and
-//! reply, a request has one run, runs begin in the order in which requests arrived, and a reply follows its run's end soon. Of all ways
-//! to give them out the one that fits best in all is taken ([`super::matching`]): servers hand out work in order, more or less, so
-//! deviations count by their square.
+//! Statements wait here, connection by connection, until the requests that could have caused them are answered. A first guess takes each
+//! connection's statements for runs ([`super::runs`]) and gives runs to requests ([`super::matching`]) by the order of their beginnings and
+//! the pause before the response. From it, and from requests that were alone, is learned how requests go on ([`super::likelihood`]);
+//! [`super::search`] then decides about all that waits, with a probability for each.
 //!
-//! With threads that compete for a processor, neither order holds exactly: docs/requests.md has how often this is right.
+//! What a response waited for ended before its first byte, unless requests of that name were seen to ask for more while it is sent.
 
 use super::super::Member;
+use super::likelihood::Likelihood;
 use super::matching::{IMPOSSIBLE, cheapest};
 use super::runs::{Atom, Before, Cutting, Lane, Shapes, push};
-use model::{Assigned, ConnectionMap, Fingerprint, Timestamp};
-use std::collections::HashMap;
+use super::search::{self, Earlier, Group, Owner, Request, Work};
+use model::{Assigned, ConnectionId, ConnectionMap, Fingerprint, Share, Timestamp};
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A request that could have caused what waits.
 #[derive(Debug)]
@@ -22,11 +24,19 @@ pub(super) struct Candidate {
     /// When its reply began and ended; absent while it is not answered.
     pub(super) answered: Option<(Timestamp, Timestamp)>,
     pub(super) name: Fingerprint,
+    /// Whether it has statements while its response is sent.
+    pub(super) is_streamed: bool,
 }
 
 impl Candidate {
     fn holds(&self, started: Timestamp, ended: Timestamp) -> bool {
-        self.started <= started && self.answered.is_none_or(|(_, answered)| ended <= answered)
+        self.started <= started && self.work_ended().is_none_or(|until| ended <= until)
+    }
+
+    /// When its response no longer waited for any statement.
+    fn work_ended(&self) -> Option<Timestamp> {
+        let (replied, ended) = self.answered?;
+        Some(if self.is_streamed { ended } else { replied })
     }
 }
 
@@ -38,6 +48,11 @@ pub(super) struct Window {
     waiting: usize,
     /// Statements and transactions decided about so far, and requests.
     decided: (usize, usize),
+    likelihood: Likelihood,
+    /// How many requests it was learned from that were alone.
+    alone: usize,
+    /// Names of requests that have statements while their response is sent.
+    streamed: HashSet<Fingerprint>,
 }
 
 /// A decision: a statement, and the request it was given to; none where no request fits.
@@ -57,7 +72,8 @@ impl Window {
         self.candidates.iter().map(|candidate| candidate.id).collect()
     }
 
-    pub(super) fn add_candidate(&mut self, candidate: Candidate) {
+    pub(super) fn add_candidate(&mut self, mut candidate: Candidate) {
+        candidate.is_streamed = self.streamed.contains(&candidate.name);
         self.candidates.push(candidate);
     }
 
@@ -115,39 +131,170 @@ impl Window {
                 .any(|candidate| candidate.answered.is_some())
     }
 
+    /// Learns from a request that was alone: from its beginning and the first byte of its response, and its exchanges.
+    pub(super) fn learn_alone(
+        &mut self,
+        name: &Fingerprint,
+        from: Timestamp,
+        replied: Timestamp,
+        members: &[Member],
+    ) {
+        if self.alone >= MAX_ALONE {
+            return;
+        }
+        self.alone += 1;
+        let mut lanes: ConnectionMap<Vec<Atom>> = ConnectionMap::default();
+        for member in members.iter().filter(|member| member.protocol.is_database()) {
+            push(
+                lanes.entry(member.exchange.connection).or_default(),
+                member.clone(),
+                None,
+            );
+        }
+        let mut group = Group::default();
+        group.requests.push(Request {
+            arrived: from.as_nanos(),
+            responded: Some(replied.as_nanos()),
+            name: number_of(name),
+        });
+        for (connection, atoms) in &lanes {
+            let works = atoms.iter().map(|atom| Work {
+                owner: Some(0),
+                ..work(*connection, atom)
+            });
+            group.work.extend(works);
+        }
+        if group.work.iter().any(|work| work.ended > replied.as_nanos()) {
+            self.streamed.insert(name.clone());
+        }
+        search::learn_alone(&group, &mut self.likelihood);
+    }
+
     /// Decides about the candidates in `ripe`, and hands out what is theirs, and what no request can have caused.
     pub(super) fn decide(&mut self, ripe: &[u64], shapes: &Shapes) -> Vec<Decision> {
-        let runs = self.runs(shapes);
-        let (runs, given) = self.give_out(runs, shapes);
-        let horizon = self.horizon(ripe);
-        let mut decisions = Vec::new();
+        self.find_streamed();
+        let lanes = self.sorted_lanes();
+        let first = self.first_guess(&lanes, shapes);
+        let group = self.group(&lanes);
+        let owners = search::assign(&group, &first, &mut self.likelihood);
+        self.likelihood.keep_current();
         self.decided.1 += ripe.len();
-        let mut lanes = std::mem::take(&mut self.lanes);
-        for (run, owner) in runs.into_iter().zip(given) {
-            let Some(lane) = lanes.get_mut(&run.lane) else {
-                continue;
-            };
-            let is_due = match owner {
-                Some(id) => ripe.contains(&id),
-                None => run.ended < horizon,
-            };
-            let before = lane.before.take();
-            for atom in lane.atoms.drain(..run.length) {
-                match is_due {
-                    true => {
-                        self.decided.0 += usize::from(!atom.is_setup);
-                        decisions.extend(decided(atom, owner));
-                    }
-                    false => {
-                        let kept = self.lanes.entry(run.lane).or_default();
-                        kept.before = kept.before.take().or(before.clone());
-                        kept.atoms.push(atom);
-                    }
-                }
-            }
-        }
+        let decisions = self.hand_out(&lanes, &owners, ripe);
         self.candidates.retain(|candidate| !ripe.contains(&candidate.id));
         self.waiting = self.waiting.saturating_sub(decisions.len());
+        decisions
+    }
+
+    /// A statement that only fits into the rest of a response shows that this one is sent while it is made.
+    fn find_streamed(&mut self) {
+        let times: Vec<(Timestamp, Timestamp)> = self
+            .lanes
+            .values()
+            .flat_map(|lane| &lane.atoms)
+            .map(|atom| (atom.started, atom.ended))
+            .collect();
+        for (started, ended) in times {
+            if self
+                .candidates
+                .iter()
+                .any(|candidate| candidate.holds(started, ended))
+            {
+                continue;
+            }
+            let sends = |candidate: &&mut Candidate| {
+                candidate.started <= started && candidate.answered.is_some_and(|(_, until)| ended <= until)
+            };
+            let mut sending = self.candidates.iter_mut().filter(sends);
+            if let (Some(candidate), None) = (sending.next(), sending.next()) {
+                candidate.is_streamed = true;
+            }
+        }
+    }
+
+    fn sorted_lanes(&self) -> Vec<ConnectionId> {
+        let mut lanes: Vec<ConnectionId> = self.lanes.keys().copied().collect();
+        lanes.sort_unstable();
+        lanes
+    }
+
+    /// What is searched: the work of `lanes`, one after the other.
+    fn group(&self, lanes: &[ConnectionId]) -> Group {
+        let index = |id: u64| self.candidates.iter().position(|candidate| candidate.id == id);
+        let mut group = Group::default();
+        group
+            .requests
+            .extend(self.candidates.iter().map(|candidate| Request {
+                arrived: candidate.started.as_nanos(),
+                responded: candidate.work_ended().map(Timestamp::as_nanos),
+                name: number_of(&candidate.name),
+            }));
+        for id in lanes {
+            let Some(lane) = self.lanes.get(id) else { continue };
+            if let Some(before) = &lane.before
+                && let Some(request) = index(before.request)
+            {
+                group.earlier.push(Earlier {
+                    request: request as u32,
+                    connection: id.0,
+                    ended: before.ended.as_nanos(),
+                    kinds: before.shape.iter().copied().map(kind).collect(),
+                });
+            }
+            group.work.extend(lane.atoms.iter().map(|atom| Work {
+                owner: atom.owner.and_then(|(id, _)| Some(index(id)? as u32)),
+                ..work(*id, atom)
+            }));
+        }
+        group
+    }
+
+    /// The first guess, as indices of candidates, in the order of [`Window::group`].
+    fn first_guess(&self, lanes: &[ConnectionId], shapes: &Shapes) -> Vec<Option<u32>> {
+        let index = |id: u64| self.candidates.iter().position(|candidate| candidate.id == id);
+        let (runs, given) = self.give_out(self.runs(shapes), shapes);
+        let mut guessed: ConnectionMap<Vec<Option<u32>>> = ConnectionMap::default();
+        for (run, owner) in runs.iter().zip(given) {
+            let owner = owner.and_then(|id| Some(index(id)? as u32));
+            guessed
+                .entry(run.lane)
+                .or_default()
+                .extend(std::iter::repeat_n(owner, run.length));
+        }
+        lanes
+            .iter()
+            .flat_map(|lane| guessed.remove(lane).unwrap_or_default())
+            .collect()
+    }
+
+    /// Takes out what is due: that of requests in `ripe`, and what is nobody's.
+    fn hand_out(&mut self, lanes: &[ConnectionId], owners: &[Owner], ripe: &[u64]) -> Vec<Decision> {
+        let horizon = self.horizon(ripe);
+        let mut decisions = Vec::new();
+        let mut owners = owners.iter();
+        for id in lanes {
+            let Some(lane) = self.lanes.remove(id) else {
+                continue;
+            };
+            let mut kept = Lane::default();
+            for (atom, (owner, probability)) in lane.atoms.into_iter().zip(owners.by_ref()) {
+                let guess = owner.and_then(|owner| Some(self.candidates.get(owner as usize)?.id));
+                let owner = atom.owner.map(|(id, _)| id).or(guess);
+                let is_due = match owner {
+                    Some(id) => ripe.contains(&id),
+                    None => atom.ended < horizon,
+                };
+                if is_due {
+                    self.decided.0 += usize::from(!atom.is_setup);
+                    decisions.extend(decided(atom, owner, *probability));
+                } else {
+                    kept.atoms.push(atom);
+                }
+            }
+            if !kept.atoms.is_empty() {
+                kept.before = lane.before.filter(|before| !ripe.contains(&before.request));
+                self.lanes.insert(*id, kept);
+            }
+        }
         decisions
     }
 
@@ -323,12 +470,40 @@ impl Busy {
     }
 }
 
-fn decided(atom: Atom, owner: Option<u64>) -> impl Iterator<Item = Decision> {
+fn decided(atom: Atom, owner: Option<u64>, probability: f64) -> impl Iterator<Item = Decision> {
     let proof = atom.owner.map(|(_, proof)| proof);
     atom.members.into_iter().map(move |mut member| {
         member.assigned = member.assigned.or(proof).or(owner.map(|_| Assigned::Order));
+        if member.assigned == Some(Assigned::Order) {
+            member.probability = Share::of_fraction(probability);
+        }
         (member, owner)
     })
+}
+
+fn work(connection: ConnectionId, atom: &Atom) -> Work {
+    Work {
+        connection: connection.0,
+        started: atom.started.as_nanos(),
+        ended: atom.ended.as_nanos(),
+        kind: if atom.is_setup {
+            KIND_OF_SETUP
+        } else {
+            kind(atom.shape)
+        },
+        owner: None,
+    }
+}
+
+/// Shapes that are not equal have different kinds, but for one pair in two thousand millions.
+fn kind(shape: u64) -> u32 {
+    ((shape ^ (shape >> 32)) as u32) >> 1
+}
+
+fn number_of(name: &Fingerprint) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    kind(hasher.finish())
 }
 
 /// Consecutive atoms of a connection.
@@ -488,6 +663,9 @@ fn pair_once(
         .collect()
 }
 
+const KIND_OF_SETUP: u32 = 1;
+/// Requests that were alone of which is learned.
+const MAX_ALONE: usize = 500;
 /// How often pairs are looked for, each time with the deviations found before.
 const ROUNDS: usize = 3;
 /// The share of pairs that deviate no more than is typical.
