@@ -36,6 +36,8 @@ pub struct Overview {
 struct OtherRows {
     /// Statements beyond [`MAXIMUM_FINGERPRINTS`].
     beyond: Fingerprint,
+    /// Prepared statements that are closed in a turn of their own.
+    closing: Fingerprint,
     /// Work in which no statement was seen.
     unseen: Fingerprint,
     /// Connecting, TLS and logging in.
@@ -46,6 +48,7 @@ impl Default for OtherRows {
     fn default() -> Self {
         Self {
             beyond: Arc::from(OTHER_STATEMENTS),
+            closing: Arc::from(CLOSING),
             unseen: Arc::from(NO_TEXT_SEEN),
             setup: Arc::from(SETUP),
         }
@@ -56,6 +59,7 @@ impl OtherRows {
     /// The fingerprint of an exchange, or of the row that it is summed in; none for what cost no turn and has no statement.
     fn of<'a>(&'a self, exchange: &'a Exchange) -> Option<&'a Fingerprint> {
         let row = match exchange.phase {
+            Phase::Work if exchange.asked.closes > 0 => &self.closing,
             Phase::Work | Phase::Close => &self.unseen,
             Phase::Connect | Phase::Tls | Phase::Login => &self.setup,
         };
@@ -63,6 +67,9 @@ impl OtherRows {
         exchange.fingerprint.as_ref().or(row)
     }
 }
+
+/// The row of turns in which prepared statements are closed.
+pub const CLOSING: &str = "(prepared statements closed)";
 
 /// The row of connecting, negotiating TLS and logging in.
 pub const SETUP: &str = "(connection set-up)";

@@ -364,3 +364,25 @@ fn connections_whose_setups_are_interleaved_are_opened_at_once() {
     }
     assert_eq!(rounds(&[opened]), 2);
 }
+
+/// What two connections call S_1 are two statements: that those of two connections ran at once says nothing about those of two others.
+#[test]
+fn statements_that_are_only_known_by_their_name_are_of_their_connection() {
+    let of = |statement: &'static str| -> Vec<Operation> {
+        let page = |number: u64| match number.is_multiple_of(4) {
+            true => page(
+                "page",
+                number,
+                &[(1, 100, 600, statement), (2, 300, 800, statement)],
+            ),
+            false => page(
+                "page",
+                number,
+                &[(3, 100, 250, statement), (4, 500, 650, statement)],
+            ),
+        };
+        (0..16).map(page).collect()
+    };
+    assert_eq!(rounds(&of("(prepared S_1)")), 2);
+    assert_eq!(rounds(&of(Q)), 1, "one statement whose text was seen");
+}

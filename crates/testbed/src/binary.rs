@@ -119,6 +119,24 @@ pub fn of_type<'a>(records: &'a [Value], name: &str) -> Vec<&'a Value> {
     records.iter().filter(|record| record["type"] == name).collect()
 }
 
+/// The rows of statements and commands: without those of connecting, of closing statements, and of work whose statement was not seen.
+pub fn statements(records: &[Value]) -> Vec<&Value> {
+    let has_one = |row: &&Value| {
+        let text = row["fingerprint"].as_str().unwrap_or_default();
+        !ROWS_WITHOUT_ONE.contains(&text)
+    };
+    of_type(records, "statement")
+        .into_iter()
+        .filter(has_one)
+        .collect()
+}
+
+const ROWS_WITHOUT_ONE: [&str; 3] = [
+    "(connection set-up)",
+    "(no statement text seen)",
+    "(prepared statements closed)",
+];
+
 /// A value of a record that must be there.
 ///
 /// # Panics

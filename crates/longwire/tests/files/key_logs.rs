@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use testbed::binary::{of_type, records, refused, run, stderr};
+use testbed::binary::{records, refused, run, stderr};
 
 fn data(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/key_logs");
@@ -20,7 +20,7 @@ fn read(capture: &str, keys: &Path) -> (Vec<String>, String) {
     ]);
     assert!(output.status.success(), "{}", stderr(&output));
     let records = records(&output);
-    let statements = of_type(&records, "statement").into_iter();
+    let statements = testbed::binary::statements(&records).into_iter();
     let text = |record: &Value| record["fingerprint"].as_str().expect("a statement").to_owned();
     (statements.map(text).collect(), stderr(&output))
 }

@@ -173,6 +173,7 @@ pub fn exchange() -> Exchange {
             fetch_bytes: Some(32_767),
             request_digest: Some(0x00c0_ffee),
             rows_digest: Some(0x0000_beef),
+            returns_rows: true,
             ..RequestTraits::default()
         },
         transaction: Some(TransactionState::Idle),
