@@ -61,7 +61,7 @@ pub struct Distances {
 /// Looks for waste in facts and operations as they come.
 ///
 /// Memory: a few notes for each of at most [`clients::MOST_CONNECTIONS`] connections, of at most
-/// [`comment_defeats_cache::MOST_PREPARATIONS`] prepared statements of theirs, [`codes::MOST_CODES`] fingerprints and
+/// [`comment_defeats_cache::MOST_PREPARATIONS`] and [`one_shot_prepare::MOST_PREPARED`] prepared statements of theirs, [`codes::MOST_CODES`] fingerprints and
 /// [`ledger::MOST_ENTRIES`] findings, [`series::MOST_IN_ALL`] autocommitted statements, and the turns of one operation.
 #[derive(Debug)]
 pub struct Findings {

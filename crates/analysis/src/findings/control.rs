@@ -34,7 +34,8 @@ impl Control {
         let text = fingerprint.trim_end_matches([';', ' ']);
         match text {
             "MULTI" => return Some(Self::Queue),
-            "(COM_INIT_DB)" => return Some(Self::Database),
+            // Redis: a number chooses the database.
+            "SELECT ?" | "(COM_INIT_DB)" => return Some(Self::Database),
             "(COM_RESET_CONNECTION)" => return Some(Self::Reset),
             _ => {}
         }
@@ -130,6 +131,7 @@ mod tests {
             ("(COM_PING)", Some(Control::Probe)),
             ("(COM_INIT_DB)", Some(Control::Database)),
             ("use shop", Some(Control::Database)),
+            ("SELECT ?", Some(Control::Database)),
             ("DISCARD all", Some(Control::Reset)),
             ("deallocate all", Some(Control::Reset)),
             ("DEALLOCATE PREPARE all", Some(Control::Reset)),

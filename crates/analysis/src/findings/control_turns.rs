@@ -180,11 +180,13 @@ fn always_saved(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
     saved
 }
 
-/// Whether the next turn is soon, and no such turn itself.
+/// Whether the next turn is soon, and no such turn itself, nor what a pool asks of a connection that it has opened or takes back.
 fn precedes_work(look: &Look<'_>, index: usize, end: usize) -> bool {
     let class = control(look, index);
     let next = (index + 1 < end).then(|| look.turns.all.get(index + 1)).flatten();
-    next.is_some_and(|next| next.gap <= LONGEST_PAUSE) && control(look, index + 1) != class
+    let is_soon = next.is_some_and(|next| next.gap <= LONGEST_PAUSE);
+    let next = control(look, index + 1);
+    is_soon && next != class && !matches!(next, Some(Control::SessionRead | Control::Reset))
 }
 
 /// Commands that are queued one by one until EXEC.

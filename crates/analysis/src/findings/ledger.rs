@@ -230,7 +230,7 @@ fn remedy(kind: FindingKind, software: Software, key: &FindingKey, sum: &Waste, 
         .and_then(|framework| framework_remedies::of(kind, framework, software, text))
         .unwrap_or_else(|| remedies::of(kind, software, text, sum.dependent));
     match text.is_some_and(is_unseen_fingerprint) {
-        true => format!("{words} {}", remedies::UNSEEN),
+        true => format!("{words} {}", remedies::of_unseen(software)),
         false => words,
     }
 }

@@ -4,13 +4,14 @@
 //!    round can need what another statement replied. Dependent: other statements run in every round.
 //! 2. In an operation that a user waits for as a whole, [`loops::LEAST_ROUNDS`] reads with one fingerprint and few rows each
 //!    are one wherever they occur: dependent, as far as the wire shows. Also on several connections, where none began before the one before was over.
+//! 3. Elsewhere the same within turns between which the client hardly computed ([`loops::TIGHT`]): weak evidence, as of a loop.
 //!
 //! Saved are all turns but one: the rows asked for at once. Not reported for reads that all ask the very same: these are
 //! [`super::repeated_read`]'s.
 
 use super::frameworks;
 use super::ledger::Waste;
-use super::look::Look;
+use super::look::{Look, Task};
 use super::loops::{self, Evidence, Loop};
 use crate::verb::Verb;
 use model::{Exchange, FindingKind, Timestamp};
@@ -18,17 +19,36 @@ use std::ops::Range;
 
 pub(super) fn look(look: &mut Look<'_>) {
     loops::each(look, of_loop);
-    if !look.is_one_piece() {
-        return;
-    }
+    let is_one_piece = look.is_one_piece();
     let mut number = 0;
     while let Some(lane) = look.lane(number) {
         number += 1;
-        scattered(look, lane);
+        if is_one_piece {
+            scattered(look, lane, Evidence::Sure);
+            continue;
+        }
+        for stretch in stretches(look, lane) {
+            scattered(look, stretch, Evidence::Weak);
+        }
     }
-    if look.turns.lanes.len() > 1 {
+    if is_one_piece && look.turns.lanes.len() > 1 {
         across(look);
     }
+}
+
+/// The parts of a lane in which the client hardly computed between turns, and did nothing but run statements.
+fn stretches(look: &Look<'_>, lane: Range<usize>) -> Vec<Range<usize>> {
+    let mut stretches = Vec::new();
+    let mut start = lane.start;
+    for index in lane.clone() {
+        let turn = &look.turns.all[index];
+        if turn.gap > loops::TIGHT || turn.task != Task::Execute {
+            stretches.push(start..index);
+            start = index;
+        }
+    }
+    stretches.push(start..lane.end);
+    stretches
 }
 
 /// Reads of one fingerprint on several connections, each begun when the one before was over: a program that gives its connection back after each
@@ -68,7 +88,7 @@ fn of_loop(look: &mut Look<'_>, found: Loop, evidence: Evidence) {
 }
 
 /// Reads of one fingerprint anywhere in the lane.
-fn scattered(look: &mut Look<'_>, lane: Range<usize>) {
+fn scattered(look: &mut Look<'_>, lane: Range<usize>, evidence: Evidence) {
     let mut reads: Vec<(u32, usize)> = lane
         .filter(|&turn| look.turns.all[turn].is_free(Verb::Read))
         .filter_map(|turn| Some((look.turns.all[turn].code?.number, turn)))
@@ -80,7 +100,7 @@ fn scattered(look: &mut Look<'_>, lane: Range<usize>) {
     for same in reads.chunk_by(|one, other| one.0 == other.0) {
         let turns: Vec<usize> = same.iter().map(|&(_, turn)| turn).collect();
         if turns.len() >= loops::LEAST_ROUNDS && loops::has_few_rows(look, turns.iter().copied()) {
-            note(look, &turns, true, Evidence::Sure);
+            note(look, &turns, true, evidence);
         }
     }
 }

@@ -15,7 +15,7 @@ use std::ops::Range;
 pub(super) struct PreparedBefore(HashSet<(ConnectionId, u32)>);
 
 /// Most statements of all connections that are remembered.
-const MOST_PREPARED: usize = 65_536;
+pub(super) const MOST_PREPARED: usize = 65_536;
 
 impl PreparedBefore {
     /// Takes a statement; whether it was prepared before.

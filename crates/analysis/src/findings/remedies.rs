@@ -66,8 +66,21 @@ fn case(kind: FindingKind, fingerprint: Option<&str>, dependent: Option<bool>) -
 }
 
 /// Added to a remedy for a statement whose text was not seen.
-pub(super) const UNSEEN: &str = "Its text was not seen, because it was prepared before the capture: begin the capture before the pool opens its connections, \
-     or let the pool renew them; MySQL and MariaDB list it in performance_schema.prepared_statements_instances.";
+pub(super) fn of_unseen(software: Software) -> &'static str {
+    match software {
+        Software::Mysql
+        | Software::Mysqlnd
+        | Software::PythonMysql
+        | Software::ConnectorJ
+        | Software::MariadbJdbc => {
+            "Its text was not seen, because it was prepared before the capture: performance_schema.prepared_statements_instances has it."
+        }
+        _ => {
+            "Its text was not seen, because it was prepared before the capture: begin the capture before the pool opens its connections, or let the pool \
+             renew them."
+        }
+    }
+}
 
 /// One remedy.
 struct Row {

@@ -25,3 +25,4 @@ mod parallel;
 mod pcapng;
 mod requests;
 mod server_range;
+mod waste;

@@ -52,6 +52,15 @@ fn empty_statements_before_others_are_probes_even_where_they_are_few() {
     }
 }
 
+/// HikariCP tests a connection that it has just opened, and reads its isolation level: once, and not before a statement.
+#[test]
+fn a_test_before_a_read_of_the_session_is_not_before_a_statement() {
+    let mut made = rounds(6, &["", WORK]);
+    made.asks("", THINKING, 0)
+        .asks("show transaction isolation level", HASTE, 1);
+    assert_eq!(controls(&made, Connection), [(6, 6, text(""))]);
+}
+
 /// A pool that keeps idle connections alive tests them, and nobody waits for it.
 #[test]
 fn probes_of_idle_connections_are_none() {

@@ -25,7 +25,7 @@ fn a_loop_that_returns_rows_is_n_plus_one_and_one_that_reports_them_writes() {
         assert_eq!((finding.kind, finding.count, finding.saves_turns), (kind, 12, 11));
         assert_eq!(finding.fingerprint.as_deref(), Some("(prepared S_1)"));
         assert!(
-            finding.remedy.contains("prepared_statements_instances"),
+            finding.remedy.contains("before the pool opens its connections"),
             "{}",
             finding.remedy
         );
@@ -51,4 +51,17 @@ fn what_a_statement_does_shows_in_all_replies_to_it() {
         run(&mut made, "(prepared S_1)", found == 1, found);
     }
     assert_eq!(made.told(Http), [(Kind::NPlusOne, 12, 11)]);
+}
+
+/// On a kept connection, without five equal rounds: three reads and a write, again and again.
+#[test]
+fn reads_among_other_turns_without_a_pause_are_a_loop() {
+    let mut made = Made::new(Protocol::Postgres);
+    for _ in 0..4 {
+        for _ in 0..3 {
+            run(&mut made, "(prepared S_1)", true, 1);
+        }
+        run(&mut made, "(prepared S_2)", false, 1);
+    }
+    assert_eq!(made.told(Connection), [(Kind::NPlusOne, 12, 11)]);
 }

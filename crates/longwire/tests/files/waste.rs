@@ -1,0 +1,141 @@
+//! Waste in captures whose right counts are known by construction, or by the server's own count: `data/waste`.
+
+use serde_json::Value;
+use std::path::Path;
+use testbed::binary;
+
+fn read(name: &str) -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name);
+    let path = path.display().to_string();
+    let output = binary::run(&["read", "--json", "--rtt", "40ms", &path]);
+    binary::done(&output);
+    binary::records(&output)
+}
+
+/// Kind, statement, count and turns saved of each finding but n+1 (the queries of some captures are a loop too), sorted.
+fn found(name: &str) -> Vec<(String, String, u64, u64)> {
+    let records = read(name);
+    let findings = records
+        .iter()
+        .filter(|record| record["type"] == "finding" && record["kind"] != "n+1");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let number = |value: &Value| value.as_u64().expect("a count");
+    let mut found: Vec<_> = findings
+        .map(|finding| {
+            (
+                text(&finding["kind"]),
+                text(&finding["fingerprint"]),
+                number(&finding["count"]),
+                number(&finding["saves_turns"]),
+            )
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn round_trips_without_work_are_counted_once_each() {
+    let settings = "set extra_float_digits=?;set ssl_renegotiation_limit=?;select ?";
+    let expected: [(&str, &[(&str, &str, u64, u64)]); 10] = [
+        (
+            "pool-resets",
+            &[
+                ("control-turns", "DISCARD all", 15, 15),
+                ("control-turns", settings, 15, 15),
+            ],
+        ),
+        (
+            "savepoints",
+            &[
+                ("control-turns", "", 20, 20),
+                ("control-turns", "release savepoint \"s1\"", 10, 10),
+                ("control-turns", "savepoint \"s1\"", 10, 10),
+            ],
+        ),
+        ("init-db", &[("control-turns", "(COM_INIT_DB)", 15, 15)]),
+        ("hikaricp-isvalid", &[("control-turns", "", 15, 15)]),
+        ("redis-multi-exec", &[("control-turns", "MULTI", 12, 36)]),
+        (
+            "prepare-execute-close",
+            &[(
+                "one-shot-prepare",
+                "select name from customers where id=?",
+                15,
+                30,
+            )],
+        ),
+        ("redis-moved", &[("redirected", "", 20, 20)]),
+        (
+            "large-object",
+            &[("small-fetch", "(function call loread)", 10, 9)],
+        ),
+        (
+            "stalled-replies",
+            &[("ack-stall", "select name from customers where id=?", 30, 0)],
+        ),
+        ("health-checks-mysql", &[]),
+    ];
+    for (name, expected) in expected {
+        let found = found(&format!("waste/{name}.pcap.gz"));
+        let found: Vec<_> = found
+            .iter()
+            .map(|(kind, text, count, saves)| (kind.as_str(), text.as_str(), *count, *saves))
+            .collect();
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+/// A megabyte in 16 windows of 64 KiB, between which there are 15 round trips.
+#[test]
+fn a_megabyte_through_a_small_window_is_limited_by_it() {
+    let [(kind, _, count, _)] = &found("evidence/window.pcap.gz")[..] else {
+        panic!("one finding")
+    };
+    assert_eq!((kind.as_str(), *count), ("window-limited", 1));
+}
+
+#[test]
+fn statements_prepared_before_the_capture_are_rows_and_loops() {
+    let records = read("evidence/prepared-before.pcap");
+    let of = |kind: &'static str| records.iter().filter(move |record| record["type"] == kind);
+    let rows: Vec<_> = of("statement")
+        .map(|row| (row["fingerprint"].as_str(), row["turns"].as_u64()))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (Some("(prepared S_1)"), Some(12)),
+            (Some("(prepared S_2)"), Some(4))
+        ]
+    );
+    let loops: Vec<_> = of("finding")
+        .map(|finding| {
+            (
+                finding["kind"].as_str(),
+                finding["count"].as_u64(),
+                finding["saves_turns"].as_u64(),
+            )
+        })
+        .collect();
+    assert_eq!(loops, [(Some("n+1"), Some(12), Some(11))]);
+}
+
+/// Connecting, commands without a text and closing among them.
+#[test]
+fn the_rows_of_statements_sum_to_the_turns_of_the_run() {
+    for name in [
+        "prepare-execute-close",
+        "init-db",
+        "large-object",
+        "health-checks-mysql",
+    ] {
+        let records = read(&format!("waste/{name}.pcap.gz"));
+        let of = |kind: &'static str| records.iter().filter(move |record| record["type"] == kind);
+        let sum: u64 = of("statement").filter_map(|row| row["turns"].as_u64()).sum();
+        let summary = of("summary").next().expect("a summary");
+        assert_eq!(Some(sum), summary["turns"].as_u64(), "{name}");
+    }
+}
