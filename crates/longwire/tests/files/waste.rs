@@ -39,7 +39,8 @@ fn found(name: &str) -> Vec<(String, String, u64, u64)> {
 #[test]
 fn round_trips_without_work_are_counted_once_each() {
     let settings = "set extra_float_digits=?;set ssl_renegotiation_limit=?;select ?";
-    let expected: [(&str, &[(&str, &str, u64, u64)]); 10] = [
+    type Found<'a> = (&'a str, &'a str, u64, u64);
+    let expected: [(&str, &[Found<'_>]); 10] = [
         (
             "pool-resets",
             &[
