@@ -68,6 +68,7 @@ fn what_binds_is_found_however_it_is_written() {
 
 /// The files that read others whole: those of the kernel and of this system alone, whose paths are in the code.
 const READ_THE_SYSTEM: &[&str] = &[
+    "sys/src/own_addresses.rs",
     "exporters/src/own.rs",
     "netns/src/network/addresses.rs",
     "netns/src/network/gateway/names.rs",

@@ -52,9 +52,10 @@ fn statements(records: &[Value]) -> Vec<(String, u64, u64)> {
         (text, number(record, "calls"), number(record, "turns"))
     };
     // At a relay a handshake is longwire's own: how connections are set up is left out.
-    let all = of_type(records, "statement").into_iter();
-    let all = all.filter(|record| record["fingerprint"] != "(connection set-up)");
-    let mut all: Vec<_> = all.collect::<Vec<_>>().iter().map(statement).collect();
+    let mut all: Vec<_> = testbed::binary::statements(records)
+        .iter()
+        .map(statement)
+        .collect();
     all.sort();
     all
 }

@@ -17,11 +17,7 @@ fn statements(records: &[Value]) -> Vec<(String, u64, u64)> {
         let text = record["fingerprint"].to_string();
         (text, number(record, "calls"), number(record, "turns"))
     };
-    let all = of_type(records, "statement").into_iter();
-    let all: Vec<_> = all
-        .filter(|record| record["fingerprint"] != "(connection set-up)")
-        .collect();
-    all.iter().map(statement).collect()
+    binary::statements(records).iter().map(statement).collect()
 }
 
 #[test]
