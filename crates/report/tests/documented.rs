@@ -84,6 +84,14 @@ fn written() -> Vec<String> {
     };
     let written = [
         line(|writer| writer.step(&operation_step(), 17)),
+        line(|writer| {
+            let guessed = model::OperationStep {
+                assigned: Some(model::Assigned::Order),
+                probability: model::Share::of_counts(93, 100),
+                ..operation_step()
+            };
+            writer.step(&guessed, 17)
+        }),
         line(|writer| writer.exchange(&copy(), Protocol::Postgres, None)),
         line(|writer| writer.connection(&connection())),
         line(|writer| writer.connection(&samples::opaque_connection())),
