@@ -77,13 +77,10 @@ fn written_of_connections() -> [String; 4] {
     ]
 }
 
-/// One line of every type with every key that it can have.
-fn written() -> Vec<String> {
-    use samples::{
-        connection, copy, exchange, line, operation, operation_step, prediction, statement, summary, warning,
-    };
-    let written = [
-        line(|writer| writer.step(&operation_step(), 17)),
+/// What is only there where something was not seen, or is a guess.
+fn written_of_evidence() -> [String; 2] {
+    use samples::{exchange, line, operation_step};
+    [
         line(|writer| {
             let guessed = model::OperationStep {
                 assigned: Some(model::Assigned::Order),
@@ -92,6 +89,24 @@ fn written() -> Vec<String> {
             };
             writer.step(&guessed, 17)
         }),
+        line(|writer| {
+            let encrypted = model::Exchange {
+                fingerprint: None,
+                not_seen: Some(model::NotSeen::Encrypted),
+                ..exchange()
+            };
+            writer.exchange(&encrypted, Protocol::Postgres, None)
+        }),
+    ]
+}
+
+/// One line of every type with every key that it can have.
+fn written() -> Vec<String> {
+    use samples::{
+        connection, copy, exchange, line, operation, operation_step, prediction, statement, summary, warning,
+    };
+    let written = [
+        line(|writer| writer.step(&operation_step(), 17)),
         line(|writer| writer.exchange(&copy(), Protocol::Postgres, None)),
         line(|writer| writer.connection(&connection())),
         line(|writer| writer.connection(&samples::opaque_connection())),
@@ -143,17 +158,10 @@ fn written() -> Vec<String> {
         line(|writer| writer.echo(&samples::echo())),
         line(|writer| writer.bulk(&samples::bulk())),
         line(|writer| writer.exchange(&exchange(), Protocol::Postgres, None)),
-        line(|writer| {
-            let encrypted = model::Exchange {
-                fingerprint: None,
-                not_seen: Some(model::NotSeen::Encrypted),
-                ..exchange()
-            };
-            writer.exchange(&encrypted, Protocol::Postgres, None)
-        }),
     ];
     written_of_connections()
         .iter()
+        .chain(&written_of_evidence())
         .chain(&written)
         .chain(&written_of_transactions())
         .chain(&written_of_samples())
