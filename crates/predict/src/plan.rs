@@ -406,7 +406,7 @@ fn node(
             Crossing::Handshake | Crossing::Measured { .. } => [0; 2],
         },
         server_before: nanos(step.server - inside),
-        server_inside: nanos(inside),
+        server_inside: nanos(inside.saturating_sub(worked_meanwhile(step))),
         pooler: 0,
         behind_pooler: 0,
         computed_at: [
@@ -429,6 +429,13 @@ fn node(
         first_reply_waiter: None,
         next_reply_waiter: None,
     }
+}
+
+/// For how long the reply had begun before the request ended: a server that answers a stream of statements works while its client still sends, and what it took
+/// then is in the time of the request.
+fn worked_meanwhile(step: &Step) -> Duration {
+    step.reply_started
+        .map_or(Duration::ZERO, |started| step.request_ended.since(started))
 }
 
 /// How long a sender held the rest of a small request, and of a small reply, back until the first part was acknowledged (Nagle's algorithm against

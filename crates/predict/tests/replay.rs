@@ -216,3 +216,26 @@ proptest! {
         prop_assert_eq!(bounded.attribution.total(), bounded.duration);
     }
 }
+
+#[test]
+fn what_a_server_does_while_its_client_still_sends_is_not_waited_for_again() {
+    // A stream of statements: 50 ms of sending, replies from the first of them on, the last one 2 ms after the end.
+    let mut operation = in_sequence(MS, &[Made::query(100_000, 10_000)]);
+    let step = &mut operation.steps[0].exchange.first;
+    step.request_ended = step.request_started.after(50 * MS);
+    step.client_inside_request = 49 * MS;
+    step.reply_started = Some(step.request_started.after(2 * MS));
+    step.reply_ended = Some(step.request_started.after(52 * MS));
+    (step.server, step.server_inside_reply) = (49 * MS, 49 * MS);
+    operation.duration = 52 * MS;
+    let target = PredictionTarget {
+        link: "rtt=1ms".parse().expect("a link"),
+        clients: 1,
+    };
+    let replayed = replay(&operation, &target, WakeUp::None, &|_| true);
+    let millis = replayed.duration.as_secs_f64() * 1e3;
+    assert!(
+        (49.0..55.0).contains(&millis),
+        "{millis} ms where 52 were measured"
+    );
+}
