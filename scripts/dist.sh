@@ -2,21 +2,11 @@
 # dist.sh: makes what is handed out, in target/dist: one binary for x86-64 Linux that runs with glibc 2.28 (2018) and later, as .deb, .rpm and tarball,
 # with completions and man pages; its symbols apart; a container file; the list of what is in it (SBOM); checksums.
 #
-# Names of folders are replaced and all files have the time of the commit, so that no package names a folder of the machine that made it. The C library's
-# first objects, which zig compiles, name the folder of the build in a form that no flag replaces: everything is made at one place, /mnt in a mount namespace
-# of its own, and so the same commit gives the same bytes from any folder.
+# Names of folders are replaced and all files have the time of the commit, so that no package names a folder of the machine that made it.
 #
 # Needs what `make demo` and `make jdbc` need, and python3 with venv. What makes the packages is installed into target/dist/tools, once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-if [ "$PWD" != /mnt ]; then
-    as_root=--map-root-user
-    [ "$(id -u)" = 0 ] && as_root=
-    # shellcheck disable=SC2086 # no option is no word
-    exec unshare $as_root --mount --propagation private bash -c 'mount --bind "$1" /mnt && cd /mnt && exec scripts/dist.sh' dist.sh "$PWD" ||
-        { echo "dist.sh: a mount namespace could not be made: as root, or where unprivileged user namespaces are allowed" >&2 && exit 1; }
-fi
 
 target=x86_64-unknown-linux-gnu
 glibc=2.28
@@ -25,10 +15,7 @@ tools=$dist/tools
 tree=$dist/tree
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 name=longwire-$version-x86_64-linux
-# One that was made elsewhere has that folder in its scripts.
-python=$tools/python-in-mnt
-export PATH=$python/bin:$tools/bin:$PATH
-export ZIG_GLOBAL_CACHE_DIR=$dist/zig ZIG_LOCAL_CACHE_DIR=$dist/zig
+export PATH=$tools/venv/bin:$tools/bin:$PATH
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 1577836800)} LC_ALL=C TZ=UTC
 umask 022
 
@@ -45,9 +32,9 @@ main() {
 }
 
 install_tools() {
-    if [ ! -x "$python/bin/cargo-zigbuild" ]; then
-        python3 -m venv "$python"
-        "$python/bin/pip" install --quiet cargo-zigbuild==0.24.0 ziglang==0.17.1
+    if [ ! -x "$tools/venv/bin/cargo-zigbuild" ]; then
+        python3 -m venv "$tools/venv"
+        "$tools/venv/bin/pip" install --quiet cargo-zigbuild==0.24.0 ziglang==0.17.1
     fi
     for tool in cargo-deb@3.8.0 cargo-generate-rpm@0.21.1 cargo-cyclonedx@0.5.9; do
         scripts/cached.sh "${tool%@*}" "$tools/bin/${tool%@*}" --of "$(rustc --version)" -- scripts/test-tools.sh compile "${tool%@*}" "${tool#*@}"
@@ -98,7 +85,8 @@ pack() {
     sed "s/@NAME@/$name/" scripts/Containerfile >"$dist/Containerfile"
 }
 
-# No package names a folder of this machine.
+# No package names a folder of this machine. The file of symbols does: zig compiles the C library's first objects in the folder of the build, and takes no
+# -ffile-prefix-map for them.
 names_no_folder() {
     local unpacked folder
     unpacked=$(mktemp -d)
