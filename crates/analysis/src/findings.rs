@@ -158,20 +158,9 @@ impl Findings {
             let tags = exchange.and_then(|exchange| exchange.tags.as_deref());
             self.clients.statement(turn.connection, turn.code, tags);
         }
-        let mut look = Look {
-            operation,
-            turns: &mut self.turns,
-            clients: &self.clients,
-            ledger: &mut self.ledger,
-            preparations: &mut self.preparations,
-            claimed: Vec::new(),
-            left_out: Vec::new(),
-            prepared_before: &mut self.prepared_before,
-        };
-        for kind in KINDS {
-            kind(&mut look);
-        }
-        if let Some(rate) = self.distances.rate {
+        let rate = self.distances.rate;
+        let mut look = self.look_at(operation, KINDS);
+        if let Some(rate) = rate {
             no_compression::look(&mut look, rate);
         }
         let left_out = look.left_out;
@@ -193,8 +182,13 @@ impl Findings {
         for turn in &mut self.turns.all {
             turn.is_claimed |= series.is_claimed(turn.step);
         }
+        self.look_at(&operation, OF_SERIES);
+    }
+
+    /// Lets `kinds` look at an operation whose turns are listed, one after another.
+    fn look_at<'a>(&'a mut self, operation: &'a Operation, kinds: &[Kind]) -> Look<'a> {
         let mut look = Look {
-            operation: &operation,
+            operation,
             turns: &mut self.turns,
             clients: &self.clients,
             ledger: &mut self.ledger,
@@ -203,9 +197,10 @@ impl Findings {
             left_out: Vec::new(),
             prepared_before: &mut self.prepared_before,
         };
-        for kind in OF_SERIES {
+        for kind in kinds {
             kind(&mut look);
         }
+        look
     }
 
     /// What was found since the last call, or the beginning; looks on with nothing found.

@@ -65,6 +65,11 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
+    /// Whether it is a request that a web server answers, seen itself or by its identifier alone.
+    pub const fn is_request(self) -> bool {
+        matches!(self, Self::Http | Self::Request)
+    }
+
     /// The word for it in records and reports.
     pub const fn name(self) -> &'static str {
         match self {

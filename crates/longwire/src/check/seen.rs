@@ -1,6 +1,6 @@
 //! What was seen of operations, and which budgets that is enough for.
 
-use model::{BudgetMeasure, Evidence, OperationKind, Share, counted};
+use model::{BudgetMeasure, Evidence, Share, counted};
 use report::ReadOutcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,11 +28,10 @@ impl Seen {
                 .or_default()
                 .add(&group.evidence);
             seen.nobodys.1 += group.evidence.round_trips;
-            match group.kind {
-                OperationKind::Http | OperationKind::Request => {
-                    seen.requests.insert(group.name.clone());
-                }
-                _ => seen.nobodys.0 += group.evidence.round_trips,
+            if group.kind.is_request() {
+                seen.requests.insert(group.name.clone());
+            } else {
+                seen.nobodys.0 += group.evidence.round_trips;
             }
         }
         if seen.requests.is_empty() {

@@ -26,11 +26,7 @@ pub(super) fn priced_by_replays(
                 .and_then(|target| remedies.of(&key, target));
             if let Some(sum) = replayed {
                 let each = sum.saved.div_f64(sum.operations as f64);
-                *saving = Saving {
-                    rtt: saving.rtt,
-                    saves: each.mul_f64(operations as f64),
-                    bounds: None,
-                };
+                saving.saves = each.mul_f64(operations as f64);
                 saving.bounds = bounds(saving, &key, predictions);
             }
         }

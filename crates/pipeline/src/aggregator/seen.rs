@@ -1,8 +1,6 @@
 //! Warnings of what was not seen, or is not certain, from the totals of a run.
 
-use model::{
-    Assignments, Evidence, NotSeen, OperationGroup, OperationKind, Share, Summary, Warning, counted,
-};
+use model::{Assignments, Evidence, NotSeen, OperationGroup, Share, Summary, Warning, counted};
 
 /// All of them.
 pub(super) fn warnings(summary: &Summary, groups: &[OperationGroup]) -> impl Iterator<Item = Warning> {
@@ -47,8 +45,7 @@ const fn advice(reason: NotSeen) -> &'static str {
 
 /// The warning that many round trips to databases belong to no request, though there are requests.
 fn strays(groups: &[OperationGroup]) -> Option<Warning> {
-    let is_request =
-        |group: &OperationGroup| matches!(group.kind, OperationKind::Http | OperationKind::Request);
+    let is_request = |group: &OperationGroup| group.kind.is_request();
     let count = |is_counted: &dyn Fn(&OperationGroup) -> bool| -> u64 {
         let counted = groups.iter().filter(|group| is_counted(group));
         counted.map(|group| group.evidence.round_trips).sum()

@@ -137,7 +137,7 @@ fn not_joined(outcome: &ReadOutcome, group: &OperationGroup) -> Option<String> {
     let nobodys: u64 = outcome
         .operations
         .iter()
-        .filter(|other| !matches!(other.kind, OperationKind::Http | OperationKind::Request))
+        .filter(|other| !other.kind.is_request())
         .map(|other| other.evidence.round_trips)
         .sum();
     let is_open = group.kind == OperationKind::Http && outcome.unmoved.contains(&group.name) && nobodys > 0;
