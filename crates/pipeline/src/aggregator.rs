@@ -417,7 +417,7 @@ impl Aggregator {
         let found = outlets.findings.take().map(Findings::finish).unwrap_or_default();
         warnings.extend(no_room(&found));
         let predicts = outlets.predictor.is_some();
-        let predicted = outlets
+        let mut predicted = outlets
             .predictor
             .take()
             .map(PredictionThread::finish)
@@ -438,6 +438,7 @@ impl Aggregator {
             &targets,
             &predicted.predictions,
         );
+        prices::forget_unreported(&predicted.remedies, &findings, &mut predicted.predictions);
         let (predictions, unmoved) = by_whether_they_move(predicted.predictions);
         let longest = outlets.longest.operation.as_ref();
         let longest = longest.map(|longest| concurrency.expected(longest));

@@ -45,6 +45,11 @@ impl Remedies {
         let sum = self.sums.get(finding)?.get(target)?;
         (sum.operations > 0).then_some(*sum)
     }
+
+    /// The findings whose remedies left something out of an operation.
+    pub fn findings(&self) -> impl Iterator<Item = &FindingKey> {
+        self.sums.keys()
+    }
 }
 
 /// The plan without what these leave out.

@@ -5,6 +5,7 @@ use model::{Finding, FindingKey, FindingKind, Prediction, Saving};
 use predict::PredictionTarget;
 use predict::remedies::Remedies;
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// The findings with their savings replayed where they were, what costs most first.
@@ -33,6 +34,25 @@ pub(super) fn priced_by_replays(
     }
     findings.sort_by_key(|finding| Reverse(finding.most()));
     findings
+}
+
+/// Takes back what operations would take without all that their findings leave out, where a finding among them is not reported after all: its evidence was
+/// weak, or too little of it was seen.
+pub(super) fn forget_unreported(remedies: &Remedies, findings: &[Finding], predictions: &mut [Prediction]) {
+    let reported: HashSet<FindingKey> = findings.iter().map(key_of).collect();
+    let of_unreported: HashSet<&str> = remedies
+        .findings()
+        .filter(|key| !reported.contains(key))
+        .map(|key| &*key.operation_name)
+        .collect();
+    for there in predictions {
+        if let Some(examples) = &mut there.examples
+            && of_unreported.contains(&*there.operation_name)
+        {
+            examples.typical.without = None;
+            examples.longest.without = None;
+        }
+    }
 }
 
 /// As operations were looked at: whether a loop of writes is a driver's is only known at the end.
