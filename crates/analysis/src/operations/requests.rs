@@ -61,8 +61,9 @@ pub(super) struct Requests {
 /// An opaque exchange that has begun.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
-    /// Which request it is for.
+    /// Which request it is for, and how that was known when it began.
     request: u64,
+    assigned: Assigned,
     /// Its own time.
     at: Timestamp,
 }
@@ -185,10 +186,15 @@ impl Requests {
 
     /// An opaque exchange has begun, which will be reported only when the next one does.
     pub(super) fn begun(&mut self, connection: ConnectionId, sides: Sides, at: Timestamp) {
-        if let Some((position, _)) = self.cause(connection, sides, at) {
-            let id = self.works_for(position, connection);
-            self.under_way.insert(connection, UnderWay { request: id, at });
-            *self.awaited.entry(id).or_default() += 1;
+        if let Some((position, assigned)) = self.cause(connection, sides, at) {
+            let request = self.works_for(position, connection);
+            let begun = UnderWay {
+                request,
+                assigned,
+                at,
+            };
+            self.under_way.insert(connection, begun);
+            *self.awaited.entry(request).or_default() += 1;
         }
     }
 
@@ -391,17 +397,13 @@ impl Requests {
     fn claim_begun(&mut self, member: Member, begun: UnderWay, out: &mut GroupedSink<'_>) -> Option<Member> {
         let ends = member.exchange.at == begun.at;
         let connection = member.exchange.connection;
-        let assigned = match self.open.len() + self.waiting.len() {
-            1 => Assigned::Only,
-            _ => Assigned::Order,
-        };
         // What ended later than the reply is none that the reply waited for.
         let is_late = self
             .waiting
             .iter()
             .any(|answered| answered.request.id == begun.request && member.exchange.ended() > answered.ended);
         let member = Member {
-            assigned: Some(assigned),
+            assigned: Some(begun.assigned),
             ..member
         };
         let left = match is_late {

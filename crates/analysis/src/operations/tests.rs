@@ -545,11 +545,12 @@ fn a_handshake_takes_the_protocol_of_what_follows() {
     assert_eq!(operations[0].setup, micros(100));
 }
 
-/// Two requests of 10 ms, each with two opaque exchanges, of which the second is reported when the page is answered.
+/// Two requests of 10 ms, each with two opaque exchanges, of which the second is reported when the next page is under way.
 fn run_with_opaque_exchanges(last_reply: u64) -> Run {
     let mut run = Run::new(Rule::Auto);
     run.opened(0, host(1, 40_000), host(2, 80));
     run.opened(1, host(2, 50_000), host(3, 5432));
+    let mut untold = None;
     for request in [0, 20_000] {
         run.fact(Fact::Started {
             connection: ConnectionId(0),
@@ -557,6 +558,9 @@ fn run_with_opaque_exchanges(last_reply: u64) -> Run {
             fingerprint: None,
             request: None,
         });
+        if let Some(exchange) = untold.take() {
+            run.exchange(exchange, Protocol::Tls);
+        }
         for (number, reply) in [(0, 10), (1, last_reply)] {
             let from = request + 1_000 + number * 4_000;
             run.fact(Fact::Begun {
@@ -567,9 +571,14 @@ fn run_with_opaque_exchanges(last_reply: u64) -> Run {
                 let mut page = exchange(0, Phase::Work, request, 9_000, 900);
                 page.fingerprint = Some(Arc::from("GET /page"));
                 run.exchange(page, Protocol::Http);
+                untold = Some(exchange(1, Phase::Work, from, 400, reply));
+            } else {
+                run.exchange(exchange(1, Phase::Work, from, 400, reply), Protocol::Tls);
             }
-            run.exchange(exchange(1, Phase::Work, from, 400, reply), Protocol::Tls);
         }
+    }
+    if let Some(exchange) = untold {
+        run.exchange(exchange, Protocol::Tls);
     }
     run
 }
@@ -581,6 +590,9 @@ fn the_last_opaque_exchange_of_a_request_is_its_own_although_it_is_told_later() 
     for operation in &operations {
         assert_eq!((&*operation.name, operation.turns), ("GET /page", 3));
         assert_eq!(operation.duration, micros(10_000));
+        // No other request was under way when they began.
+        let of_opaque = operation.steps.iter().filter_map(|step| step.assigned);
+        assert_eq!(of_opaque.collect::<Vec<_>>(), [Assigned::Only; 2]);
     }
 }
 
