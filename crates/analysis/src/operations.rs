@@ -97,6 +97,8 @@ struct Member {
     assigned: Option<Assigned>,
     /// How likely that is, of a guess.
     probability: Option<Share>,
+    /// See [`OperationStep::outside_requests`].
+    outside_requests: bool,
 }
 
 /// Members of a group. They are walked again and again, and many: as the steps that they become, side by side.
@@ -123,6 +125,7 @@ impl Members {
         let step = OperationStep {
             assigned: member.assigned,
             probability: member.probability,
+            outside_requests: member.outside_requests,
             ..OperationStep::first(emptied.take(member.exchange), member.protocol)
         };
         self.add(step, member.sides);
@@ -342,6 +345,7 @@ impl Operations {
                         sides,
                         assigned: None,
                         probability: None,
+                        outside_requests: false,
                     };
                     self.identified(member, out);
                 }
@@ -426,7 +430,10 @@ impl Operations {
                         .ended(member.exchange.connection, member.exchange.ended());
                 }
                 let unclaimed = match self.background.has(&member) {
-                    true => Taken::Go(member),
+                    true => Taken::Go(Member {
+                        outside_requests: true,
+                        ..member
+                    }),
                     false => self.requests.claim(member, out),
                 };
                 unclaimed.each(|member| self.unclaimed(member, out));
@@ -659,6 +666,7 @@ impl Operations {
                 sides,
                 assigned: step.assigned,
                 probability: step.probability,
+                outside_requests: step.outside_requests,
             };
             self.by_transaction(member, out);
         }

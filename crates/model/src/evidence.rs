@@ -1,6 +1,6 @@
 //! Evidence: how much of what was waited for stands on what was seen.
 
-use crate::{Assigned, Exchange, OperationStep, Phase, Protocol, Share};
+use crate::{Assigned, Exchange, OperationGroup, OperationStep, Phase, Protocol, Share};
 
 /// Why the statement of a round trip was not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +50,8 @@ pub struct Evidence {
     pub round_trips: u64,
     /// Of these, those that belong to their operation by a guess ([`Assigned::is_proof`]).
     pub guessed: u64,
+    /// Of these, those that certainly belong to no HTTP request ([`OperationStep::outside_requests`]).
+    pub outside_requests: u64,
     /// Of these, those of connections without a known round-trip time.
     pub untimed: u64,
     /// Of these, those whose statement was not seen, by reason in the order of [`NotSeen::ALL`].
@@ -66,8 +68,10 @@ impl Evidence {
         let is_guessed = step
             .assigned
             .is_some_and(|assigned| !Assigned::is_proof(assigned));
-        if is_guessed && is_work(&step.exchange, step.protocol) {
-            self.guessed += u64::from(step.exchange.turns);
+        if is_work(&step.exchange, step.protocol) {
+            let turns = u64::from(step.exchange.turns);
+            self.guessed += if is_guessed { turns } else { 0 };
+            self.outside_requests += if step.outside_requests { turns } else { 0 };
         }
     }
 
@@ -90,6 +94,7 @@ impl Evidence {
     pub fn add(&mut self, other: &Self) {
         self.round_trips += other.round_trips;
         self.guessed += other.guessed;
+        self.outside_requests += other.outside_requests;
         self.untimed += other.untimed;
         for (sum, count) in self.not_seen.iter_mut().zip(other.not_seen) {
             *sum += count;
@@ -141,6 +146,38 @@ impl Evidence {
                 words.join(", ")
             )
         })
+    }
+}
+
+/// Round trips that belong to no HTTP request, and might be some request's all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strays {
+    /// How many.
+    pub round_trips: u64,
+    /// Of how many to databases.
+    pub of: u64,
+}
+
+impl Strays {
+    /// Those of a run with these operations, where there are requests, and more than [`Evidence::ENOUGH`] leaves.
+    pub fn that_matter(groups: &[OperationGroup]) -> Option<Self> {
+        let mut strays = Self {
+            round_trips: 0,
+            of: 0,
+        };
+        let mut has_requests = false;
+        for group in groups.iter().filter(|group| group.count > 0) {
+            let evidence = group.evidence;
+            strays.of += evidence.round_trips;
+            if group.kind.is_request() {
+                has_requests = true;
+            } else {
+                strays.round_trips +=
+                    evidence.round_trips - evidence.outside_requests.min(evidence.round_trips);
+            }
+        }
+        let share = Share::of_counts(strays.round_trips, strays.of)?.as_fraction();
+        (has_requests && share > 1.0 - Evidence::ENOUGH).then_some(strays)
     }
 }
 

@@ -47,7 +47,7 @@ pub use endpoint::{ConnectionId, Direction, Endpoint, RttSource, Side};
 pub use event::{
     Closing, ConnectionEvent, ConnectionTotals, InStead, Observer, ObserverFactory, Segment, TcpHandshake,
 };
-pub use evidence::{Evidence, NotSeen};
+pub use evidence::{Evidence, NotSeen, Strays};
 pub use exchange::{
     Exchange, Fingerprint, NO_TEXT_SEEN, PoolerTime, RequestTraits, Step, is_unseen_fingerprint,
     unseen_fingerprint,

@@ -114,6 +114,9 @@ pub struct OperationStep {
     /// How likely a guess is right; `None` for a proof, and where the question does not arise or was not answered. Calibrated: of the steps that
     /// are called 90 % likely, about 90 % are right (docs/requests.md).
     pub probability: Option<Share>,
+    /// That no HTTP request was waiting for the step, although its client's host serves some: none was under way, or the host does the same without any.
+    /// `false` also where that is not known.
+    pub outside_requests: bool,
 }
 
 impl OperationStep {
@@ -131,6 +134,7 @@ impl OperationStep {
             reply_also_after: Vec::new(),
             assigned: None,
             probability: None,
+            outside_requests: false,
         }
     }
 }

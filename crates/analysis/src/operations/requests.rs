@@ -45,6 +45,8 @@ pub(super) struct Requests {
     /// What waits for a decision, of each host that serves requests.
     windows: HashMap<IpAddr, Window>,
     shapes: Shapes,
+    /// Hosts that serve requests.
+    serving: HashSet<IpAddr>,
     /// What is under way on connections whose replies have no end that can be seen.
     under_way: ConnectionMap<UnderWay>,
     /// How many decisions, and ends of opaque exchanges, each request waits for.
@@ -122,7 +124,7 @@ pub(super) struct Sides {
 /// Most exchanges one HTTP request may collect; further ones count for their connection.
 const MAXIMUM_MEMBERS: usize = 100_000;
 
-/// Hosts of which it is kept how many statements their requests have.
+/// Hosts of which it is kept that they serve requests, and how many statements these have.
 const MAXIMUM_WINDOWS: usize = 1_000;
 
 /// Most answered requests that wait for the end of an opaque exchange; with more, the oldest does not wait.
@@ -136,6 +138,9 @@ impl Requests {
 
     /// A request has reached its server.
     pub(super) fn started(&mut self, arrival: Arrival, sides: Sides) {
+        if self.serving.len() < MAXIMUM_WINDOWS {
+            self.serving.insert(sides.server_host);
+        }
         let outer = self.outer_of(&arrival, sides);
         if let Some((outer, _)) = outer
             && let Some(open) = self.open.iter_mut().find(|open| open.id == outer)
@@ -216,11 +221,19 @@ impl Requests {
     fn claim_opaque(&mut self, mut member: Member) -> Option<Member> {
         let connection = member.exchange.connection;
         let Some((position, assigned)) = self.cause(connection, member.sides, member.exchange.at) else {
-            return Some(member);
+            return Some(self.nobodys(member));
         };
         self.works_for(position, connection);
         member.assigned = Some(assigned);
         self.give(self.open[position].id, member)
+    }
+
+    /// An exchange that no request can have caused.
+    fn nobodys(&self, member: Member) -> Member {
+        Member {
+            outside_requests: self.serving.contains(&member.sides.client_host),
+            ..member
+        }
     }
 
     /// Takes an exchange with a database.
@@ -231,7 +244,7 @@ impl Requests {
         self.note_transaction(&member, proof);
         let waits = self.windows.get(&host).is_some_and(|window| !window.is_empty());
         match proof {
-            Proof::Nobodys => Taken::Go(member),
+            Proof::Nobodys => Taken::Go(self.nobodys(member)),
             Proof::Of(id, assigned) if !waits => {
                 let member = Member {
                     assigned: Some(assigned),

@@ -597,6 +597,41 @@ fn the_last_opaque_exchange_of_a_request_is_its_own_although_it_is_told_later() 
 }
 
 #[test]
+fn what_a_host_asks_while_it_serves_no_request_is_outside_of_them() {
+    let mut run = Run::new(Rule::Auto);
+    run.opened(0, host(1, 40_000), host(2, 80));
+    run.opened(1, host(2, 50_000), host(3, 5432));
+    run.opened(2, host(4, 50_000), host(3, 5432));
+    let asks = |run: &mut Run, from: u64, connection: u32| {
+        run.exchange(
+            exchange(connection, Phase::Work, from, 400, 10),
+            Protocol::Postgres,
+        );
+    };
+    // It is not known yet that the host serves any.
+    asks(&mut run, 0, 1);
+    run.fact(Fact::Started {
+        connection: ConnectionId(0),
+        at: at(10_000),
+        fingerprint: None,
+        request: None,
+    });
+    asks(&mut run, 11_000, 1);
+    run.exchange(exchange(0, Phase::Work, 10_000, 9_000, 900), Protocol::Http);
+    asks(&mut run, 30_000, 1);
+    asks(&mut run, 40_000, 2);
+    let (operations, _) = run.finish();
+    let steps = operations.iter().flat_map(|operation| &operation.steps);
+    let mut outside: Vec<_> = steps
+        .filter(|step| step.protocol == Protocol::Postgres)
+        .map(|step| (step.exchange.at.since(at(0)), step.outside_requests))
+        .collect();
+    outside.sort();
+    let expected = [(0, false), (11_000, false), (30_000, true), (40_000, false)];
+    assert_eq!(outside, expected.map(|(from, is)| (micros(from), is)));
+}
+
+#[test]
 fn an_opaque_reply_that_goes_on_behind_the_page_is_none_of_it() {
     let (operations, _) = run_with_opaque_exchanges(60_000).finish();
     let pages: Vec<_> = operations

@@ -1,6 +1,6 @@
 //! What was seen of operations, and which budgets that is enough for.
 
-use model::{BudgetMeasure, Evidence, Share, counted};
+use model::{BudgetMeasure, Evidence, Strays, counted};
 use report::ReadOutcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,8 +13,10 @@ pub(super) struct Seen {
     requests: BTreeSet<Arc<str>>,
     /// What operations take that wait for no connection that moves, where it is known that they wait for none.
     unmoved: BTreeMap<Arc<str>, Duration>,
-    /// Round trips to databases that belong to no request though there are requests, and all of them.
-    nobodys: (u64, u64),
+    /// Round trips to databases.
+    round_trips: u64,
+    /// Those of them that may be of a request and are of none.
+    strays: Option<Strays>,
     /// Whether round trips may be guessed, and statements unseen.
     is_allowed: bool,
 }
@@ -27,17 +29,13 @@ impl Seen {
                 .entry(group.name.clone())
                 .or_default()
                 .add(&group.evidence);
-            seen.nobodys.1 += group.evidence.round_trips;
+            seen.round_trips += group.evidence.round_trips;
             if group.kind.is_request() {
                 seen.requests.insert(group.name.clone());
-            } else {
-                seen.nobodys.0 += group.evidence.round_trips;
             }
         }
-        if seen.requests.is_empty() {
-            seen.nobodys.0 = 0;
-        }
-        if !outcome.predictions.is_empty() && seen.strays().is_none() {
+        seen.strays = Strays::that_matter(&outcome.operations);
+        if !outcome.predictions.is_empty() && seen.strays.is_none() {
             let is_unmoved = |name: &Arc<str>| outcome.unmoved.contains(name);
             let groups = outcome.operations.iter().filter(|group| is_unmoved(&group.name));
             let durations = groups.filter_map(|group| Some((group.name.clone(), group.spread.p50?)));
@@ -75,10 +73,10 @@ impl Seen {
     /// What would have to be seen of operations of a name so that a budget that seems to be kept is, and was not: likewise.
     pub(super) fn missing_for(&self, measure: &BudgetMeasure, name: &Arc<str>) -> Option<String> {
         let evidence = self.of_name(name)?;
-        if self.nobodys.1 == 0 {
+        if self.round_trips == 0 {
             return Some(NO_DATABASE.to_owned());
         }
-        let strays = self.strays().filter(|_| self.requests.contains(name));
+        let strays = self.strays_words().filter(|_| self.requests.contains(name));
         let statements = || {
             let is_enough = evidence.round_trips == 0 || evidence.shows_statements();
             (!is_enough).then(|| {
@@ -90,6 +88,8 @@ impl Seen {
         };
         match measure {
             BudgetMeasure::Turns { .. } | BudgetMeasure::Predicted { .. } => strays,
+            // Statements of no request are looked at as well, and break the budget under their own name; but of this request something has to be seen.
+            BudgetMeasure::Forbidden { .. } if evidence.round_trips > 0 => statements(),
             BudgetMeasure::Held { .. } | BudgetMeasure::Forbidden { .. } => strays.or_else(statements),
         }
     }
@@ -99,14 +99,12 @@ impl Seen {
     }
 
     /// That too many round trips belong to no request, so that a request with few may have more.
-    fn strays(&self) -> Option<String> {
-        let (nobodys, all) = self.nobodys;
-        let share = Share::of_counts(nobodys, all)?;
-        (share.as_fraction() > 1.0 - Evidence::ENOUGH).then(|| {
+    fn strays_words(&self) -> Option<String> {
+        self.strays.map(|Strays { round_trips, of }| {
             format!(
-                "{nobodys} of {} to databases belong to no request; join the addresses of the web server's machine with --host, judge them by \
-                 --operations transaction, or judge all the same with --allow-unseen",
-                counted(all, "round trip", "round trips")
+                "{round_trips} of {} to databases belong to no request, and may be of one; join the addresses of the web server's machine with \
+                 --host, judge them by --operations transaction, or judge all the same with --allow-unseen",
+                counted(of, "round trip", "round trips")
             )
         })
     }

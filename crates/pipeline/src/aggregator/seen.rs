@@ -1,6 +1,6 @@
 //! Warnings of what was not seen, or is not certain, from the totals of a run.
 
-use model::{Assignments, Evidence, NotSeen, OperationGroup, Share, Summary, Warning, counted};
+use model::{Assignments, Evidence, NotSeen, OperationGroup, Strays, Summary, Warning, counted};
 
 /// All of them.
 pub(super) fn warnings(summary: &Summary, groups: &[OperationGroup]) -> impl Iterator<Item = Warning> {
@@ -45,18 +45,12 @@ const fn advice(reason: NotSeen) -> &'static str {
 
 /// The warning that many round trips to databases belong to no request, though there are requests.
 fn strays(groups: &[OperationGroup]) -> Option<Warning> {
-    let is_request = |group: &OperationGroup| group.kind.is_request();
-    let count = |is_counted: &dyn Fn(&OperationGroup) -> bool| -> u64 {
-        let counted = groups.iter().filter(|group| is_counted(group));
-        counted.map(|group| group.evidence.round_trips).sum()
-    };
-    let (strays, all) = (count(&|group| !is_request(group)), count(&|_| true));
-    let share = Share::of_counts(strays, all)?.as_fraction();
-    (groups.iter().any(is_request) && share > 1.0 - Evidence::ENOUGH).then(|| Warning {
+    let Strays { round_trips, of } = Strays::that_matter(groups)?;
+    Some(Warning {
         text: format!(
-            "{strays} of {} to databases belong to no HTTP request: what their program did by itself, or requests whose web server has other \
-             addresses (--host joins them): then requests have more round trips than shown",
-            counted(all, "round trip", "round trips")
+            "{round_trips} of {} to databases belong to no HTTP request, and a request may have been under way: what their program did by itself, or \
+             requests whose web server has other addresses (--host joins them): then requests have more round trips than shown",
+            counted(of, "round trip", "round trips")
         ),
     })
 }

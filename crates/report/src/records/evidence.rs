@@ -10,6 +10,8 @@ pub(super) struct EvidenceRecord {
     #[serde(default, skip_serializing_if = "is_zero")]
     guessed: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
+    outside_requests: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
     untimed: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     encrypted: u64,
@@ -27,6 +29,7 @@ impl EvidenceRecord {
         (*evidence != Evidence::default()).then(|| Self {
             round_trips: evidence.round_trips,
             guessed: evidence.guessed,
+            outside_requests: evidence.outside_requests,
             untimed: evidence.untimed,
             encrypted: evidence.not_seen_for(NotSeen::Encrypted),
             prepared_before: evidence.not_seen_for(NotSeen::PreparedBefore),
@@ -39,6 +42,7 @@ impl EvidenceRecord {
         let Self {
             round_trips,
             guessed,
+            outside_requests,
             untimed,
             encrypted,
             prepared_before,
@@ -48,6 +52,7 @@ impl EvidenceRecord {
         Evidence {
             round_trips,
             guessed,
+            outside_requests,
             untimed,
             not_seen: [encrypted, prepared_before, cut, not_decoded],
         }
