@@ -2,7 +2,7 @@
 
 use crate::{
     Assignments, Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, Endpoint, Evidence,
-    Fingerprint, LinkRates, Margin, OperationKind, RttSource, SampleTotals, Timestamp,
+    Fingerprint, LinkRates, Margin, OperationKind, RttSource, SampleTotals, Share, Timestamp,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -226,6 +226,8 @@ pub struct PredictedExamples {
     pub typical: PredictedOperation,
     /// The one that took longest when it was measured.
     pub longest: PredictedOperation,
+    /// The share of them with at least half, and at most twice, as many turns as the typical one.
+    pub alike: Share,
 }
 
 /// One operation, measured and predicted.

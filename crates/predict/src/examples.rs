@@ -1,7 +1,7 @@
 //! Operations kept as examples of their name.
 
 use crate::predictor::Whole;
-use model::{PredictedExamples, PredictedOperation};
+use model::{PredictedExamples, PredictedOperation, Share};
 
 /// Some of the operations of one name on one target, evenly chosen, and the one that took longest.
 #[derive(Debug, Clone, Default)]
@@ -43,9 +43,15 @@ impl Examples {
         let mut kept = std::mem::take(&mut self.kept);
         kept.sort_by_key(|one| one.predicted);
         let middle = kept.len().checked_sub(1)? / 2;
+        let typical = *kept.get(middle)?;
+        let is_alike = |one: &&PredictedOperation| {
+            one.turns <= typical.turns.saturating_mul(2) && typical.turns <= one.turns.saturating_mul(2)
+        };
+        let alike = kept.iter().filter(is_alike).count();
         Some(PredictedExamples {
-            typical: *kept.get(middle)?,
+            typical,
             longest: self.longest,
+            alike: Share::of_counts(alike as u64, kept.len() as u64)?,
         })
     }
 }
@@ -57,6 +63,20 @@ const MOST_KEPT: usize = 1024;
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    #[test]
+    fn one_long_operation_of_many_makes_the_others_no_less_alike() {
+        let mut examples = Examples::default();
+        for turns in std::iter::repeat_n(4, 95).chain([12]) {
+            examples.add(&Whole {
+                measured: Duration::from_millis(turns),
+                turns,
+                ..Whole::default()
+            });
+        }
+        let found = examples.finish().map(|found| (found.typical.turns, found.alike));
+        assert_eq!(found, Share::of_counts(95, 96).map(|alike| (4, alike)));
+    }
 
     #[test]
     fn of_very_many_operations_the_median_is_near_and_belongs_to_one() {

@@ -53,7 +53,7 @@ const KNOWN: [&str; 32] = [
     "notebook",
     "notify",
     "webhook",
-    "workflow",
+    "flow",
     "worklog",
     "keyboard",
     "nearby",

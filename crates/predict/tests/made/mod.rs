@@ -126,6 +126,7 @@ pub fn operation_step(made: &Made, step: Step) -> OperationStep {
         reply_also_after: Vec::new(),
         assigned: None,
         probability: None,
+        outside_requests: false,
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The sentence. Absent when no prediction was asked.
 ///
-/// All its figures are one operation's: a typical one, or the longest where operations of the name are unlike. The duration with the remedies is
+/// All its figures are one operation's: a typical one, or the longest where many operations of the name are unlike it. The duration with the remedies is
 /// the predicted one, shortened by the share that the savings of the findings have of the predicted mean. They claim round trips alone: with less
 /// for the server to do, it may be shorter.
 pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
@@ -46,8 +46,7 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
         .max_by_key(|there| there.rtt)?;
     let examples = there.examples?;
     let name = cut(&group.name, LONGEST_NAME);
-    let is_alike = examples.typical.turns.saturating_mul(UNLIKE) >= group.most_turns;
-    let (who, one) = match (group.count, is_alike) {
+    let (who, one) = match (group.count, examples.alike.as_fraction() >= ALIKE) {
         (1, _) => (name.into_owned(), examples.longest),
         (count, true) => (format!("{name} (typical of {count})"), examples.typical),
         (count, false) => (format!("{name} (the longest of {count})"), examples.longest),
@@ -61,8 +60,8 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
     ))
 }
 
-/// Operations of which one waits for so many times as many turns as another are unlike.
-const UNLIKE: u64 = 2;
+/// The share of operations that have to be like the typical one for it to stand for the name.
+const ALIKE: f64 = 0.9;
 
 /// What would shorten it, and how far it was looked for.
 fn found(

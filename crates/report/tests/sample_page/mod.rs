@@ -147,6 +147,7 @@ pub fn web_page_of(calls: u64) -> Operation {
             reply_also_after: Vec::new(),
             assigned: None,
             probability: None,
+            outside_requests: false,
             ..operation_step()
         },
     );

@@ -304,6 +304,7 @@ pub fn operation_step() -> OperationStep {
         reply_also_after: Vec::new(),
         assigned: Some(Assigned::Identifier),
         probability: None,
+        outside_requests: false,
     }
 }
 
@@ -412,6 +413,7 @@ fn examples(turns: u64, middle: u64) -> PredictedExamples {
     PredictedExamples {
         typical: one(1),
         longest: one(2),
+        alike: Share::of_counts(1, 1).expect("a share"),
     }
 }
 
