@@ -20,7 +20,7 @@ mod interfaces;
 use crate::fact::Fact;
 use crate::taken::Taken;
 use evidence::Evidence;
-use model::{Host, InterfaceAddresses, counted};
+use model::{Host, InterfaceAddresses, Warning, WarningKind, counted};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -126,8 +126,8 @@ impl Hosts {
         std::mem::take(&mut self.waiting)
     }
 
-    /// Why addresses were taken to be one host, and what came later that says otherwise, in a sentence each.
-    pub(crate) fn notes(&self) -> Vec<String> {
+    /// Why addresses were taken to be one host, and what came later that says otherwise.
+    pub(crate) fn notes(&self) -> Vec<Warning> {
         let reasons = self.inferred.iter().map(|one| {
             format!(
                 "{} and {} are taken to be one host: {}; --host none refuses this, --host NAME=ADDRESS,... says which addresses are \
@@ -157,7 +157,10 @@ impl Hosts {
                  web={server} --host other={client}"
             )
         });
-        reasons.chain(doubts).chain(open).collect()
+        let texts = reasons.chain(doubts).chain(open);
+        texts
+            .map(|text| Warning::new(WarningKind::HostsInferred, text))
+            .collect()
     }
 
     /// Whether this client of a database may be on the host of a server of requests.

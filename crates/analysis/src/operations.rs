@@ -26,7 +26,7 @@ use foldhash::HashMap;
 use identified::Identified;
 use model::{
     Assigned, Attribution, ConnectionId, ConnectionMap, Endpoint, Exchange, Operation, OperationKind,
-    OperationStep, Phase, Protocol, RequestId, Share, Timestamp, TransactionState,
+    OperationStep, Phase, Protocol, RequestId, Share, Timestamp, TransactionState, Warning,
 };
 use naming::Naming;
 use requests::{Arrival, Requests, Sides};
@@ -376,8 +376,8 @@ impl Operations {
         }
     }
 
-    /// The observation is over: hands out what is under way; gives what was inferred, in a sentence each.
-    pub fn finish(mut self, out: &mut GroupedSink<'_>) -> Vec<String> {
+    /// The observation is over: hands out what is under way; gives what was inferred.
+    pub fn finish(mut self, out: &mut GroupedSink<'_>) -> Vec<Warning> {
         for fact in self.hosts.finish() {
             self.next(fact, out);
         }

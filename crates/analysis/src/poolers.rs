@@ -16,7 +16,10 @@ use crate::operations::span;
 use crate::taken::Taken;
 use foldhash::{HashMap, HashSet};
 use matching::Matcher;
-use model::{ConnectionId, ConnectionMap, Endpoint, Exchange, Host, PoolerTime, Protocol, counted};
+use model::{
+    ConnectionId, ConnectionMap, Endpoint, Exchange, Host, PoolerTime, Protocol, Warning, WarningKind,
+    counted,
+};
 use std::net::IpAddr;
 
 /// Most facts that wait until it is known which services are poolers (some 2 MB).
@@ -104,7 +107,7 @@ impl Poolers {
     }
 
     /// Which poolers were found and why, in a sentence each.
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Warning> {
         let mut notes: Vec<String> = self
             .found
             .iter()
@@ -118,7 +121,8 @@ impl Poolers {
             })
             .collect();
         notes.sort();
-        notes
+        let kind = WarningKind::PoolerInferred;
+        notes.into_iter().map(|text| Warning::new(kind, text)).collect()
     }
 
     /// The poolers that were found, each with the service behind it.

@@ -7,7 +7,7 @@
 //!    the two differ by at most an eighth, because the waiting between the packets is in it too.
 //! 4. The time between the two packets of a step is not known: taken is what packets of that size took before (median), else all packets.
 
-use model::{Timestamp, format_duration};
+use model::{Timestamp, Warning, WarningKind, format_duration};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -169,18 +169,19 @@ impl Clock {
 
 impl ClockSteps {
     /// What is said of them; nothing where there are none.
-    pub fn warning(self, name: &str) -> Option<String> {
+    pub fn warning(self, name: &str) -> Option<Warning> {
         let (packet, by, is_back) = self.largest?;
         let how = if is_back { "back" } else { "ahead" };
         let more = match self.count {
             1 => String::new(),
             count => format!(" (the largest of {count} steps)"),
         };
-        Some(format!(
+        let text = format!(
             "'{name}': the clock stepped {how} by {} before packet {packet}{more}; times after it are counted as if it had not, with the usual \
              time between packets in its place",
             span_text(by)
-        ))
+        );
+        Some(Warning::new(WarningKind::ClockStep, text))
     }
 }
 

@@ -2,10 +2,11 @@
 
 use crate::clock::ClockSteps;
 use crate::flows::Flows;
+use crate::half::Faults;
 use crate::links;
 use crate::secrets::{SecretsFault, SecretsTally};
 use crate::source::{FrameTally, Reader};
-use model::{Timestamp, Warning, counted};
+use model::{Timestamp, Warning, WarningKind, counted};
 use std::io;
 
 /// What was read in all.
@@ -63,11 +64,10 @@ pub(crate) fn conclude(readers: &mut [Reader<'_>], flows: &Flows<'_>, lost_fragm
     for (reader, foreign) in readers.iter_mut().zip(flows.foreign()) {
         let mut facts = facts(reader);
         let fault = reader.take_fault();
-        facts.faults = byte_warnings(reader, fault);
-        let texts = facts
-            .faults
-            .iter()
-            .cloned()
+        let bytes = byte_warnings(reader, fault);
+        facts.faults = bytes.iter().map(|warning| warning.text.clone()).collect();
+        let found = bytes
+            .into_iter()
             .chain(reader.clock.steps().warning(&reader.name))
             .chain(secrets_warnings(&reader.name, &reader.notes.secrets))
             .chain(frame_warnings(
@@ -76,7 +76,7 @@ pub(crate) fn conclude(readers: &mut [Reader<'_>], flows: &Flows<'_>, lost_fragm
                 *foreign,
                 &reader.notes.links,
             ));
-        report.warnings.extend(texts.map(|text| Warning { text }));
+        report.warnings.extend(found);
         report.packets += facts.packets;
         report.wire_bytes += facts.wire_bytes;
         report.first_at = [report.first_at, facts.first_at].into_iter().flatten().min();
@@ -101,7 +101,7 @@ pub(crate) fn conclude_live(
         .warning(name)
         .into_iter()
         .chain(frame_warnings(name, tally, 0, &[]));
-    let mut warnings: Vec<Warning> = frames.map(|text| Warning { text }).collect();
+    let mut warnings: Vec<Warning> = frames.collect();
     warnings.extend(connection_warnings(flows, lost_fragments, FEWER_PACKETS));
     Report {
         packets: tally.packets,
@@ -139,42 +139,59 @@ fn facts(reader: &Reader<'_>) -> FileFacts {
 }
 
 /// What is wrong with the file as a file.
-fn byte_warnings(reader: &Reader<'_>, fault: Option<io::Error>) -> Vec<String> {
+fn byte_warnings(reader: &Reader<'_>, fault: Option<io::Error>) -> Vec<Warning> {
     let Reader { name, notes, .. } = reader;
     let position = reader.position();
-    let mut texts = Vec::new();
+    let mut warnings = Vec::new();
+    let mut warn = |kind, text: String| warnings.push(Warning::new(kind, text));
     if let Some(cause) = fault {
-        texts.push(format!(
-            "'{name}' could not be read beyond byte {position}: {cause}; what comes before it is reported"
-        ));
+        warn(
+            WarningKind::CaptureDamaged,
+            format!(
+                "'{name}' could not be read beyond byte {position}: {cause}; what comes before it is reported"
+            ),
+        );
     } else if let Some(place) = notes.secrets.cut {
-        texts.push(format!(
-            "'{name}' ends inside a block of keys that begins at byte {place}: keys in it are missing; let the capture end before reading it"
-        ));
+        warn(
+            WarningKind::KeysMissing,
+            format!(
+                "'{name}' ends inside a block of keys that begins at byte {place}: keys in it are missing; let the capture end before reading it"
+            ),
+        );
     } else if notes.cut_bytes > 0 {
-        texts.push(format!(
-            "'{name}' ends inside a packet: its last {} bytes are ignored; let the capture end before reading it",
-            notes.cut_bytes
-        ));
+        warn(
+            WarningKind::CaptureCut,
+            format!(
+                "'{name}' ends inside a packet: its last {} bytes are ignored; let the capture end before reading it",
+                notes.cut_bytes
+            ),
+        );
     }
     if notes.damaged > 0 {
-        texts.push(format!(
-            "'{name}' is damaged in {}: {} skipped; copy the file again if you can",
-            counted(notes.damaged, "place", "places"),
-            counted(notes.damaged_bytes, "byte was", "bytes were")
-        ));
+        warn(
+            WarningKind::CaptureDamaged,
+            format!(
+                "'{name}' is damaged in {}: {} skipped; copy the file again if you can",
+                counted(notes.damaged, "place", "places"),
+                counted(notes.damaged_bytes, "byte was", "bytes were")
+            ),
+        );
     }
     if notes.given_up {
-        texts.push(format!(
-            "'{name}' is unreadable from byte {position} on: what comes before it is reported; copy the file again if you can"
-        ));
+        warn(
+            WarningKind::CaptureDamaged,
+            format!(
+                "'{name}' is unreadable from byte {position} on: what comes before it is reported; copy the file again if you can"
+            ),
+        );
     }
-    texts
+    warnings
 }
 
 /// What is missing of the keys that a source holds.
-fn secrets_warnings(name: &str, secrets: &SecretsTally) -> Vec<String> {
-    let mut texts = Vec::new();
+fn secrets_warnings(name: &str, secrets: &SecretsTally) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |kind, text: String| warnings.push(Warning::new(kind, text));
     if let Some((place, fault)) = secrets.first_fault {
         let what = match fault {
             SecretsFault::Empty => "it is empty".to_owned(),
@@ -185,28 +202,38 @@ fn secrets_warnings(name: &str, secrets: &SecretsTally) -> Vec<String> {
                 "of its lines are not those of a key log",
             ),
         };
-        texts.push(format!(
-            "'{name}' has {} of TLS keys of which something is missing, the first at byte {place}: {what}",
-            counted(secrets.faulty, "block", "blocks")
-        ));
+        warn(
+            WarningKind::KeysMissing,
+            format!(
+                "'{name}' has {} of TLS keys of which something is missing, the first at byte {place}: {what}",
+                counted(secrets.faulty, "block", "blocks")
+            ),
+        );
     }
     if secrets.foreign > 0 {
-        texts.push(format!(
-            "'{name}' has {} of secrets that are not of TLS (WireGuard, SSH or others): what they encrypt is not opened",
-            counted(secrets.foreign, "block", "blocks")
-        ));
+        warn(
+            WarningKind::KeysMissing,
+            format!(
+                "'{name}' has {} of secrets that are not of TLS (WireGuard, SSH or others): what they encrypt is not opened",
+                counted(secrets.foreign, "block", "blocks")
+            ),
+        );
     }
-    texts
+    warnings
 }
 
 /// What is wrong with the packets of a source.
-fn frame_warnings(name: &str, faults: &FrameTally, foreign: u64, links: &[u16]) -> Vec<String> {
-    let mut texts = Vec::new();
+fn frame_warnings(name: &str, faults: &FrameTally, foreign: u64, links: &[u16]) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |kind, text: String| warnings.push(Warning::new(kind, text));
     if faults.wild_times > 0 {
-        texts.push(format!(
-            "'{name}' has {} with an impossible time: the time of the next packet is used instead",
-            counted(faults.wild_times, "packet", "packets")
-        ));
+        warn(
+            WarningKind::ClockStep,
+            format!(
+                "'{name}' has {} with an impossible time: the time of the next packet is used instead",
+                counted(faults.wild_times, "packet", "packets")
+            ),
+        );
     }
     if faults.unknown_link > 0 {
         let unknown = links.iter().filter(|number| links::find(**number).is_none());
@@ -215,111 +242,161 @@ fn frame_warnings(name: &str, faults: &FrameTally, foreign: u64, links: &[u16]) 
             true => String::new(),
             false => format!(" ({})", numbers.join(", ")),
         };
-        texts.push(format!(
-            "'{name}' has {} of a link layer that longwire does not know{numbers}; capture on an Ethernet, loopback or \
+        warn(
+            WarningKind::PacketsNotOpened,
+            format!(
+                "'{name}' has {} of a link layer that longwire does not know{numbers}; capture on an Ethernet, loopback or \
              'any' interface",
-            counted(faults.unknown_link, "packet", "packets")
-        ));
+                counted(faults.unknown_link, "packet", "packets")
+            ),
+        );
     }
     for (what, count) in &faults.encapsulated {
-        texts.push(format!(
-            "'{name}' has {} in {what} that could not be opened: connections in them are missing; capture where they are \
+        warn(
+            WarningKind::PacketsNotOpened,
+            format!(
+                "'{name}' has {} in {what} that could not be opened: connections in them are missing; capture where they are \
              not carried in other packets",
-            counted(*count, "packet", "packets")
-        ));
+                counted(*count, "packet", "packets")
+            ),
+        );
     }
     if faults.headless > 0 {
-        texts.push(format!(
-            "'{name}' has {} without a whole TCP header; capture with a larger snap length (tcpdump -s 0)",
-            counted(faults.headless, "TCP packet", "TCP packets")
-        ));
+        warn(
+            WarningKind::PayloadMissing,
+            format!(
+                "'{name}' has {} without a whole TCP header; capture with a larger snap length (tcpdump -s 0)",
+                counted(faults.headless, "TCP packet", "TCP packets")
+            ),
+        );
     }
     if foreign > 0 {
-        texts.push(format!(
-            "'{name}' shows connections that another file showed first: {foreign} of its packets are ignored, since two \
+        warn(
+            WarningKind::CapturedTwice,
+            format!(
+                "'{name}' shows connections that another file showed first: {foreign} of its packets are ignored, since two \
              observation points have two clocks"
-        ));
+            ),
+        );
     }
     if faults.tcp == 0 && faults.packets > 0 && faults.encapsulated.is_empty() {
         let most = faults.others.iter().max_by_key(|(_, count)| *count);
         let most = most.map(|(what, count)| format!(" ({count} of {} packets are {what})", faults.packets));
-        texts.push(format!(
-            "'{name}' has no TCP packet{}; check the interface and the filter of the capture",
-            most.unwrap_or_default()
-        ));
+        warn(
+            WarningKind::NothingSeen,
+            format!(
+                "'{name}' has no TCP packet{}; check the interface and the filter of the capture",
+                most.unwrap_or_default()
+            ),
+        );
     }
-    texts
+    warnings
 }
 
 fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64, advice: &str) -> Vec<Warning> {
     let faults = flows.tally();
-    let mut texts = Vec::new();
+    let mut warnings = copy_warnings(faults);
+    let mut warn = |kind, text: String| warnings.push(Warning::new(kind, text));
     if faults.unseen > 0 {
-        texts.push(format!(
-            "{} not in the capture: statements in them are missing; {advice}",
-            counted(
-                faults.unseen,
-                "payload byte passed but is",
-                "payload bytes passed but are"
-            )
-        ));
+        warn(
+            WarningKind::PayloadMissing,
+            format!(
+                "{} not in the capture: statements in them are missing; {advice}",
+                counted(
+                    faults.unseen,
+                    "payload byte passed but is",
+                    "payload bytes passed but are"
+                )
+            ),
+        );
     }
     if faults.midway > 0 {
-        texts.push(format!(
-            "{} open before the capture began: handshakes, logins and earlier statements are missing; begin the capture \
+        warn(
+            WarningKind::OpenBefore,
+            format!(
+                "{} open before the capture began: handshakes, logins and earlier statements are missing; begin the capture \
              before the connections",
-            counted(faults.midway, "connection was", "connections were")
-        ));
+                counted(faults.midway, "connection was", "connections were")
+            ),
+        );
     }
     if faults.one_sided > 0 {
-        texts.push(format!(
-            "{} one direction only: the other one's messages and all round trips are missing; capture \
+        warn(
+            WarningKind::OneDirection,
+            format!(
+                "{} one direction only: the other one's messages and all round trips are missing; capture \
              where both directions pass",
-            counted(faults.one_sided, "connection shows", "connections show")
-        ));
-    }
-    if faults.duplicates > 0 {
-        texts.push(format!(
-            "{} captured more than once: packet and wire byte counts include the copies; capture on one \
-             interface instead of 'any'",
-            counted(faults.duplicates, "packet was", "packets were")
-        ));
-    }
-    if faults.translated > 0 {
-        texts.push(format!(
-            "{} captured under more than one pair of addresses (NAT, DNAT, masquerading): counted once, from the address nearest to the client to the one nearest to the server",
-            counted(faults.translated, "connection was", "connections were")
-        ));
-    }
-    if faults.offloaded > 0 {
-        texts.push(format!(
-            "{} larger than packets of that connection can be: segmentation offload, about {} on the wire; packet and wire byte counts are \
-             those of the capturing host",
-            counted(faults.offloaded, "packet is", "packets are"),
-            faults.cut
-        ));
+                counted(faults.one_sided, "connection shows", "connections show")
+            ),
+        );
     }
     if faults.misplaced > 0 {
-        texts.push(format!(
-            "{} impossible sequence numbers: ignored",
-            counted(faults.misplaced, "packet has", "packets have")
-        ));
+        warn(
+            WarningKind::CaptureDamaged,
+            format!(
+                "{} impossible sequence numbers: ignored",
+                counted(faults.misplaced, "packet has", "packets have")
+            ),
+        );
     }
     if faults.overflows > 0 {
-        texts.push(format!(
-            "{} given up because too much followed",
-            counted(faults.overflows, "gap was", "gaps were")
-        ));
+        warn(
+            WarningKind::PayloadMissing,
+            format!(
+                "{} given up because too much followed",
+                counted(faults.overflows, "gap was", "gaps were")
+            ),
+        );
     }
     if lost_fragments > 0 {
-        texts.push(format!(
-            "{} ignored because their packets are not whole",
-            counted(
-                lost_fragments,
-                "fragment of an IP packet is",
-                "fragments of IP packets are"
-            )
-        ));
+        warn(
+            WarningKind::PayloadMissing,
+            format!(
+                "{} ignored because their packets are not whole",
+                counted(
+                    lost_fragments,
+                    "fragment of an IP packet is",
+                    "fragments of IP packets are"
+                )
+            ),
+        );
     }
-    texts.into_iter().map(|text| Warning { text }).collect()
+    warnings
+}
+
+/// What the capture has more often, or larger, than it was on the wire.
+fn copy_warnings(faults: Faults) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |kind, text: String| warnings.push(Warning::new(kind, text));
+    if faults.duplicates > 0 {
+        warn(
+            WarningKind::CapturedTwice,
+            format!(
+                "{} captured more than once: packet and wire byte counts include the copies; capture on one \
+             interface instead of 'any'",
+                counted(faults.duplicates, "packet was", "packets were")
+            ),
+        );
+    }
+    if faults.translated > 0 {
+        warn(
+            WarningKind::CapturedTwice,
+            format!(
+                "{} captured under more than one pair of addresses (NAT, DNAT, masquerading): counted once, from the address nearest to the client to the one nearest to the server",
+                counted(faults.translated, "connection was", "connections were")
+            ),
+        );
+    }
+    if faults.offloaded > 0 {
+        warn(
+            WarningKind::SegmentationOffload,
+            format!(
+                "{} larger than packets of that connection can be: segmentation offload, about {} on the wire; packet and wire byte counts are \
+             those of the capturing host",
+                counted(faults.offloaded, "packet is", "packets are"),
+                faults.cut
+            ),
+        );
+    }
+    warnings
 }

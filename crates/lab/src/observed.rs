@@ -133,9 +133,7 @@ impl ObservedOperations {
             connections.any(|connection| own.get(&connection) == Some(&true))
         });
         observed.warnings = input.warnings;
-        observed
-            .warnings
-            .extend(inferred.into_iter().map(|text| Warning { text }));
+        observed.warnings.extend(inferred);
         observed.name(&lab.workload);
         for operation in &observed.operations {
             overview.operation(operation);
@@ -230,7 +228,7 @@ impl<'a> Groups<'a> {
     }
 
     /// The operations, and what was inferred to find them.
-    fn finish(self) -> (Vec<Operation>, Vec<String>) {
+    fn finish(self) -> (Vec<Operation>, Vec<Warning>) {
         let mut found = self.found;
         let mut inferred = Vec::new();
         for (window, grouping) in self.grouping.into_iter().enumerate() {

@@ -6,7 +6,7 @@ use super::plan::{LabPlan, SweepPoint, is_at_rest};
 use super::run::LabRun;
 use super::slope::slopes;
 use super::store::MeasuredPoint;
-use model::{Conditions, MeasuredDurations, Prediction, Warning, counted, median};
+use model::{Conditions, MeasuredDurations, Prediction, Warning, WarningKind, counted, median};
 use report::outcome::{LabDrift, LabOutcome, LabPoint, LabRound, LabTimes};
 use report::text::link_warnings;
 
@@ -94,39 +94,35 @@ fn settings_of_baseline(plan: &LabPlan, baseline: usize) -> Vec<(String, String)
 }
 
 fn warnings(plan: &LabPlan, run: &LabRun<'_>, points: &[LabPoint]) -> Vec<Warning> {
-    let mut texts: Vec<String> = run.warnings.clone();
+    let mut all = run.warnings.clone();
     for (index, (point, kept)) in points.iter().zip(&run.points).enumerate() {
         let number = index + 1;
         let links = plan.points[index].lab.links.iter().zip(point.links());
         // What the machine adds to a link without distance is its floor, which is reported separately.
         for (_, outcome) in links.filter(|(link, _)| !is_at_rest(&link.link)) {
             let told = link_warnings(outcome).into_iter();
-            texts.extend(told.map(|warning| format!("point {number}: {}", warning.text)));
+            all.extend(told.map(|warning| warning.of(&format!("point {number}"))));
         }
         for (text, count) in kept.iter().flat_map(|kept| &kept.errors) {
             let plural = if *count == 1 { "" } else { "s" };
-            texts.push(format!(
-                "point {number}: {count} operation{plural} failed: {text}"
-            ));
+            let text = format!("point {number}: {count} operation{plural} failed: {text}");
+            all.push(Warning::new(WarningKind::OperationsFailed, text));
         }
         let wanted = plan.points[index].baseline.is_some();
         if wanted && point.measured.is_some() && point.prediction.is_none() {
-            texts.push(format!(
-                "point {number} is not predicted: {}",
-                unpredicted(&plan.points[index])
-            ));
+            let why = unpredicted(&plan.points[index]);
+            let text = format!("point {number} is not predicted: {why}");
+            all.push(Warning::new(WarningKind::NotPredicted, text));
         }
     }
     let baselines = run.baselines.iter().flatten();
     for (text, count) in baselines.flat_map(|kept| &kept.errors) {
-        texts.push(format!(
-            "without distance {} failed: {text}",
-            counted(*count, "operation", "operations")
-        ));
+        let failed = counted(*count, "operation", "operations");
+        let text = format!("without distance {failed} failed: {text}");
+        all.push(Warning::new(WarningKind::OperationsFailed, text));
     }
     let mut warnings: Vec<Warning> = Vec::new();
-    for text in texts {
-        let warning = Warning { text };
+    for warning in all {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }

@@ -13,7 +13,7 @@ use super::wiring::Wiring;
 use super::workload;
 use anyhow::{Result, bail};
 use load::{ErrorCount, LoadError, LoadOutcome, RunControl};
-use model::{ByteCount, LinkOutcome, MeasuredDurations, Prediction, Timestamp};
+use model::{ByteCount, LinkOutcome, MeasuredDurations, Prediction, Timestamp, Warning};
 use netns::Sandbox;
 use pipeline::interruption::{Interrupted, is_interruption};
 use pipeline::progress::ProgressSink;
@@ -37,7 +37,7 @@ pub struct LabRun<'a> {
     /// What each point was predicted to take.
     pub predictions: Vec<Option<Prediction>>,
     /// What is missing in the captures of the baselines.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// What a page is made from: one baseline's lab, its capture, and what its operations took by the workload's own clock.
@@ -344,8 +344,7 @@ impl<'a> LabRun<'a> {
         for (point, prediction) in points.into_iter().zip(predictions) {
             self.predictions[point] = prediction;
         }
-        self.warnings
-            .extend(observed.warnings.into_iter().map(|warning| warning.text));
+        self.warnings.extend(observed.warnings);
         Ok(())
     }
 

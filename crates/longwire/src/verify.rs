@@ -10,7 +10,9 @@ mod schedule;
 pub use backend::{BackendSearch, EmulationLevel, ReplayBackend, Unseen};
 
 use choice::ReplayChoice;
-use model::{DistributionBuilder, LinkOutcome, MeasuredDurations, Prediction, Warning, format_duration};
+use model::{
+    DistributionBuilder, LinkOutcome, MeasuredDurations, Prediction, Warning, WarningKind, format_duration,
+};
 use pipeline::moved::MovedConnections;
 use pipeline::page::Samples;
 use pipeline::progress::ProgressSink;
@@ -53,7 +55,7 @@ pub fn verify(
     let choices = choice::choose(outcome, claim, &mut proof.warnings);
     let mut schedule = Schedule::new(&choices);
     for text in schedule.left_out() {
-        proof.warn(text);
+        proof.warn(WarningKind::LeftOut, text);
     }
     let total = schedule.rest();
     if !choices.is_empty() {
@@ -70,7 +72,10 @@ pub fn verify(
     let began = Instant::now();
     while let Some((choice, plan)) = schedule.next() {
         if stop.load(Ordering::Relaxed) {
-            proof.warn("the replays were ended before all were through".to_owned());
+            proof.warn(
+                WarningKind::EndedEarly,
+                "the replays were ended before all were through",
+            );
             break;
         }
         progress.status(&how_far(began, total, schedule.rest(), choice));
@@ -79,7 +84,10 @@ pub fn verify(
                 proof.note(choice, &replayed, &mut outcome.predictions[choice.prediction]);
                 proof.link(link);
             }
-            Err(fault) => proof.warn(format!("{} was not replayed: {fault}", choice.words())),
+            Err(fault) => {
+                let text = format!("{} was not replayed: {fault}", choice.words());
+                proof.warn(WarningKind::NotPredicted, text);
+            }
         }
     }
     progress.status("");
@@ -100,17 +108,18 @@ fn prove(
 }
 
 impl Proof {
-    fn warn(&mut self, text: String) {
-        self.warnings.push(Warning { text });
+    fn warn(&mut self, kind: WarningKind, text: impl Into<String>) {
+        self.warnings.push(Warning::new(kind, text));
     }
 
     fn note(&mut self, choice: &ReplayChoice, replayed: &ReplayMeasurements, prediction: &mut Prediction) {
         if replayed.lateness > LATE {
-            self.warn(format!(
+            let text = format!(
                 "while {} was replayed this machine was up to {} late: it was busy with other things",
                 choice.words(),
                 format_duration(replayed.lateness)
-            ));
+            );
+            self.warn(WarningKind::MachineBusy, text);
         }
         let span = replayed.span.as_secs_f64().max(1e-9);
         let all_clients = (choice.target.clients > 1).then(|| replayed.durations.len() as f64 / span);

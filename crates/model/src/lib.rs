@@ -36,6 +36,7 @@ pub mod timestamp;
 pub mod transaction;
 pub mod tune;
 pub mod tunnel;
+pub mod warning;
 
 pub use advice::{Advice, AtLevel, BreakEven, LevelAdvice, Price};
 pub use check::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste, Judgement};
@@ -60,7 +61,7 @@ pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{
     BoundBy, Conditions, ConnectionOutcome, Distribution, HostProcess, LinkDirectionOutcome, LinkOutcome,
     MeasuredDurations, OperationGroup, Order, OrderKind, PredictedExamples, PredictedOperation, Prediction,
-    StatementOutcome, Summary, Warning,
+    StatementOutcome, Summary,
 };
 pub use plan::{
     BrokenBudget, HeldBack, HoldingStatement, OrderOfMoves, PlacedOperation, PlacedService,
@@ -84,3 +85,4 @@ pub use tune::{
     Tuned,
 };
 pub use tunnel::{TunnelTotals, TunnelWay};
+pub use warning::{Warning, WarningKind};

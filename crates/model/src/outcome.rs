@@ -28,13 +28,6 @@ pub struct Conditions {
     pub seed: Option<u64>,
 }
 
-/// Something a reader of the figures must know: what is missing, what was assumed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
-    /// One sentence: who, what, where, and what next.
-    pub text: String,
-}
-
 /// All that is known of one connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionOutcome {

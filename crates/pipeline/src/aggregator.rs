@@ -34,7 +34,7 @@ use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
 use analysis::poolers::Poolers;
 use anyhow::{Context, Result};
-use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Summary, Warning};
+use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Summary, Warning, WarningKind};
 use predict::{Computing, PredictionTarget, Predictor, Senders, WakeUp, Workers};
 use report::outcome::ProgressLine;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
@@ -393,7 +393,7 @@ impl Aggregator {
         for fact in self.poolers.finish() {
             self.summed(fact);
         }
-        warnings.extend(self.poolers.notes().into_iter().map(|text| Warning { text }));
+        warnings.extend(self.poolers.notes());
         warnings.extend(not_moved(&self.poolers, &self.moved));
         let Self {
             rule,
@@ -407,7 +407,7 @@ impl Aggregator {
             ..
         } = self;
         let inferred = operations.finish(&mut |grouped| outlets.take(grouped));
-        warnings.extend(inferred.into_iter().map(|text| Warning { text }));
+        warnings.extend(inferred);
         let mut totals = std::mem::take(&mut outlets.overview).finish();
         totals.summary.packets = packets;
         totals.summary.dropped_exchanges = missing.dropped_exchanges();
@@ -428,9 +428,7 @@ impl Aggregator {
         let concurrency = predicted.concurrency;
         // Known once all operations were replayed.
         if predicts && !moved.moves_any() && totals.summary.operations > 0 {
-            warnings.push(Warning {
-                text: NOTHING_MOVED.to_owned(),
-            });
+            warnings.push(Warning::new(WarningKind::NothingMoved, NOTHING_MOVED));
         }
         let findings = prices::priced_by_replays(
             found.findings,
@@ -467,9 +465,8 @@ impl Aggregator {
 
 /// The warning that HTTP requests were asked for and none was there.
 fn no_requests(rule: Rule, summary: &Summary) -> Option<Warning> {
-    (rule == Rule::Http && summary.operations == 0 && summary.connections > 0).then(|| Warning {
-        text: NO_REQUESTS.to_owned(),
-    })
+    (rule == Rule::Http && summary.operations == 0 && summary.connections > 0)
+        .then(|| Warning::new(WarningKind::NothingSeen, NO_REQUESTS))
 }
 
 const NO_REQUESTS: &str = "--operations http, and no HTTP request was answered in what was seen: capture the application's HTTP port too, or \
@@ -488,16 +485,20 @@ fn not_moved(poolers: &Poolers, moved: &MovedConnections) -> Vec<Warning> {
         })
         .collect();
     texts.sort();
-    texts.into_iter().map(|text| Warning { text }).collect()
+    texts
+        .into_iter()
+        .map(|text| Warning::new(WarningKind::NothingMoved, text))
+        .collect()
 }
 
 /// The warning that there was no room for all findings.
 fn no_room(found: &FindingsReport) -> Option<Warning> {
-    (found.left_out > 0).then(|| Warning {
-        text: format!(
+    (found.left_out > 0).then(|| {
+        let text = format!(
             "too many different findings: {} more were left out; read fewer connections at a time",
             found.left_out
-        ),
+        );
+        Warning::new(WarningKind::LeftOut, text)
     })
 }
 

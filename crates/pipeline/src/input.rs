@@ -22,7 +22,7 @@ use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
 use captured::CaptureDecoding;
 use merging::MergedRecordings;
-use model::{Conditions, InterfaceAddresses, Warning};
+use model::{Conditions, InterfaceAddresses, Warning, WarningKind};
 use numbering::Numbering;
 use opening::{InputFile, open};
 pub use reader::FactReader;
@@ -46,9 +46,9 @@ pub struct InputSummary {
 
 impl InputSummary {
     /// Reports that part of what was seen is missing.
-    fn damaged(&mut self, text: String) {
+    fn damaged(&mut self, kind: WarningKind, text: String) {
         self.faults.push(text.clone());
-        self.warnings.push(Warning { text });
+        self.warnings.push(Warning::new(kind, text));
     }
 }
 
@@ -179,8 +179,8 @@ fn decode(
         input.packets = Some(report.packets);
     }
     if captures_absent && reading.keys.is_given() {
-        let text = "the key log opens captures: a recording has no encrypted bytes any more".to_owned();
-        input.warnings.push(Warning { text });
+        let text = "the key log opens captures: a recording has no encrypted bytes any more";
+        input.warnings.push(Warning::new(WarningKind::NoEffect, text));
     }
     merged.finish(facts, &mut input)?;
     Ok(input)

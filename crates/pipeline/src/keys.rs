@@ -6,7 +6,7 @@ mod counts;
 pub(crate) use ahead::FilesAhead;
 use anyhow::{Context, Result};
 use counts::Counts;
-use model::{Warning, counted};
+use model::{Warning, WarningKind, counted};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -144,7 +144,7 @@ impl RunKeys {
             [late, full, skipped]
                 .into_iter()
                 .flatten()
-                .map(|text| Warning { text }),
+                .map(|text| Warning::new(WarningKind::KeysMissing, text)),
         );
         warnings
     }

@@ -2,7 +2,9 @@
 
 use crate::fact_channel::FactLosses;
 use analysis::pairing::{GIVEN_UP, NO_REPLY, REPLY_CUT};
-use model::{ConnectionOutcome, Exchange, Protocol, RttSource, Warning, counted, format_duration};
+use model::{
+    ConnectionOutcome, Exchange, Protocol, RttSource, Warning, WarningKind, counted, format_duration,
+};
 
 use std::time::Duration;
 
@@ -90,7 +92,7 @@ impl Missing {
 
     /// One warning for each kind of thing that is missing.
     pub(crate) fn warnings(self) -> impl Iterator<Item = Warning> {
-        let when = |count: u64, text: String| (count > 0).then_some(Warning { text });
+        let when = |count: u64, kind, text: String| (count > 0).then(|| Warning::new(kind, text));
         let connections = |count: u64| counted(count, "connection", "connections");
         let unmeasured = |count: u64| {
             counted(
@@ -144,14 +146,18 @@ impl Missing {
         [
             dropped(&self.losses),
             summed(&self.losses),
-            when(self.same_hosts, same_hosts),
-            when(self.loopback, loopback),
-            when(self.fastest_reply.connections, bounded),
-            when(self.encrypted, encrypted),
-            when(self.damaged, damaged),
-            when(self.unanswered, unanswered),
-            when(self.given_up, given_up),
-            when(self.cut, cut),
+            when(self.same_hosts, WarningKind::RoundTripUnknown, same_hosts),
+            when(self.loopback, WarningKind::RoundTripUnknown, loopback),
+            when(
+                self.fastest_reply.connections,
+                WarningKind::RoundTripUnknown,
+                bounded,
+            ),
+            when(self.encrypted, WarningKind::StatementsEncrypted, encrypted),
+            when(self.damaged, WarningKind::StatementsNotDecoded, damaged),
+            when(self.unanswered, WarningKind::RequestsUnanswered, unanswered),
+            when(self.given_up, WarningKind::RequestsUnanswered, given_up),
+            when(self.cut, WarningKind::RepliesCut, cut),
         ]
         .into_iter()
         .flatten()
@@ -181,23 +187,25 @@ fn dropped(losses: &FactLosses) -> Option<Warning> {
         (connections > 0).then(|| format!("all of {}", counted(connections, "connection", "connections"))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| Warning {
-        text: format!(
+    (!parts.is_empty()).then(|| Warning::new(
+        WarningKind::ExchangesDropped,
+        format!(
             "dropped because longwire did not keep up: {}. Dropped exchanges are only in the totals of their connections, dropped connections in \
              no figure: operations and statements have too few exchanges, and time that was waited for those counts as the client's; observe fewer connections at a time, or capture the \
              traffic (tcpdump -w) and `longwire read` the capture",
             parts.join(", ")
         ),
-    })
+    ))
 }
 
 /// The warning that pipelined exchanges are one in the figures.
 fn summed(losses: &FactLosses) -> Option<Warning> {
-    (losses.summed > 0).then(|| Warning {
-        text: format!(
+    (losses.summed > 0).then(|| Warning::new(
+        WarningKind::ExchangesDropped,
+        format!(
             "longwire hardly kept up: {} counted as one with the exchange before them; their turns, bytes, calls and times are \
              complete, but the spread of times is that of fewer, longer exchanges",
             counted(losses.summed, "pipelined exchange is", "pipelined exchanges are")
         ),
-    })
+    ))
 }

@@ -1,6 +1,6 @@
 //! How what sends on this system sends, and what is said about it.
 
-use model::Warning;
+use model::{Warning, WarningKind};
 use predict::{CONGESTION_CONTROL, Predicted, Senders};
 use std::io::Read;
 
@@ -39,7 +39,7 @@ pub(crate) fn warning(senders: Senders, predicted: &Predicted) -> Option<Warning
         "{seen}; predictions send as {CONGESTION_CONTROL} does, which is faster with messages of several packets: their bounds are wider by \
          what {PACED} adds (docs/prediction.md, Senders)"
     );
-    Some(Warning { text })
+    Some(Warning::new(WarningKind::PacedSenders, text))
 }
 
 /// Round trips that pacing adds to an operation; what it adds to less is lost among other things.

@@ -2,7 +2,7 @@
 
 mod samples;
 
-use model::{Protocol, RequestId, Timestamp};
+use model::{Protocol, RequestId, Timestamp, Warning, WarningKind};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -382,5 +382,32 @@ fn keys_tell_their_units() {
                     .all(|letter| letter.is_ascii_lowercase() || matches!(letter, '_' | '0'..='9'))
             );
         }
+    }
+}
+
+#[test]
+fn every_kind_of_warning_is_documented_and_has_a_name_of_its_own() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/output.md");
+    let text = std::fs::read_to_string(file).expect("docs/output.md is there");
+    let (_, section) = text
+        .split_once("### Kinds of warnings\n")
+        .expect("a table of kinds");
+    let section = section.split("\n## ").next().expect("its end");
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    let documented: Vec<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+    let kinds: Vec<&str> = WarningKind::ALL.iter().map(|kind| kind.name()).collect();
+    assert_eq!(documented, kinds, "the table has the kinds in their order");
+    assert_eq!(
+        WarningKind::OtherVersion as usize + 1,
+        kinds.len(),
+        "the list has all"
+    );
+    for (place, (kind, name)) in WarningKind::ALL.iter().zip(&kinds).enumerate() {
+        assert_eq!(*kind as usize, place, "{name}");
+        let is_kebab = |letter: char| letter.is_ascii_lowercase() || letter == '-';
+        assert!(name.chars().all(is_kebab), "{name}");
+        assert_eq!(WarningKind::from_name(name), Some(*kind));
+        let line = samples::line(|writer| writer.warning(&Warning::new(*kind, "text")));
+        assert!(line.contains(&format!("\"kind\":\"{name}\"")), "{line}");
     }
 }

@@ -348,3 +348,15 @@ fn what_cannot_be_written_is_an_error() {
     let fault = writer.flush().expect_err("nothing can be written");
     assert_eq!(fault.kind(), std::io::ErrorKind::StorageFull);
 }
+
+#[test]
+fn warnings_of_other_versions_keep_their_text() {
+    let of = |line: &str| match read(format!("{line}\n").as_bytes()).into_iter().next() {
+        Some(Ok(Record::Warning(warning))) => warning,
+        other => panic!("{other:?}"),
+    };
+    let older = of(r#"{"type":"warning","schema":1,"text":"x"}"#);
+    let newer = of(r#"{"type":"warning","schema":1,"kind":"from-the-future","text":"x"}"#);
+    assert_eq!(older, model::Warning::new(model::WarningKind::OtherVersion, "x"));
+    assert_eq!(newer, older);
+}

@@ -4,7 +4,7 @@ use model::{
     Assigned, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
     Distribution, Endpoint, Evidence, Exchange, HostProcess, NotSeen, Phase, PoolerTime, Protocol, RequestId,
     RequestTraits, RttSource, SampleTotals, SpanId, Step, Summary, Tags, Timestamp, TransactionState,
-    Warning,
+    Warning, WarningKind,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -247,7 +247,8 @@ fn record() -> impl Strategy<Value = Record> {
             }
         }),
         connection_outcome().prop_map(Record::Connection),
-        text().prop_map(|text| Record::Warning(Warning { text })),
+        (proptest::sample::select(WarningKind::ALL), text())
+            .prop_map(|(kind, text)| Record::Warning(Warning::new(kind, text))),
         summary().prop_map(Record::Summary),
     ]
 }

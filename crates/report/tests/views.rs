@@ -252,9 +252,7 @@ fn nothing_from_the_wire_reaches_the_terminal_raw() {
     outcome.statements = vec![samples::statement(evil, 9_000, 9_000)];
     outcome.operations = vec![samples::group(evil, model::OperationKind::Http, 9, 900)];
     outcome.predictions = vec![samples::prediction(evil, 40, 99.0, None)];
-    outcome.warnings = vec![model::Warning {
-        text: evil.to_owned(),
-    }];
+    outcome.warnings = vec![model::Warning::new(model::WarningKind::LeftOut, evil)];
     let mut explained = samples::explanation();
     explained.operation_name = evil.into();
     explained.steps[0].name = evil.into();

@@ -26,7 +26,7 @@ use crate::taken::Taken;
 use crate::verb::Verb;
 use model::{
     Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, OperationKind, RequestId, Timestamp,
-    TransactionState, counted,
+    TransactionState, Warning, WarningKind, counted,
 };
 use runs::{Before, Shapes};
 use std::collections::{HashMap, HashSet};
@@ -624,13 +624,14 @@ impl Requests {
     }
 
     /// What is odd about identifiers, in a sentence.
-    pub(super) fn note(&self) -> Option<String> {
+    pub(super) fn note(&self) -> Option<Warning> {
         (self.repeated_identifiers > 0).then(|| {
-            format!(
+            let text = format!(
                 "several requests under way at once carried the same identifier; {} with it were assigned by order: give each request a \
                  traceparent or an X-Request-Id of its own",
                 counted(self.repeated_identifiers, "statement", "statements")
-            )
+            );
+            Warning::new(WarningKind::OwnersGuessed, text)
         })
     }
 }

@@ -89,7 +89,10 @@ fn run(facts: Vec<Fact>) -> (Vec<Exchange>, Vec<String>) {
         Fact::Exchange { exchange, .. } => Some(*exchange),
         _ => None,
     });
-    (exchanges.collect(), poolers.notes())
+    (
+        exchanges.collect(),
+        poolers.notes().into_iter().map(|note| note.text).collect(),
+    )
 }
 
 /// `count` statements through a pooler on host 2: it waits 300 us, the database is 200 us away and takes 400 us, 100 us processing.

@@ -9,7 +9,7 @@ use analysis::operations::{Grouped, Operations};
 use anyhow::{Context, Result};
 use model::{
     Advice, AtLevel, BitRate, BreakEven, Exchange, LevelAdvice, Operation, OperationStep, Phase, Price,
-    Share, Timestamp, Warning, counted,
+    Share, Timestamp, Warning, WarningKind, counted,
 };
 use pipeline::moved::{ConnectionChoice, MovedConnections};
 use std::cmp::Reverse;
@@ -94,9 +94,8 @@ pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Wa
     let moves = |step: &OperationStep| seen.moved.moves(step);
     let rtt = asked.rtt.or_else(|| seen.round_trip());
     if rtt.is_none() {
-        warnings.push(Warning {
-            text: "no round trip was measured: 0 is taken, see --rtt".to_owned(),
-        });
+        let text = "no round trip was measured: 0 is taken, see --rtt";
+        warnings.push(Warning::new(WarningKind::RoundTripUnknown, text));
     }
     let rtt = rtt.unwrap_or_default();
     let replayed = sample(&seen.operations);
@@ -338,7 +337,7 @@ impl Seen {
                 "{left_out} of {} operations are left out: not all of their bytes were compressed",
                 self.all
             );
-            warnings.push(Warning { text });
+            warnings.push(Warning::new(WarningKind::LeftOut, text));
         }
         let [connections, encrypted] = self.connections;
         if encrypted > 0 {
@@ -346,7 +345,7 @@ impl Seen {
                 "{} encrypted, of {connections}: a tunnel cannot make their bytes fewer",
                 counted(encrypted, "connection is", "connections are")
             );
-            warnings.push(Warning { text });
+            warnings.push(Warning::new(WarningKind::NoEffect, text));
         }
         warnings
     }
@@ -464,11 +463,12 @@ fn codec(level: tunnel::CompressionLevel) -> String {
 fn told(advice: &Advice) -> Option<Warning> {
     let noise = advice.levels.iter().filter_map(|level| level.noise);
     let noise = noise.map(Share::as_fraction).fold(0.0, f64::max);
-    (noise > NOISY).then(|| Warning {
-        text: format!(
+    (noise > NOISY).then(|| {
+        let text = format!(
             "processor time varied by up to {:.0} % between passes: break-even rates are no more certain than that; try on a quieter machine",
             noise * 100.0
-        ),
+        );
+        Warning::new(WarningKind::MachineBusy, text)
     })
 }
 

@@ -4,7 +4,7 @@ use analysis::fact::Fact;
 use anyhow::{Context, Result, anyhow};
 use client::Watch;
 use load::{LoadOutcome, LoadPlan, RunControl, Workload};
-use model::{ByteCount, Protocol, Timestamp, Warning, counted};
+use model::{ByteCount, Protocol, Timestamp, Warning, WarningKind, counted};
 use pipeline::compression::{CompressionMeter, CompressionOutcome, CompressionPlan, How};
 use pipeline::fact_channel::FactChannel;
 use pipeline::input::{self, Reading};
@@ -106,11 +106,10 @@ pub fn load(
     let compressed = meter.finish(&mut |fact| facts.push(fact))?;
     let mut warnings = missed(&compressed);
     let failed: u64 = outcome.errors.iter().map(|error| error.count).sum();
-    warnings.extend((failed > 0).then(|| Warning {
-        text: format!(
-            "{} failed, among those looked at",
-            counted(failed, "operation", "operations")
-        ),
+    warnings.extend((failed > 0).then(|| {
+        let failed = counted(failed, "operation", "operations");
+        let text = format!("{failed} failed, among those looked at");
+        Warning::new(WarningKind::OperationsFailed, text)
     }));
     Ok(Traffic {
         facts,
@@ -162,18 +161,20 @@ fn compressing(levels: Vec<CompressionLevel>, moved: Vec<ConnectionChoice>) -> C
 /// The part of the traffic that was not examined.
 pub fn missed(compressed: &CompressionOutcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let mut warn = |bytes: u64, what: &str| {
+    let mut warn = |bytes: u64, kind, what: &str| {
         if bytes > 0 {
             let text = format!("{} of payload {what}", ByteCount::from_bytes(bytes));
-            warnings.push(Warning { text });
+            warnings.push(Warning::new(kind, text));
         }
     };
     warn(
         compressed.missing_bytes,
+        WarningKind::PayloadMissing,
         "passed and were not kept: exchanges with them are left out",
     );
     warn(
         compressed.beyond_bytes,
+        WarningKind::LeftOut,
         "were not compressed, because enough had been: exchanges with them are left out",
     );
     warnings

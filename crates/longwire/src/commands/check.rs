@@ -10,7 +10,7 @@ use analysis::findings::Distances;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{Judgement, Summary, Warning};
+use model::{Judgement, Summary};
 use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::input;
 use pipeline::output::{self, Status};
@@ -232,9 +232,7 @@ fn judged(
         .zip(links.first())
         .map(|(earlier, link)| judge::changes(&earlier, &figures, link));
     let of_baseline = before.into_iter().flat_map(|before| before.warnings);
-    let of_baseline = of_baseline.map(|warning| Warning {
-        text: format!("baseline: {}", warning.text),
-    });
+    let of_baseline = of_baseline.map(|warning| warning.of("baseline"));
     Ok(CheckReport {
         title: input::title(&args.files),
         operations: now.operations,

@@ -6,7 +6,8 @@ use super::address::one_to_listen;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use model::{
-    Conditions, Direction, SampleTotals, Summary, Warning, counted, format_duration, parse_duration,
+    Conditions, Direction, SampleTotals, Summary, Warning, WarningKind, counted, format_duration,
+    parse_duration,
 };
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
@@ -137,7 +138,7 @@ fn ask(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status> {
         warnings: Vec::new(),
     };
     if args.spin && !echo.spins() {
-        report.warn(SLEEPS);
+        report.warn(WarningKind::RoundTripBiased, SLEEPS);
     }
     let ended = match args.bulk {
         true => fill(args, &echo, &first, &mut report, stop),
@@ -146,11 +147,11 @@ fn ask(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status> {
     let nothing = report.echoes.is_empty() && report.bulks.is_empty();
     match ended {
         Err(error @ (EchoError::NoReply { .. } | EchoError::Closed { .. })) => {
-            report.warn(&error.to_string())
+            report.warn(WarningKind::ConnectionsFailed, error.to_string());
         }
         Err(EchoError::Stopped) | Ok(()) => {}
         Err(error) if nothing => return Err(error.into()),
-        Err(error) => report.warn(&error.to_string()),
+        Err(error) => report.warn(WarningKind::ConnectionsFailed, error.to_string()),
     }
     report.note_other_clients();
     let conditions = conditions(&target);

@@ -8,7 +8,7 @@ use super::keys_flag::KeyLogArgument;
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
 use estate::{Estate, EstateTraffic};
-use model::{Finding, Operation, PlanOutcome, Summary, Warning, counted};
+use model::{Finding, Operation, PlanOutcome, Summary, Warning, WarningKind, counted};
 use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::input;
 use pipeline::kept::KeptOperations;
@@ -158,7 +158,7 @@ fn read(args: &Args, estate: &Estate) -> Result<Data> {
             counted(left_out, "operation was", "operations were"),
             operations.len()
         );
-        warnings.push(Warning { text });
+        warnings.push(Warning::new(WarningKind::LeftOut, text));
     }
     Ok(Data {
         traffic: Arc::new(traffic),

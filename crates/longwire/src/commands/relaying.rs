@@ -4,7 +4,7 @@ use super::targets::PlannedRelay;
 use crate::relayed_command::TlsPlan;
 use anyhow::Result;
 use link::LinkDescription;
-use model::{Conditions, LinkOutcome, Warning};
+use model::{Conditions, LinkOutcome, Warning, WarningKind};
 use pipeline::output;
 use relay::{Counters, RelayTls};
 use std::io::{self, Write};
@@ -160,7 +160,7 @@ pub fn warnings(counters: &Counters) -> Vec<Warning> {
             "{} did not reach the server; the last: {reason}",
             model::counted(counters.failed, "connection", "connections")
         );
-        warnings.push(Warning { text });
+        warnings.push(Warning::new(WarningKind::ConnectionsFailed, text));
     }
     if counters.unbound > 0 {
         let text = format!(
@@ -170,7 +170,7 @@ pub fn warnings(counters: &Counters) -> Vec<Warning> {
                 logins => format!("{logins} logins"),
             }
         );
-        warnings.push(Warning { text });
+        warnings.push(Warning::new(WarningKind::DoneOtherwise, text));
     }
     if let Some(link) = &counters.link {
         warnings.extend(report::text::link_warnings(link));

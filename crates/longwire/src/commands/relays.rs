@@ -202,9 +202,7 @@ fn named(all: Vec<(&str, Counters)>) -> Vec<Warning> {
         let warnings = relaying::warnings(&counters).into_iter();
         warnings.map(move |warning| match several {
             false => warning,
-            true => Warning {
-                text: format!("{name}: {}", warning.text),
-            },
+            true => warning.of(name),
         })
     });
     each.collect()

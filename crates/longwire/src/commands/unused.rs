@@ -2,7 +2,7 @@
 
 use super::relays::EndedRelay;
 use crate::relayed_command::{RelayedTarget, environment, placeholders};
-use model::Warning;
+use model::{Warning, WarningKind};
 use pipeline::output::Status;
 use std::ffi::OsString;
 
@@ -28,8 +28,9 @@ impl UnusedRelays {
         if none_was_used && command.is_empty() {
             return Self::default();
         }
-        let warnings = unused.iter().map(|&place| Warning {
-            text: warning(ended, &given, place, command),
+        let warnings = unused.iter().map(|&place| {
+            let text = warning(ended, &given, place, command);
+            Warning::new(WarningKind::NothingSeen, text)
         });
         Self {
             warnings: warnings.collect(),

@@ -6,7 +6,7 @@ use super::scratch::{self, Scratch};
 use super::search::Thoroughness;
 use anyhow::Result;
 use link::LinkDescription;
-use model::{Job, Method, Warning};
+use model::{Job, Method, Warning, WarningKind};
 use pipeline::interruption::Interrupted;
 use pipeline::progress::ProgressSink;
 use report::outcome::TuneReport;
@@ -73,12 +73,13 @@ impl JobsPlan<'_> {
         let found = found.inspect_err(|_| left_text.iter().for_each(|text| progress.note(text)))?;
         let mut warnings = self.absent(&prepared);
         // Whatever else went wrong: a person has to remove it by hand.
-        warnings.extend(left_text.map(|text| Warning { text }));
+        warnings.extend(left_text.map(|text| Warning::new(WarningKind::LeftBehind, text)));
         warnings.extend(found.links.iter().flat_map(report::text::link_warnings));
         warnings.extend(found.warnings);
         let interrupted = self.limits.go_on().err();
-        warnings.extend(interrupted.map(|_| Warning {
-            text: "the run was ended before everything was tried".to_owned(),
+        warnings.extend(interrupted.map(|_| {
+            let text = "the run was ended before everything was tried";
+            Warning::new(WarningKind::EndedEarly, text)
         }));
         Ok(JobsOutcome {
             report: TuneReport {
@@ -105,8 +106,9 @@ impl JobsPlan<'_> {
     /// Ways of the jobs that this server, user or driver does not have.
     fn absent(&self, prepared: &Prepared) -> Vec<Warning> {
         let absent = prepared.absent.iter().filter(|way| self.jobs.contains(&way.job));
-        let warnings = absent.map(|way| Warning {
-            text: format!("no {} by {}: {}", way.job, way.name, way.reason),
+        let warnings = absent.map(|way| {
+            let text = format!("no {} by {}: {}", way.job, way.name, way.reason);
+            Warning::new(WarningKind::LeftOut, text)
         });
         warnings.collect()
     }

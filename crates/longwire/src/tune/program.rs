@@ -9,7 +9,7 @@ use anyhow::Result;
 use compare::Cell;
 use lab::order::shuffled;
 use link::LinkDescription;
-use model::{Summary, Warning, format_duration};
+use model::{Summary, Warning, WarningKind, format_duration};
 use pipeline::interruption::{Interrupted, is_interruption};
 use pipeline::progress::ProgressSink;
 use report::outcome::ProgramReport;
@@ -167,26 +167,27 @@ fn connected(cells: &[Cell<'_>]) -> bool {
 fn warnings(settings: &[ProgramSetting], connected: bool, unchanged: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if !connected {
-        warnings.push(
+        warnings.push(Warning::new(
+            WarningKind::NothingSeen,
             "the program made no connection through longwire: let it use {url} or {host} and {port} in its arguments, or LONGWIRE_URL \
-             or DATABASE_URL of its environment"
-                .to_owned(),
-        );
+             or DATABASE_URL of its environment",
+        ));
     }
     if unchanged {
         if let Some((written, known)) = settings.iter().find_map(ProgramSetting::misspelt) {
-            warnings.push(format!(
+            let text = format!(
                 "KingbaseES's driver knows {known}, in this spelling only, and ignores {written} silently"
-            ));
-        } else if settings.iter().any(ProgramSetting::is_of_url) {
-            warnings.push(
-                "drivers ignore parameters that they do not know, and many distinguish upper and lower case; and the program has to take its URL \
-                 from {url}, LONGWIRE_URL or DATABASE_URL"
-                    .to_owned(),
             );
+            warnings.push(Warning::new(WarningKind::NoEffect, text));
+        } else if settings.iter().any(ProgramSetting::is_of_url) {
+            warnings.push(Warning::new(
+                WarningKind::NoEffect,
+                "drivers ignore parameters that they do not know, and many distinguish upper and lower case; and the program has to take its URL \
+                 from {url}, LONGWIRE_URL or DATABASE_URL",
+            ));
         }
     }
-    warnings.into_iter().map(|text| Warning { text }).collect()
+    warnings
 }
 
 /// All runs that succeeded together; an operation is a run.

@@ -1,7 +1,7 @@
 //! Which operations are replayed, and on which links.
 
 use super::Claim;
-use model::{Operation, OperationGroup, Prediction, Warning, format_duration};
+use model::{Operation, OperationGroup, Prediction, Warning, WarningKind, format_duration};
 use predict::{PredictionTarget, WakeUp};
 use relay::replay::ReplayScript;
 use report::ReadOutcome;
@@ -41,7 +41,7 @@ pub fn choose(outcome: &ReadOutcome, claim: &Claim<'_>, warnings: &mut Vec<Warni
         whole.sort_by_key(|operation| operation.id);
         if whole.is_empty() {
             let text = format!("'{name}' was not replayed: it is longer than what is held in memory at once");
-            warnings.push(Warning { text });
+            warnings.push(Warning::new(WarningKind::NotPredicted, text));
             continue;
         }
         for target in claim.targets {
@@ -49,7 +49,7 @@ pub fn choose(outcome: &ReadOutcome, claim: &Claim<'_>, warnings: &mut Vec<Warni
                 Some(Ok(choice)) => choices.push(choice),
                 Some(Err(fault)) => {
                     let text = format!("'{name}' was not replayed on {}: {fault}", target.link);
-                    warnings.push(Warning { text });
+                    warnings.push(Warning::new(WarningKind::NotPredicted, text));
                 }
                 None => {}
             }

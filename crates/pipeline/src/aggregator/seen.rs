@@ -1,32 +1,32 @@
 //! Warnings of what was not seen, or is not certain, from the totals of a run.
 
-use model::{Assignments, Evidence, NotSeen, OperationGroup, Strays, Summary, Warning, counted};
+use model::{Assignments, Evidence, NotSeen, OperationGroup, Strays, Summary, Warning, WarningKind, counted};
 
 /// All of them.
 pub(super) fn warnings(summary: &Summary, groups: &[OperationGroup]) -> impl Iterator<Item = Warning> {
-    [
-        nameless(&summary.evidence),
-        strays(groups),
-        mostly_guessed(&summary.assigned),
-    ]
-    .into_iter()
-    .flatten()
+    let nameless = nameless(&summary.evidence);
+    let others = [strays(groups), mostly_guessed(&summary.assigned)];
+    nameless.into_iter().chain(others.into_iter().flatten())
 }
 
-/// The warning that too few statements were seen for findings. Of what is encrypted, the connections are told already.
-fn nameless(evidence: &Evidence) -> Option<Warning> {
-    let reasons = evidence.reasons();
-    if evidence.round_trips == 0 || evidence.shows_statements() || reasons == [NotSeen::Encrypted] {
-        return None;
+/// The warnings that too few statements were seen for findings, one for each reason. Of what is encrypted, the connections are told already.
+fn nameless(evidence: &Evidence) -> Vec<Warning> {
+    if evidence.round_trips == 0 || evidence.shows_statements() {
+        return Vec::new();
     }
-    let advice: Vec<&str> = reasons.into_iter().map(advice).collect();
-    Some(Warning {
-        text: format!(
-            "{}, so findings are of the others alone: {}",
-            evidence.nameless_words()?,
-            advice.join("; ")
-        ),
+    let reasons = evidence.reasons().into_iter();
+    let told = reasons.filter(|reason| *reason != NotSeen::Encrypted);
+    told.map(|reason| {
+        let text = format!(
+            "statements of {} of {} round trips were not seen ({}), so findings are of the others alone: {}",
+            evidence.not_seen_for(reason),
+            evidence.round_trips,
+            reason.words(),
+            advice(reason)
+        );
+        Warning::new(reason.into(), text)
     })
+    .collect()
 }
 
 const fn advice(reason: NotSeen) -> &'static str {
@@ -46,13 +46,14 @@ const fn advice(reason: NotSeen) -> &'static str {
 /// The warning that many round trips to databases belong to no request, though there are requests.
 fn strays(groups: &[OperationGroup]) -> Option<Warning> {
     let Strays { round_trips, of } = Strays::that_matter(groups)?;
-    Some(Warning {
-        text: format!(
+    Some(Warning::new(
+        WarningKind::OwnersUnknown,
+        format!(
             "{round_trips} of {} to databases belong to no HTTP request, and a request may have been under way: what their program did by itself, or \
              requests whose web server has other addresses (--host joins them): then requests have more round trips than shown",
             counted(of, "round trip", "round trips")
         ),
-    })
+    ))
 }
 
 /// The warning that it is not certain whose many exchanges are.
@@ -63,13 +64,14 @@ fn mostly_guessed(assigned: &Assignments) -> Option<Warning> {
     let (guessed, all) = assigned.guessed();
     let likely = assigned.likely_right();
     let likely = likely.map_or_else(String::new, |right| format!(", right in about {right} of them"));
-    Some(Warning {
-        text: format!(
+    Some(Warning::new(
+        WarningKind::OwnersGuessed,
+        format!(
             "{guessed} of {all} exchanges ({share}) were assigned to their requests by order, which is a guess{likely}: several requests were under \
              way at once, and turns, times and findings of a request may be its neighbour's. Certain with identifiers in statements \
              (traceparent in SQL comments), with one request at a time, or per statement and transaction: docs/requests.md"
         ),
-    })
+    ))
 }
 
 /// The share of exchanges assigned by a guess above which single requests are not to be relied on.

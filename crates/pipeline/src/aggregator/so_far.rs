@@ -43,8 +43,7 @@ impl Aggregator {
             ..totals.summary
         };
         let mut warnings: Vec<Warning> = self.missing.clone().warnings().collect();
-        let notes = self.poolers.notes();
-        warnings.extend(notes.into_iter().map(|text| Warning { text }));
+        warnings.extend(self.poolers.notes());
         // Not all operations are at hand: whose round trips are nobody's is said at the end.
         warnings.extend(seen::warnings(&summary, &[]));
         SoFar {

@@ -5,7 +5,7 @@ use super::numbering::Numbering;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use anyhow::{Context, Result};
-use model::{ConnectionId, Warning, counted};
+use model::{ConnectionId, Warning, WarningKind, counted};
 use report::{Record, RecordReader};
 use std::io::BufRead;
 
@@ -105,10 +105,13 @@ impl RecordingFacts {
                     return Err(anyhow::Error::new(fault).context(text));
                 }
                 Some(Err(fault)) => {
-                    self.notes.damaged(format!(
-                        "{} is damaged, what precedes the damage is reported: {fault}",
-                        self.name
-                    ));
+                    self.notes.damaged(
+                        WarningKind::CaptureDamaged,
+                        format!(
+                            "{} is damaged, what precedes the damage is reported: {fault}",
+                            self.name
+                        ),
+                    );
                     self.over = true;
                     break;
                 }
@@ -133,10 +136,10 @@ impl RecordingFacts {
                 return Some(fact);
             }
             Err(Record::Warning(warning)) => {
-                let text = format!("{}: {}", self.name, warning.text);
+                let Warning { kind, text } = warning.of(&self.name);
                 match self.records.is_cut() {
-                    true => self.notes.damaged(text),
-                    false => self.notes.warnings.push(Warning { text }),
+                    true => self.notes.damaged(kind, text),
+                    false => self.notes.warnings.push(Warning { kind, text }),
                 }
             }
             Err(Record::Summary(summary)) => {
@@ -182,19 +185,19 @@ impl Seen {
     /// Notes what is missing; a missing end only where nothing else is wrong (`intact`).
     fn note_missing(&self, name: &str, intact: bool, input: &mut InputSummary) {
         if !self.end && intact {
-            input.damaged(format!(
+            input.damaged(WarningKind::CaptureCut, format!(
                 "{name} has no summary at its end: the run that wrote it, or its copy, was cut short; what came before is reported"
             ));
         }
         if self.dropped > 0 {
-            return input.damaged(format!(
+            return input.damaged(WarningKind::ExchangesDropped, format!(
                 "{name} lacks {} that the run which wrote it dropped, because it did not keep up with what passed: operations and statements \
                  are those of the others",
                 counted(self.dropped, "exchange", "exchanges")
             ));
         }
         if self.exchanges < self.counted {
-            input.damaged(format!(
+            input.damaged(WarningKind::LeftOut, format!(
                 "{name} holds {} of {} exchanges: operations and statements are those of the exchanges it \
                  holds; write it with --exchanges, or with `watch -o`",
                 self.exchanges, self.counted

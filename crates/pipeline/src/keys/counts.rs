@@ -1,6 +1,6 @@
 //! How far a key log fits the connections of a run.
 
-use model::{Warning, counted};
+use model::{Warning, WarningKind, counted};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tls_keys::{Closed, KeyLog};
 
@@ -51,8 +51,10 @@ impl Counts {
                 counted(damaged, "TLS record is", "TLS records are")
             )
         });
-        let texts = [self.fit(name, log, late), damaged].into_iter().flatten();
-        texts.map(|text| Warning { text }).collect()
+        let fit = self.fit(name, log, late);
+        let fit = fit.map(|text| Warning::new(WarningKind::KeysMissing, text));
+        let damaged = damaged.map(|text| Warning::new(WarningKind::PayloadMissing, text));
+        fit.into_iter().chain(damaged).collect()
     }
 
     /// How far the log fits the connections; nothing where all were opened.

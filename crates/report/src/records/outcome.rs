@@ -7,7 +7,7 @@ use super::server_range::ServerRange;
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
     Assigned, Assignments, Attribution, Conditions, Distribution, MeasuredDurations, Operation, Prediction,
-    StatementOutcome, Summary, Warning,
+    StatementOutcome, Summary, Warning, WarningKind,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -66,6 +66,9 @@ impl ReadBody for ConditionsRecord<'_> {
 /// Something a reader of the figures must know.
 #[derive(Serialize, Deserialize)]
 pub(super) struct WarningRecord<'a> {
+    /// Versions before the kinds did not write any.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    kind: Option<Text<'a>>,
     #[serde(borrow)]
     text: Text<'a>,
 }
@@ -73,6 +76,7 @@ pub(super) struct WarningRecord<'a> {
 impl<'a> WarningRecord<'a> {
     pub(super) fn of(warning: &'a Warning) -> Self {
         Self {
+            kind: Some(warning.kind.name().into()),
             text: warning.text.as_str().into(),
         }
     }
@@ -80,9 +84,11 @@ impl<'a> WarningRecord<'a> {
 
 impl ReadBody for WarningRecord<'_> {
     fn into_record(self, _: &mut Interner) -> Result<Record, UnknownValue> {
-        Ok(Record::Warning(Warning {
-            text: self.text.0.into_owned(),
-        }))
+        let kind = self.kind.and_then(|kind| WarningKind::from_name(&kind.0));
+        Ok(Record::Warning(Warning::new(
+            kind.unwrap_or(WarningKind::OtherVersion),
+            self.text.0,
+        )))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::RecordError;
 use crate::recording::Source;
 use model::{
     Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Fingerprint, Protocol, RequestId,
-    Summary, Timestamp, Warning,
+    Summary, Timestamp, Warning, WarningKind,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -155,7 +155,7 @@ impl<R: BufRead> RecordReader<R> {
              what came before is complete",
             self.number
         );
-        Record::Warning(Warning { text })
+        Record::Warning(Warning::new(WarningKind::CaptureCut, text))
     }
 }
 

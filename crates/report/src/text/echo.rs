@@ -4,15 +4,13 @@ use super::style::{Ink, Style};
 use super::table::Table;
 use super::{WITHHELD, counted, duration_or_dash, prediction::number};
 use crate::outcome::EchoReport;
-use model::{ByteCount, Direction, Warning, format_duration};
+use model::{ByteCount, Direction, Warning, WarningKind, format_duration};
 use std::fmt::Write;
 
 impl EchoReport {
     /// Adds a warning.
-    pub fn warn(&mut self, text: &str) {
-        self.warnings.push(Warning {
-            text: text.to_owned(),
-        });
+    pub fn warn(&mut self, kind: WarningKind, text: impl Into<String>) {
+        self.warnings.push(Warning::new(kind, text));
     }
 
     /// Warns of other clients, whose processor time is in the listener's.
@@ -25,13 +23,17 @@ impl EchoReport {
             .unwrap_or(0);
         if most > 0 {
             let others = counted(most.into(), "other client");
-            self.warn(&format!(
-                "the other side served {others} at the same time: they are in its processor time, and may be in round trips"
-            ));
+            self.warn(
+                WarningKind::MachineBusy,
+                format!(
+                    "the other side served {others} at the same time: they are in its processor time, and may be in round trips"
+                ),
+            );
         }
         let broken: u64 = self.echoes.iter().map(|echo| echo.errors).sum();
         if broken > 0 {
-            self.warn(&format!("{} broke before the end", counted(broken, "stream")));
+            let text = format!("{} broke before the end", counted(broken, "stream"));
+            self.warn(WarningKind::OperationsFailed, text);
         }
     }
 

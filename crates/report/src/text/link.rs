@@ -2,7 +2,7 @@
 
 use super::counted;
 use super::escape::printable;
-use model::{LinkDirectionOutcome, LinkOutcome, Warning, format_duration};
+use model::{LinkDirectionOutcome, LinkOutcome, Warning, WarningKind, format_duration};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub fn link_warnings(link: &LinkOutcome) -> Vec<Warning> {
         let name = printable(&link.name);
         let text =
             format!("the link {name} was not as asked: {what}; was the machine busy with other things?");
-        warnings.push(Warning { text });
+        warnings.push(Warning::new(WarningKind::LinkNotAsAsked, text));
     };
     let allowed = |least: Duration, share: u32| least.max(link.rtt / share);
     if let Some(p50) = link.rtt_error_p50_ns

@@ -14,7 +14,7 @@ use model::{
     ProgramBest, ProgramRun, ProgramTuned, Protocol, RequestId, RequestTraits, RoundTripSource, RowTrain,
     RttSource, Sample, SampleTotals, Saving, Share, SpanId, SplitBase, SplitForecast, SplitOutcome,
     SplitPrediction, SplitRefusal, StatementOutcome, Step, Summary, Tags, Timestamp, TransactionState,
-    TunnelTotals, TunnelWay, Warning,
+    TunnelTotals, TunnelWay, Warning, WarningKind,
 };
 use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -490,11 +490,10 @@ pub fn tunnel() -> TunnelTotals {
 }
 
 pub fn warning() -> Warning {
-    Warning {
-        text: "shop.pcap: 96 bytes of 10.0.0.1:40313 -> 10.0.0.2:5432 were cut by the snap length: capture with \
-               tcpdump -s 0"
-            .to_owned(),
-    }
+    Warning::new(
+        WarningKind::PayloadMissing,
+        "shop.pcap: 96 bytes of 10.0.0.1:40313 -> 10.0.0.2:5432 were cut by the snap length: capture with tcpdump -s 0",
+    )
 }
 
 pub fn summary() -> Summary {

@@ -92,7 +92,7 @@ fn pages_through_a_proxy(settings: HostSettings) -> (Vec<String>, Vec<usize>) {
         operations.fact(fact, &mut out);
     }
     let notes = operations.finish(&mut out);
-    (notes, steps)
+    (notes.into_iter().map(|note| note.text).collect(), steps)
 }
 
 #[test]

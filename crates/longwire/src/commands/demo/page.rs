@@ -1,7 +1,7 @@
 //! Where the demo's page goes.
 
 use anyhow::Result;
-use model::Warning;
+use model::{Warning, WarningKind};
 use pipeline::delivery::Delivery;
 use pipeline::page::{PageFile, PageRun};
 use std::io::Read;
@@ -30,7 +30,7 @@ pub fn open(
         let text = format!(
             "no page is written: {FILE} already exists and is not a demo's page; name another file with --html"
         );
-        warnings.push(Warning { text });
+        warnings.push(Warning::new(WarningKind::OutputLost, text));
         return Ok(None);
     }
     Ok(kept(PageFile::create(&path), delivery))

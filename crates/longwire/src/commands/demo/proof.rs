@@ -5,7 +5,7 @@ use crate::verify::{self, Unseen};
 use anyhow::{Result, ensure};
 use demo::{FetchedPage, ShopApplication};
 use link::LinkDescription;
-use model::{LinkOutcome, MeasuredDurations, Warning, format_duration};
+use model::{LinkOutcome, MeasuredDurations, Warning, WarningKind, format_duration};
 use pipeline::progress::{ProgressSink, StderrProgress};
 use relay::RelayOptions;
 use std::net::SocketAddr;
@@ -44,7 +44,7 @@ pub fn prove(chatty: &DemoSetup, joined: &DemoSetup, rows: usize, stop: &AtomicB
         StderrProgress.status(&format!("running the application at {}", format_duration(rtt)));
         if let Err(fault) = proof.at(rtt, pages, [chatty, joined], rows, stop) {
             let text = format!("nothing was proved at {}: {fault:#}", format_duration(rtt));
-            proof.warnings.push(Warning { text });
+            proof.warnings.push(Warning::new(WarningKind::NotPredicted, text));
         }
     }
     StderrProgress.status("");

@@ -6,6 +6,7 @@ use crate::commands::keys_flag::KeyLogArgument;
 use crate::commands::predict::{distances, targets};
 use analysis::findings::Distances;
 use anyhow::Result;
+use model::Warning;
 use pipeline::aggregator::{Aggregator, Wanted};
 use pipeline::input;
 use report::{JsonWriter, ReadOutcome};
@@ -178,12 +179,11 @@ fn read(files: &Files<'_>, wanted: Wanted) -> Result<ReadOutcome> {
     Ok(outcome)
 }
 
-fn warnings(outcome: &ReadOutcome) -> Vec<&str> {
-    outcome
-        .warnings
-        .iter()
-        .map(|warning| warning.text.as_str())
-        .collect()
+/// Those of the run, as their records have them.
+fn warnings(outcome: &ReadOutcome) -> Vec<Value> {
+    let warnings = outcome.warnings.iter();
+    let keys = |warning: &Warning| json!({"kind": warning.kind.name(), "text": warning.text});
+    warnings.map(keys).collect()
 }
 
 /// Records as `--json` writes them.

@@ -2,7 +2,9 @@
 
 use super::Args;
 use anyhow::Result;
-use model::{Conditions, Distribution, Leg, Sample, SampleTally, SampleTotals, Summary, Warning};
+use model::{
+    Conditions, Distribution, Leg, Sample, SampleTally, SampleTotals, Summary, Warning, WarningKind,
+};
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use probe::ping::{Opened, PingError, PingEvent, Prometheus};
@@ -214,14 +216,15 @@ impl PingOutput {
     /// What was cautioned of, and which targets failed.
     fn warnings(&self, outcomes: &[PingOutcome]) -> Vec<Warning> {
         let cautions = self.targets.iter().flat_map(|target| {
-            let text = |caution| format!("{}: {caution}", target.name);
-            target.cautions.iter().map(text)
+            let caution = |&text: &&str| Warning::new(WarningKind::DoneOtherwise, text).of(&target.name);
+            target.cautions.iter().map(caution)
         });
         let failed = outcomes.iter().filter_map(|outcome| {
             let failed = outcome.failed.as_ref()?;
-            Some(format!("{}: {failed}", outcome.target))
+            let text = format!("{}: {failed}", outcome.target);
+            Some(Warning::new(WarningKind::ConnectionsFailed, text))
         });
-        cautions.chain(failed).map(|text| Warning { text }).collect()
+        cautions.chain(failed).collect()
     }
 
     fn summarise(

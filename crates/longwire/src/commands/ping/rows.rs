@@ -3,7 +3,7 @@
 use super::Args;
 use crate::password;
 use anyhow::{Result, bail};
-use model::{Summary, Warning};
+use model::{Summary, Warning, WarningKind};
 use pipeline::output::{self, Status};
 use probe::ping::rows::{RowsOptions, measure};
 use report::JsonWriter;
@@ -32,11 +32,12 @@ pub fn run(args: &Args, rows: u64) -> Result<Status> {
             clock,
         },
     )?;
-    let warning = (!train.is_exact()).then(|| Warning {
-        text: format!(
+    let warning = (!train.is_exact()).then(|| {
+        let text = format!(
             "not every row was one packet ({} packets for {rows} rows): loss, a proxy, or a server that sends rows together",
             train.packets.map_or_else(|| "unknown".to_owned(), |packets| packets.to_string())
-        ),
+        );
+        Warning::new(WarningKind::DoneOtherwise, text)
     });
     if !args.json {
         output::print(&format!(

@@ -4,7 +4,7 @@ use super::Data;
 use crate::check::pattern::Pattern;
 use estate::forecast::Observed;
 use estate::{Estate, Placement, choice, forecast, obstacles, placement};
-use model::{OrderOfMoves, PlacementOutcome, PlanLink, PlanMove, PlanOutcome, Warning};
+use model::{OrderOfMoves, PlacementOutcome, PlanLink, PlanMove, PlanOutcome, Warning, WarningKind};
 
 /// Makes it.
 pub fn plan(estate: &Estate, data: Data, asked: &[Placement], title: String) -> PlanOutcome {
@@ -82,21 +82,28 @@ fn links(estate: &Estate) -> Vec<PlanLink> {
 
 /// What a reader of the figures must know.
 fn warnings(estate: &Estate, data: &Data, predicted: &[PlacementOutcome]) -> Vec<Warning> {
-    let mut texts = Vec::new();
+    let mut own = Vec::new();
+    let mut warn = |kind, text: String| own.push(Warning::new(kind, text));
     let unknown: Vec<String> = data.traffic.unknown.iter().map(ToString::to_string).collect();
     if !unknown.is_empty() {
-        texts.push(format!(
-            "these addresses belong to no service, and their connections stay as they were measured: {}",
-            unknown.join(", ")
-        ));
+        warn(
+            WarningKind::NothingMoved,
+            format!(
+                "these addresses belong to no service, and their connections stay as they were measured: {}",
+                unknown.join(", ")
+            ),
+        );
     }
     let talks = |service: usize| data.traffic.pairs.iter().flatten().any(|one| *one == service);
     for (index, service) in estate.services.iter().enumerate() {
         if !talks(index) {
-            texts.push(format!(
-                "{} has no connection with another service in the data: moving it changes its own price only",
-                service.name
-            ));
+            warn(
+                WarningKind::NoEffect,
+                format!(
+                    "{} has no connection with another service in the data: moving it changes its own price only",
+                    service.name
+                ),
+            );
         }
     }
     let today = predicted.first();
@@ -108,19 +115,22 @@ fn warnings(estate: &Estate, data: &Data, predicted: &[PlacementOutcome]) -> Vec
             pattern.matches(&one.name) && figure.is_some()
         });
         if !applies {
-            texts.push(format!(
-                "the budget {} of '{}' limits nothing in the data: no operation has that name and figure (a p95 needs 200 operations)",
-                budget.measure.name(),
-                budget.operation
-            ));
+            warn(
+                WarningKind::NoEffect,
+                format!(
+                    "the budget {} of '{}' limits nothing in the data: no operation has that name and figure (a p95 needs 200 operations)",
+                    budget.measure.name(),
+                    budget.operation
+                ),
+            );
         }
     }
     if data.traffic.payload_only {
-        texts.push(
+        warn(
+            WarningKind::PayloadMissing,
             "of some connections the packets were not seen: their gigabytes are payload, without headers"
                 .to_owned(),
         );
     }
-    let own = texts.into_iter().map(|text| Warning { text });
     data.warnings.iter().cloned().chain(own).collect()
 }

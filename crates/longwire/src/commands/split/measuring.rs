@@ -4,7 +4,9 @@ use super::Args;
 use super::places::{Pausing, Place, stations};
 use crate::split::{Round, RoundTripProbe, RoundTripSample, SplitBench, Station, Visit};
 use anyhow::{Context, Result};
-use model::{Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning, median};
+use model::{
+    Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning, WarningKind, median,
+};
 use pipeline::progress::{ProgressSink, StderrProgress};
 use predict::split::{EchoedRoundTrips, Shares, shares};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -180,22 +182,21 @@ impl SplitMeasurement {
 
     /// What a reader of the figures must know.
     pub fn warnings(&self, distance: &RoundTripProbe) -> Vec<Warning> {
-        let mut texts = Vec::new();
+        let mut warnings = Vec::new();
         let visits = || self.rounds.iter().flat_map(|(round, _)| round.visits());
         let errors: u64 = visits().map(|visit| visit.errors).sum();
         if let Some(error) = visits().find_map(|visit| visit.error.as_ref()) {
-            texts.push(format!(
-                "{} failed, in no figure; the first: {error}",
-                model::counted(errors, "transaction", "transactions")
-            ));
+            let failed = model::counted(errors, "transaction", "transactions");
+            let text = format!("{failed} failed, in no figure; the first: {error}");
+            warnings.push(Warning::new(WarningKind::OperationsFailed, text));
         }
         if distance.source() == RoundTripSource::Kernel {
-            texts.push(
+            warnings.push(Warning::new(
+                WarningKind::RoundTripBiased,
                 "round trips are the kernel's, without wake-ups and waiting: the server's share is too long; \
-                 start `longwire echo --listen` on its host and give --echo"
-                    .to_owned(),
-            );
+                 start `longwire echo --listen` on its host and give --echo",
+            ));
         }
-        texts.into_iter().map(|text| Warning { text }).collect()
+        warnings
     }
 }

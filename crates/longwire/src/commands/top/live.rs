@@ -4,7 +4,7 @@ use super::source::{Moment, ScreenSource};
 use super::traffic::LiveTraffic;
 use crate::commands::child::Child;
 use anyhow::Result;
-use model::{ConnectionId, HostProcess, Warning};
+use model::{ConnectionId, HostProcess, Warning, WarningKind};
 use pipeline::aggregator::Aggregator;
 use pipeline::delivery::Delivery;
 use pipeline::output::{EndRequest, Status};
@@ -148,8 +148,9 @@ impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
 
     fn warnings(&mut self) -> Vec<Warning> {
         let said = self.delivery.said().into_iter();
-        self.said.extend(said.map(|text| Warning {
-            text: text.strip_prefix("warning: ").unwrap_or(&text).to_owned(),
+        self.said.extend(said.map(|text| {
+            let text = text.strip_prefix("warning: ").unwrap_or(&text);
+            Warning::new(WarningKind::OutputLost, text)
         }));
         let mut warnings = self.said.clone();
         warnings.extend(self.traffic.warnings());

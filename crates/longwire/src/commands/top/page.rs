@@ -3,7 +3,7 @@
 use super::source::ScreenSource;
 use anyhow::Result;
 use link::LinkDescription;
-use model::Warning;
+use model::{Warning, WarningKind};
 use pipeline::moved::by_whether_they_move;
 use pipeline::page::{PRICES, PagePlace, PageRun, Samples};
 use std::path::PathBuf;
@@ -33,13 +33,12 @@ pub fn write(
         outcome.held_predictions = predicted.held;
         samples.set_concurrency(predicted.concurrency);
         if (recent.len() as u64) < outcome.summary.operations {
-            outcome.warnings.push(Warning {
-                text: format!(
-                    "predictions are from the last {} of {} operations: longwire predict on a recording (-o) uses all",
-                    recent.len(),
-                    outcome.summary.operations
-                ),
-            });
+            let text = format!(
+                "predictions are from the last {} of {} operations: longwire predict on a recording (-o) uses all",
+                recent.len(),
+                outcome.summary.operations
+            );
+            outcome.warnings.push(Warning::new(WarningKind::LeftOut, text));
         }
     }
     place.page()?.with_samples(samples).store(&PageRun {

@@ -3,7 +3,7 @@
 use super::{Campaign, JobEnd, Race, values};
 use crate::tune::distance::{Distance, Unfinished};
 use crate::tune::search::MethodSetting;
-use model::{TrialOutcome, TrialSource, Warning, format_duration};
+use model::{TrialOutcome, TrialSource, Warning, WarningKind, format_duration};
 use std::time::Duration;
 use tune::TuneError;
 
@@ -115,19 +115,23 @@ impl Campaign<'_, '_> {
     ) -> Result<(), JobEnd> {
         let words = self.words(setting);
         let at = link.unwrap_or("here");
-        let text = match unfinished {
+        let (kind, text) = match unfinished {
             Unfinished::Stopped(interrupted) => return Err(interrupted.into()),
-            Unfinished::TooLong => format!(
-                "{} {words} {at} was given up after {}: --patience gives it longer, --rows less to do",
-                self.job,
-                format_duration(self.plan.limits.patience)
-            ),
+            Unfinished::TooLong => {
+                let patience = format_duration(self.plan.limits.patience);
+                let text = format!(
+                    "{} {words} {at} was given up after {patience}: --patience gives it longer, --rows less to do",
+                    self.job
+                );
+                (WarningKind::LeftOut, text)
+            }
             Unfinished::Failed(error @ (TuneError::Statement { .. } | TuneError::Rows { .. })) => {
-                format!("{} {words} {at} is left out: {error}", self.job)
+                let text = format!("{} {words} {at} is left out: {error}", self.job);
+                (WarningKind::OperationsFailed, text)
             }
             Unfinished::Failed(error) => return Err(JobEnd::Broken(error)),
         };
-        self.found.warnings.push(Warning { text });
+        self.found.warnings.push(Warning::new(kind, text));
         Ok(())
     }
 }

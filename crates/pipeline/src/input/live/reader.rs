@@ -8,7 +8,7 @@ use crate::input::{BATCH, Batch, Reading};
 use analysis::fact::Fact;
 use anyhow::Result;
 use capture::{LiveCapture, LivePacket};
-use model::{Timestamp, Warning, counted};
+use model::{Timestamp, Warning, WarningKind, counted};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -156,7 +156,7 @@ fn dropped(counts: PacketCounts) -> Vec<Warning> {
         counts.dropped,
         counted(counts.passed, "packet was", "packets were")
     );
-    vec![Warning { text }]
+    vec![Warning::new(WarningKind::PacketsDropped, text)]
 }
 
 /// The kernel's wall clock stamps on the monotonic timeline of the run.
