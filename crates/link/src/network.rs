@@ -149,6 +149,14 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
+    /// The server of a connection begins with at least `packets`, also after a rest.
+    pub fn begin_with(&mut self, connection: u32, packets: u32) {
+        let flow = 2 * connection as usize + Direction::ServerToClient.index();
+        if let Some(flow) = self.flows.get_mut(flow) {
+            flow.begin_with(packets);
+        }
+    }
+
     /// How many connections were added.
     pub fn connections(&self) -> u32 {
         self.established.len() as u32

@@ -9,5 +9,6 @@ mod flow;
 mod receiver;
 mod round_trip;
 
+pub use congestion::INITIAL_WINDOW;
 pub use flow::{Flow, Sending};
 pub use receiver::Reaction;

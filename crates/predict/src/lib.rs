@@ -13,6 +13,7 @@ mod cores;
 mod crowd;
 mod examples;
 pub mod explain;
+mod first_window;
 mod held;
 mod links;
 mod load;

@@ -42,6 +42,13 @@ impl<W: Ord> Links<W> {
         }
     }
 
+    /// The server of a connection begins with at least `packets`, also after a rest.
+    pub fn begin_with(&mut self, connection: u32, packets: u32) {
+        if let Some((link, number)) = self.connections.get(connection as usize) {
+            self.networks[*link].begin_with(*number, packets);
+        }
+    }
+
     /// The flows as they are now, two a connection, in the order in which these were added.
     pub fn into_flows(self) -> Vec<Flow> {
         let mut flows: Vec<Vec<Option<Flow>>> = self

@@ -4,6 +4,7 @@ mod joins;
 
 pub use joins::{Joins, NodeIndex};
 
+use crate::first_window::first_window;
 use crate::load::CoreTime;
 use crate::locks;
 use crate::wake_up::set_rests;
@@ -25,6 +26,8 @@ pub struct OperationPlan {
     pub links: Vec<u32>,
     /// The most bytes that each of them has under way, where the measurement shows that a window limits it.
     pub windows: Vec<Option<u64>>,
+    /// The packets that the server of each of them begins with, where its first large reply shows more than a new connection's.
+    pub first_windows: Vec<Option<u32>>,
     /// Nodes that wait for nothing, in order.
     pub roots: Vec<NodeIndex>,
     /// What nodes wait for besides their [`PlanNode::after`], to be complete.
@@ -170,6 +173,7 @@ impl OperationPlan {
             connections: Vec::new(),
             links: Vec::new(),
             windows: Vec::new(),
+            first_windows: Vec::new(),
             roots: Vec::new(),
             joins: Joins::default(),
             reply_joins: Joins::default(),
@@ -192,6 +196,7 @@ impl OperationPlan {
                 plan.connections.push(id);
                 plan.links.push(0);
                 plan.windows.push(None);
+                plan.first_windows.push(None);
                 plan.connections.len() as u32 - 1
             });
             if let Some(link) = link {
@@ -202,6 +207,7 @@ impl OperationPlan {
             }
             plan.add(index, step, connection, link.is_some());
         }
+        plan.set_first_windows(operation);
         plan.set_reply_waits(operation);
         plan.set_joins(operation);
         plan.link_dependents();
@@ -326,6 +332,20 @@ impl OperationPlan {
         match self.nodes[first.place()].connection == connection {
             true => (Some(first), After::RequestSent),
             false => (Some(first), After::RequestArrived),
+        }
+    }
+
+    /// Of the first large reply on each connection: what comes after it was sent with a window that has grown meanwhile.
+    fn set_first_windows(&mut self, operation: &Operation) {
+        let mut is_known = vec![false; self.connections.len()];
+        for (step, node) in operation.steps.iter().zip(&self.first_nodes) {
+            let place = self.nodes[node.place()].connection as usize;
+            let mut parts = step.exchange.steps();
+            let Some(large) = parts.find(|part| part.reply_bytes > FIRST_WINDOW && !is_known[place]) else {
+                continue;
+            };
+            is_known[place] = true;
+            self.first_windows[place] = first_window(large, self.windows[place]);
         }
     }
 

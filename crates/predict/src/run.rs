@@ -210,6 +210,11 @@ impl<'a> SimulatedRun<'a> {
                 self.network.limit_window(*connection, *window);
             }
         }
+        for (connection, packets) in connections.iter().zip(&plan.first_windows) {
+            if let Some(packets) = packets {
+                self.network.begin_with(*connection, *packets);
+            }
+        }
         (this.plan, this.connections, this.begin) = (plan, connections, at);
         this.generation = (this.generation + 1) & GENERATIONS;
         this.times.clear();

@@ -5,6 +5,8 @@
 pub struct Congestion {
     /// Packets that may be in flight.
     pub window: u32,
+    /// Packets that it begins with, and falls back to after a rest.
+    initial: u32,
     slow_start_until: u32,
     /// Most packets out in the current round, and whether the window kept the sender from sending more.
     most_out: u32,
@@ -72,6 +74,7 @@ impl Default for Congestion {
     fn default() -> Self {
         Self {
             window: INITIAL_WINDOW,
+            initial: INITIAL_WINDOW,
             slow_start_until: u32::MAX,
             most_out: 0,
             limited: false,
@@ -85,6 +88,12 @@ impl Default for Congestion {
 }
 
 impl Congestion {
+    /// The sender begins with at least `packets`, also after a rest.
+    pub fn begin_with(&mut self, packets: u32) {
+        self.initial = self.initial.max(packets);
+        self.window = self.window.max(self.initial);
+    }
+
     /// Whether the window still doubles each round trip.
     pub const fn in_slow_start(&self) -> bool {
         self.window < self.slow_start_until
@@ -106,7 +115,7 @@ impl Congestion {
         }
         self.used = self.used.max(out);
         if at.saturating_sub(self.used_since) >= timeout {
-            let used = self.used.max(INITIAL_WINDOW);
+            let used = self.used.max(self.initial);
             if used < self.window {
                 self.remember_window();
                 self.window = u32::midpoint(self.window, used);
@@ -123,7 +132,7 @@ impl Congestion {
             return;
         }
         self.remember_window();
-        let floor = self.window.min(INITIAL_WINDOW);
+        let floor = self.window.min(self.initial);
         let mut left = idle;
         while left > timeout && self.window > floor {
             left -= timeout;

@@ -97,6 +97,11 @@ impl Flow {
         self.receiver.limit(most);
     }
 
+    /// Its sender begins with at least `packets`, also after a rest.
+    pub fn begin_with(&mut self, packets: u32) {
+        self.congestion.begin_with(packets);
+    }
+
     /// Whether nothing was ever sent.
     pub const fn is_unused(&self) -> bool {
         self.announced == 0
