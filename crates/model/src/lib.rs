@@ -61,7 +61,7 @@ pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{
     BoundBy, Conditions, ConnectionOutcome, Distribution, HostProcess, LinkDirectionOutcome, LinkOutcome,
     MeasuredDurations, OperationGroup, Order, OrderKind, PredictedExamples, PredictedOperation, Prediction,
-    StatementOutcome, Summary,
+    StatementOutcome, Summary, Unexplained,
 };
 pub use plan::{
     BrokenBudget, HeldBack, HoldingStatement, OrderOfMoves, PlacedOperation, PlacedService,

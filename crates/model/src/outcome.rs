@@ -205,10 +205,22 @@ pub struct Prediction {
     pub bound_by: BoundBy,
     /// Where the predicted time goes, summed over the operations.
     pub attribution: Attribution,
+    /// What of their time the model does not explain where they were measured; absent where they met others.
+    pub unexplained: Option<Unexplained>,
     /// Single operations of them; absent where they met others.
     pub examples: Option<PredictedExamples>,
     /// What was measured on such a link, where it was.
     pub measured: Option<MeasuredDurations>,
+}
+
+/// What operations took beyond their replays over the paths on which they were measured: waits that are neither the distance's, nor client's, server's or
+/// a known rest of the protocol. Taken not to change with the distance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unexplained {
+    /// Median, in nanoseconds; negative where replays take longer than what was measured.
+    pub median_ns: i64,
+    /// The share that all of it, too long or too short, has of what all of them took.
+    pub share: f64,
 }
 
 /// Two of the operations of a name. Their figures belong together, as medians and means of unlike operations do not.
@@ -230,6 +242,8 @@ pub struct PredictedOperation {
     pub measured: Duration,
     /// What it would take on the link.
     pub predicted: Duration,
+    /// Nanoseconds by which it took longer than its replay where it was measured; negative where the replay takes longer.
+    pub unexplained_ns: i64,
     /// Its turns on connections that move to the link.
     pub turns: u64,
     /// What it would take there without what the remedies of its findings leave out; absent where that was not replayed.
@@ -351,6 +365,8 @@ pub enum BoundBy {
     Server,
     /// The client's own time.
     Client,
+    /// A wait that the model does not explain where it was measured.
+    Unexplained,
 }
 
 impl BoundBy {
@@ -363,6 +379,7 @@ impl BoundBy {
             Self::DelayedAcks => "delayed_acks",
             Self::Server => "server",
             Self::Client => "client",
+            Self::Unexplained => "unexplained",
         }
     }
 }

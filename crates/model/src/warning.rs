@@ -81,6 +81,8 @@ pub enum WarningKind {
     RepliesCut,
     /// Something is not moved by a prediction, though it was to be.
     NothingMoved,
+    /// What operations took beyond what the model explains where they were measured.
+    UnexplainedWait,
     /// Senders that pace their packets, which predictions do not replay.
     PacedSenders,
     /// Something was not predicted, or not proved by replays.
@@ -138,6 +140,7 @@ impl WarningKind {
         Self::RequestsUnanswered,
         Self::RepliesCut,
         Self::NothingMoved,
+        Self::UnexplainedWait,
         Self::PacedSenders,
         Self::NotPredicted,
         Self::LeftOut,
@@ -182,6 +185,7 @@ impl WarningKind {
             Self::RequestsUnanswered => "requests-unanswered",
             Self::RepliesCut => "replies-cut",
             Self::NothingMoved => "nothing-moved",
+            Self::UnexplainedWait => "unexplained-wait",
             Self::PacedSenders => "paced-senders",
             Self::NotPredicted => "not-predicted",
             Self::LeftOut => "left-out",

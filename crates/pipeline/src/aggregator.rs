@@ -5,6 +5,7 @@ mod prices;
 mod seen;
 mod so_far;
 mod table_records;
+mod unexplained;
 mod windows;
 
 pub use exports::Exports;
@@ -438,6 +439,7 @@ impl Aggregator {
         );
         prices::forget_unreported(&predicted.remedies, &findings, &mut predicted.predictions);
         let (predictions, unmoved) = by_whether_they_move(predicted.predictions);
+        warnings.extend(unexplained::warning(&predictions));
         let longest = outlets.longest.operation.as_ref();
         let longest = longest.map(|longest| concurrency.expected(longest));
         if let Some(samples) = &outlets.samples {

@@ -1,12 +1,16 @@
 //! Operations kept as examples of their name.
 
 use crate::predictor::Whole;
-use model::{PredictedExamples, PredictedOperation, Share};
+use model::{PredictedExamples, PredictedOperation, Share, Unexplained};
+use std::time::Duration;
 
 /// Some of the operations of one name on one target, evenly chosen, and the one that took longest.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Examples {
     kept: Vec<PredictedOperation>,
+    /// What all of them took, and what of that is not explained, with neither sign.
+    measured: Duration,
+    unexplained: Duration,
     longest: PredictedOperation,
     /// Of how many operations one is kept, as a power of 2.
     every: u32,
@@ -18,9 +22,13 @@ impl Examples {
         let one = PredictedOperation {
             measured: whole.measured,
             predicted: whole.duration,
+            unexplained_ns: whole.unexplained,
             turns: whole.turns,
             without: (!whole.is_saving_open).then(|| whole.duration.saturating_sub(whole.saved)),
         };
+        self.measured = self.measured.saturating_add(one.measured);
+        let unexplained = Duration::from_nanos(one.unexplained_ns.unsigned_abs());
+        self.unexplained = self.unexplained.saturating_add(unexplained);
         if one.measured >= self.longest.measured {
             self.longest = one;
         }
@@ -36,6 +44,15 @@ impl Examples {
             });
             self.every += 1;
         }
+    }
+
+    /// What the model does not explain of them; absent where none took any time.
+    pub(crate) fn unexplained(&self) -> Option<Unexplained> {
+        let mut each: Vec<i64> = self.kept.iter().map(|one| one.unexplained_ns).collect();
+        each.sort_unstable();
+        let median_ns = *each.get(each.len().checked_sub(1)? / 2)?;
+        let share = self.unexplained.as_secs_f64() / self.measured.as_secs_f64();
+        share.is_finite().then_some(Unexplained { median_ns, share })
     }
 
     /// Absent where there was none.

@@ -3,6 +3,7 @@
 use crate::predictor::PredictionTarget;
 use crate::replay::{Replayed, StepTimes, replay};
 use crate::run::Computing;
+use crate::unexplained::replay_here;
 use crate::wake_up::{COLD_FACTOR, FEWER, HALF_COLD, MORE, MOST, WakeUp};
 use model::{Assigned, ConnectionId, Fingerprint, Operation, OperationStep, Phase, Share};
 use std::borrow::Cow;
@@ -23,6 +24,8 @@ pub struct Explanation {
     pub assumptions: Vec<Assumption>,
     /// The replay as a whole.
     pub replayed: Replayed,
+    /// Nanoseconds by which it took longer than its replay where it was measured; negative where the replay takes longer.
+    pub unexplained_ns: i64,
     /// The operation's exchanges in its order.
     pub steps: Vec<ExplainedStep>,
 }
@@ -62,7 +65,11 @@ pub fn explain(
     wake_up: WakeUp,
     moved: &dyn Fn(&OperationStep) -> bool,
 ) -> Explanation {
-    let replayed = replay(operation, target, wake_up, moved);
+    let mut replayed = replay(operation, target, wake_up, moved);
+    let here = replay_here(operation, moved);
+    let wait = here.wait(replayed.attribution.transfer);
+    replayed.duration += wait;
+    replayed.attribution.unknown += wait;
     let steps = operation
         .steps
         .iter()
@@ -90,6 +97,7 @@ pub fn explain(
     Explanation {
         assumptions,
         replayed,
+        unexplained_ns: here.unexplained_ns,
         steps,
     }
 }
@@ -113,6 +121,12 @@ pub const ASSUMPTIONS: &[Assumption] = &[
             "Bytes of a small request or reply that were held back for a delayed acknowledgement (40 to 200 ms) are held back for as long at every distance.",
         ),
         source: "the measurement: docs/prediction.md, Delayed acknowledgements",
+    },
+    Assumption {
+        text: Cow::Borrowed(
+            "What an operation took longer than its replay where it was measured is a wait that distance does not change (of 1 ms and 1 % of it or more); longer transfers take its place.",
+        ),
+        source: "the measurement: docs/definitions.md, Unexplained wait",
     },
     Assumption {
         text: Cow::Borrowed("The moved connections share the link with each other and with nothing else."),
@@ -144,9 +158,9 @@ pub const ASSUMPTIONS: &[Assumption] = &[
     },
     Assumption {
         text: Cow::Borrowed(
-            "A connection that an earlier operation used keeps its window, and the pause between them as measured; one of which nothing earlier was seen starts with 10 packets.",
+            "A connection that an earlier operation used keeps its window, and the pause between them as measured; one of which nothing earlier was seen starts with 10 packets, or with as many as its first large reply shows.",
         ),
-        source: "what happened before the observation is not known",
+        source: "the measurement; what happened before it is not known",
     },
     Assumption {
         text: Cow::Borrowed(

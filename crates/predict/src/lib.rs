@@ -27,6 +27,7 @@ mod run;
 mod sample_pool;
 mod senders;
 pub mod split;
+mod unexplained;
 mod virtual_time;
 mod wake_up;
 mod workers;

@@ -14,12 +14,40 @@ pub struct Along {
     pub duration: Duration,
     /// Sums to it.
     pub attribution: Attribution,
+    /// What the attribution does not tell apart.
+    pub within: Within,
+}
+
+/// Parts of a predicted duration that its attribution does not tell apart.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Within {
     /// The part of client and server that is the allowance for waking up.
     pub waking: Duration,
     /// The part of the transfer in which bytes were held back for a delayed acknowledgement.
     pub held_back: Duration,
     /// The part of the transfer in which bytes waited for a receiver's window.
     pub window: Duration,
+    /// The part of what is unknown that the model does not explain where it was measured.
+    pub unexplained: Duration,
+}
+
+impl Within {
+    /// Adds the parts of another duration.
+    pub fn add(&mut self, other: &Self) {
+        self.waking += other.waking;
+        self.held_back += other.held_back;
+        self.window += other.window;
+        self.unexplained += other.unexplained;
+    }
+}
+
+impl Along {
+    /// It takes longer by a wait that the model does not explain.
+    pub fn wait(&mut self, wait: Duration) {
+        self.duration += wait;
+        self.attribution.unknown += wait;
+        self.within.unexplained += wait;
+    }
 }
 
 /// The operation's duration and where it went: the chain of waits that ends last, each nanosecond once.
@@ -50,9 +78,12 @@ pub fn along(
     Along {
         duration: Duration::from_nanos(end.saturating_add(after)),
         attribution: parts.attribution(),
-        waking: Duration::from_nanos(parts.waking),
-        held_back: Duration::from_nanos(parts.held_back),
-        window: Duration::from_nanos(parts.window),
+        within: Within {
+            waking: Duration::from_nanos(parts.waking),
+            held_back: Duration::from_nanos(parts.held_back),
+            window: Duration::from_nanos(parts.window),
+            unexplained: Duration::ZERO,
+        },
     }
 }
 

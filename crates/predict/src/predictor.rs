@@ -8,13 +8,14 @@ use crate::examples::Examples;
 use crate::held::{Held, HeldReplay};
 use crate::load::Load;
 use crate::locks::RowEvidence;
-use crate::path::{self, Along};
+use crate::path::{self, Along, Within};
 use crate::plan::OperationPlan;
 use crate::remedies::{self, Remedies};
 use crate::replay::run_alone;
 use crate::run::Computing;
 use crate::sample_pool::{Pauses, SamplePool};
 use crate::senders::{PacedReplies, Senders, paced_round_trips};
+use crate::unexplained::{MeasuredPaths, ReplayedHere};
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use crate::workers::{Requests, Workers};
@@ -66,6 +67,7 @@ pub struct Predictor {
     unfinished: HashMap<u64, Vec<Vec<Whole>>>,
     /// What earlier operations left of their connections; per target.
     connections: Vec<ConnectionHistory>,
+    measured_paths: MeasuredPaths,
     held: Held,
     load: Load,
     pauses: Pauses,
@@ -135,14 +137,12 @@ pub struct Whole {
     pub attribution: Attribution,
     /// Turns of its moved exchanges.
     pub turns: u64,
-    /// The part of it that is the allowance for waking up.
-    pub waking: Duration,
-    /// The part of it in which bytes were held back for delayed acknowledgements.
-    pub held_back: Duration,
-    /// The part of it in which bytes waited for a receiver's window.
-    pub window: Duration,
+    /// What the attribution does not tell apart.
+    pub within: Within,
     /// What it took when it was measured.
     pub measured: Duration,
+    /// Nanoseconds of that which the model does not explain; negative where its replay there takes longer.
+    pub unexplained: i64,
     /// What all remedies together save of it.
     pub saved: Duration,
     /// Some remedies have something to save of it, and it was not replayed without that.
@@ -155,9 +155,7 @@ struct Sum {
     durations: DistributionBuilder,
     attribution: Attribution,
     turns: u64,
-    waking: Duration,
-    held_back: Duration,
-    window: Duration,
+    within: Within,
     /// Operations that waited for nothing and took no time: messages that are not answered.
     idle: u64,
     /// Requests that the server works on at once, where that is limited.
@@ -202,6 +200,7 @@ impl Predictor {
             waiting_steps: 0,
             concurrency: Concurrency::default(),
             unfinished: HashMap::default(),
+            measured_paths: MeasuredPaths::default(),
             held: Held::default(),
             load: Load::default(),
             pauses: Pauses::default(),
@@ -285,9 +284,11 @@ impl Predictor {
         let has_remedies = left_out.is_none_or(|left_out| !left_out.is_empty());
         let is_saving_open = left_out.is_some_and(|left_out| left_out.iter().any(LeftOut::is_nothing));
         let saved = self.replay_without(operation, &plan, place, left_out.unwrap_or_default());
-        let mut wholes = self.replay_alone(operation, &plan, place);
+        let here = self.measured_paths.replay(operation, &plan);
+        let mut wholes = self.replay_alone(operation, &plan, place, here);
         for (wholes, saved) in wholes.iter_mut().zip(saved) {
             if let Some(whole) = wholes.first_mut() {
+                whole.unexplained = whole.unexplained.saturating_add(here.unexplained_ns);
                 whole.saved += saved.unwrap_or_default();
                 whole.is_saving_open |= is_saving_open || (saved.is_none() && has_remedies);
             }
@@ -444,7 +445,13 @@ impl Predictor {
     }
 
     /// For each target, the replays of an operation of which this is all, or one part more.
-    fn replay_alone(&mut self, operation: &Operation, plan: &OperationPlan, place: usize) -> Vec<Vec<Whole>> {
+    fn replay_alone(
+        &mut self,
+        operation: &Operation,
+        plan: &OperationPlan,
+        place: usize,
+        here: ReplayedHere,
+    ) -> Vec<Vec<Whole>> {
         let known = self.unfinished.remove(&operation.id);
         let mut wholes = known.unwrap_or_else(|| vec![Vec::new(); self.targets.len()]);
         for (index, target) in self.targets.iter().enumerate() {
@@ -476,7 +483,9 @@ impl Predictor {
                     flows.clone()
                 };
                 let (times, flows) = run_alone(plan, &links, self.wake_up, before.into_iter());
-                let along = path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, &links);
+                let mut along = path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, &links);
+                let replayed = along.duration;
+                along.wait(here.wait(along.attribution.transfer));
                 whole.add(&along, plan.turns_moved);
                 whole.measured += operation.duration;
                 if !operation.transactions.is_empty() {
@@ -491,7 +500,7 @@ impl Predictor {
                     self.held.replayed(&replay, self.targets.len());
                 }
                 if number == 0 {
-                    connections.put(&plan.connections, flows, operation, along.duration);
+                    connections.put(&plan.connections, flows, operation, replayed);
                 }
             }
         }
@@ -617,6 +626,7 @@ impl Named {
         };
         let mut prediction = sum.prediction(&self.name, self.operations, target, margins)?;
         prediction.order = order;
+        prediction.unexplained = self.examples[index].unexplained();
         prediction.examples = self.examples[index].finish();
         let mut open = self.open_sums.iter_mut();
         let mut next = || open.next()?[index].percentile(50);
@@ -656,9 +666,7 @@ impl Whole {
     pub fn add(&mut self, along: &Along, turns: u64) {
         self.duration += along.duration;
         self.attribution.add(&along.attribution);
-        self.waking += along.waking;
-        self.held_back += along.held_back;
-        self.window += along.window;
+        self.within.add(&along.within);
         self.turns += turns;
     }
 }
@@ -672,9 +680,7 @@ impl Sum {
         self.durations.add(whole.duration);
         self.attribution.add(&whole.attribution);
         self.turns += whole.turns;
-        self.waking += whole.waking;
-        self.held_back += whole.held_back;
-        self.window += whole.window;
+        self.within.add(&whole.within);
     }
 
     /// Round trips on the path that the duration follows, mean; absent on a link without distance.
@@ -700,7 +706,7 @@ impl Sum {
         let evidence = BoundsEvidence {
             operations,
             turns,
-            waking: self.waking.as_secs_f64() / replays as f64,
+            waking: self.within.waking.as_secs_f64() / replays as f64,
             is_lossy: target.link.loss.is_some(),
             server_margin: margins.server,
             pacing: margins
@@ -729,8 +735,9 @@ impl Sum {
             turns,
             slope: self.on_path(replays, target.link.rtt).unwrap_or(turns),
             order: None,
-            bound_by: bound_by(&self.attribution, self.held_back, self.window),
+            bound_by: bound_by(&self.attribution, &self.within),
             attribution: self.attribution,
+            unexplained: None,
             examples: None,
             measured: None,
         })
@@ -780,8 +787,14 @@ fn with_own_seed(link: &LinkDescription, operation: u64, replay: u64) -> LinkDes
     }
 }
 
-/// `held_back` and `window` are parts of the transfer.
-fn bound_by(attribution: &Attribution, held_back: Duration, window: Duration) -> BoundBy {
+fn bound_by(attribution: &Attribution, within: &Within) -> BoundBy {
+    let Within {
+        waking: _,
+        held_back,
+        window,
+        unexplained,
+    } = *within;
+    let own = attribution.client + attribution.unknown;
     let transfer = attribution.transfer + attribution.recovery;
     let kinds = [
         (BoundBy::RoundTrips, attribution.round_trip),
@@ -789,7 +802,8 @@ fn bound_by(attribution: &Attribution, held_back: Duration, window: Duration) ->
         (BoundBy::Window, window),
         (BoundBy::DelayedAcks, held_back),
         (BoundBy::Server, attribution.server + attribution.pooler),
-        (BoundBy::Client, attribution.client + attribution.unknown),
+        (BoundBy::Client, own.saturating_sub(unexplained)),
+        (BoundBy::Unexplained, unexplained),
     ];
     kinds
         .into_iter()

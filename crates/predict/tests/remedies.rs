@@ -56,6 +56,7 @@ fn what_ran_at_the_same_time_as_something_longer_saves_nothing() {
         step.exchange.connection = model::ConnectionId(u32::from(index >= 3));
     }
     operation.connections = 2;
+    operation.duration = 3 * MS;
     let (saved, takes, _) = saved(operation, &[3, 4]);
     assert_eq!(takes, 120 * MS);
     assert_eq!(saved, Duration::ZERO);

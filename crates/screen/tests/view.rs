@@ -176,6 +176,7 @@ fn the_screen_predicts_what_predict_does() {
     // The screen replays nothing without what its findings would leave out.
     let as_it_is = |predictions: &[Prediction]| -> Vec<Prediction> {
         let alone = |one: &Prediction| Prediction {
+            unexplained: None,
             examples: None,
             ..one.clone()
         };

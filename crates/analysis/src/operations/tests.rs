@@ -875,7 +875,11 @@ fn an_address_that_leaves_its_host_later_is_reported() {
         }
     }
     let notes = operations.finish(&mut |_| {});
-    assert!(notes[0].text.contains("10.0.0.3 and 10.0.0.2 are taken to be one host"));
+    assert!(
+        notes[0]
+            .text
+            .contains("10.0.0.3 and 10.0.0.2 are taken to be one host")
+    );
     assert!(
         notes[1].text.starts_with("40 of the ") && notes[1].text.contains("another host's address now"),
         "{notes:?}"

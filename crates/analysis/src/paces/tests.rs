@@ -92,6 +92,7 @@ fn prediction(name: &str, long: u64) -> Prediction {
             server: duration,
             ..Attribution::default()
         },
+        unexplained: None,
         examples: None,
         measured: None,
     }

@@ -226,6 +226,7 @@ fn explain(
     ExplainOutcome {
         operation_name: operation.name.to_string(),
         measured: operation.duration,
+        unexplained_ns: explanation.unexplained_ns,
         predicted: explanation.replayed.duration,
         link: match target.clients {
             1 => target.link.to_string(),

@@ -40,6 +40,7 @@ pub fn bound_words(bound: BoundBy) -> &'static str {
         BoundBy::DelayedAcks => "delayed ACKs",
         BoundBy::Server => "server",
         BoundBy::Client => "client",
+        BoundBy::Unexplained => "unexplained wait",
     }
 }
 

@@ -209,6 +209,10 @@ pub(super) struct PredictionRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     order_seen_at_once: Option<u64>,
     bound_by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unexplained_ns: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unexplained_share: Option<f64>,
     #[serde(flatten)]
     parts: Parts,
     #[serde(flatten)]
@@ -267,6 +271,8 @@ impl<'a> PredictionRecord<'a> {
             order_operations: prediction.order.map(|order| order.looked_at),
             order_seen_at_once: prediction.order.map(|order| order.at_once),
             bound_by: prediction.bound_by.name(),
+            unexplained_ns: prediction.unexplained.map(|unexplained| unexplained.median_ns),
+            unexplained_share: prediction.unexplained.map(|unexplained| unexplained.share),
             parts: Parts::of(&prediction.attribution),
             spread: Spread::of(&prediction.spread),
             measured: prediction.measured.as_ref().map(MeasuredKeys::of),

@@ -7,6 +7,7 @@ use super::table::Table;
 use crate::outcome::ExplainOutcome;
 use model::{Assigned, ByteCount, format_duration};
 use std::fmt::Write;
+use std::time::Duration;
 
 /// The assumptions, then the longest operation step by step, at most 20 of them.
 pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
@@ -31,6 +32,7 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
         format_duration(explained.predicted),
     );
     let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, &heading));
+    let _ = writeln!(out, "  {}", unexplained(explained));
     let mut columns = vec![
         "exchange", "begins", "takes", "turns", "request", "reply", "moved",
     ];
@@ -73,6 +75,25 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
         );
     }
     out
+}
+
+/// What of the measured time the model explains where it was measured.
+fn unexplained(explained: &ExplainOutcome) -> String {
+    let rest = Duration::from_nanos(explained.unexplained_ns.unsigned_abs());
+    let percent = 100.0 * rest.as_secs_f64() / explained.measured.as_secs_f64().max(1e-9);
+    let rest = format_duration(rest);
+    match explained.unexplained_ns {
+        _ if percent < 1.0 => {
+            "replayed where it was measured, it takes what was measured, to less than 1 %".to_owned()
+        }
+        0.. => format!(
+            "unexplained wait: {rest} ({percent:.0} %) of what was measured is neither client's, server's nor the distance's; it is taken not to change with \
+             the distance"
+        ),
+        ..0 => format!(
+            "unexplained: replayed where it was measured, it takes {rest} ({percent:.0} %) longer than what was measured"
+        ),
+    }
 }
 
 /// Steps shown; the others are only counted.

@@ -373,6 +373,7 @@ pub(super) fn bound_words(bound: BoundBy) -> &'static str {
         BoundBy::DelayedAcks => "delayed ACKs",
         BoundBy::Server => "server",
         BoundBy::Client => "client",
+        BoundBy::Unexplained => "unexplained wait",
     }
 }
 

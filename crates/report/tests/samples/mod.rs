@@ -14,7 +14,7 @@ use model::{
     ProgramBest, ProgramRun, ProgramTuned, Protocol, RequestId, RequestTraits, RoundTripSource, RowTrain,
     RttSource, Sample, SampleTotals, Saving, Share, SpanId, SplitBase, SplitForecast, SplitOutcome,
     SplitPrediction, SplitRefusal, StatementOutcome, Step, Summary, Tags, Timestamp, TransactionState,
-    TunnelTotals, TunnelWay, Warning, WarningKind,
+    TunnelTotals, TunnelWay, Unexplained, Warning, WarningKind,
 };
 use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -397,6 +397,10 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
         order: None,
         bound_by: BoundBy::RoundTrips,
         attribution: attribution(780_000, 1_693_000, 67_500_000 * rtt_millis / 10, 100_000, 0),
+        unexplained: Some(Unexplained {
+            median_ns: -21_000,
+            share: 0.004,
+        }),
         examples: Some(examples(turns as u64, middle)),
         measured: None,
     }
@@ -407,6 +411,7 @@ fn examples(turns: u64, middle: u64) -> PredictedExamples {
     let one = |factor: u64| PredictedOperation {
         measured: micros(factor * turns * 10_400),
         predicted: micros(factor * middle),
+        unexplained_ns: -21_000,
         turns: factor * turns,
         without: None,
     };
@@ -839,6 +844,7 @@ pub fn explanation() -> ExplainOutcome {
         operation_name: "GET /article/?".to_owned(),
         link: "delay 20ms".to_owned(),
         measured: micros(280_412),
+        unexplained_ns: 420_000,
         predicted: micros(967_200),
         steps: steps.collect(),
         assumptions: vec![(
