@@ -6,12 +6,12 @@
 mod after_reply;
 mod attribution;
 mod background;
+mod bursts;
 mod dependencies;
 mod identified;
 mod mark;
 mod naming;
 pub mod pipelines;
-mod pooled;
 mod requests;
 pub mod rule;
 pub(crate) mod span;
@@ -22,6 +22,7 @@ use crate::fact::Fact;
 use crate::hosts::{HostSettings, Hosts};
 use crate::taken::Taken;
 use background::Background;
+use bursts::{Burst, Place};
 use foldhash::HashMap;
 use identified::Identified;
 use model::{
@@ -67,10 +68,8 @@ pub struct Operations {
     /// The span that each client's host is in.
     marks: HashMap<IpAddr, Arc<str>>,
     transactions: Transactions,
-    /// Connections whose transactions are operations although the rule is [`Rule::Auto`].
-    of_pools: ConnectionMap<()>,
-    /// Whether that is so of all connections.
-    transactions_alone: bool,
+    /// Whether each autocommitted statement is an operation, without bursts.
+    statements_alone: bool,
     held: usize,
     emptied: Emptied,
 }
@@ -176,6 +175,7 @@ impl Members {
 enum Key {
     Connection(ConnectionId),
     Setup(ConnectionId),
+    Burst(ConnectionId),
     Request(RequestId),
     Host(IpAddr),
     All,
@@ -192,6 +192,12 @@ struct Group {
     ended: Timestamp,
     name: Option<Arc<str>>,
     naming: Naming,
+    /// Its name is that of a part of it that was handed out.
+    is_named: bool,
+    /// Of a transaction: it begins with connecting.
+    connects: bool,
+    /// Where it is a burst by [`Rule::Auto`].
+    burst: Option<Box<Burst>>,
 }
 
 impl Operations {
@@ -210,8 +216,7 @@ impl Operations {
             names: HashMap::default(),
             marks: HashMap::default(),
             transactions: Transactions::default(),
-            of_pools: ConnectionMap::default(),
-            transactions_alone: false,
+            statements_alone: false,
             held: 0,
             emptied: Emptied::default(),
         }
@@ -236,11 +241,24 @@ impl Operations {
         self
     }
 
-    /// Hands out, under [`Rule::Auto`], what no request caused by transaction and not by connection: for who looks while connections are open, and for a load, whose connections
-    /// only carry one transaction after another.
-    pub fn with_transactions(mut self, by_transaction: bool) -> Self {
-        self.transactions_alone = by_transaction;
+    /// Makes, under [`Rule::Auto`], each autocommitted statement an operation: for a load, whose clients rest nowhere.
+    pub fn with_statements_alone(mut self, alone: bool) -> Self {
+        self.statements_alone = alone;
         self
+    }
+
+    /// Hands out the bursts to which nothing was added since the last call: for who looks while connections are open. A statement that is
+    /// still under way then begins another burst.
+    pub fn close_resting(&mut self, out: &mut GroupedSink<'_>) {
+        let mut grouped = Vec::new();
+        for key in self.keys_by_age() {
+            let group = self.groups.get_mut(&key);
+            let burst = group.and_then(|group| group.burst.as_mut());
+            if burst.is_some_and(|burst| burst.rests()) {
+                self.close(key, &mut |one| grouped.push(one));
+            }
+        }
+        self.hand_out(grouped, out);
     }
 
     /// Takes the next fact.
@@ -363,15 +381,15 @@ impl Operations {
                     })
                 };
                 if let Some(member) = self.identified.closed(outcome.id) {
-                    self.by_connection(member, &mut honest);
+                    self.by_burst(member, &mut honest);
                 }
-                self.close(Key::Connection(outcome.id), &mut honest);
-                self.close(Key::Setup(outcome.id), &mut honest);
+                for key in [Key::Connection, Key::Setup, Key::Burst] {
+                    self.close(key(outcome.id), &mut honest);
+                }
                 self.background
                     .ended(outcome.id, outcome.at.after(outcome.duration));
                 self.requests.closed(outcome.id, out);
                 self.connections.remove(&outcome.id);
-                self.of_pools.remove(&outcome.id);
             }
         }
     }
@@ -395,7 +413,7 @@ impl Operations {
             self.unclaimed(member, out);
         }
         for member in self.identified.finish() {
-            self.by_connection(member, out);
+            self.by_burst(member, out);
         }
         for key in self.keys_by_age() {
             self.close(key, out);
@@ -438,7 +456,12 @@ impl Operations {
                 };
                 unclaimed.each(|member| self.unclaimed(member, out));
             }
-            Rule::Connection => self.by_connection(member, out),
+            Rule::Connection => self.add(
+                Key::Connection(member.exchange.connection),
+                OperationKind::Connection,
+                member,
+                out,
+            ),
             Rule::Transaction => self.by_transaction(member, out),
             Rule::Gap(pause) => {
                 let key = Key::Host(member.sides.client.address);
@@ -461,12 +484,12 @@ impl Operations {
     fn unclaimed(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         match self.rule {
             Rule::Http => out(Grouped::Alone(member.exchange, member.protocol)),
-            _ => self.identified_or_by_connection(member, out),
+            _ => self.identified_or_by_burst(member, out),
         }
     }
 
-    /// What carries the identifier of a request is that request's, and what is in a transaction with it; the rest by connection.
-    fn identified_or_by_connection(&mut self, member: Member, out: &mut GroupedSink<'_>) {
+    /// What carries the identifier of a request is that request's, and what is in a transaction with it; the rest by transactions and bursts.
+    fn identified_or_by_burst(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         let sorted = self.identified.take(member);
         sorted.each(|(member, request)| match request {
             Some((request, assigned)) => {
@@ -476,10 +499,8 @@ impl Operations {
                 };
                 self.add(Key::Request(request), OperationKind::Request, member, out);
             }
-            None if self.transactions_alone || self.of_pools.contains_key(&member.exchange.connection) => {
-                self.by_transaction(member, out);
-            }
-            None => self.by_connection(member, out),
+            None if self.statements_alone => self.by_transaction(member, out),
+            None => self.by_burst(member, out),
         });
         self.close_idle_requests(out);
     }
@@ -510,13 +531,57 @@ impl Operations {
         }
     }
 
-    fn by_connection(&mut self, member: Member, out: &mut GroupedSink<'_>) {
-        self.add(
-            Key::Connection(member.exchange.connection),
-            OperationKind::Connection,
-            member,
-            out,
-        );
+    /// By transaction; what no transaction holds by burst ([`bursts`]).
+    fn by_burst(&mut self, member: Member, out: &mut GroupedSink<'_>) {
+        let connection = member.exchange.connection;
+        let (transaction, burst) = (Key::Connection(connection), Key::Burst(connection));
+        match bursts::place(&member, self.groups.contains_key(&transaction)) {
+            Place::Alone => out(Grouped::Alone(member.exchange, member.protocol)),
+            Place::Event => {
+                self.close(burst, out);
+                self.add(burst, OperationKind::Burst, member, out);
+                self.close(burst, out);
+            }
+            Place::Burst => {
+                if !self.goes_on(burst, &member) {
+                    self.close(burst, out);
+                }
+                self.add(burst, OperationKind::Burst, member, out);
+            }
+            Place::Transaction { is_over } => {
+                self.begin_transaction(&member, out);
+                self.add(transaction, OperationKind::Transaction, member, out);
+                if is_over {
+                    self.close(transaction, out);
+                }
+            }
+        }
+    }
+
+    /// Whether the burst goes on with an exchange.
+    fn goes_on(&self, key: Key, member: &Member) -> bool {
+        self.groups.get(&key).is_some_and(|group| {
+            let pause = bursts::pause(member, group.ended);
+            let burst = group.burst.as_ref();
+            burst.is_some_and(|burst| burst.goes_on(member, pause))
+        })
+    }
+
+    /// Ends the burst before a transaction; connecting right before it is its beginning.
+    fn begin_transaction(&mut self, member: &Member, out: &mut GroupedSink<'_>) {
+        let key = Key::Burst(member.exchange.connection);
+        let goes_on = self.goes_on(key, member);
+        let group = self.groups.remove(&key);
+        let Some(mut group) = group else { return };
+        let connects = group.burst.as_ref().is_some_and(|burst| burst.only_connects());
+        if goes_on && connects {
+            (group.kind, group.burst, group.connects) = (OperationKind::Transaction, None, true);
+            self.groups
+                .insert(Key::Connection(member.exchange.connection), group);
+        } else {
+            self.groups.insert(key, group);
+            self.close(key, out);
+        }
     }
 
     fn by_transaction(&mut self, member: Member, out: &mut GroupedSink<'_>) {
@@ -556,21 +621,32 @@ impl Operations {
             ended,
             name: None,
             naming: Naming::default(),
+            is_named: false,
+            connects: false,
+            burst: matches!(key, Key::Burst(_)).then(Box::default),
         });
+        if let Some(burst) = &mut group.burst {
+            burst.add(&member, bursts::pause(&member, group.ended));
+        }
         group.ended = group.ended.max(ended);
         if group.name.is_none() {
             let given = match kind {
-                OperationKind::Connection => self.names.get(&member.sides.server),
-                OperationKind::Marked => self.marks.get(&member.sides.client.address),
+                OperationKind::Connection if matches!(key, Key::Setup(_)) => {
+                    Some(bursts::connecting(member.sides.server))
+                }
+                OperationKind::Connection => self.names.get(&member.sides.server).cloned(),
+                OperationKind::Marked => self.marks.get(&member.sides.client.address).cloned(),
                 OperationKind::Http
                 | OperationKind::Transaction
                 | OperationKind::Request
                 | OperationKind::Burst
                 | OperationKind::Whole => None,
             };
-            group.name = Some(given.cloned().unwrap_or_else(|| group_name(kind, &member)));
+            group.name = Some(given.unwrap_or_else(|| group_name(kind, &member)));
         }
-        if matches!(kind, OperationKind::Transaction | OperationKind::Request) {
+        let by_statements = matches!(kind, OperationKind::Transaction | OperationKind::Request);
+        let is_work = member.exchange.phase == Phase::Work;
+        if !group.is_named && is_work && (by_statements || group.burst.is_some()) {
             group.naming.offer(&member.exchange);
             group.name = group.naming.name().or(group.name.as_ref()).cloned();
         }
@@ -586,12 +662,6 @@ impl Operations {
     }
 
     fn cut(&mut self, key: Key, out: &mut GroupedSink<'_>) {
-        if let Key::Connection(connection) = key
-            && self.is_of_pool(key)
-        {
-            self.of_pools.insert(connection, ());
-            return self.regroup(key, out);
-        }
         let groups = self.groups.len();
         let Some(group) = self.groups.get_mut(&key) else {
             return;
@@ -608,18 +678,13 @@ impl Operations {
         self.held -= members.len();
         let (from, ended) = (group.from, group.ended);
         group.from = Some(ended);
-        let name = group.name.clone().unwrap_or_else(|| Arc::from(group.kind.name()));
-        let operation = assemble(group.id, group.kind, name, members, from, true);
+        let (kind, name) = group.finished();
+        (group.kind, group.name, group.is_named) = (kind, Some(name.clone()), true);
+        let operation = assemble(group.id, kind, name, members, from, true);
         out(Grouped::Operation(operation));
     }
 
     fn close(&mut self, key: Key, out: &mut GroupedSink<'_>) {
-        if let Key::Connection(connection) = key
-            && self.is_of_pool(key)
-        {
-            self.regroup(key, out);
-            self.close(Key::Setup(connection), out);
-        }
         let Some(group) = self.groups.remove(&key) else {
             return;
         };
@@ -630,46 +695,15 @@ impl Operations {
             }
             return;
         }
-        let name = group.name.unwrap_or_else(|| Arc::from(group.kind.name()));
+        let (kind, name) = group.finished();
         out(Grouped::Operation(assemble(
             group.id,
-            group.kind,
+            kind,
             name,
             group.members,
             group.from,
             false,
         )));
-    }
-
-    /// Whether what was to be the life of a connection is that of a pool's.
-    fn is_of_pool(&self, key: Key) -> bool {
-        let is_named = |(_, sides): &(usize, Sides)| self.names.contains_key(&sides.server);
-        self.rule == Rule::Auto
-            && self.groups.get(&key).is_some_and(|group| {
-                group.kind == OperationKind::Connection
-                    && group.from.is_none()
-                    && !group.members.sides.first().is_some_and(is_named)
-                    && pooled::is_of_pool(&group.members.steps)
-            })
-    }
-
-    /// Groups the exchanges of a connection again: by its transactions.
-    fn regroup(&mut self, key: Key, out: &mut GroupedSink<'_>) {
-        let Some(group) = self.groups.remove(&key) else {
-            return;
-        };
-        self.held -= group.members.len();
-        for (step, sides) in group.members.by_start() {
-            let member = Member {
-                exchange: Box::new(step.exchange),
-                protocol: step.protocol,
-                sides,
-                assigned: step.assigned,
-                probability: step.probability,
-                outside_requests: step.outside_requests,
-            };
-            self.by_transaction(member, out);
-        }
     }
 }
 
@@ -679,6 +713,17 @@ fn take_id(next: &mut u64) -> u64 {
 }
 
 impl Group {
+    /// What kind of operation it is, and its name.
+    fn finished(&self) -> (OperationKind, Arc<str>) {
+        let given = || self.name.clone().unwrap_or_else(|| Arc::from(self.kind.name()));
+        match &self.burst {
+            _ if self.is_named => (self.kind, given()),
+            Some(burst) => (burst.kind(), burst.name(&self.naming).unwrap_or_else(given)),
+            None if self.connects => (self.kind, Arc::from(bursts::after_connecting(&given(), true))),
+            None => (self.kind, given()),
+        }
+    }
+
     /// Whether it consists only of messages after the last reply (`Terminate`, statements closed): no client waits for these,
     /// so by themselves they are no operation.
     fn is_of_stragglers(&self) -> bool {

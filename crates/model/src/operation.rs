@@ -37,6 +37,27 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Steps of one connection, in order, as if they were all that its client waited for; their time is not attributed.
+    pub fn of_steps(id: u64, name: Arc<str>, steps: Vec<OperationStep>) -> Self {
+        let at = steps.first().map(|first| first.exchange.at).unwrap_or_default();
+        let ended = steps.last().map(|last| last.exchange.ended());
+        Self {
+            id,
+            kind: OperationKind::Burst,
+            name,
+            at,
+            duration: ended.unwrap_or(at).since(at),
+            turns: steps.iter().map(|step| step.exchange.turns).sum(),
+            connections: 1,
+            attribution: Attribution::default(),
+            setup: Duration::ZERO,
+            client_after: Duration::ZERO,
+            continues: false,
+            transactions: Vec::new(),
+            steps,
+        }
+    }
+
     /// How much of its waiting stands on what was seen.
     pub fn evidence(&self) -> Evidence {
         let mut evidence = Evidence::default();

@@ -66,11 +66,10 @@ pub struct Wanted {
     pub moved: Vec<ConnectionChoice>,
     /// Whether to keep the longest operation, with its exchanges.
     pub longest: bool,
-    /// Whether it is looked at while it goes on ([`Aggregator::so_far`]): what no request caused is then grouped by transaction under the rule
-    /// `auto`, what is open is followed, and the last operations are kept.
+    /// Whether it is looked at while it goes on ([`Aggregator::so_far`]): what is open is then followed, and the last operations are kept.
     pub live: bool,
-    /// Whether transactions are operations where no HTTP request is, and not connections, unless the rule says otherwise.
-    pub by_transaction: bool,
+    /// Whether each autocommitted statement is an operation: of a recording of `load`, whose clients rest nowhere.
+    pub statements_alone: bool,
     /// Names for connections to these servers, as operations.
     pub names: Vec<(Endpoint, Arc<str>)>,
     /// Whether to write records to stdout.
@@ -164,7 +163,7 @@ impl Aggregator {
         let mut operations = Operations::new(wanted.rule)
             .with_names(wanted.names.iter().cloned())
             .with_hosts(wanted.hosts.clone())
-            .with_transactions(wanted.live || wanted.by_transaction);
+            .with_statements_alone(wanted.statements_alone);
         if let Some(boxes) = &wanted.boxes {
             operations = operations.with_boxes(boxes.clone());
         }
@@ -473,7 +472,7 @@ fn no_requests(rule: Rule, summary: &Summary) -> Option<Warning> {
 
 const NO_REQUESTS: &str = "--operations http, and no HTTP request was answered in what was seen: capture the application's HTTP port too, or \
                            name the application as a target too (longwire watch http://HOST:PORT DATABASE) and send it its requests through the \
-                           relay; HTTPS cannot be read; --operations auto shows the rest by connection";
+                           relay; HTTPS cannot be read; --operations auto shows the transactions and statements";
 
 /// The warnings that connections were to move which a prediction does not replay: those behind a pooler.
 fn not_moved(poolers: &Poolers, moved: &MovedConnections) -> Vec<Warning> {

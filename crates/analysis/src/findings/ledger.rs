@@ -128,9 +128,15 @@ impl Ledger {
 
     /// What is large enough to report, priced; the most expensive first.
     pub(super) fn so_far(&self, clients: &Clients, rtts: &[Duration]) -> FindingsReport {
-        let entries = self.entries.iter();
+        let totals = self.totals();
+        let entries = self.entries.iter().filter(|(key, entry)| {
+            let total = totals.get(&of_all_names(key)).copied().unwrap_or_default();
+            total.count >= least(key.kind)
+                && !is_first_use(key, total.operations)
+                && !entry.may_be_chance(clients)
+        });
         let mut findings: Vec<Finding> = entries
-            .filter_map(|(key, entry)| finding(key, entry, clients, rtts))
+            .map(|(key, entry)| finding(key, entry, clients, rtts))
             .collect();
         findings.sort_by(|one, other| order(one).cmp(&order(other)));
         FindingsReport {
@@ -140,7 +146,37 @@ impl Ledger {
     }
 }
 
+impl Ledger {
+    /// How often each was seen, whatever the name of the operation: what recurs under another name recurs.
+    fn totals(&self) -> HashMap<(FindingKind, Option<&Fingerprint>), Total> {
+        let mut totals: HashMap<_, Total> = HashMap::default();
+        for (key, entry) in &self.entries {
+            let total = totals.entry(of_all_names(key)).or_default();
+            total.count += entry.first.count;
+            total.operations += entry.operations;
+        }
+        totals
+    }
+}
+
+/// How often something was seen.
+#[derive(Debug, Clone, Copy, Default)]
+struct Total {
+    count: u64,
+    operations: u64,
+}
+
+fn of_all_names(key: &FindingKey) -> (FindingKind, Option<&Fingerprint>) {
+    (key.kind, key.fingerprint.as_ref())
+}
+
 impl Entry {
+    /// Whether its evidence is too weak for what sent it.
+    fn may_be_chance(&self, clients: &Clients) -> bool {
+        let software = software(&self.first, clients);
+        self.is_weak && (self.is_side_by_side || software == Software::LoadGenerator)
+    }
+
     fn add(&mut self, waste: &Waste) {
         let sum = &mut self.first;
         sum.count += waste.count;
@@ -164,18 +200,17 @@ fn order(finding: &Finding) -> (Reverse<Duration>, Reverse<u64>, FindingKind, Op
     )
 }
 
-fn finding(key: &FindingKey, entry: &Entry, clients: &Clients, rtts: &[Duration]) -> Option<Finding> {
+fn software(waste: &Waste, clients: &Clients) -> Software {
+    let introduced = clients.introduced(waste.connection);
+    introduced.map_or(Software::of_protocol(waste.protocol), |introduced| {
+        introduced.software
+    })
+}
+
+fn finding(key: &FindingKey, entry: &Entry, clients: &Clients, rtts: &[Duration]) -> Finding {
     let sum = &entry.first;
     let introduced = clients.introduced(sum.connection);
-    let software = introduced.map_or(Software::of_protocol(sum.protocol), |introduced| {
-        introduced.software
-    });
-    if entry.is_weak && (entry.is_side_by_side || software == Software::LoadGenerator) {
-        return None;
-    }
-    if sum.count < least(key.kind) || is_first_use(key, entry) {
-        return None;
-    }
+    let software = software(sum, clients);
     let kind = match key.kind {
         FindingKind::RowByRow if sum.may_be_drivers && unrewritten_batch::is_usual_of(software) => {
             FindingKind::UnrewrittenBatch
@@ -186,7 +221,7 @@ fn finding(key: &FindingKey, entry: &Entry, clients: &Clients, rtts: &[Duration]
         .saves_turns
         .saturating_sub(sum.count.saturating_mul(remedies::turns_left(kind, software)));
     let waits = u32::try_from(saves_turns + sum.saves_waits).unwrap_or(u32::MAX);
-    Some(Finding {
+    Finding {
         remedy: remedy(kind, software, key, sum, clients),
         kind,
         fingerprint: key.fingerprint.clone(),
@@ -205,17 +240,17 @@ fn finding(key: &FindingKey, entry: &Entry, clients: &Clients, rtts: &[Duration]
             })
             .collect(),
         driver: introduced.and_then(|introduced| introduced.driver.clone()),
-    })
+    }
 }
 
 /// Whether these are reads of system tables that did not recur from operation to operation: what a driver or a framework asks when it is used
 /// for the first time.
-fn is_first_use(key: &FindingKey, entry: &Entry) -> bool {
+fn is_first_use(key: &FindingKey, operations: u64) -> bool {
     let is_read = matches!(
         key.kind,
         FindingKind::NPlusOne | FindingKind::RepeatedRead | FindingKind::SmallFetch
     );
-    is_read && entry.operations < RECURRING && key.fingerprint.as_deref().is_some_and(is_catalogue)
+    is_read && operations < RECURRING && key.fingerprint.as_deref().is_some_and(is_catalogue)
 }
 
 /// Operations from which on reads of system tables recur.

@@ -1,10 +1,8 @@
-//! Autocommitted statements of one connection that follow each other. Where each statement is an operation of its own, a loop lies across operations: they are
-//! looked at together, for loops alone.
+//! Autocommitted statements of one connection that follow each other. Where each statement, or each round of a loop, is an operation of its own, a loop lies across
+//! operations: they are looked at together, for loops alone.
 
 use super::look::Turn;
-use model::{
-    Attribution, ConnectionId, ConnectionMap, Operation, OperationKind, OperationStep, TransactionState,
-};
+use model::{ConnectionId, ConnectionMap, Operation, OperationKind, OperationStep, Phase, TransactionState};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,33 +31,44 @@ const MOST_STATEMENTS: usize = 8192;
 /// Statements of all series under way, about 25 MB. With more, what begins waits for another to end.
 pub(super) const MOST_IN_ALL: usize = 60_000;
 
+/// Statements of a burst that may be a round of a loop.
+const LONGEST_BURST: usize = 64;
+
 /// A client that rests longer does something else next.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
 impl AllSeries {
     /// Takes an operation, with the turns that were found in it. Gives the series that is over by it.
     pub(super) fn take(&mut self, operation: &Operation, turns: &[Turn]) -> Option<Series> {
-        let (connection, step) = match &operation.steps[..] {
-            [step] if is_autocommitted(operation, step) => (step.exchange.connection, step),
-            [first, ..] => return self.end(first.exchange.connection),
-            [] => return None,
-        };
+        let connection = operation.steps.first()?.exchange.connection;
+        if !is_autocommitted(operation) {
+            return self.end(connection);
+        }
+        let first = operation
+            .steps
+            .iter()
+            .find(|step| step.exchange.phase == Phase::Work)?;
+        let count = operation.steps.len();
         let over = match self.open.get(&connection) {
-            Some(series) if series.goes_on(step) && self.statements < MOST_IN_ALL => None,
+            Some(series) if series.goes_on(first) && self.statements < MOST_IN_ALL => None,
             Some(_) => self.end(connection),
             None => None,
         };
         if self.statements >= MOST_IN_ALL {
             return over;
         }
-        self.statements += 1;
+        self.statements += count;
         let series = self.open.entry(connection).or_default();
         series.id = operation.id;
-        series.push(
-            step.clone(),
-            &operation.name,
-            turns.iter().any(|turn| turn.is_claimed),
-        );
+        let mut claimed = vec![false; count];
+        for turn in turns.iter().filter(|turn| turn.is_claimed) {
+            if let Some(claimed) = claimed.get_mut(turn.step) {
+                *claimed = true;
+            }
+        }
+        for (step, is_claimed) in operation.steps.iter().zip(claimed) {
+            series.push(step.clone(), &operation.name, is_claimed);
+        }
         over
     }
 
@@ -114,7 +123,6 @@ impl Series {
 
     /// All of it as one operation, under the name that most of its statements have as operations.
     pub(super) fn as_operation(&self) -> Option<Operation> {
-        let (first, last) = (self.steps.first()?, self.steps.last()?);
         let mut counts: HashMap<&Arc<str>, usize> = HashMap::new();
         for name in &self.names {
             *counts.entry(name).or_default() += 1;
@@ -123,26 +131,17 @@ impl Series {
             .into_iter()
             .max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)))?
             .0;
-        let duration = last.exchange.ended().since(first.exchange.at);
-        Some(Operation {
-            id: self.id,
-            kind: OperationKind::Burst,
-            name: name.clone(),
-            at: first.exchange.at,
-            duration,
-            steps: self.steps.clone(),
-            turns: self.steps.iter().map(|step| step.exchange.turns).sum(),
-            connections: 1,
-            attribution: Attribution::default(),
-            setup: Duration::ZERO,
-            client_after: Duration::ZERO,
-            continues: false,
-            transactions: Vec::new(),
-        })
+        Some(Operation::of_steps(self.id, name.clone(), self.steps.clone()))
     }
 }
 
-/// Whether an operation is one statement that no transaction holds open.
-fn is_autocommitted(operation: &Operation, step: &OperationStep) -> bool {
-    operation.kind == OperationKind::Transaction && step.exchange.transaction != Some(TransactionState::Open)
+/// Whether an operation is a few statements of one connection that no transaction holds open. A long burst has its loops in itself.
+fn is_autocommitted(operation: &Operation) -> bool {
+    let is_short = match operation.kind {
+        OperationKind::Transaction => operation.steps.len() == 1,
+        OperationKind::Burst => operation.steps.len() <= LONGEST_BURST && operation.connections == 1,
+        _ => false,
+    };
+    let is_open = |step: &OperationStep| step.exchange.transaction == Some(TransactionState::Open);
+    is_short && !operation.steps.iter().any(is_open)
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 /// What makes exchanges one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rule {
-    /// HTTP requests with the work they caused; what no HTTP request caused, by connection, or by transaction where the connection is one of a pool.
+    /// HTTP requests with the work they caused, and what carries the identifier of a request; of the rest transactions, and what no transaction
+    /// holds by burst: statements of one connection without a longer pause.
     #[default]
     Auto,
     /// A connection's life.

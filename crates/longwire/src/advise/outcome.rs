@@ -153,12 +153,12 @@ struct Runs {
 }
 
 impl Runs {
-    fn new(traffic: &Traffic, asked: &AdviceRequest, usual: Rule) -> Self {
+    fn new(traffic: &Traffic, asked: &AdviceRequest) -> Self {
         let by_run = asked.rule.is_none() && !traffic.has_http() && !traffic.begins.is_empty();
         let rule = if by_run {
             Rule::Whole
         } else {
-            asked.rule.unwrap_or(usual)
+            asked.rule.unwrap_or_default()
         };
         let mut begins = if by_run {
             traffic.begins.clone()
@@ -227,11 +227,6 @@ struct Seen {
 
 impl Seen {
     fn of(traffic: Traffic, asked: &AdviceRequest) -> Self {
-        let usual = if traffic.has_http() {
-            Rule::Auto
-        } else {
-            Rule::Transaction
-        };
         let mut seen = Self {
             source: asked.source.clone(),
             moved: MovedConnections::new(asked.moved.clone()),
@@ -242,7 +237,7 @@ impl Seen {
             recording: traffic.compressed.is_none(),
             known: Vec::new(),
         };
-        let mut runs = Runs::new(&traffic, asked, usual);
+        let mut runs = Runs::new(&traffic, asked);
         for fact in traffic.facts {
             match &fact {
                 Fact::Opened {

@@ -185,7 +185,7 @@ fn read(
     let wanted = Wanted {
         rule: grouping.operations,
         hosts: grouping.hosts_in(files),
-        by_transaction: pipeline::input::are_of_load(files),
+        statements_alone: pipeline::input::are_of_load(files),
         targets: links
             .iter()
             .map(|link| PredictionTarget {

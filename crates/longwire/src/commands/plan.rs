@@ -126,7 +126,7 @@ fn read(args: &Args, estate: &Estate) -> Result<Data> {
     let wanted = Wanted {
         rule: grouping.operations,
         hosts: grouping.hosts_in(&args.files),
-        by_transaction: true,
+        statements_alone: input::are_of_load(&args.files),
         findings: Some(analysis::findings::Distances {
             rtts: rtts.into_iter().collect(),
             rate: None,

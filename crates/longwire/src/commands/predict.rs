@@ -170,7 +170,7 @@ fn wanted(args: &Args, samples: Option<Samples>) -> Wanted {
     Wanted {
         rule: args.grouping.operations,
         hosts: args.grouping.hosts_in(&args.files),
-        by_transaction: input::are_of_load(&args.files),
+        statements_alone: input::are_of_load(&args.files),
         targets: targets(&args.distances.links(&USUAL), &args.clients),
         computing: computing(args),
         wake_up: wake_up(args),

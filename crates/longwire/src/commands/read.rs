@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let wanted = Wanted {
         rule: args.reporting.grouping.operations,
         hosts: args.reporting.grouping.hosts_in(&args.files),
-        by_transaction: input::are_of_load(&args.files),
+        statements_alone: input::are_of_load(&args.files),
         targets: args.reporting.targets(page.is_some()),
         json: args.reporting.json,
         exchanges: args.reporting.exchanges,

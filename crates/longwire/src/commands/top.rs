@@ -163,6 +163,7 @@ fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
     };
     let wanted = Wanted {
         hosts: args.grouping.hosts_in(&files),
+        statements_alone: pipeline::input::are_of_load(&files),
         ..wanted(args, None)
     };
     let mut run = RecordedRun::open(files, reading, wanted, asked)?;

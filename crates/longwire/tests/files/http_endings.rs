@@ -10,16 +10,19 @@ const GET: &[u8] = b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n";
 fn read(conversation: &Conversation) -> (Vec<(u64, u64, u64, String)>, String) {
     let records = conversation.read();
     let number = |record: &Value, key: &str| record[key].as_u64().expect("a number");
-    let exchanges = of_type(&records, "exchange").into_iter().skip(1).map(|record| {
-        let error = record["error"].as_str().unwrap_or_default().to_owned();
-        let server = number(record, "server_ns") / 1_000_000;
-        (
-            number(record, "turns"),
-            number(record, "reply_bytes"),
-            server,
-            error,
-        )
-    });
+    let exchanges = of_type(&records, "exchange").into_iter();
+    let exchanges = exchanges
+        .filter(|record| record["phase"] != "connect")
+        .map(|record| {
+            let error = record["error"].as_str().unwrap_or_default().to_owned();
+            let server = number(record, "server_ns") / 1_000_000;
+            (
+                number(record, "turns"),
+                number(record, "reply_bytes"),
+                server,
+                error,
+            )
+        });
     let said = of_type(&records, "warning").into_iter();
     let said = said.filter_map(|record| record["text"].as_str());
     (exchanges.collect(), said.collect::<Vec<_>>().join("\n"))

@@ -33,6 +33,14 @@ fn found(name: &str) -> Vec<(String, String, u64, u64)> {
         })
         .collect();
     found.sort();
+    // One row for each operation name that has it.
+    found.dedup_by(|one, sum| {
+        let is_same = (&one.0, &one.1) == (&sum.0, &sum.1);
+        if is_same {
+            (sum.2, sum.3) = (sum.2 + one.2, sum.3 + one.3);
+        }
+        is_same
+    });
     found
 }
 

@@ -151,10 +151,7 @@ fn a_recording_is_read_and_predicted_from() {
         .filter(|record| record["type"] == "prediction")
         .map(|record| record["operation"].clone())
         .collect();
-    let is_connection = |name: &Value| {
-        name.as_str()
-            .is_some_and(|name| name.starts_with("connection to"))
-    };
+    let is_connection = |name: &Value| name.as_str().is_some_and(|name| name.starts_with("connect"));
     assert!(!names.is_empty() && !names.iter().any(is_connection), "{names:?}");
 }
 

@@ -21,6 +21,13 @@ pub struct SoFar {
 }
 
 impl Aggregator {
+    /// Ends the bursts in which nothing came since the last call. For a run that goes on: without traffic nothing else ends them.
+    pub fn close_resting(&mut self) {
+        let outlets = &mut self.outlets;
+        self.operations
+            .close_resting(&mut |grouped| outlets.take(grouped));
+    }
+
     /// What was summed up so far, with at most `rows` of each kind, and findings priced at `prices`. Costs milliseconds: for a screen, not for
     /// every fact.
     pub fn so_far(&mut self, rows: usize, prices: &[Duration]) -> SoFar {

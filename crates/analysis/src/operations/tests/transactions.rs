@@ -260,98 +260,10 @@ fn statements_sent_without_waiting_lose_no_time() {
     assert!(held.attribution().server >= micros(900), "{held:?}");
 }
 
-/// What happens on a connection.
-type Traffic<'t> = &'t dyn Fn(&mut Run);
-
-/// The kinds of what a connection's traffic is grouped to under `auto`.
-fn automatic(login: bool, traffic: impl Fn(&mut Run)) -> Vec<String> {
-    let mut run = Run::new(Rule::Auto);
-    run.opened(0, host(1, 40_000), host(2, 5432));
-    if login {
-        run.exchange(exchange(0, Phase::Login, 0, 50, 10), Protocol::Postgres);
-    }
-    traffic(&mut run);
-    run.closed(0);
-    let (operations, _) = run.finish();
-    operations
-        .iter()
-        .map(|operation| operation.kind.name().to_owned())
-        .collect()
-}
-
 #[test]
-fn a_connection_that_rests_between_its_transactions_is_one_of_a_pool() {
-    let pooled = automatic(true, |run| {
-        for number in 0..4 {
-            run.order(1_000 + 50_000 * number);
-        }
-    });
-    assert_eq!(
-        pooled,
-        [
-            "connection",
-            "transaction",
-            "transaction",
-            "transaction",
-            "transaction"
-        ]
-    );
-    let joined = automatic(false, |run| {
-        run.order(1_000);
-        run.order(5_000);
-    });
-    assert_eq!(joined, ["transaction", "transaction"]);
-}
-
-#[test]
-fn without_clear_evidence_a_connection_s_life_is_one_operation() {
-    let script = |run: &mut Run| (0..20).for_each(|number| run.order(1_000 + 4_000 * number));
-    let page = |run: &mut Run| {
-        run.order(1_000);
-        run.order(40_000);
-    };
-    let reads = |run: &mut Run| {
-        (0..20).for_each(|number| run.say("select n from stock", 1_000 + 50_000 * number, 100, IDLE));
-    };
-    let mostly_reads = |run: &mut Run| {
-        for number in 0..4 {
-            run.order(1_000 + 50_000 * number);
-            for read in 0..8 {
-                run.say(
-                    "select n from stock",
-                    5_000 + 50_000 * number + 1_000 * read,
-                    100,
-                    IDLE,
-                );
-            }
-        }
-    };
-    let busy = |run: &mut Run| {
-        // Long transactions with short rests.
-        for number in 0..4 {
-            let from = 1_000 + 100_000 * number;
-            run.say("begin", from, 0, OPEN);
-            run.say("update stock set n = ?", from + 500, 80_000, OPEN);
-            run.say("commit", from + 81_000, 0, IDLE);
-        }
-    };
-    let cases: [(&str, Traffic<'_>); 5] = [
-        ("a script", &script),
-        ("a page", &page),
-        ("reads", &reads),
-        ("mostly reads", &mostly_reads),
-        ("a job", &busy),
-    ];
-    for (what, traffic) in cases {
-        assert_eq!(automatic(true, traffic), ["connection"], "{what}");
-    }
-    assert_eq!(automatic(false, reads), ["connection"], "joined reads");
-}
-
-#[test]
-fn a_named_server_s_connections_stay_operations() {
-    let mut run = Run::new(Rule::Auto);
-    run.operations = Operations::new(Rule::Auto).with_names([(host(2, 5432), Arc::from("shop"))]);
+fn a_named_server_s_connections_are_named() {
+    let mut run = Run::new(Rule::Connection);
+    run.operations = Operations::new(Rule::Connection).with_names([(host(2, 5432), Arc::from("shop"))]);
     run.opened(0, host(1, 40_000), host(2, 5432));
     (0..4).for_each(|number| run.order(1_000 + 50_000 * number));
     let (operations, _) = run.finish();
@@ -359,17 +271,17 @@ fn a_named_server_s_connections_stay_operations() {
 }
 
 #[test]
-fn a_pool_s_connection_longer_than_can_be_held_is_handed_out_by_its_transactions() {
+fn transactions_are_handed_out_as_they_end() {
     let mut run = Run::connected(Rule::Auto);
     let count = MAXIMUM_STEPS as u64 / 5 + 10;
     for number in 0..count {
         run.order(1_000 + 50_000 * number);
     }
     let early = run.grouped.len() as u64;
-    assert!(early > count - 20, "handed out as they come: {early} of {count}");
+    assert_eq!(early, count);
     run.closed(0);
     let (operations, _) = run.finish();
-    assert_eq!(operations.len() as u64, 1 + count);
+    assert_eq!(operations.len() as u64, count);
     assert!(operations.iter().all(|operation| !operation.continues));
     assert!(
         all(&operations)

@@ -138,7 +138,6 @@ impl<'a> Agent<'a> {
                 ..config.hosts.clone()
             },
             findings: Some(config.distances.clone()),
-            by_transaction: true,
             delivery: Some(delivery.clone()),
             ..Wanted::default()
         };
@@ -208,6 +207,7 @@ impl<'a> Agent<'a> {
         self.exporting.tick(&self.delivery);
         // What a pooler is shows itself soon or not at all: series would wait for it.
         aggregator.decide_poolers();
+        aggregator.close_resting();
         if self.window_began.elapsed() >= self.config.window {
             let window = aggregator.end_window();
             aggregator.rotate_tables(&window);

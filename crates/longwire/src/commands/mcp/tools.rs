@@ -168,7 +168,7 @@ fn read(files: &Files<'_>, wanted: Wanted) -> Result<ReadOutcome> {
     let wanted = Wanted {
         rule: files.grouping.operations,
         hosts: files.grouping.hosts_in(files.files),
-        by_transaction: input::are_of_load(files.files),
+        statements_alone: input::are_of_load(files.files),
         ..wanted
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(files.files))?;

@@ -103,6 +103,7 @@ impl<T: LiveTraffic> LiveRun<T> {
     /// What is done once a second.
     fn once_a_second(&mut self) {
         self.traffic.report_news(&self.delivery);
+        self.aggregator.close_resting();
         let written = self.aggregator.checkpoint();
         self.delivery.of("the recording is", written);
         if self.began.elapsed() >= UNDECIDED {

@@ -84,6 +84,8 @@ impl RecordedRun {
         let wants = screen.wants();
         for moment in moments {
             self.take_until(moment);
+            // As of a run that goes on, once a second.
+            self.aggregator.close_resting();
             if Some(moment) == self.baseline {
                 self.aggregator.set_baseline();
             }
@@ -93,6 +95,9 @@ impl RecordedRun {
         self.at = to;
         if to >= self.length {
             self.aggregator.decide_poolers();
+            // Twice: nothing has come between the two calls.
+            self.aggregator.close_resting();
+            self.aggregator.close_resting();
         }
         Ok(())
     }

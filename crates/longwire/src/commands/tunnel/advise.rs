@@ -61,8 +61,8 @@ pub struct Args {
     /// out.
     #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "WHICH,...")]
     pub on: Vec<ConnectionChoice>,
-    /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole. HTTP requests where there are any, else
-    /// transactions, when left out.
+    /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole. auto when left out; of a load that longwire makes,
+    /// a run of its script.
     #[arg(long, value_name = "RULE")]
     pub operations: Option<Rule>,
     /// What is asked of a server.
