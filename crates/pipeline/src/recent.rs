@@ -2,11 +2,10 @@
 
 use crate::moved::MovedConnections;
 use link::LinkDescription;
-use model::{Attribution, Operation, OperationKind, OperationStep, Phase, Prediction};
+use model::{Operation, OperationStep, Phase, Prediction};
 use predict::predictor::{LEARNED_OPERATIONS, LEARNED_STEPS};
 use predict::{Predicted, PredictionTarget, Predictor, WakeUp};
 use std::collections::VecDeque;
-use std::time::Duration;
 
 /// Operations in the order of their end; at most as many as a prediction learns from at once, so that what is predicted of a run that has
 /// no more is what `predict` says of it.
@@ -98,43 +97,22 @@ fn predictor(links: &[LinkDescription], moved: &MovedConnections) -> Predictor {
 fn alone(id: u64, step: &OperationStep) -> Option<Operation> {
     let exchange = step.exchange.clone();
     let name = exchange.fingerprint.clone()?;
-    Some(Operation {
-        id,
-        kind: OperationKind::Burst,
-        name,
-        at: exchange.at,
-        duration: exchange.ended().since(exchange.at),
-        turns: exchange.turns,
-        connections: 1,
-        attribution: Attribution::default(),
-        setup: Duration::ZERO,
-        client_after: Duration::ZERO,
-        continues: false,
-        transactions: Vec::new(),
-        steps: vec![OperationStep::first(exchange, step.protocol)],
-    })
+    let alone = OperationStep::first(exchange, step.protocol);
+    Some(Operation::of_steps(id, name, vec![alone]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::Timestamp;
+    use std::time::Duration;
 
     fn operation(id: u64, continues: bool) -> Operation {
         Operation {
-            id,
-            kind: OperationKind::Burst,
-            name: "page".into(),
             at: Timestamp::from_nanos(id),
             duration: Duration::from_millis(1),
-            steps: Vec::new(),
-            turns: 0,
-            connections: 1,
-            attribution: Attribution::default(),
-            setup: Duration::ZERO,
-            client_after: Duration::ZERO,
-            transactions: Vec::new(),
             continues,
+            ..Operation::of_steps(id, "page".into(), Vec::new())
         }
     }
 

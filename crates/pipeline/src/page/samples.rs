@@ -198,19 +198,10 @@ mod tests {
 
     fn operation(id: u64, name: &str, millis: u64, continues: bool) -> Operation {
         Operation {
-            id,
-            kind: OperationKind::Burst,
-            name: name.into(),
             at: Timestamp::from_nanos(id),
             duration: Duration::from_millis(millis),
-            steps: Vec::new(),
-            turns: 0,
-            connections: 1,
-            attribution: Attribution::default(),
-            setup: Duration::ZERO,
-            client_after: Duration::ZERO,
-            transactions: Vec::new(),
             continues,
+            ..Operation::of_steps(id, name.into(), Vec::new())
         }
     }
 
