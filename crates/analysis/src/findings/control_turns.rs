@@ -114,7 +114,13 @@ fn follows_none(look: &Look<'_>, index: usize, lane_start: usize) -> bool {
 
 /// The class of a turn that no finding has claimed.
 fn control(look: &Look<'_>, index: usize) -> Option<Control> {
-    let turn = look.turns.all.get(index).filter(|turn| !turn.is_claimed)?;
+    look.turns.all.get(index).filter(|turn| !turn.is_claimed)?;
+    class(look, index)
+}
+
+/// The class of a turn, whoever has claimed it.
+fn class(look: &Look<'_>, index: usize) -> Option<Control> {
+    let turn = look.turns.all.get(index)?;
     match turn.task {
         Task::Execute => turn.code?.control,
         Task::Nothing if is_ping(look, index) => Some(Control::Probe),
@@ -182,11 +188,11 @@ fn always_saved(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
 
 /// Whether the next turn is soon, and no such turn itself, nor what a pool asks of a connection that it has opened or takes back.
 fn precedes_work(look: &Look<'_>, index: usize, end: usize) -> bool {
-    let class = control(look, index);
+    let own = class(look, index);
     let next = (index + 1 < end).then(|| look.turns.all.get(index + 1)).flatten();
     let is_soon = next.is_some_and(|next| next.gap <= LONGEST_PAUSE);
-    let next = control(look, index + 1);
-    is_soon && next != class && !matches!(next, Some(Control::SessionRead | Control::Reset))
+    let next = class(look, index + 1);
+    is_soon && next != own && !matches!(next, Some(Control::SessionRead | Control::Reset))
 }
 
 /// Commands that are queued one by one until EXEC.

@@ -3,7 +3,7 @@
 
 use super::look::Turn;
 use model::{ConnectionId, ConnectionMap, Operation, OperationKind, OperationStep, Phase, TransactionState};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,11 +44,9 @@ impl AllSeries {
         if !is_autocommitted(operation) {
             return self.end(connection);
         }
-        let first = operation
-            .steps
-            .iter()
-            .find(|step| step.exchange.phase == Phase::Work)?;
-        let count = operation.steps.len();
+        let all = operation.steps.iter().enumerate();
+        let work = all.filter(|(_, step)| step.exchange.phase == Phase::Work);
+        let (_, first) = work.clone().next()?;
         let over = match self.open.get(&connection) {
             Some(series) if series.goes_on(first) && self.statements < MOST_IN_ALL => None,
             Some(_) => self.end(connection),
@@ -57,17 +55,16 @@ impl AllSeries {
         if self.statements >= MOST_IN_ALL {
             return over;
         }
-        self.statements += count;
+        self.statements += work.clone().count();
         let series = self.open.entry(connection).or_default();
         series.id = operation.id;
-        let mut claimed = vec![false; count];
-        for turn in turns.iter().filter(|turn| turn.is_claimed) {
-            if let Some(claimed) = claimed.get_mut(turn.step) {
-                *claimed = true;
-            }
-        }
-        for (step, is_claimed) in operation.steps.iter().zip(claimed) {
-            series.push(step.clone(), &operation.name, is_claimed);
+        let claimed: HashSet<usize> = turns
+            .iter()
+            .filter(|turn| turn.is_claimed)
+            .map(|turn| turn.step)
+            .collect();
+        for (index, step) in work {
+            series.push(step.clone(), &operation.name, claimed.contains(&index));
         }
         over
     }
