@@ -319,6 +319,13 @@ const REMEDIES: &[Row] = &[
         &[For::Drda],
         "In autocommit the driver commits each statement with a turn of its own: setAutoCommit(false), and one commit for several statements.",
     ),
+    // Seen with SQLAlchemy 2.1 and PyMySQL: with AUTOCOMMIT alone the pool still sends ROLLBACK; psycopg then sends none.
+    case_row(
+        Kind::ControlTurns,
+        Case::Control(Control::Begin),
+        &[For::Mysql, For::PythonMysql],
+        "A transaction of one statement needs no BEGIN and COMMIT: autocommit does it in one turn (SkipDefaultTransaction: true in GORM, isolation_level AUTOCOMMIT with skip_autocommit_rollback=True in SQLAlchemy, whose pool otherwise still sends ROLLBACK). Before several statements BEGIN can be sent together with the first of them.",
+    ),
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Begin),
