@@ -25,9 +25,8 @@ pub struct Finding {
     pub turns: u64,
     /// Turns that the remedy would save. 0 for waste that is not turns (rate, window, delayed ACK).
     pub saves_turns: u64,
-    /// Time saved with the remedy over all operations at each round trip asked, ascending. Counted are `saves_turns` round trips
-    /// and what else the kind reports; server and client time that may fall away too is not claimed. Misleads where the
-    /// turns saved overlapped with others on another connection. Of [`FindingKind::HeldTransaction`] it is time for which rows are held, which
+    /// Time saved with the remedy over all operations at each round trip asked, ascending: by replays without what falls away, or where there were none
+    /// `saves_turns` round trips and what else the kind reports, which misleads where these overlapped with others on another connection. Of [`FindingKind::HeldTransaction`] it is time for which rows are held, which
     /// others may wait for, and not to be added.
     pub savings: Vec<Saving>,
     /// The client software of the connections it was seen on, as it introduced itself; absent where it did not.
@@ -46,6 +45,34 @@ pub struct Saving {
     /// Bounds of that, where operations were replayed with and without what the remedy leaves out; otherwise it is a number of round trips
     /// times the distance, which is too much where they overlapped with others.
     pub bounds: Option<[Duration; 2]>,
+    /// What an operation takes with the remedy, likewise.
+    pub remedied: Option<Remedied>,
+}
+
+/// What an operation takes with a remedy at one distance: the median of those that were replayed, and its bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remedied {
+    /// The operation.
+    pub duration: Duration,
+    /// No less, if client and server have nothing to do any more about what falls away.
+    pub low: Duration,
+    /// No more, if they have the most to do.
+    pub high: Duration,
+}
+
+/// What a remedy leaves of a round trip that it saves: its work, and its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remains {
+    /// Client and server do the same, in another round trip that has its own bytes.
+    Work,
+    /// The same, and its bytes come with another round trip.
+    WorkAndBytes,
+    /// One statement does it for all: its rows are read or written as before, and what each statement costs by itself falls away.
+    Rows,
+    /// The client goes on as before, without asking.
+    Client,
+    /// Nothing: client and server did it for the round trip alone.
+    Nothing,
 }
 
 /// What makes findings one.
@@ -169,6 +196,27 @@ impl FindingKind {
             Self::Redirected => "redirected",
             Self::CompressionNotAsked => "compression-not-asked",
             Self::HeldTransaction => "held-transaction",
+        }
+    }
+}
+
+impl FindingKind {
+    /// What the remedy leaves of the round trips that it saves.
+    pub const fn remains(self) -> Remains {
+        match self {
+            Self::NPlusOne | Self::RowByRow | Self::UnrewrittenBatch => Remains::Rows,
+            Self::SmallFetch | Self::Sequential => Remains::WorkAndBytes,
+            Self::RepeatedRead | Self::Redirected => Remains::Client,
+            Self::Reconnect | Self::ListenerTurn => Remains::Nothing,
+            // The server does what a COMMIT did, and what a statement is prepared for, all the same.
+            Self::ControlTurns
+            | Self::OneShotPrepare
+            | Self::CommentDefeatsCache
+            | Self::NoCompression
+            | Self::AckStall
+            | Self::WindowLimited
+            | Self::CompressionNotAsked
+            | Self::HeldTransaction => Remains::Work,
         }
     }
 }

@@ -229,18 +229,6 @@ impl OperationPlan {
         NodeIndex::new(next.map_or(self.nodes.len(), |next| next.place()) - 1)
     }
 
-    /// An exchange costs no way any more; client and server take their time.
-    pub fn leave_out(&mut self, index: usize) {
-        for node in self.nodes_of(index) {
-            node.crossing = Crossing::Measured {
-                request: 0,
-                reply: 0,
-                round_trip: 0,
-                recovery: 0,
-            };
-        }
-    }
-
     /// Of an exchange no bytes are held back any more.
     pub fn hold_nothing_back(&mut self, index: usize) {
         for node in self.nodes_of(index) {
@@ -249,11 +237,16 @@ impl OperationPlan {
     }
 
     fn nodes_of(&mut self, index: usize) -> &mut [PlanNode] {
-        let Some(first) = self.first_nodes.get(index) else {
-            return &mut [];
-        };
-        let (first, last) = (first.place(), self.last_node(index).place());
-        self.nodes.get_mut(first..=last).unwrap_or_default()
+        let places = self.places_of(index);
+        self.nodes.get_mut(places).unwrap_or_default()
+    }
+
+    /// The places of the nodes of the exchange `index`; none where there is no such exchange.
+    pub fn places_of(&self, index: usize) -> std::ops::Range<usize> {
+        match self.first_nodes.get(index) {
+            Some(first) => first.place()..self.last_node(index).place() + 1,
+            None => 0..0,
+        }
     }
 
     /// The span in which the client computed after the last reply, when it was measured.

@@ -10,7 +10,7 @@ use crate::load::Load;
 use crate::locks::RowEvidence;
 use crate::path::{self, Along, Within};
 use crate::plan::OperationPlan;
-use crate::remedies::{self, Remedies};
+use crate::remedies::{self, Estimate, Remedies};
 use crate::replay::run_alone;
 use crate::run::Computing;
 use crate::sample_pool::{Pauses, SamplePool};
@@ -23,7 +23,7 @@ use foldhash::HashMap;
 use link::LinkDescription;
 use model::{
     Attribution, BoundBy, DistributionBuilder, FindingKey, HeldPrediction, LeftOut, Margin, Operation,
-    OperationStep, Order, OrderKind, Prediction,
+    OperationStep, Order, OrderKind, Prediction, Remains,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -402,28 +402,34 @@ impl Predictor {
         if left_out.is_empty() || is_enough {
             return together;
         }
-        let mut plans = vec![(None, remedies::without(plan, left_out))];
         let mut findings: BTreeMap<&FindingKey, Vec<&LeftOut>> = BTreeMap::new();
         for one in left_out.iter().filter(|one| !one.is_nothing()) {
             findings.entry(&one.finding).or_default().push(one);
         }
-        for (finding, of_it) in findings.into_iter().take(MOST_REMEDIES) {
-            plans.push((Some(finding), remedies::without(plan, of_it)));
-        }
-        self.names[place].nodes_without += plan.nodes.len() * plans.len();
         let full = self.durations_alone(operation, plan);
-        for (finding, plan) in plans {
-            let durations = self.durations_alone(operation, &plan);
-            let saved: Vec<Option<Duration>> = full
-                .iter()
-                .zip(durations)
-                .map(|(full, without)| Some(full.as_ref()?.saturating_sub(without?)))
-                .collect();
-            match finding {
-                None => together = saved,
-                Some(finding) => self.remedies.add(finding, operation.id, &saved),
-            }
+        let all = remedies::without(plan, left_out, Estimate::Likely);
+        let likely = self.durations_alone(operation, &all);
+        for ((together, full), without) in together.iter_mut().zip(&full).zip(likely) {
+            *together = full
+                .zip(without)
+                .map(|(full, without)| full.saturating_sub(without));
         }
+        let mut replays = 2;
+        for (finding, of_it) in findings.into_iter().take(MOST_REMEDIES) {
+            let mut replayed = |estimate| {
+                replays += 1;
+                let without = remedies::without(plan, of_it.iter().copied(), estimate);
+                self.durations_alone(operation, &without)
+            };
+            let likely = replayed(Estimate::Likely);
+            let [least, most] = match finding.kind.remains() {
+                Remains::Rows | Remains::Client => [Estimate::Least, Estimate::Most].map(replayed),
+                Remains::Work | Remains::WorkAndBytes | Remains::Nothing => [likely.clone(), likely.clone()],
+            };
+            self.remedies
+                .add(finding, operation.id, &full, [&least, &likely, &most]);
+        }
+        self.names[place].nodes_without += plan.nodes.len() * replays;
         together
     }
 

@@ -4,46 +4,93 @@ mod made;
 
 use made::{Made, in_sequence};
 use model::{FindingKey, FindingKind, LeftOut, Operation};
+use predict::remedies::RemedySum;
 use predict::{PredictionTarget, Predictor};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
+const US: Duration = Duration::from_micros(1);
 
-fn key() -> FindingKey {
+fn key(kind: FindingKind) -> FindingKey {
     FindingKey {
-        kind: FindingKind::NPlusOne,
+        kind,
         fingerprint: Some("select ?".into()),
         operation_name: "made".into(),
     }
 }
 
-/// What is saved at 40 ms without these steps; and what the operation takes with and without them.
-fn saved(operation: Operation, steps: &[u32]) -> (Duration, Duration, Option<Duration>) {
+/// What is replayed at 40 ms of an operation without these steps, which are waste of a kind; and what it takes with them, and without all waste.
+fn replayed(
+    operation: Operation,
+    kind: FindingKind,
+    steps: &[u32],
+) -> (RemedySum, Duration, Option<Duration>) {
     let target = PredictionTarget {
         link: "rtt=40ms".parse().expect("a link"),
         clients: 1,
     };
     let mut predictor = Predictor::new(vec![target], Box::new(|_| true));
     let left_out = LeftOut {
-        finding: key(),
+        finding: key(kind),
         steps: steps.to_vec(),
         held_back: Vec::new(),
     };
     predictor.take_with(operation, vec![left_out]);
     let predicted = predictor.finish_all();
-    let sum = predicted.remedies.of(&key(), 0).expect("it was replayed without");
-    assert_eq!(sum.operations, 1);
+    let sum = predicted
+        .remedies
+        .of(&key(kind), 0)
+        .expect("it was replayed without");
     let typical = predicted.predictions[0].examples.expect("an example").typical;
-    (sum.saved, typical.predicted, typical.without)
+    (sum.clone(), typical.predicted, typical.without)
 }
 
 #[test]
-fn round_trips_one_after_another_are_saved_each() {
+fn round_trips_one_after_another_are_saved_each_and_other_work_stays() {
     let queries = [Made::query(10, 10).server(MS); 5];
-    let (saved, takes, without) = saved(in_sequence(MS, &queries), &[1, 2, 3, 4]);
-    assert_eq!(saved, 160 * MS);
+    let operation = in_sequence(MS, &queries);
+    let (sum, takes, without) = replayed(operation, FindingKind::ControlTurns, &[1, 2, 3, 4]);
+    assert_eq!(sum.saved(), [160 * MS; 3]);
     assert_eq!(takes, 205 * MS);
-    assert_eq!(without, Some(45 * MS), "the server works as before");
+    assert_eq!(sum.left(), [45 * MS; 3]);
+    assert_eq!(without, Some(45 * MS));
+}
+
+#[test]
+fn one_statement_for_all_spares_what_each_takes_by_itself() {
+    let each = Made::query(10, 10).server(100 * US).client_before(MS);
+    let (sum, takes, without) = replayed(in_sequence(MS, &[each; 5]), FindingKind::NPlusOne, &[1, 2, 3, 4]);
+    assert_eq!(takes, 5 * (41 * MS + 100 * US));
+    let [least, likely, most] = sum.left();
+    let kept = 41 * MS + 100 * US;
+    assert_eq!(least, kept);
+    // Half a millisecond is a statement's own, the rest the program's.
+    assert_eq!(likely, kept + 4 * (500 * US + 40 * US + 8 * US));
+    assert_eq!(most, kept + 4 * (750 * US + 50 * US));
+    assert_eq!(sum.saved(), [takes - most, takes - likely, takes - least]);
+    assert_eq!(without, Some(likely));
+}
+
+#[test]
+fn a_connection_that_is_kept_spares_the_work_of_opening_it() {
+    let step = Made::query(10, 10).server(2 * MS).client_before(3 * MS);
+    let operation = in_sequence(MS, &[Made::handshake().client_before(MS), step, step, step]);
+    let (sum, ..) = replayed(operation, FindingKind::Reconnect, &[0, 1, 2]);
+    assert_eq!(
+        sum.left(),
+        [(1 + 40 + 2 + 3) * MS; 3],
+        "until it connected its client did something else"
+    );
+}
+
+#[test]
+fn fetched_at_once_the_bytes_come_all_the_same() {
+    let fetches = [Made::query(10, 10_000); 4];
+    let (sum, ..) = replayed(in_sequence(MS, &fetches), FindingKind::SmallFetch, &[1, 2, 3]);
+    // More than a sender may begin with: it waits for an acknowledgement.
+    assert_eq!(sum.left()[1].as_millis(), 80);
+    let (sum, ..) = replayed(in_sequence(MS, &fetches), FindingKind::RepeatedRead, &[1, 2, 3]);
+    assert_eq!(sum.left()[1].as_millis(), 40);
 }
 
 #[test]
@@ -57,7 +104,7 @@ fn what_ran_at_the_same_time_as_something_longer_saves_nothing() {
     }
     operation.connections = 2;
     operation.duration = 3 * MS;
-    let (saved, takes, _) = saved(operation, &[3, 4]);
+    let (sum, takes, _) = replayed(operation, FindingKind::NPlusOne, &[3, 4]);
     assert_eq!(takes, 120 * MS);
-    assert_eq!(saved, Duration::ZERO);
+    assert_eq!(sum.saved(), [Duration::ZERO; 3]);
 }

@@ -237,6 +237,7 @@ fn finding(key: &FindingKey, entry: &Entry, clients: &Clients, rtts: &[Duration]
                 rtt,
                 saves: rtt.saturating_mul(waits) + sum.spares,
                 bounds: None,
+                remedied: None,
             })
             .collect(),
         driver: introduced.and_then(|introduced| introduced.driver.clone()),

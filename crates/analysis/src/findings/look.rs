@@ -252,12 +252,16 @@ impl<'a> Look<'a> {
     pub(super) fn note(&mut self, waste: Waste) {
         let claimed = std::mem::take(&mut self.claimed);
         if waste.saves_turns > 0 {
-            self.leave_out(
-                &waste,
-                self.whole_exchanges(&claimed, waste.saves_turns),
-                Vec::new(),
-            );
+            let turns = self.whole_exchanges(&claimed, waste.saves_turns);
+            self.leave_out(&waste, self.steps(&turns), Vec::new());
         }
+        self.ledger.note(waste, self.operation);
+    }
+
+    /// Notes waste that is these steps of the operation, whatever their phase.
+    pub(super) fn note_steps(&mut self, waste: Waste, steps: &[usize]) {
+        let steps = steps.iter().filter_map(|&step| u32::try_from(step).ok());
+        self.leave_out(&waste, steps.collect(), Vec::new());
         self.ledger.note(waste, self.operation);
     }
 
@@ -281,16 +285,17 @@ impl<'a> Look<'a> {
 
     /// Notes waste that is no turn: the bytes of this one were held back.
     pub(super) fn note_held_back(&mut self, waste: Waste, turn: usize) {
-        self.leave_out(&waste, Vec::new(), vec![turn]);
+        self.leave_out(&waste, Vec::new(), self.steps(&[turn]));
         self.ledger.note(waste, self.operation);
     }
 
-    fn leave_out(&mut self, waste: &Waste, turns: Vec<usize>, held_back: Vec<usize>) {
-        let steps = |turns: Vec<usize>| -> Vec<u32> {
-            let turns = turns.into_iter().filter_map(|turn| self.turns.all.get(turn));
-            turns.filter_map(|turn| u32::try_from(turn.step).ok()).collect()
-        };
-        let (steps, held_back) = (steps(turns), steps(held_back));
+    /// The steps of turns.
+    fn steps(&self, turns: &[usize]) -> Vec<u32> {
+        let turns = turns.iter().filter_map(|&turn| self.turns.all.get(turn));
+        turns.filter_map(|turn| u32::try_from(turn.step).ok()).collect()
+    }
+
+    fn leave_out(&mut self, waste: &Waste, steps: Vec<u32>, held_back: Vec<u32>) {
         self.left_out.push(LeftOut {
             finding: FindingKey {
                 kind: waste.kind,

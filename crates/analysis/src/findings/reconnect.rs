@@ -25,7 +25,6 @@ pub(super) fn look(look: &mut Look<'_>) {
         .iter()
         .enumerate()
         .filter(|(_, step)| step.protocol.is_database());
-    let mut opening: Vec<usize> = Vec::new();
     for (step_number, step) in steps {
         let exchange = &step.exchange;
         let is_reopened = match last {
@@ -41,8 +40,7 @@ pub(super) fn look(look: &mut Look<'_>) {
             .rposition(|made| made.connection == exchange.connection);
         match (place, exchange.phase) {
             (Some(place), Phase::Work) if made[place].is_setup(exchange) => {
-                made[place].setup += u64::from(exchange.turns);
-                opening.push(step_number);
+                made[place].add_setup(step_number, exchange);
             }
             (Some(place), Phase::Work) => {
                 made[place].is_opening = false;
@@ -51,33 +49,38 @@ pub(super) fn look(look: &mut Look<'_>) {
                 made[place].only_tests &= text.is_some_and(is_trial);
             }
             (Some(place), Phase::Connect | Phase::Tls | Phase::Login) => {
-                made[place].setup += u64::from(exchange.turns);
-                made[place].is_refused |= exchange.error.is_some();
+                made[place].add_setup(step_number, exchange);
             }
-            (None, Phase::Connect | Phase::Tls | Phase::Login) if made.len() < MOST_MADE => made.push(Made {
-                connection: exchange.connection,
-                protocol: step.protocol,
-                setup: u64::from(exchange.turns),
-                work: 0,
-                is_opening: true,
-                only_tests: true,
-                is_refused: exchange.error.is_some(),
-            }),
+            (None, Phase::Connect | Phase::Tls | Phase::Login) if made.len() < MOST_MADE => {
+                let mut opened = Made {
+                    connection: exchange.connection,
+                    protocol: step.protocol,
+                    setup: 0,
+                    steps: Vec::new(),
+                    work: 0,
+                    is_opening: true,
+                    only_tests: true,
+                    is_refused: false,
+                };
+                opened.add_setup(step_number, exchange);
+                made.push(opened);
+            }
             _ => {}
         }
     }
     made.retain(|made| made.work <= MOST_WORK && !made.only_tests && !made.is_refused);
     for made in &made {
-        look.note(Waste {
+        let waste = Waste {
             count: 1,
             turns: made.setup,
             saves_turns: made.setup,
             ..Waste::of(FindingKind::Reconnect, made.connection, made.protocol)
-        });
+        };
+        look.note_steps(waste, &made.steps);
     }
     for turn in &mut look.turns.all {
-        let is_noted = made.iter().any(|made| made.connection == turn.connection);
-        turn.is_claimed |= is_noted && opening.contains(&turn.step);
+        let of_it = made.iter().find(|made| made.connection == turn.connection);
+        turn.is_claimed |= of_it.is_some_and(|made| made.steps.contains(&turn.step));
     }
 }
 
@@ -86,6 +89,8 @@ struct Made {
     connection: ConnectionId,
     protocol: Protocol,
     setup: u64,
+    /// Which steps of the operation these turns are.
+    steps: Vec<usize>,
     work: u64,
     /// Nothing has come yet that is not a part of opening it.
     is_opening: bool,
@@ -96,6 +101,13 @@ struct Made {
 }
 
 impl Made {
+    /// Takes a step with which it is opened.
+    fn add_setup(&mut self, step: usize, exchange: &Exchange) {
+        self.setup += u64::from(exchange.turns);
+        self.steps.push(step);
+        self.is_refused |= exchange.phase != Phase::Work && exchange.error.is_some();
+    }
+
     /// Whether a driver does this to open the connection, before any work: it sets the session, reads its settings or the types of the database.
     fn is_setup(&self, exchange: &Exchange) -> bool {
         let text = exchange.fingerprint.as_deref().unwrap_or_default();

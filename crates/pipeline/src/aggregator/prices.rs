@@ -1,7 +1,7 @@
 //! What remedies save, from operations that were replayed without what they leave out.
 
 use link::LinkDescription;
-use model::{Finding, FindingKey, FindingKind, Prediction, Saving};
+use model::{Finding, FindingKey, FindingKind, Prediction, Remedied};
 use predict::PredictionTarget;
 use predict::remedies::Remedies;
 use std::cmp::Reverse;
@@ -17,8 +17,8 @@ pub(super) fn priced_by_replays(
 ) -> Vec<Finding> {
     for finding in &mut findings {
         let key = key_of(finding);
-        let operations = finding.operations;
-        for saving in &mut finding.savings {
+        let mut savings = std::mem::take(&mut finding.savings);
+        for saving in &mut savings {
             let replayed = targets
                 .iter()
                 .position(|target| {
@@ -26,11 +26,21 @@ pub(super) fn priced_by_replays(
                 })
                 .and_then(|target| remedies.of(&key, target));
             if let Some(sum) = replayed {
-                let each = sum.saved.div_f64(sum.operations as f64);
-                saving.saves = each.mul_f64(operations as f64);
-                saving.bounds = bounds(saving, &key, predictions);
+                let kept = saving.rtt.mul_f64(turns_kept(finding));
+                let shares = shares(&key, saving.rtt, predictions);
+                let all = |each: Duration| each.saturating_sub(kept).mul_f64(finding.operations as f64);
+                let [least, likely, most] = sum.saved().map(all);
+                saving.saves = likely;
+                saving.bounds = shares.map(|[low, high]| [least.mul_f64(low), most.mul_f64(high)]);
+                let [least, likely, most] = sum.left().map(|left| left + kept);
+                saving.remedied = shares.map(|[low, high]| Remedied {
+                    duration: likely,
+                    low: least.mul_f64(low),
+                    high: most.mul_f64(high),
+                });
             }
         }
+        finding.savings = savings;
     }
     findings.sort_by_key(|finding| Reverse(finding.most()));
     findings
@@ -67,11 +77,20 @@ fn key_of(finding: &Finding) -> FindingKey {
     }
 }
 
-/// As far apart, as a share, as those of the prediction of the operations.
-fn bounds(saving: &Saving, key: &FindingKey, predictions: &[Prediction]) -> Option<[Duration; 2]> {
+/// Turns of what was left out that the remedy leaves each operation after all: of connections, those to try one that was kept.
+fn turns_kept(finding: &Finding) -> f64 {
+    match finding.kind {
+        FindingKind::Reconnect => {
+            finding.turns.saturating_sub(finding.saves_turns) as f64 / finding.operations.max(1) as f64
+        }
+        _ => 0.0,
+    }
+}
+
+/// The bounds of the prediction of the operations as shares of it.
+fn shares(key: &FindingKey, rtt: Duration, predictions: &[Prediction]) -> Option<[f64; 2]> {
     let there = predictions.iter().find(|there| {
-        there.operation_name == key.operation_name && there.rtt == saving.rtt && !there.duration.is_zero()
+        there.operation_name == key.operation_name && there.rtt == rtt && !there.duration.is_zero()
     })?;
-    let share = |bound: Duration| bound.as_secs_f64() / there.duration.as_secs_f64();
-    Some([there.low, there.high].map(|bound| saving.saves.mul_f64(share(bound))))
+    Some([there.low, there.high].map(|bound| bound.as_secs_f64() / there.duration.as_secs_f64()))
 }

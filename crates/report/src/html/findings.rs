@@ -37,7 +37,7 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
     small_print(
         &format!(
             "{more}What each saves by itself, over all operations seen: they are replayed without what its remedy leaves out, or, where they were not, it is turns \
-             times the round trip. Together they save what the first sentence says. Time of client and server that falls away too is not claimed."
+             times the round trip. Together they save what the first sentence says. What time of client and server falls away too is estimated."
         ),
         out,
     );

@@ -22,6 +22,12 @@ pub(super) struct FindingRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     saves_high_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    remedied_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedied_low_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedied_high_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     dependent: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<&'a str>,
@@ -42,6 +48,9 @@ impl<'a> FindingRecord<'a> {
             saves_ns: nanos(saving.saves),
             saves_low_ns: saving.bounds.map(|[low, _]| nanos(low)),
             saves_high_ns: saving.bounds.map(|[_, high]| nanos(high)),
+            remedied_ns: saving.remedied.map(|one| nanos(one.duration)),
+            remedied_low_ns: saving.remedied.map(|one| nanos(one.low)),
+            remedied_high_ns: saving.remedied.map(|one| nanos(one.high)),
             dependent: finding.dependent,
             driver: finding.driver.as_deref(),
             remedy: &finding.remedy,

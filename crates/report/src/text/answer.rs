@@ -13,8 +13,7 @@ use std::time::Duration;
 /// The sentence. Absent when no prediction was asked.
 ///
 /// All its figures are one operation's: a typical one, or the longest where many operations of the name are unlike it. The duration with the remedies is
-/// the predicted one, shortened by the share that the savings of the findings have of the predicted mean. They claim round trips alone: with less
-/// for the server to do, it may be shorter.
+/// the predicted one, shortened by the share that the savings of the findings have of the predicted mean.
 pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
     if outcome.predictions.is_empty() {
         return nothing_predicted(outcome);
@@ -171,12 +170,20 @@ pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Opti
     let saves = saving
         .saves
         .checked_div(u32::try_from(group.count).unwrap_or(u32::MAX))?;
+    // Of those without it nothing was replayed.
+    let remedied = saving.remedied.filter(|_| finding.operations == group.count);
+    let after = remedied.map_or_else(
+        || format_duration(without(there, there.duration, saves)),
+        |after| {
+            let [duration, low, high] = [after.duration, after.low, after.high].map(format_duration);
+            format!("{duration} ({low} to {high})")
+        },
+    );
     Some(format!(
-        "{} at {}: {} -> {}.",
+        "{} at {}: {} -> {after}.",
         cut(&group.name, LONGEST_NAME),
         format_duration(saving.rtt),
         format_duration(there.duration),
-        format_duration(without(there, there.duration, saves)),
     ))
 }
 

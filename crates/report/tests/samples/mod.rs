@@ -11,8 +11,8 @@ use model::{
     MeasuredDurations, Operation, OperationGroup, OperationKind, OperationStep, Order, OrderKind,
     OrderOfMoves, Phase, PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome, PlanFix,
     PlanLink, PlanMeasure, PlanMove, PlanOutcome, PredictedExamples, PredictedOperation, Prediction,
-    ProgramBest, ProgramRun, ProgramTuned, Protocol, RequestId, RequestTraits, RoundTripSource, RowTrain,
-    RttSource, Sample, SampleTotals, Saving, Share, SpanId, SplitBase, SplitForecast, SplitOutcome,
+    ProgramBest, ProgramRun, ProgramTuned, Protocol, Remedied, RequestId, RequestTraits, RoundTripSource,
+    RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SpanId, SplitBase, SplitForecast, SplitOutcome,
     SplitPrediction, SplitRefusal, StatementOutcome, Step, Summary, Tags, Timestamp, TransactionState,
     TunnelTotals, TunnelWay, Unexplained, Warning, WarningKind,
 };
@@ -678,6 +678,11 @@ pub fn finding() -> Finding {
                 rtt: Duration::from_millis(rtt),
                 saves: Duration::from_millis(rtt * 5_750),
                 bounds: Some([5_000, 6_000].map(|turns| Duration::from_millis(rtt * turns))),
+                remedied: Some(Remedied {
+                    duration: Duration::from_millis(2 * rtt + 3),
+                    low: Duration::from_millis(2 * rtt + 1),
+                    high: Duration::from_millis(2 * rtt + 9),
+                }),
             })
             .to_vec(),
         driver: Some("PostgreSQL JDBC Driver".into()),
