@@ -1,0 +1,40 @@
+#!/bin/bash
+# remedies.sh: whether a page takes, once a finding's remedy is applied, what `longwire read` said that it would.
+#
+# Seven programs with frameworks and drivers from registries (Django, SQLAlchemy, redis-py, mysql2 of Node, pgjdbc, lib/pq, PDO), each with one
+# waste and the same page without it, on three hosts (network namespaces); between web server and database a small emulator of its own
+# (bench/remedies/distance.c), which is not longwire's. The wasteful page is captured at the web server with the database beside it; then both pages are
+# measured in turn, 2, 10 and 40 ms away. Programs, servers and emulator have real-time priority, so that what else the machine does lengthens nothing.
+#
+# Arguments go to bench/remedies/run.py: --apps, --count, --rtts; --again only predicts once more. About four minutes. Needs root (namespaces, tcpdump),
+# gcc, PostgreSQL, MariaDB, Redis, Python, Node, a JDK, Go and PHP. Libraries come from PyPI, npm, Maven Central and the Go module proxy.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. bench/machine.sh
+
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+longwire=${LONGWIRE:-$target/release/longwire}
+keep=${BENCH_KEEP:-$target/remedies}
+[ -n "${LONGWIRE:-}" ] || cargo build --release --locked --package longwire
+
+programs() {
+    mkdir -p "$keep"/{python,node,java,go}
+    gcc -O2 -w -o "$keep/distance" bench/remedies/distance.c
+    [ -x "$keep/python/bin/python" ] || python3 -m venv "$keep/python"
+    "$keep/python/bin/python" -m pip install --quiet --requirement bench/remedies/python/requirements.txt
+    cp bench/remedies/node/{app.js,package.json} "$keep/node"
+    npm install --silent --prefix "$keep/node"
+    mvn --quiet --file bench/remedies/java/pom.xml dependency:copy-dependencies -DoutputDirectory="$keep/java"
+    javac -cp "$keep/java/*" -d "$keep/java" bench/remedies/java/Pages.java
+    (cd bench/remedies/go && go build -o "$keep/go/pages" .)
+}
+programs >&2
+
+results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
+mkdir -p "$results"
+{
+    describe_machine
+    echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD)"
+    echo
+    chrt --rr 10 python3 -B bench/remedies/run.py --longwire "$longwire" --keep "$keep" "$@"
+} | tee "$results/remedies.txt"

@@ -1,0 +1,5 @@
+module remedies
+
+go 1.22
+
+require github.com/lib/pq v1.12.3
