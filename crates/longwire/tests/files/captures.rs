@@ -246,7 +246,8 @@ fn what_is_not_predicted_leaves_all_else_as_it_is() {
             // What a remedy saves is replayed with the predictions.
             for finding in records.iter_mut().filter(|record| record["type"] == "finding") {
                 let keys = finding.as_object_mut().expect("a record");
-                keys.retain(|key, _| !key.starts_with("saves_") || key == "saves_turns");
+                let is_replayed = |key: &str| key.starts_with("saves_") || key.starts_with("remedied_");
+                keys.retain(|key, _| !is_replayed(key) || key == "saves_turns");
             }
             records.sort_by_key(|record| (record["type"] == "finding", record.to_string()));
             records
