@@ -246,6 +246,30 @@ fn all_that_was_predicted_is_in_the_table_that_shows_all() {
 }
 
 #[test]
+fn bounds_that_bound_nothing_are_not_printed() {
+    let wide = Prediction {
+        operations: 3,
+        low: Duration::ZERO,
+        high: Duration::from_secs(7),
+        spread: model::Distribution {
+            min: Some(Duration::from_millis(4)),
+            max: Some(Duration::from_secs(6)),
+            ..model::Distribution::default()
+        },
+        ..samples::prediction("connection to 10.0.0.2:27017", 10, 138.0, None)
+    };
+    let shown = prediction_view(&[wide], &[], &style(120, Colour::Plain));
+    assert!(
+        shown.contains("3 operations are unlike (from 4.00 ms to 6.00 s), so their median has no bounds"),
+        "{shown}"
+    );
+    assert!(
+        !shown.contains("0 ns") && !shown.contains("Each millisecond"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn nothing_from_the_wire_reaches_the_terminal_raw() {
     let evil = "\u{1b}]0;owned\u{7}\u{9b}2J\r\nfake line\u{202e}";
     let mut outcome = samples::read_outcome();

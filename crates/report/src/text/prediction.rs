@@ -265,29 +265,45 @@ fn why_so_much(prediction: &Prediction) -> String {
 /// Whether operations of the name are so unlike that bounds of their median say nothing.
 fn are_unlike(prediction: &Prediction) -> bool {
     let is_wide = prediction.high > prediction.low.saturating_mul(WIDEST);
-    let turns = prediction
-        .examples
-        .map(|examples| (examples.typical.turns, examples.longest.turns));
-    is_wide && turns.is_some_and(|(typical, longest)| longest > 2 * typical)
+    let durations = prediction.spread.min.zip(prediction.spread.max);
+    let are_far_apart = durations.is_some_and(|(min, max)| max > min.saturating_mul(WIDEST));
+    is_wide && (unlike_turns(prediction).is_some() || are_far_apart)
+}
+
+/// The turns of a typical and of the longest operation, where these are unlike.
+fn unlike_turns(prediction: &Prediction) -> Option<(u64, u64)> {
+    let examples = prediction.examples?;
+    let turns = (examples.typical.turns, examples.longest.turns);
+    (turns.1 > 2 * turns.0).then_some(turns)
 }
 
 /// A line for each name whose operations are unlike.
 fn unlike_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     let mut out = String::new();
     for name in names {
-        let unlike = of_names(predictions, std::slice::from_ref(name)).find(|one| are_unlike(one));
-        if let Some((one, examples)) = unlike.and_then(|one| Some((one, one.examples?))) {
+        if let Some(one) = of_names(predictions, std::slice::from_ref(name)).find(|one| are_unlike(one)) {
             let _ = writeln!(
                 out,
-                "{}: {} are unlike (typical {}, longest {}), so their median has no bounds; --operations groups otherwise.",
+                "{}: {} are unlike{}, so their median has no bounds; --operations groups otherwise.",
                 printable(name),
                 counted(one.operations, "operation"),
-                counted(examples.typical.turns, "turn"),
-                counted(examples.longest.turns, "turn"),
+                how_unlike(one)
             );
         }
     }
     out
+}
+
+/// In what they differ: turns, or else durations.
+fn how_unlike(prediction: &Prediction) -> String {
+    if let Some((typical, longest)) = unlike_turns(prediction) {
+        let (typical, longest) = (counted(typical, "turn"), counted(longest, "turn"));
+        return format!(" (typical {typical}, longest {longest})");
+    }
+    let durations = prediction.spread.min.zip(prediction.spread.max);
+    durations.map_or(String::new(), |(min, max)| {
+        format!(" (from {} to {})", format_duration(min), format_duration(max))
+    })
 }
 
 /// Bounds that lie farther apart, as a factor, bound nothing.
