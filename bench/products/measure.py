@@ -39,7 +39,7 @@ class Requests:
     """What the clients of one operation send, one request after another each."""
 
     def __init__(self, app, op, clients):
-        self.address = urllib.parse.urlparse(app["base"])
+        self.address = urllib.parse.urlparse(op.get("base", app["base"]))
         self.op = op
         self.own = json.loads(Path(os.path.expandvars(app["vars"])).read_text()) if app.get("vars") else {}
         self.left = op.get("n", app.get("n", 20)) * clients
