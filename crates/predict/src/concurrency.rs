@@ -112,7 +112,8 @@ impl Concurrency {
     pub fn order(&self, name: &Arc<str>) -> Option<Order> {
         let evidence = self.names.get(name)?;
         let (looked_at, at_once) = evidence.operations();
-        let half = looked_at.div_ceil(2);
+        // Of all operations of the name: what few of them do is not said of it.
+        let half = evidence.concluded.div_ceil(2);
         let kind = match (evidence.open >= half, evidence.some_at_once >= half) {
             (true, _) => OrderKind::Open,
             (false, true) => OrderKind::AtOnce,
@@ -134,6 +135,7 @@ impl Concurrency {
                 at_once |= verdict == Dependence::Together;
             }
             if let Some(evidence) = self.names.get_mut(&operation.name) {
+                evidence.concluded += 1;
                 evidence.open += u64::from(open);
                 evidence.some_at_once += u64::from(at_once);
             }

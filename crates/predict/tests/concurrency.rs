@@ -147,6 +147,25 @@ fn few_operations_leave_it_open_and_both_answers_are_the_bounds() {
 }
 
 #[test]
+fn what_one_operation_of_many_does_is_not_said_of_the_name() {
+    let usual = |number: u64| page("usual", number, &[(1, 100, 250, Q), (1, 700, 850, "select b")]);
+    // A scheduler's statement came in between.
+    let other = page(
+        "usual",
+        24,
+        &[
+            (1, 100, 250, Q),
+            (2, 400, 450, "select due"),
+            (1, 700, 850, "select b"),
+        ],
+    );
+    let pages: Vec<Operation> = (0..24).map(usual).chain([other]).collect();
+    let prediction = &predicted(&pages, &["rtt=20ms"])[0];
+    let order = prediction.order.expect("one with two connections");
+    assert_eq!((order.kind, order.looked_at), (OrderKind::InSequence, 1));
+}
+
+#[test]
 fn a_connection_held_while_another_is_used_is_no_concurrency() {
     let held = |number: u64| {
         page(

@@ -20,6 +20,8 @@ pub struct OrderEvidence {
     /// Operations during which no other ran.
     alone: u64,
     at_once: u64,
+    /// Operations of the name, those that used a single connection too.
+    pub concluded: u64,
     /// Operations some of whose verdicts were open.
     pub open: u64,
     /// Operations of which some steps did not wait for each other.
