@@ -2,7 +2,7 @@
 """score.py [--longwire BINARY] [--json FILE] [--summary] FOLDER... [-- FLAGS OF predict]
 
 Judges a build of longwire by what was measured before: for each FOLDER with near captures (near-CLIENTS-1.pcap or .pcap.gz) and their truth
-(cells.jsonl, as cell.py writes it) runs `longwire predict` as a person does who names nothing, prints predicted next to measured, and a summary of
+(cells.jsonl, as measure.py writes it) runs `longwire predict` as a person does who names nothing, prints predicted next to measured, and a summary of
 each product and of all. Nothing is measured again.
 
 A line of cells.jsonl is the truth of one operation, round trip and number of clients:
