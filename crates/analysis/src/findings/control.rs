@@ -71,7 +71,7 @@ fn of_one(text: &str) -> Option<Control> {
         ("begin" | "start", _) if is_of_transaction() => Some(Control::Begin),
         ("end", _) if is_of_transaction() => Some(Control::End),
         ("commit" | "rollback" | "abort", _) => Some(Control::End),
-        ("select", _) if !text.contains(" from ") => of_read(&second),
+        ("select", _) if !text.contains(" from ") || text.ends_with(" from dual") => of_read(&second),
         ("show", word) => of_show(if word == "session" { &third } else { word }),
         _ => None,
     }
@@ -81,7 +81,8 @@ fn of_one(text: &str) -> Option<Control> {
 fn of_read(what: &str) -> Option<Control> {
     let begins_with = |known: &[&str]| known.iter().any(|known| what.starts_with(known));
     match () {
-        () if begins_with(&SAID_BY_WRITES) => Some(Control::AfterWrite),
+        // Oracle's is a column of the sequence.
+        () if begins_with(&SAID_BY_WRITES) || what.ends_with(".currval") => Some(Control::AfterWrite),
         () if what.starts_with("pg_advisory_unlock_all(") => Some(Control::Reset),
         () if begins_with(&["@@", "current_setting("]) => Some(Control::SessionRead),
         () => None,
@@ -97,11 +98,13 @@ fn of_show(what: &str) -> Option<Control> {
 }
 
 /// What the reply to a write says, or can be made to say.
-const SAID_BY_WRITES: [&str; 5] = [
+const SAID_BY_WRITES: [&str; 7] = [
     "last_insert_id(",
     "@@identity",
     "scope_identity(",
+    "ident_current(",
     "lastval(",
+    "currval(",
     "row_count(",
 ];
 
@@ -163,6 +166,10 @@ mod tests {
             ("show transaction isolation level", Some(Control::SessionRead)),
             ("select last_insert_id()", Some(Control::AfterWrite)),
             ("select LAST_INSERT_ID()", Some(Control::AfterWrite)),
+            ("select CURRVAL(?)", Some(Control::AfterWrite)),
+            ("select items_seq.currval from dual", Some(Control::AfterWrite)),
+            ("select nextval(?)", None),
+            ("select items_seq.nextval from dual", None),
             ("show warnings", Some(Control::AfterWrite)),
             ("SHOW WARNINGS", Some(Control::AfterWrite)),
             ("MULTI", Some(Control::Queue)),
