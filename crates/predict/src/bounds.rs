@@ -19,6 +19,8 @@ pub struct BoundsEvidence<'a> {
     pub server_margin: [f64; 2],
     /// What pacing adds to the messages of one, in seconds, where senders space out what they send; absent where they send as the model does.
     pub pacing: Option<f64>,
+    /// For how long windows of one grow on connections that were used before, and what sending the same takes at the link's rate, in seconds.
+    pub kept_windows: [f64; 2],
     /// Where the predicted time goes, summed over all replays.
     pub attribution: &'a Attribution,
 }
@@ -26,7 +28,7 @@ pub struct BoundsEvidence<'a> {
 impl BoundsEvidence<'_> {
     /// The bounds of the median in a run of as many operations as were measured; absent without `durations`.
     ///
-    /// Six things keep it from being the predicted one, independently of each other, so that their squares add up:
+    /// Seven things keep it from being the predicted one, independently of each other, so that their squares add up:
     /// - Which operations the two runs happened to consist of: so far apart are the order statistics that hold the median of
     ///   as many draws nine times in ten, in both runs.
     /// - The model: [`MODEL_ERROR`] of the network's time, and [`LOSS_ERROR`] of transfers over a link that loses packets.
@@ -36,14 +38,17 @@ impl BoundsEvidence<'_> {
     /// - The server's time, which is known between bounds only where round trips of the measurement vary.
     /// - Senders that space out what they send: the first round of each message takes longer by it, what follows by [`PACED_TRANSFER`]; where
     ///   the link loses packets, they may be faster by [`FASTER_THAN_LOSS`], because losses do not slow them down.
+    /// - Senders whose windows do not fall while little is sent: connections that were used before need not let theirs grow again.
     pub fn bounds(&self, durations: &mut DistributionBuilder) -> Option<(Duration, Duration)> {
         let ranks = self.ranks();
         let median = durations.percentile(50)?;
         let [below, above] = [durations.percentile(ranks.0)?, durations.percentile(ranks.1)?];
         let pacing = self.pacing_errors(median.as_secs_f64());
+        let kept_windows = self.kept_windows(median.as_secs_f64());
         let margin = |drawn: Duration, of_waking: f64, way: usize| {
             let other = self.other_errors(median.as_secs_f64()).hypot(of_waking);
             let other = other.hypot(self.server_margin[way]).hypot(pacing[way]);
+            let other = other.hypot(if way == 0 { kept_windows } else { 0.0 });
             Duration::from_secs_f64(drawn.as_secs_f64().hypot(other).min(LONGEST))
         };
         let low = margin(median.saturating_sub(below), self.waking * FEWER, 0);
@@ -66,14 +71,25 @@ impl BoundsEvidence<'_> {
         let Some(pacing) = self.pacing else {
             return [0.0; 2];
         };
-        let transfer = (self.attribution.transfer + self.attribution.recovery).as_secs_f64();
-        let transfer = median * transfer / self.attribution.total().as_secs_f64().max(1e-9);
+        let transfer = self.transfer(median);
         let faster = if self.is_lossy {
             FASTER_THAN_LOSS * transfer
         } else {
             0.0
         };
         [faster, pacing + PACED_TRANSFER * transfer]
+    }
+
+    /// By how much senders may be faster whose windows do not fall: no more than transfers take beyond the link's rate.
+    fn kept_windows(&self, median: f64) -> f64 {
+        let [growing, at_rate] = self.kept_windows;
+        growing.min((self.transfer(median) - at_rate).max(0.0))
+    }
+
+    /// Transfers and retransmissions of an operation that takes the median, in seconds.
+    fn transfer(&self, median: f64) -> f64 {
+        let transfer = (self.attribution.transfer + self.attribution.recovery).as_secs_f64();
+        median * transfer / self.attribution.total().as_secs_f64().max(1e-9)
     }
 
     /// Errors of model, client and server, in seconds.
@@ -112,6 +128,15 @@ mod tests {
 
     /// Of 100 operations of 50 ms each, most of it round trips and 10 ms of transfer.
     fn bounds(server_margin: [f64; 2], pacing: Option<f64>, is_lossy: bool) -> [Duration; 2] {
+        bounds_with(server_margin, pacing, is_lossy, [0.0; 2])
+    }
+
+    fn bounds_with(
+        server_margin: [f64; 2],
+        pacing: Option<f64>,
+        is_lossy: bool,
+        kept_windows: [f64; 2],
+    ) -> [Duration; 2] {
         let ms = Duration::from_millis;
         let attribution = Attribution {
             round_trip: ms(40),
@@ -127,10 +152,22 @@ mod tests {
             is_lossy,
             server_margin,
             pacing,
+            kept_windows,
             attribution: &attribution,
         };
         let (low, high) = evidence.bounds(&mut durations).expect("durations");
         [low, high]
+    }
+
+    #[test]
+    fn windows_that_do_not_fall_make_transfers_shorter_but_not_than_the_rate() {
+        let certain = bounds([0.0; 2], None, false);
+        // Of 10 ms of transfer, 9 in which windows grow.
+        let [low, high] = bounds_with([0.0; 2], None, false, [9.0 * MS, 0.0]);
+        assert_eq!(high, certain[1]);
+        assert!(low < Duration::from_micros(41_000), "{low:?}");
+        let [low, _] = bounds_with([0.0; 2], None, false, [9.0 * MS, 10.0 * MS]);
+        assert_eq!(low, certain[0]);
     }
 
     #[test]

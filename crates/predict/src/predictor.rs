@@ -14,16 +14,16 @@ use crate::remedies::{self, Estimate, Remedies};
 use crate::replay::run_alone;
 use crate::run::Computing;
 use crate::sample_pool::{Pauses, SamplePool};
-use crate::senders::{PacedReplies, Senders, paced_round_trips};
+use crate::senders::{KeptWindows, PacedReplies, Senders, paced_round_trips};
 use crate::unexplained::{MeasuredPaths, ReplayedHere};
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use crate::workers::{Requests, Workers};
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use link::LinkDescription;
 use model::{
     Attribution, BoundBy, DistributionBuilder, FindingKey, HeldPrediction, LeftOut, Margin, Operation,
-    OperationStep, Order, OrderKind, Prediction, Remains,
+    OperationStep, Order, OrderKind, Phase, Prediction, Remains,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -117,6 +117,7 @@ struct Named {
     server_margin: Margin,
     /// Round trips that senders which space out add to them all, on the moved connections.
     paced_round_trips: f64,
+    kept_windows: KeptWindows,
 }
 
 /// What the bounds of a name rest on besides its replays, of one operation.
@@ -126,6 +127,7 @@ struct NameMargins {
     server: [f64; 2],
     /// Round trips that pacing adds; absent where senders send as the model does.
     paced_round_trips: Option<f64>,
+    kept_windows: [f64; 2],
 }
 
 /// One operation on one target.
@@ -313,10 +315,18 @@ impl Predictor {
     fn learn_margins(&mut self, operation: &Operation, place: usize) {
         let named = &mut self.names[place];
         named.server_margin.add(operation.attribution.server_margin);
+        let mut opened = HashSet::default();
         for step in &operation.steps {
-            self.paced_replies.learn(&step.exchange);
+            let exchange = &step.exchange;
+            self.paced_replies.learn(exchange);
+            if exchange.phase == Phase::Connect {
+                opened.insert(exchange.connection);
+            }
             if (self.moved)(step).is_some() {
-                named.paced_round_trips += paced_round_trips(&step.exchange);
+                named.paced_round_trips += paced_round_trips(exchange);
+                if !opened.contains(&exchange.connection) {
+                    named.kept_windows.learn(exchange.steps());
+                }
             }
         }
     }
@@ -596,6 +606,7 @@ impl Predictor {
             pauses: DistributionBuilder::new(),
             server_margin: Margin::default(),
             paced_round_trips: 0.0,
+            kept_windows: KeptWindows::default(),
         });
         place
     }
@@ -629,6 +640,7 @@ impl Named {
             server: [self.server_margin.below, self.server_margin.above]
                 .map(|margin| each(margin.as_secs_f64())),
             paced_round_trips: paced.then(|| each(self.paced_round_trips)),
+            kept_windows: self.kept_windows.seconds(&target.link, self.operations),
         };
         let mut prediction = sum.prediction(&self.name, self.operations, target, margins)?;
         prediction.order = order;
@@ -718,6 +730,7 @@ impl Sum {
             pacing: margins
                 .paced_round_trips
                 .map(|round_trips| round_trips * target.link.rtt.as_secs_f64()),
+            kept_windows: margins.kept_windows,
             attribution: &self.attribution,
         };
         let (low, high) = evidence.bounds(&mut self.durations)?;

@@ -1,5 +1,6 @@
 //! Whether senders space out what they send, as BBR does: the model sends as cubic does, so the bounds allow for the difference.
 
+use link::LinkDescription;
 use model::{Exchange, Step};
 use std::time::Duration;
 
@@ -35,6 +36,44 @@ impl PacedReplies {
     pub fn are_paced(&self) -> bool {
         self.paced >= MIN_PACED && self.paced * 5 >= self.replies
     }
+}
+
+/// What senders gain whose windows do not fall while little is sent: BBR's, and those of a system with `tcp_slow_start_after_idle` off. Without
+/// distance nothing shows it: windows do not matter there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct KeptWindows {
+    round_trips: f64,
+    bytes: [u64; 2],
+}
+
+impl KeptWindows {
+    /// Takes the steps of an exchange on a moved connection that was opened before its operation.
+    pub(crate) fn learn<'a>(&mut self, steps: impl Iterator<Item = &'a Step>) {
+        for step in steps {
+            for (way, bytes) in [step.request_bytes, step.reply_bytes].into_iter().enumerate() {
+                let rounds = later_rounds(bytes);
+                self.round_trips += f64::from(rounds);
+                self.bytes[way] += if rounds > 0 { bytes } else { 0 };
+            }
+        }
+    }
+
+    /// Seconds of an operation in which windows grow on that link, and what sending the same takes at its rate.
+    pub(crate) fn seconds(&self, link: &LinkDescription, operations: u64) -> [f64; 2] {
+        let rates = link.rate.iter().zip(self.bytes);
+        let at_rate = rates.filter_map(|(rate, bytes)| Some(rate.as_ref()?.time_for(bytes).as_secs_f64()));
+        let each = |sum: f64| sum / operations.max(1) as f64;
+        [
+            each(self.round_trips * link.rtt.as_secs_f64()),
+            each(at_rate.sum()),
+        ]
+    }
+}
+
+/// Round trips after the first that this many bytes take from a sender that begins with ten packets and doubles them.
+fn later_rounds(bytes: u64) -> u32 {
+    let windows = packets(bytes).div_ceil(INITIAL_WINDOW);
+    (u64::BITS - windows.leading_zeros()).saturating_sub(1)
 }
 
 /// Whether a reply came spaced out as BBR sends; `None` where it would not show.
@@ -113,6 +152,20 @@ mod tests {
         assert!((round_trips(9_030) - 0.173).abs() < 0.001);
         assert!((round_trips(1_000_000) - round_trips(14_480)).abs() < 1e-9);
         assert!(round_trips(2_896).abs() < 1e-9);
+    }
+
+    #[test]
+    fn windows_that_do_not_fall_save_the_rounds_in_which_they_grow() {
+        assert_eq!(
+            [0, 14_480, 14_481, 43_440, 59_900].map(later_rounds),
+            [0, 0, 1, 1, 2]
+        );
+        let mut kept = KeptWindows::default();
+        kept.learn([step(59_900, 100), step(9_000, 100)].iter());
+        let link = |text: &str| text.parse::<LinkDescription>().expect("a link");
+        assert_eq!(kept.seconds(&link("rtt=40ms"), 2), [0.04, 0.0]);
+        let [_, at_rate] = kept.seconds(&link("rtt=40ms rate=10mbit"), 2);
+        assert!((at_rate - 0.024).abs() < 0.001, "{at_rate}");
     }
 
     #[test]
