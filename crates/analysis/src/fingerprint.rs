@@ -5,13 +5,16 @@ mod http;
 mod keywords;
 mod letters;
 mod outline;
+mod prepared_names;
 mod redis;
 mod secrets;
 mod sql;
 
-use model::Fingerprint;
+use model::{ConnectionId, Fingerprint, RecognisedStatement};
+use prepared_names::PreparedNames;
+pub use prepared_names::StatementShape;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How a statement's text is written: mainly, what a double-quoted text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,11 +43,33 @@ pub struct KnownFingerprints(Arc<Mutex<Known>>);
 #[derive(Debug, Default)]
 struct Known {
     all: HashSet<Fingerprint>,
+    /// What prepared statements are called.
+    names: PreparedNames,
     /// New ones to come before it is worth a look again which are out of use.
     patience: usize,
 }
 
 impl Known {
+    fn intern(&mut self, text: &str) -> Fingerprint {
+        if let Some(known) = self.all.get(text) {
+            return known.clone();
+        }
+        if self.all.len() >= MAXIMUM_FINGERPRINTS {
+            self.make_room();
+        }
+        // A recording may hold texts that no fingerprint of ours is as long as.
+        let text = match self.all.len() {
+            ..MAXIMUM_FINGERPRINTS if text.len() <= 2 * MAXIMUM_LENGTH => text,
+            _ => OTHER_STATEMENTS,
+        };
+        if let Some(known) = self.all.get(text) {
+            return known.clone();
+        }
+        let fingerprint: Fingerprint = Arc::from(text);
+        self.all.insert(fingerprint.clone());
+        fingerprint
+    }
+
     /// Lets go of those that nobody uses any more, as when a run that goes on for months no longer meets them. Not at every new one when all are in use.
     fn make_room(&mut self) {
         if self.patience > 0 {
@@ -61,25 +86,47 @@ impl Known {
 impl KnownFingerprints {
     /// One shared allocation for equal texts.
     pub fn intern(&self, text: &str) -> Fingerprint {
-        // What a thread that panicked has left is as good as it was.
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.all.get(text) {
-            return known.clone();
-        }
-        if known.all.len() >= MAXIMUM_FINGERPRINTS {
-            known.make_room();
-        }
-        // A recording may hold texts that no fingerprint of ours is as long as.
-        let text = match known.all.len() {
-            ..MAXIMUM_FINGERPRINTS if text.len() <= 2 * MAXIMUM_LENGTH => text,
-            _ => OTHER_STATEMENTS,
-        };
-        if let Some(known) = known.all.get(text) {
-            return known.clone();
-        }
-        let fingerprint: Fingerprint = Arc::from(text);
-        known.all.insert(fingerprint.clone());
-        fingerprint
+        self.lock().intern(text)
+    }
+
+    /// The fingerprint of a statement whose preparation was not seen, by its name on `connection` and its shape as far as it has shown: the same as
+    /// on other connections where neither contradicts.
+    pub fn unseen(&self, connection: ConnectionId, name: &[u8], shape: StatementShape) -> Fingerprint {
+        let known = &mut *self.lock();
+        let label = known.names.unseen(connection, name, shape);
+        known.intern(&label)
+    }
+
+    /// A statement whose preparation was seen is called `name` on `connection`.
+    pub fn named(
+        &self,
+        connection: ConnectionId,
+        name: &[u8],
+        shape: StatementShape,
+        fingerprint: &Fingerprint,
+    ) {
+        self.lock().names.seen(connection, name, shape, fingerprint);
+    }
+
+    /// Statements whose preparation was not seen, and whose text a later preparation of the same name has shown.
+    pub fn recognised(&self) -> Vec<RecognisedStatement> {
+        self.lock().names.recognised()
+    }
+
+    /// A recording says which text a statement has whose preparation was not seen.
+    pub fn recognise(&self, found: RecognisedStatement) {
+        let known = &mut *self.lock();
+        let (unseen, text) = (known.intern(&found.unseen), known.intern(&found.text));
+        known.names.recognise(RecognisedStatement {
+            unseen,
+            text,
+            ..found
+        });
+    }
+
+    /// What a thread that panicked has left is as good as it was.
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -209,6 +256,11 @@ impl Fingerprints {
     /// One shared allocation for equal texts.
     pub fn intern(&mut self, text: &str) -> Fingerprint {
         self.known.intern(text)
+    }
+
+    /// Those of the run, of which these are some.
+    pub fn known(&self) -> &KnownFingerprints {
+        &self.known
     }
 }
 

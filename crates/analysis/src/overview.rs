@@ -10,7 +10,8 @@ use foldhash::HashMap;
 use held::Held;
 use model::{
     Attribution, ConnectionOutcome, DistributionBuilder, Exchange, Fingerprint, HeldTransactions,
-    NO_TEXT_SEEN, Operation, OperationGroup, OperationKind, Phase, StatementOutcome, Summary, Timestamp,
+    NO_TEXT_SEEN, Operation, OperationGroup, OperationKind, Phase, RecognisedStatement, StatementOutcome,
+    Summary, TextSource, Timestamp,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -189,6 +190,22 @@ impl Overview {
         statement.durations.add(waited.total);
     }
 
+    /// Sums what stands for statements whose preparation was not seen in the rows of their texts.
+    pub fn recognise(&mut self, recognised: &[RecognisedStatement]) {
+        for found in recognised {
+            let new = |_, fingerprint: &Fingerprint| Statement::new(fingerprint.clone());
+            let number = self.statements.number(&found.unseen, 0, new);
+            let Some(unseen) = number.and_then(|number| self.statements.value(number)) else {
+                continue;
+            };
+            let unseen = std::mem::replace(unseen, Statement::new(found.unseen.clone()));
+            let number = self.statements.number(&found.text, usize::MAX, new);
+            if let Some(statement) = number.and_then(|number| self.statements.value(number)) {
+                statement.add(unseen, found.source);
+            }
+        }
+    }
+
     /// Takes an operation, or a part of one.
     pub fn operation(&mut self, operation: &Operation) {
         self.held.operation(operation);
@@ -251,7 +268,8 @@ impl Overview {
             .map(|(last, first)| last.since(first))
             .unwrap_or_default();
         self.summary.spread = self.durations.distribution();
-        let mut statements: Vec<&mut Statement> = self.statements.values().collect();
+        let met = |statement: &&mut Statement| statement.durations.count() > 0;
+        let mut statements: Vec<&mut Statement> = self.statements.values().filter(met).collect();
         statements.sort_by(|a, b| {
             let (a, b) = (&a.outcome, &b.outcome);
             (b.turns, b.total, &a.fingerprint).cmp(&(a.turns, a.total, &b.fingerprint))
@@ -295,11 +313,33 @@ impl Statement {
             network: Duration::ZERO,
             errors: 0,
             spread: model::Distribution::default(),
+            text_source: None,
         };
         Self {
             outcome,
             durations: DistributionBuilder::new(),
         }
+    }
+
+    fn add(&mut self, other: Self, source: TextSource) {
+        let (sum, added) = (&mut self.outcome, other.outcome);
+        sum.calls += added.calls;
+        sum.turns += added.turns;
+        sum.fetches += added.fetches;
+        sum.fetch_rows = sum.fetch_rows.or(added.fetch_rows);
+        sum.fetch_bytes = sum.fetch_bytes.or(added.fetch_bytes);
+        sum.request_bytes += added.request_bytes;
+        sum.reply_bytes += added.reply_bytes;
+        sum.total += added.total;
+        sum.server += added.server;
+        sum.server_margin.add(added.server_margin);
+        sum.network += added.network;
+        sum.errors += added.errors;
+        if let Some(rows) = added.rows {
+            *sum.rows.get_or_insert(0) += rows;
+        }
+        sum.text_source = sum.text_source.max(Some(source));
+        self.durations.merge(other.durations);
     }
 
     fn outcome(&mut self) -> StatementOutcome {

@@ -38,8 +38,8 @@ use doubt::Answers;
 use introduction::Introduction;
 use model::{
     ConnectionId, ConnectionOutcome, ConnectionTotals, Content, Decoding, Direction, Endpoint, Exchange,
-    Fingerprint, InStead, Margin, Message, NotSeen, Phase, Protocol, Role, RttSource, Side, Step, Tags,
-    TcpHandshake, Timestamp,
+    Fingerprint, InStead, Margin, Message, NotSeen, Phase, Protocol, Role, RttSource, Side, StatementId,
+    Step, Tags, TcpHandshake, Timestamp,
 };
 pub use owed::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL, OwedInAll};
 use pace::Pace;
@@ -293,8 +293,22 @@ impl Pairing {
             parameters,
         } = message.content
         {
-            let fingerprint = fingerprints.intern(&model::unseen_fingerprint(name, parameters));
-            return self.prepared.remember_unseen(statement, fingerprint);
+            return self
+                .prepared
+                .unseen(self.connection, statement, name, parameters, fingerprints.known());
+        }
+        if let Content::Named {
+            statement,
+            name,
+            parameters,
+        } = message.content
+        {
+            return self
+                .prepared
+                .named(self.connection, statement, name, parameters, fingerprints.known());
+        }
+        if let Content::Columns { statement, count } = message.content {
+            return self.columns_found(statement, count, fingerprints);
         }
         // Most messages are rows in the middle of a reply: nothing but its end changes.
         if message.role == Role::ReplyPart
@@ -327,6 +341,19 @@ impl Pairing {
             self.speaker = Some(message.direction);
         }
         self.last_message[message.direction.index()] = message.ended;
+    }
+
+    /// The result of a prepared statement shows how many columns it has: what stands for one whose preparation was not seen may be another then.
+    fn columns_found(&mut self, statement: StatementId, count: u16, fingerprints: &Fingerprints) {
+        let renamed = self
+            .prepared
+            .columns(self.connection, statement, count, fingerprints.known());
+        if let Some((before, after)) = renamed
+            && let Some(front) = self.queue.front_mut()
+            && front.exchange.fingerprint.as_ref() == Some(&before)
+        {
+            front.exchange.fingerprint = Some(after);
+        }
     }
 
     /// Gives up the oldest requests where as many wait for a reply as may. Which replies answer the others is not certain any more.

@@ -46,6 +46,7 @@ pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<
         statements: totals.statements,
         operations: totals.operations,
         held: totals.held,
+        recognised: Vec::new(),
         warnings: outcome.warnings.clone(),
         predictions,
         unmoved: Vec::new(),

@@ -20,6 +20,21 @@ pub fn unseen_fingerprint(name: &[u8], parameters: Option<u16>) -> String {
     }
 }
 
+/// The same of a statement that has its name in common with another one: the shape of its parameters and of its result distinguishes them.
+pub fn unseen_fingerprint_with_shape(name: &[u8], parameters: Option<u16>, columns: Option<u16>) -> String {
+    let mut made = unseen_fingerprint(name, parameters);
+    made.pop();
+    let named_parameters = parameters.filter(|_| !name.is_empty());
+    for (count, noun) in [(named_parameters, "parameter"), (columns, "column")] {
+        if let Some(count) = count {
+            let plural = if count == 1 { "" } else { "s" };
+            made.push_str(&format!(", {count} {noun}{plural}"));
+        }
+    }
+    made.push(')');
+    made
+}
+
 /// Whether a fingerprint stands for statements whose text was not seen: prepared before the observation, or without any name
 /// ([`NO_TEXT_SEEN`]).
 pub fn is_unseen_fingerprint(fingerprint: &str) -> bool {

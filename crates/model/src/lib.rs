@@ -51,7 +51,7 @@ pub use event::{
 pub use evidence::{Evidence, NotSeen, Strays};
 pub use exchange::{
     Exchange, Fingerprint, NO_TEXT_SEEN, PoolerTime, RequestTraits, Step, is_unseen_fingerprint,
-    unseen_fingerprint,
+    unseen_fingerprint, unseen_fingerprint_with_shape,
 };
 pub use finding::{Finding, FindingKey, FindingKind, LeftOut, Remains, Remedied, Saving};
 pub use host::{AddressRange, Host, InterfaceAddresses, ParseHostError};
@@ -61,7 +61,7 @@ pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{
     BoundBy, Conditions, ConnectionOutcome, Distribution, HostProcess, LinkDirectionOutcome, LinkOutcome,
     MeasuredDurations, OperationGroup, Order, OrderKind, PredictedExamples, PredictedOperation, Prediction,
-    StatementOutcome, Summary, Unexplained,
+    RecognisedStatement, StatementOutcome, Summary, TextSource, Unexplained,
 };
 pub use plan::{
     BrokenBudget, HeldBack, HoldingStatement, OrderOfMoves, PlacedOperation, PlacedService,
@@ -72,7 +72,7 @@ pub use quantity::{
     BitRate, ByteCount, LinkRates, ParseQuantityError, Share, counted, format_duration, parse_duration,
 };
 pub use row_train::RowTrain;
-pub use sample::{Leg, Sample, SampleTotals};
+pub use sample::{Intermediary, Leg, Sample, SampleTotals};
 pub use split::{
     Interval, RoundTripSource, SplitBase, SplitForecast, SplitOutcome, SplitPrediction, SplitRefusal,
 };

@@ -129,6 +129,23 @@ pub enum Content<'a> {
         /// Parameters that it was given; absent where that does not show.
         parameters: Option<u16>,
     },
+    /// A prepared statement whose preparation was seen has this name. A message of its own, without bytes; once for each statement with a name.
+    Named {
+        /// The decoder's number for it.
+        statement: StatementId,
+        /// What the protocol calls it: a name, or a number in digits.
+        name: &'a [u8],
+        /// Its parameters; `None` if that does not show.
+        parameters: Option<u16>,
+    },
+    /// How many columns the result of a prepared statement has; 0 where it writes and returns none. A message of its own, without bytes, in
+    /// front of the one that shows it; once for each statement that was announced by [`Content::Unseen`] or [`Content::Named`].
+    Columns {
+        /// The decoder's number for it.
+        statement: StatementId,
+        /// Columns.
+        count: u16,
+    },
     /// A command of the protocol that no statement's text goes with.
     Command {
         /// As the protocol's documentation calls it.

@@ -137,6 +137,38 @@ pub struct StatementOutcome {
     pub errors: u64,
     /// Spread of the time per exchange.
     pub spread: Distribution,
+    /// How the text is known, where the preparation of some of its executions was not seen; `None` if all were.
+    pub text_source: Option<TextSource>,
+}
+
+/// A statement whose preparation was not seen, and the text that a later preparation has shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecognisedStatement {
+    /// What stands for it in exchanges.
+    pub unseen: Fingerprint,
+    /// The fingerprint of its text.
+    pub text: Fingerprint,
+    /// How the text is known.
+    pub source: TextSource,
+}
+
+/// How the text of a statement is known whose preparation was not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TextSource {
+    /// Its connection prepared a statement of the same name and shape later.
+    SameConnection,
+    /// Another connection prepared a statement of the same name and shape, and its name is none that a driver counts up.
+    AnotherConnection,
+}
+
+impl TextSource {
+    /// The word for it in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SameConnection => "same_connection",
+            Self::AnotherConnection => "another_connection",
+        }
+    }
 }
 
 /// All operations of one kind and name.

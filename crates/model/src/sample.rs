@@ -43,6 +43,19 @@ impl Sample {
     }
 }
 
+/// Something that stands between this host and a target and answers TCP in its place: a tunnel, a proxy, a pooler, a load balancer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Intermediary {
+    /// The target without its secrets.
+    pub target: Arc<str>,
+    /// Round trip of the TCP connection, which ends there.
+    pub near_round_trip: Duration,
+    /// The smallest round trip of an answer, server time not included.
+    pub round_trip: Duration,
+    /// Whether the server reported its own time with each answer; otherwise what was asked needs next to none.
+    pub server_reported: bool,
+}
+
 /// Summary of a run's samples, in addition to the spread of their durations.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SampleTotals {

@@ -12,6 +12,7 @@ pub struct SampleTally {
     server: Spread,
     turns: u64,
     kernel_rtt: Option<Duration>,
+    min_kernel_rtt: Option<Duration>,
     first: Option<Duration>,
     floor: DistributionBuilder,
 }
@@ -33,6 +34,8 @@ pub struct SampleOutcome {
     pub turns: u64,
     /// The kernel's own round trip when the last reply was complete.
     pub kernel_rtt: Option<Duration>,
+    /// The smallest it was, first samples included.
+    pub min_kernel_rtt: Option<Duration>,
     /// Duration of the first sample of the first connection.
     pub first: Option<Duration>,
     /// Spread of what the instrument adds by itself.
@@ -44,6 +47,7 @@ impl SampleTally {
     pub fn add(&mut self, sample: &Sample) {
         self.turns += sample.turns.unwrap_or(0);
         self.kernel_rtt = sample.kernel_rtt.or(self.kernel_rtt);
+        self.min_kernel_rtt = self.min_kernel_rtt.into_iter().chain(sample.kernel_rtt).min();
         if sample.first {
             self.first = self.first.or(sample.duration);
             return;
@@ -89,6 +93,7 @@ impl SampleTally {
             server: self.server.durations.distribution(),
             turns: self.turns,
             kernel_rtt: self.kernel_rtt,
+            min_kernel_rtt: self.min_kernel_rtt,
             first: self.first,
             floor,
         }

@@ -29,6 +29,7 @@ use analysis::current::Current;
 use analysis::exchange_boxes::ExchangeBoxes;
 use analysis::fact::Fact;
 use analysis::findings::{Distances, Findings, FindingsReport};
+use analysis::fingerprint::KnownFingerprints;
 use analysis::hosts::HostSettings;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
@@ -102,6 +103,7 @@ pub struct Aggregator {
     dropped_exchanges: u64,
     conditions: Conditions,
     current: Option<Current>,
+    fingerprints: KnownFingerprints,
     /// When the files of tables were completed.
     tables_completed: Instant,
 }
@@ -200,6 +202,7 @@ impl Aggregator {
             dropped_exchanges: 0,
             conditions,
             current: wanted.live.then(Current::default),
+            fingerprints: KnownFingerprints::default(),
             tables_completed: Instant::now(),
         })
     }
@@ -362,6 +365,11 @@ impl Aggregator {
         }
     }
 
+    /// The fingerprints of the run, for what decodes: they know which text a statement has whose preparation was not seen.
+    pub fn fingerprints(&self) -> KnownFingerprints {
+        self.fingerprints.clone()
+    }
+
     /// Which connections the prediction moves.
     pub fn moved(&self) -> MovedConnections {
         self.moved.clone()
@@ -404,10 +412,13 @@ impl Aggregator {
             missing,
             conditions,
             moved,
+            fingerprints,
             ..
         } = self;
         let inferred = operations.finish(&mut |grouped| outlets.take(grouped));
         warnings.extend(inferred);
+        let recognised = fingerprints.recognised();
+        outlets.overview.recognise(&recognised);
         let mut totals = std::mem::take(&mut outlets.overview).finish();
         totals.summary.packets = packets;
         totals.summary.dropped_exchanges = missing.dropped_exchanges();
@@ -450,6 +461,7 @@ impl Aggregator {
             statements: totals.statements,
             operations: totals.operations,
             held: totals.held,
+            recognised,
             warnings,
             predictions,
             unmoved,
@@ -666,6 +678,10 @@ impl Recording {
     /// Completes it.
     fn finish(mut self, outcome: &ReadOutcome) -> io::Result<()> {
         outcome
+            .recognised
+            .iter()
+            .try_for_each(|found| self.writer.recognised(found))?;
+        outcome
             .warnings
             .iter()
             .try_for_each(|warning| self.writer.warning(warning))?;
@@ -700,6 +716,10 @@ fn write_outcome(records: &mut JsonWriter<RecordSink>, outcome: &ReadOutcome) ->
         .statements
         .iter()
         .try_for_each(|statement| records.statement(statement))?;
+    outcome
+        .recognised
+        .iter()
+        .try_for_each(|found| records.recognised(found))?;
     outcome
         .predictions
         .iter()

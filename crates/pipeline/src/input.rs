@@ -61,6 +61,8 @@ pub struct Reading {
     pub compressing: Option<CompressionPlan>,
     /// What opens TLS in captures, in addition to the keys that they hold themselves.
     pub keys: Arc<RunKeys>,
+    /// Those that are distinguished in the run ([`crate::aggregator::Aggregator::fingerprints`]).
+    pub fingerprints: KnownFingerprints,
     /// Boxes to put exchanges in. The code that takes the facts may return them once they are empty.
     pub boxes: ExchangeBoxes,
 }
@@ -72,6 +74,7 @@ impl Reading {
         ConnectionDecoders::new(self.keep_literals)
             .with_secrets(Some(secrets))
             .with_boxes(self.boxes.clone())
+            .with_fingerprints(self.fingerprints.clone())
     }
 }
 
@@ -146,7 +149,7 @@ fn decode(
     facts: &mut dyn FnMut(Fact),
 ) -> Result<InputSummary> {
     let mut input = InputSummary::default();
-    let known = KnownFingerprints::default();
+    let known = reading.fingerprints.clone();
     let captures_absent = captures.is_empty();
     let first = usize::from(!captures_absent);
     let sources = first + recordings.len();
@@ -156,7 +159,7 @@ fn decode(
     });
     let mut merged = MergedRecordings::new(recordings.collect::<Result<_>>()?)?;
     if !captures_absent {
-        let connections = reading.decoders().with_fingerprints(known.clone());
+        let connections = reading.decoders();
         let meter = reading.compressing.map(CompressionMeter::new);
         let mut fault = None;
         let mut in_order = |fact: Fact| {
@@ -182,7 +185,11 @@ fn decode(
         let text = "the key log opens captures: a recording has no encrypted bytes any more";
         input.warnings.push(Warning::new(WarningKind::NoEffect, text));
     }
-    merged.finish(facts, &mut input)?;
+    let recognised = merged.finish(facts, &mut input)?;
+    // What stands for a statement in one file may stand for another in the next.
+    if sources == 1 {
+        recognised.into_iter().for_each(|found| known.recognise(found));
+    }
     Ok(input)
 }
 

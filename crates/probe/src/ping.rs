@@ -8,6 +8,7 @@
 
 mod error;
 mod floor;
+mod intermediary;
 mod pace;
 mod plain;
 mod probes;
@@ -17,6 +18,7 @@ mod run;
 pub mod via;
 
 pub use error::PingError;
+pub use intermediary::find_intermediary;
 pub use pace::{Pace, PaceError};
 pub use prometheus::Prometheus;
 
@@ -103,6 +105,18 @@ pub enum PingEvent {
     Failed(PingError),
 }
 
+/// What is known of the time that the server itself needs for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AnswerTime {
+    /// Nothing: the work asked for may take any time.
+    #[default]
+    Unknown,
+    /// The server reports it with each answer.
+    Reported,
+    /// What is asked needs next to none.
+    Negligible,
+}
+
 /// A connection that was made.
 #[derive(Debug, Clone, Default)]
 pub struct Opened {
@@ -114,6 +128,8 @@ pub struct Opened {
     pub question: String,
     /// What a reader of the figures must know from the start.
     pub caution: Option<&'static str>,
+    /// What is known of the server's time for an answer.
+    pub answer_time: AnswerTime,
     /// What opening it took; none for a probe that connects each time.
     pub legs: Vec<Leg>,
 }

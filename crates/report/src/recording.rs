@@ -6,8 +6,8 @@
 
 use crate::records::writer::JsonWriter;
 use model::{
-    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Fingerprint, Protocol, RequestId,
-    Summary, Timestamp, Warning,
+    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Fingerprint, Protocol,
+    RecognisedStatement, RequestId, Summary, Timestamp, Warning,
 };
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Write};
 use zstd::stream::raw::{Decoder as RawDecoder, Operation};
@@ -103,6 +103,14 @@ impl<W: Write> RecordingWriter<W> {
     /// When `out` fails.
     pub fn connection(&mut self, connection: &ConnectionOutcome) -> io::Result<()> {
         self.records.connection(connection)
+    }
+
+    /// The text of a statement whose preparation was not seen.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn recognised(&mut self, found: &RecognisedStatement) -> io::Result<()> {
+        self.records.recognised(found)
     }
 
     /// Something a reader of the figures must know.

@@ -47,7 +47,7 @@ pub use lab::lab_view;
 pub use lab_plan::lab_plan_view;
 pub use link::{link_line, link_warnings};
 pub use load::{LoadStyle, load_progress_line, load_view};
-pub use ping::{ping_line, ping_opening, ping_summary, ping_table};
+pub use ping::{intermediary_note, ping_line, ping_opening, ping_summary, ping_table};
 pub use plan::plan_view;
 pub use prediction::{cores_line, prediction_view};
 pub use program::program_view;

@@ -31,6 +31,7 @@ fn statements() -> impl Strategy<Value = Vec<StatementOutcome>> {
         let made = numbered.map(|(number, (calls, more, each, median))| {
             let plain = statement(&format!("select from relation{number}"), calls, calls + more);
             StatementOutcome {
+                text_source: None,
                 total: micros(calls * each),
                 server: micros(calls * each / 3),
                 server_margin: model::Margin {

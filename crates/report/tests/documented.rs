@@ -145,6 +145,7 @@ fn written() -> Vec<String> {
         line(|writer| writer.rows(&samples::rows())),
         line(|writer| writer.database_link(&samples::database_link())),
         line(|writer| writer.sample(&samples::sample())),
+        line(|writer| writer.intermediary(&samples::intermediary())),
         line(|writer| {
             let sample = samples::sample();
             writer.leg(&sample.target, 1, sample.at, &samples::leg())
@@ -231,7 +232,7 @@ fn written_of_poolers() -> [String; 5] {
 }
 
 /// What is written where server times have bounds.
-fn written_of_ranges() -> [String; 5] {
+fn written_of_ranges() -> [String; 6] {
     use samples::{line, micros};
     let server_margin = model::Margin {
         below: micros(120),
@@ -251,8 +252,10 @@ fn written_of_ranges() -> [String; 5] {
         line(|writer| {
             let mut statement = samples::statement("SELECT 1", 1, 1);
             statement.server_margin = server_margin;
+            statement.text_source = Some(model::TextSource::SameConnection);
             writer.statement(&statement)
         }),
+        line(|writer| writer.recognised(&samples::recognised())),
         line(|writer| {
             let mut operation = samples::operation();
             operation.attribution = ranged;

@@ -2,9 +2,9 @@
 
 use model::{
     Assigned, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
-    Distribution, Endpoint, Evidence, Exchange, HostProcess, NotSeen, Phase, PoolerTime, Protocol, RequestId,
-    RequestTraits, RttSource, SampleTotals, SpanId, Step, Summary, Tags, Timestamp, TransactionState,
-    Warning, WarningKind,
+    Distribution, Endpoint, Evidence, Exchange, HostProcess, NotSeen, Phase, PoolerTime, Protocol,
+    RecognisedStatement, RequestId, RequestTraits, RttSource, SampleTotals, SpanId, Step, Summary, Tags,
+    TextSource, Timestamp, TransactionState, Warning, WarningKind,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -199,6 +199,7 @@ fn write<E: RecordEncoder>(record: &Record, writer: &mut RecordWriter<E>) {
         } => writer.exchange(exchange, *protocol, *operation),
         Record::Connection(connection) => writer.connection(connection),
         Record::Warning(warning) => writer.warning(warning),
+        Record::Recognised(found) => writer.recognised(found),
         Record::Summary(summary) => writer.summary(summary),
         Record::Other { name } => panic!("no {name} is made here"),
     }
@@ -249,6 +250,16 @@ fn record() -> impl Strategy<Value = Record> {
         connection_outcome().prop_map(Record::Connection),
         (proptest::sample::select(WarningKind::ALL), text())
             .prop_map(|(kind, text)| Record::Warning(Warning::new(kind, text))),
+        (text(), text(), any::<bool>()).prop_map(|(unseen, text, same)| {
+            Record::Recognised(RecognisedStatement {
+                unseen: unseen.into(),
+                text: text.into(),
+                source: match same {
+                    true => TextSource::SameConnection,
+                    false => TextSource::AnotherConnection,
+                },
+            })
+        }),
         summary().prop_map(Record::Summary),
     ]
 }

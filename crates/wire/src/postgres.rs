@@ -13,6 +13,7 @@
 //! Start reading at [`PostgresDecoder`], then `client` and `server`, which hold one match over the messages each.
 
 mod client;
+mod columns;
 mod opening;
 mod owed;
 mod prepared;
@@ -27,6 +28,7 @@ pub use rows::{text_results, text_rows};
 pub use shape::MAXIMUM_MESSAGE;
 pub use signature::recognise;
 
+use columns::Columns;
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{Frame, Framer, Input};
 use decoding::resume::{Resumption, find};
@@ -53,6 +55,7 @@ struct Session {
     shapes: Shapes,
     owed: Owed,
     prepared: Prepared,
+    columns: Columns,
     copy: Copying,
     /// After an error the server answers nothing until the client's next `Sync`.
     skipping: bool,
@@ -86,6 +89,7 @@ impl PostgresDecoder {
                 shapes: Shapes::default(),
                 owed: Owed::default(),
                 prepared: Prepared::default(),
+                columns: Columns::default(),
                 copy: Copying::No,
                 skipping: false,
                 doubt: false,
@@ -115,6 +119,7 @@ impl Decoder for PostgresDecoder {
         };
         while !session.tls_follows {
             let first = input.bytes().first().copied();
+            session.shapes.row_bytes = session.columns.bytes_of_row();
             let shapes = &session.shapes;
             match direction {
                 Direction::ClientToServer if first == Some(CLIENT_HELLO) && session.awaits_tls(framer) => {
@@ -184,6 +189,7 @@ impl Decoder for PostgresDecoder {
 
     fn forget_owed(&mut self) {
         self.session.owed = Owed::default();
+        self.session.columns = Columns::default();
         self.session.copy = Copying::No;
         self.session.skipping = false;
         self.session.shapes.negotiating = false;

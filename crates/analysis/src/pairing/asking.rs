@@ -1,8 +1,9 @@
 //! What requests ask for in addition to statements that run, and digests that recognise equal questions.
 
+use crate::fingerprint::{KnownFingerprints, StatementShape};
 use crate::verb::Verb;
 use foldhash::HashMap;
-use model::{Content, Fingerprint, RequestTraits, StatementId};
+use model::{ConnectionId, Content, Fingerprint, RequestTraits, StatementId};
 use std::hash::{BuildHasher, RandomState};
 
 /// A prepared statement: its fingerprint, and the digest of its text.
@@ -10,6 +11,30 @@ use std::hash::{BuildHasher, RandomState};
 pub(super) struct Prepared {
     pub(super) fingerprint: Fingerprint,
     digest: Option<u64>,
+    /// `None` if it has no name, or none was announced.
+    called: Option<Box<Called>>,
+}
+
+/// What the protocol calls a prepared statement, and its shape as far as it has shown.
+#[derive(Debug, Clone)]
+struct Called {
+    name: Box<[u8]>,
+    shape: StatementShape,
+    is_unseen: bool,
+}
+
+impl Called {
+    fn new(name: &[u8], parameters: Option<u16>, is_unseen: bool) -> Self {
+        let shape = StatementShape {
+            parameters,
+            columns: None,
+        };
+        Self {
+            name: name.into(),
+            shape,
+            is_unseen,
+        }
+    }
 }
 
 /// Prepared statements of a connection, bounded.
@@ -24,11 +49,60 @@ impl PreparedStatements {
     }
 
     /// Keeps what stands for a statement whose preparation was not seen. Its questions have no digest: nobody knows whether it reads.
-    pub(super) fn remember_unseen(&mut self, statement: StatementId, fingerprint: Fingerprint) {
+    pub(super) fn unseen(
+        &mut self,
+        connection: ConnectionId,
+        statement: StatementId,
+        name: &[u8],
+        parameters: Option<u16>,
+        known: &KnownFingerprints,
+    ) {
         if self.known.len() < super::MAXIMUM_PREPARED {
-            let digest = None;
-            self.known.insert(statement, Prepared { fingerprint, digest });
+            let called = Called::new(name, parameters, true);
+            let fingerprint = known.unseen(connection, name, called.shape);
+            let prepared = Prepared {
+                fingerprint,
+                digest: None,
+                called: Some(Box::new(called)),
+            };
+            self.known.insert(statement, prepared);
         }
+    }
+
+    /// Keeps what a statement is called whose preparation was seen.
+    pub(super) fn named(
+        &mut self,
+        connection: ConnectionId,
+        statement: StatementId,
+        name: &[u8],
+        parameters: Option<u16>,
+        known: &KnownFingerprints,
+    ) {
+        if let Some(prepared) = self.known.get_mut(&statement) {
+            let called = Called::new(name, parameters, false);
+            known.named(connection, name, called.shape, &prepared.fingerprint);
+            prepared.called = Some(Box::new(called));
+        }
+    }
+
+    /// Keeps how many columns a statement's result has. Returns the fingerprints before and after where another one stands for it from here on.
+    pub(super) fn columns(
+        &mut self,
+        connection: ConnectionId,
+        statement: StatementId,
+        count: u16,
+        known: &KnownFingerprints,
+    ) -> Option<(Fingerprint, Fingerprint)> {
+        let prepared = self.known.get_mut(&statement)?;
+        let called = prepared.called.as_deref_mut()?;
+        called.shape.columns = Some(count);
+        if !called.is_unseen {
+            known.named(connection, &called.name, called.shape, &prepared.fingerprint);
+            return None;
+        }
+        let after = known.unseen(connection, &called.name, called.shape);
+        let before = std::mem::replace(&mut prepared.fingerprint, after.clone());
+        (before != after).then_some((before, after))
     }
 
     pub(super) fn remember(
@@ -44,6 +118,7 @@ impl PreparedStatements {
                 digest: key
                     .filter(|_| Verb::of(fingerprint) == Verb::Read)
                     .and_then(|key| digest_of(key, text)),
+                called: None,
             };
             self.known.insert(statement, prepared);
         }

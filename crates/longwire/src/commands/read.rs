@@ -68,6 +68,7 @@ pub fn run(args: &Args) -> Result<Status> {
         compressing: args.reporting.compressing(),
         keys: args.keys.open()?,
         boxes,
+        fingerprints: aggregator.fingerprints(),
     };
     let input = input::read(&args.files, reading, &mut |fact| aggregator.fact(fact))?;
     let moved = aggregator.moved();

@@ -58,6 +58,63 @@ fn statements_prepared_before_the_capture_are_none_that_were_seen() {
     assert_eq!(summary["evidence"]["prepared_before"], 16);
 }
 
+/// Two pooled connections run named statements that were prepared before; then one is replaced by a third that prepares two of the names, and the
+/// other prepares the third name again after DEALLOCATE.
+#[test]
+fn a_statement_prepared_before_the_capture_has_the_text_of_a_later_preparation() {
+    let file = data("prepared-again.pcap.gz");
+    let folder = tempfile::tempdir().expect("a directory");
+    let recording = folder.path().join("again.lwr").display().to_string();
+    let captured = records(&["read", &file, "--exchanges"]);
+    let lines: String = captured.iter().map(|record| format!("{record}\n")).collect();
+    std::fs::write(&recording, lines).expect("a recording");
+    for records in [captured, records(&["read", &recording])] {
+        let of = |kind: &'static str| records.iter().filter(move |record| record["type"] == kind);
+        let rows: Vec<_> = of("statement")
+            .filter(|row| !row["text_source"].is_null())
+            .map(|row| {
+                let fingerprint = row["fingerprint"].as_str().expect("a text");
+                (fingerprint, row["calls"].as_u64(), row["text_source"].as_str())
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                (
+                    "select id, name, price from article where id = ?",
+                    Some(14),
+                    Some("another_connection")
+                ),
+                (
+                    "select id from article where name = ?",
+                    Some(7),
+                    Some("same_connection")
+                ),
+                (
+                    "update article set price = price + ? where id = ?",
+                    Some(3),
+                    Some("another_connection")
+                ),
+            ]
+        );
+        assert_eq!(of("recognised").count(), 3);
+        let unseen = |row: &&Value| {
+            row["fingerprint"]
+                .as_str()
+                .is_some_and(|text| text.starts_with("(prepared "))
+        };
+        assert_eq!(of("statement").filter(unseen).count(), 0);
+        let sum: u64 = of("statement").filter_map(|row| row["turns"].as_u64()).sum();
+        let summary = of("summary").next().expect("a summary");
+        assert_eq!(Some(sum), summary["turns"].as_u64());
+    }
+    let said = read("prepared-again.pcap.gz");
+    assert!(
+        said.contains("2 statements prepared before the capture: text known because another connection prepared the same name"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_budget_without_its_evidence_is_not_judged() {
     let (status, said) = check("prepared-before.pcap", &["--forbid", "repeated-read"]);

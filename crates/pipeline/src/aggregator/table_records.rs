@@ -84,6 +84,9 @@ impl TableRecords {
 
     pub(super) fn finish(mut self, outcome: &ReadOutcome) -> io::Result<()> {
         self.sums(&outcome.statements, &outcome.findings)?;
+        for found in &outcome.recognised {
+            self.records.recognised(found)?;
+        }
         for warning in &outcome.warnings {
             self.records.warning(warning)?;
         }

@@ -7,7 +7,7 @@ use super::InputSummary;
 use super::recording::RecordingFacts;
 use analysis::fact::Fact;
 use anyhow::Result;
-use model::Timestamp;
+use model::{RecognisedStatement, Timestamp};
 
 /// Recordings that are read side by side.
 pub struct MergedRecordings {
@@ -64,18 +64,25 @@ impl MergedRecordings {
         }
     }
 
-    /// Hands out what is left; what a reader must know of each is added to `input`.
+    /// Hands out what is left; what a reader must know of each is added to `input`. Returns the texts that they know of statements whose
+    /// preparation was not seen.
     ///
     /// # Errors
     /// As [`MergedRecordings::new`].
-    pub fn finish(mut self, facts: &mut dyn FnMut(Fact), input: &mut InputSummary) -> Result<()> {
+    pub fn finish(
+        mut self,
+        facts: &mut dyn FnMut(Fact),
+        input: &mut InputSummary,
+    ) -> Result<Vec<RecognisedStatement>> {
         self.until(Timestamp::from_nanos(u64::MAX), facts)?;
-        for head in self.all {
+        let mut recognised = Vec::new();
+        for mut head in self.all {
+            recognised.append(&mut head.recording.recognised);
             let notes = head.recording.finish();
             input.warnings.extend(notes.warnings);
             input.faults.extend(notes.faults);
         }
-        Ok(())
+        Ok(recognised)
     }
 }
 

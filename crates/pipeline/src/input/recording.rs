@@ -5,7 +5,7 @@ use super::numbering::Numbering;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use anyhow::{Context, Result};
-use model::{ConnectionId, Warning, WarningKind, counted};
+use model::{ConnectionId, RecognisedStatement, Warning, WarningKind, counted};
 use report::{Record, RecordReader};
 use std::io::BufRead;
 
@@ -71,6 +71,8 @@ pub struct RecordingFacts {
     known: KnownFingerprints,
     seen: Seen,
     notes: InputSummary,
+    /// Texts of statements whose preparation was not seen, as far as it knows them.
+    pub(super) recognised: Vec<RecognisedStatement>,
     over: bool,
 }
 
@@ -88,6 +90,7 @@ impl RecordingFacts {
             known,
             seen: Seen::default(),
             notes: InputSummary::default(),
+            recognised: Vec::new(),
             over: false,
         })
     }
@@ -142,6 +145,7 @@ impl RecordingFacts {
                     false => self.notes.warnings.push(Warning { kind, text }),
                 }
             }
+            Err(Record::Recognised(found)) => self.recognised.push(found),
             Err(Record::Summary(summary)) => {
                 self.seen.end = true;
                 self.seen.dropped += summary.dropped_exchanges;

@@ -1,6 +1,6 @@
 //! What `ping` measured.
 
-use model::{Leg, Sample, SampleOutcome};
+use model::{Intermediary, Leg, Sample, SampleOutcome};
 use std::time::Duration;
 
 /// A target that is about to be asked.
@@ -27,6 +27,8 @@ pub struct PingOutcome {
     pub samples: SampleOutcome,
     /// From the first sample on.
     pub elapsed: Duration,
+    /// What stands in front of the target, if the samples show it.
+    pub intermediary: Option<Intermediary>,
     /// The last sample, for the table.
     pub last: Option<Sample>,
     /// Why the target cannot be asked; absent when it can.

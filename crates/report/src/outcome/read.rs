@@ -2,7 +2,7 @@
 
 use model::{
     Conditions, ConnectionOutcome, Finding, HeldPrediction, HeldTransactions, LinkOutcome, OperationGroup,
-    Prediction, StatementOutcome, Summary, Warning,
+    Prediction, RecognisedStatement, StatementOutcome, Summary, Warning,
 };
 
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub struct ReadOutcome {
     pub connections: Vec<ConnectionOutcome>,
     /// The statements, in any order.
     pub statements: Vec<StatementOutcome>,
+    /// Those whose preparation was not seen, and whose text a later preparation has shown: they are summed in the rows of their texts.
+    pub recognised: Vec<RecognisedStatement>,
     /// The operations by name, in any order.
     pub operations: Vec<OperationGroup>,
     /// Their transactions that stayed open between replies, those open longest in all first.

@@ -7,7 +7,7 @@ use super::server_range::ServerRange;
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
     Assigned, Assignments, Attribution, Conditions, Distribution, MeasuredDurations, Operation, Prediction,
-    StatementOutcome, Summary, Warning, WarningKind,
+    RecognisedStatement, StatementOutcome, Summary, TextSource, Warning, WarningKind,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -115,6 +115,8 @@ pub(super) struct StatementRecord<'a> {
     network_ns: u64,
     #[serde(flatten)]
     spread: Spread,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text_source: Option<&'static str>,
 }
 
 impl<'a> StatementRecord<'a> {
@@ -135,7 +137,46 @@ impl<'a> StatementRecord<'a> {
             server_range: ServerRange::of(statement.server, statement.server_margin),
             network_ns: nanos(statement.network),
             spread: Spread::of(&statement.spread),
+            text_source: statement.text_source.map(TextSource::name),
         }
+    }
+}
+
+/// The text of a statement whose preparation was not seen.
+#[derive(Serialize, Deserialize)]
+pub(super) struct RecognisedRecord<'a> {
+    #[serde(borrow)]
+    fingerprint: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    text_source: Text<'a>,
+}
+
+impl<'a> RecognisedRecord<'a> {
+    pub(super) fn of(found: &'a RecognisedStatement) -> Self {
+        Self {
+            fingerprint: (&*found.unseen).into(),
+            text: (&*found.text).into(),
+            text_source: found.source.name().into(),
+        }
+    }
+}
+
+impl ReadBody for RecognisedRecord<'_> {
+    fn into_record(self, shared: &mut Interner) -> Result<Record, UnknownValue> {
+        let source = [TextSource::SameConnection, TextSource::AnotherConnection]
+            .into_iter()
+            .find(|source| source.name() == &*self.text_source.0)
+            .ok_or_else(|| UnknownValue {
+                key: "text_source",
+                value: self.text_source.0.into_owned(),
+            })?;
+        Ok(Record::Recognised(RecognisedStatement {
+            unseen: shared.share(&self.fingerprint.0),
+            text: shared.share(&self.text.0),
+            source,
+        }))
     }
 }
 

@@ -2,13 +2,13 @@
 
 use super::connection::{BegunRecord, ConnectionRecord, OpenedRecord, StartedRecord};
 use super::exchange::ExchangeRecord;
-use super::outcome::{ConditionsRecord, SummaryRecord, WarningRecord};
+use super::outcome::{ConditionsRecord, RecognisedRecord, SummaryRecord, WarningRecord};
 use super::{Interner, RecordBody, SCHEMA, Text, UnknownValue};
 use crate::error::RecordError;
 use crate::recording::Source;
 use model::{
-    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Fingerprint, Protocol, RequestId,
-    Summary, Timestamp, Warning, WarningKind,
+    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Fingerprint, Protocol,
+    RecognisedStatement, RequestId, Summary, Timestamp, Warning, WarningKind,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -61,6 +61,8 @@ pub enum Record {
     Connection(ConnectionOutcome),
     /// Something a reader of the figures must know; also what the reader itself has to say of a stream that was cut.
     Warning(Warning),
+    /// The text of a statement whose preparation was not seen.
+    Recognised(RecognisedStatement),
     /// The totals of the run that wrote the records.
     Summary(Summary),
     /// A record that is derived again from the others (`statement`, `operation`, `prediction`), or of a type that this
@@ -246,6 +248,7 @@ const READERS: &[(&str, ReadLine)] = readers! {
     BegunRecord,
     ConnectionRecord<'_>,
     WarningRecord<'_>,
+    RecognisedRecord<'_>,
     SummaryRecord,
 };
 

@@ -1,7 +1,7 @@
 //! Records of samples that longwire took itself: `sample`, and what a `summary` says of them.
 
 use super::nanos;
-use model::{Sample, SampleTotals};
+use model::{Intermediary, Sample, SampleTotals};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -42,6 +42,26 @@ impl<'a> SampleRecord<'a> {
             turns: sample.turns,
             kernel_rtt_ns: sample.kernel_rtt.map(nanos),
             error: sample.error.as_deref(),
+        }
+    }
+}
+
+/// What stands in front of a target.
+#[derive(Serialize)]
+pub(super) struct IntermediaryRecord<'a> {
+    target: &'a str,
+    near_rtt_ns: u64,
+    round_trip_ns: u64,
+    server_reported: bool,
+}
+
+impl<'a> IntermediaryRecord<'a> {
+    pub(super) fn of(found: &'a Intermediary) -> Self {
+        Self {
+            target: &found.target,
+            near_rtt_ns: nanos(found.near_round_trip),
+            round_trip_ns: nanos(found.round_trip),
+            server_reported: found.server_reported,
         }
     }
 }

@@ -13,14 +13,15 @@ use super::leg::LegRecord;
 use super::link::LinkRecord;
 use super::load::{FailureRecord, IntervalRecord, LoadRecord, ScriptRecord};
 use super::outcome::{
-    ConditionsRecord, OperationRecord, PredictionRecord, StatementRecord, SummaryRecord, WarningRecord,
+    ConditionsRecord, OperationRecord, PredictionRecord, RecognisedRecord, StatementRecord, SummaryRecord,
+    WarningRecord,
 };
 use super::plan::{
     BrokenBudgetRecord, HeldBackRecord, HoldingStatementRecord, PlacedOperationRecord,
     PlacedTransactionRecord, PlacementRecord, PlanFixRecord, PlanMoveRecord, PlanRecord,
 };
 use super::program::{BestRecord, ProgramRecord, UnchangedRecord};
-use super::sample::SampleRecord;
+use super::sample::{IntermediaryRecord, SampleRecord};
 use super::split::{ElsewhereRecord, SplitRecord};
 use super::tune::{RecommendationRecord, TunedRecord};
 use super::tunnel::{NoticeRecord, TunnelRecord, TunnelWayRecord};
@@ -32,10 +33,10 @@ use crate::outcome::{
 use crate::text::escape::{begins_a_command, is_dangerous};
 use model::{
     Advice, BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction,
-    EchoOutcome, Endpoint, Exchange, Finding, Fingerprint, HeldPrediction, HeldTransactions, Leg,
-    LinkOutcome, Operation, OperationStep, PlacementOutcome, PlanOutcome, Prediction, Protocol, RequestId,
-    RowTrain, Sample, SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals,
-    Warning,
+    EchoOutcome, Endpoint, Exchange, Finding, Fingerprint, HeldPrediction, HeldTransactions, Intermediary,
+    Leg, LinkOutcome, Operation, OperationStep, PlacementOutcome, PlanOutcome, Prediction, Protocol,
+    RecognisedStatement, RequestId, RowTrain, Sample, SplitOutcome, SplitPrediction, StatementOutcome,
+    Summary, Timestamp, TunnelTotals, Warning,
 };
 use serde::Serialize;
 use serde_json::Serializer;
@@ -66,6 +67,8 @@ one_record_each! {
     operation: Operation => OperationRecord,
     /// All executions of one fingerprint.
     statement: StatementOutcome => StatementRecord,
+    /// The text of a statement whose preparation was not seen.
+    recognised: RecognisedStatement => RecognisedRecord,
     /// What operations would take on another link.
     prediction: Prediction => PredictionRecord,
     /// Transactions that stayed open between replies.
@@ -80,6 +83,8 @@ one_record_each! {
     lab: LabOutcome => LabRecord,
     /// One ping, request or run that longwire made itself.
     sample: Sample => SampleRecord,
+    /// What stands in front of a target that was asked.
+    intermediary: Intermediary => IntermediaryRecord,
     /// Rows that came one packet each.
     rows: RowTrain => RowsRecord,
     /// From one database to another.

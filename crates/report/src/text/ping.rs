@@ -5,7 +5,7 @@ use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted};
 use crate::outcome::{PingOpening, PingOutcome};
-use model::{Distribution, Sample, SampleOutcome};
+use model::{Distribution, Intermediary, Sample, SampleOutcome};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -107,10 +107,28 @@ pub fn ping_summary(outcome: &PingOutcome) -> String {
         let _ = writeln!(out, "kernel rtt  {}", milliseconds(rtt));
     }
     floor(&mut out, samples);
+    if let Some(intermediary) = &outcome.intermediary {
+        let _ = writeln!(out, "{}", intermediary_note(intermediary));
+    }
     if samples.time.count > 0 && samples.time.p99.is_none() {
         out.push_str("-: withheld, p90 needs 100 samples and p99 1000\n");
     }
     out
+}
+
+/// What stands between this host and a target, and what to do.
+pub fn intermediary_note(found: &Intermediary) -> String {
+    let unless = match found.server_reported {
+        true => "the server's own time taken off",
+        false => "for what needs no work of a server",
+    };
+    format!(
+        "something stands in between (an SSH tunnel, a proxy, a pooler, a load balancer) and answers TCP for the server: the connection's round trip is {}, \
+         and no answer took less than {}, {unless}, each time about as long. The distance is behind it: \
+         run longwire ping on the host where it ends to see that leg alone, and capture there or on its far side, since a capture from here counts the distance as server time",
+        milliseconds(found.near_round_trip),
+        milliseconds(found.round_trip),
+    )
 }
 
 /// A table of several targets, one row each.

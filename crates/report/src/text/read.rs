@@ -12,8 +12,8 @@ use super::{DASH, WITHHELD, counted, duration_or_dash};
 use crate::outcome::ReadOutcome;
 use crate::ranges::{duration_range, each, is_wide, server_share, share_range};
 use model::{
-    ByteCount, Conditions, ConnectionOutcome, HostProcess, OperationGroup, Share, StatementOutcome, Summary,
-    Warning, format_duration,
+    ByteCount, Conditions, ConnectionOutcome, HostProcess, OperationGroup, RecognisedStatement, Share,
+    StatementOutcome, Summary, TextSource, Warning, format_duration,
 };
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -48,6 +48,7 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     let statements = statements_table(&outcome.statements, style);
     section(&operations, outcome.operations.len(), style, &mut out);
     section(&statements, outcome.statements.len(), style, &mut out);
+    recognised_line(&outcome.recognised, style, &mut out);
     if operations.has_dash(style) || statements.has_dash(style) {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
     }
@@ -249,6 +250,27 @@ fn statements_table(statements: &[StatementOutcome], style: &Style) -> Table {
         table.row(cells);
     }
     table
+}
+
+/// How the texts of statements are known that were prepared before the capture.
+fn recognised_line(recognised: &[RecognisedStatement], style: &Style, out: &mut String) {
+    for (source, known_from) in [
+        (
+            TextSource::SameConnection,
+            "their connection prepared the same name again, with the same number of parameters and columns",
+        ),
+        (
+            TextSource::AnotherConnection,
+            "another connection prepared the same name, which no driver counts up, with the same number of parameters and columns",
+        ),
+    ] {
+        let count = recognised.iter().filter(|found| found.source == source).count();
+        if count > 0 {
+            let statements = counted(count as u64, "statement");
+            let text = format!("{statements} prepared before the capture: text known because {known_from}");
+            paragraph(&text, "  ", Ink::Faint, style, out);
+        }
+    }
 }
 
 /// How many fetches there were, and what the last one asked for at most.

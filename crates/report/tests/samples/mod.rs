@@ -11,10 +11,10 @@ use model::{
     MeasuredDurations, Operation, OperationGroup, OperationKind, OperationStep, Order, OrderKind,
     OrderOfMoves, Phase, PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome, PlanFix,
     PlanLink, PlanMeasure, PlanMove, PlanOutcome, PredictedExamples, PredictedOperation, Prediction,
-    ProgramBest, ProgramRun, ProgramTuned, Protocol, Remedied, RequestId, RequestTraits, RoundTripSource,
-    RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SpanId, SplitBase, SplitForecast, SplitOutcome,
-    SplitPrediction, SplitRefusal, StatementOutcome, Step, Summary, Tags, Timestamp, TransactionState,
-    TunnelTotals, TunnelWay, Unexplained, Warning, WarningKind,
+    ProgramBest, ProgramRun, ProgramTuned, Protocol, RecognisedStatement, Remedied, RequestId, RequestTraits,
+    RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SpanId, SplitBase,
+    SplitForecast, SplitOutcome, SplitPrediction, SplitRefusal, StatementOutcome, Step, Summary, Tags,
+    TextSource, Timestamp, TransactionState, TunnelTotals, TunnelWay, Unexplained, Warning, WarningKind,
 };
 use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -339,6 +339,24 @@ pub fn statement(fingerprint: &str, calls: u64, turns: u64) -> StatementOutcome 
         network: micros(turns * 10_099),
         errors: 0,
         spread: spread(calls, 10_310),
+        text_source: None,
+    }
+}
+
+pub fn intermediary() -> model::Intermediary {
+    model::Intermediary {
+        target: "postgres://app@127.0.0.1:15432/shop".into(),
+        near_round_trip: micros(45),
+        round_trip: micros(40_950),
+        server_reported: true,
+    }
+}
+
+pub fn recognised() -> RecognisedStatement {
+    RecognisedStatement {
+        unseen: "(prepared article_by_id)".into(),
+        text: "select name from article where id = $1".into(),
+        source: TextSource::AnotherConnection,
     }
 }
 
@@ -773,6 +791,7 @@ pub fn read_outcome() -> ReadOutcome {
             group("PUT /basket", OperationKind::Http, 3, 87),
             group(page, OperationKind::Http, 250, 6_902),
         ],
+        recognised: Vec::new(),
         warnings: vec![warning()],
         unmoved: Vec::new(),
         predictions: [("PUT /basket", 29.0), (page, 27.6)]

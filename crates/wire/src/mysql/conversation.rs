@@ -66,6 +66,15 @@ pub(super) enum Progress {
     AfterDefinitions,
 }
 
+/// What a reply shows about a prepared statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub(super) statement: StatementId,
+    /// The server's number for it and its parameters, where it was prepared in sight.
+    pub(super) prepared: Option<(u32, u16)>,
+    pub(super) columns: u16,
+}
+
 /// State of one connection above its frames.
 #[derive(Debug)]
 pub(super) struct Conversation {
@@ -77,6 +86,10 @@ pub(super) struct Conversation {
     pub(super) introduced: Option<Vec<u8>>,
     /// A statement whose preparation was not seen, and the server's number for it, until the command that uses it is handed out.
     pub(super) unseen: Option<(StatementId, u32)>,
+    /// What a reply shows about a prepared statement, until the message that shows it is handed out.
+    pub(super) shown: Option<Shown>,
+    /// The execution whose reply shows how many columns its results have.
+    pub(super) inspected: Option<StatementId>,
     pub(super) owed: PendingReplies<Owed, MAX_OWED>,
     /// More replies were owed than are remembered: beyond those in `owed` they cannot be distinguished.
     pub(super) too_many_owed: bool,
@@ -105,6 +118,8 @@ impl Default for Conversation {
             statements: Statements::default(),
             introduced: None,
             unseen: None,
+            shown: None,
+            inspected: None,
             owed: PendingReplies::default(),
             too_many_owed: false,
             progress: Progress::default(),

@@ -1,6 +1,6 @@
 //! Replies to `COM_STMT_PREPARE`: the statement's number, then definitions of its parameters and columns.
 
-use super::conversation::{Conversation, Progress};
+use super::conversation::{Conversation, Progress, Shown};
 use super::endings::{OK, is_plain_eof, ready};
 use super::lane::Unit;
 use super::reply::Said;
@@ -62,6 +62,11 @@ impl Conversation {
         let columns = fields.u16_le().ok_or_else(shorter)?;
         let parameters = fields.u16_le().ok_or_else(shorter)?;
         self.statements.prepared(statement, number, parameters);
+        self.shown = Some(Shown {
+            statement,
+            prepared: Some((number, parameters)),
+            columns,
+        });
         let follow = !self.has_optional_metadata() || unit.head.get(12).is_none_or(|&follow| follow != 0);
         self.progress = if !follow {
             Progress::Start

@@ -1,7 +1,7 @@
 //! The server's side: replies to commands.
 
 use super::capabilities::{CACHE_METADATA, Capabilities, MYSQL, OPTIONAL_METADATA};
-use super::conversation::{Conversation, ConversationPhase, Owed, Part, Progress};
+use super::conversation::{Conversation, ConversationPhase, Owed, Part, Progress, Shown};
 use super::endings::{EOF, EndFields, OK, OkFields, error_content, is_end_of_rows, is_plain_eof, ready};
 use super::lane::{Arrival, Interest, MessageStart, Unit};
 use super::{fault, wrong_byte};
@@ -62,8 +62,25 @@ impl Conversation {
         }
         let mut code = [0; 11];
         let part = self.reply_part(&unit, &mut code)?;
-        sink(part.of(Direction::ServerToClient, &unit));
+        let message = part.of(Direction::ServerToClient, &unit);
+        if let Some(shown) = self.shown.take() {
+            announce(shown, message, sink);
+        }
+        sink(message);
         Ok(())
+    }
+
+    /// The reply to the execution that is inspected shows the columns of its result.
+    fn show_columns(&mut self, columns: u64) {
+        let shown = self.inspected.take().zip(u16::try_from(columns).ok());
+        if let Some((statement, columns)) = shown {
+            self.statements.shaped(statement);
+            self.shown = Some(Shown {
+                statement,
+                prepared: None,
+                columns,
+            });
+        }
     }
 
     /// Takes a whole row of so many bytes of the stream.
@@ -112,6 +129,7 @@ impl Conversation {
         }
         let (role, content) = self.command_reply(owed, unit, code)?;
         if role == Role::Reply {
+            self.inspected = None;
             self.settle();
         }
         Ok(Part::new(role, Phase::Work, content))
@@ -190,6 +208,7 @@ impl Conversation {
         match unit.opening.first {
             Some(OK) if unit.length >= OkFields::LEAST => {
                 let ok = OkFields::read(unit.head).ok_or_else(|| fault("an OK", "a shorter message"))?;
+                self.show_columns(0);
                 Ok((ok.role(), ok.done(ok.affected)))
             }
             Some(EOF) if unit.length < 9 => self.row_or_end(unit),
@@ -203,6 +222,7 @@ impl Conversation {
                     .filter(|&(columns, _)| (1..=MAX_COLUMNS).contains(&columns))
                     .ok_or_else(|| wrong_byte("OK, an error, or a column count", first))?;
                 self.rows = 0;
+                self.show_columns(columns);
                 self.progress = if follow {
                     Progress::Columns(columns)
                 } else {
@@ -261,6 +281,33 @@ impl Conversation {
         self.progress = Progress::Start;
         (end.role(), end.done(rows))
     }
+}
+
+/// Announces what `message` shows about a prepared statement, in messages of their own in front of it.
+fn announce(shown: Shown, message: Message<'_>, sink: &mut MessageSink<'_>) {
+    let statement = shown.statement;
+    let named = shown
+        .prepared
+        .map(|(number, parameters)| (number.to_string(), parameters));
+    let mut say = |content| {
+        sink(Message {
+            bytes: 0,
+            role: Role::ReplyPart,
+            content,
+            ..message
+        });
+    };
+    if let Some((number, parameters)) = &named {
+        say(Content::Named {
+            statement,
+            name: number.as_bytes(),
+            parameters: Some(*parameters),
+        });
+    }
+    say(Content::Columns {
+        statement,
+        count: shown.columns,
+    });
 }
 
 /// Bytes of a reply that are inspected; a greeting is the longest.

@@ -150,6 +150,9 @@ impl Conversation {
             }
             STMT_EXECUTE => {
                 let statement = self.statement(fields.u32_le().ok_or_else(incomplete)?);
+                if self.owed.is_empty() {
+                    self.inspected = statement.filter(|statement| self.statements.is_unshaped(*statement));
+                }
                 let has_cursor = fields.u8().ok_or_else(incomplete)? & CURSOR_FLAGS != 0;
                 Content::Execute {
                     statement,

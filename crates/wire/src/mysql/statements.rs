@@ -1,7 +1,7 @@
 //! Prepared statements of a connection: the server's numbers for them, which it may use again, and ours.
 
 use model::StatementId;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// A prepared statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(super) struct Statements {
     highest: u32,
     /// Statements whose numbers were not seen, oldest first.
     unnumbered: VecDeque<Statement>,
+    /// Statements whose preparation was not seen, and of which it is not known how many columns their results have.
+    unshaped: HashSet<StatementId>,
 }
 
 impl Statements {
@@ -68,6 +70,7 @@ impl Statements {
         self.next = self.next.saturating_add(1);
         let statement = Statement { id, parameters: None };
         self.known.insert(number, statement);
+        self.unshaped.insert(id);
         Some(statement)
     }
 
@@ -96,12 +99,25 @@ impl Statements {
     }
 
     pub fn close(&mut self, number: u32) {
-        self.known.remove(&number);
+        if let Some(closed) = self.known.remove(&number) {
+            self.unshaped.remove(&closed.id);
+        }
+    }
+
+    /// Whether the columns of its results are still to be found.
+    pub fn is_unshaped(&self, statement: StatementId) -> bool {
+        self.unshaped.contains(&statement)
+    }
+
+    /// The columns of its results are known.
+    pub fn shaped(&mut self, statement: StatementId) {
+        self.unshaped.remove(&statement);
     }
 
     /// The session was reset, and its statements with it.
     pub fn forget(&mut self) {
         self.known.clear();
+        self.unshaped.clear();
         self.unnumbered.clear();
         self.last = None;
     }

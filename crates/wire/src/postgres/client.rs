@@ -1,6 +1,7 @@
 //! What the client says.
 
 use super::owed::Due;
+use super::prepared::Announced;
 use super::shape::{STARTUP_HEADER, STATEMENT_LIMIT};
 use super::{Copying, Session, message};
 use decoding::decoder::MessageSink;
@@ -32,9 +33,14 @@ impl Session {
             Some(b'B') => {
                 let whole = frame.bytes == (frame.header.len() + frame.body.len()) as u64;
                 let mut values = body;
-                if let Some(unseen) = self.bind_portal(&mut values) {
-                    let announced =
-                        message(frame, Direction::ClientToServer, Role::RequestPart, phase, unseen);
+                if let Some(content) = self.bind_portal(&mut values) {
+                    let announced = message(
+                        frame,
+                        Direction::ClientToServer,
+                        Role::RequestPart,
+                        phase,
+                        content,
+                    );
                     sink(Message {
                         bytes: 0,
                         ..announced
@@ -134,17 +140,25 @@ impl Session {
         }
     }
 
-    /// Makes a portal of a statement; what there is to say of one whose `Parse` was not seen.
+    /// Makes a portal of a statement; what there is to announce of one that is used for the first time.
     fn bind_portal<'a>(&mut self, body: &mut Reader<'a>) -> Option<Content<'a>> {
         let (Some(portal), Some(name)) = (body.cstr(), body.cstr()) else {
             self.prepared.close_portal(b"");
             return None;
         };
-        let statement = self.prepared.bind(portal, name)?;
-        Some(Content::Unseen {
-            statement,
-            name,
-            parameters: parameters(*body),
+        let announced = self.prepared.bind(portal, name)?;
+        let parameters = parameters(*body);
+        Some(match announced {
+            Announced::Unseen(statement) => Content::Unseen {
+                statement,
+                name,
+                parameters,
+            },
+            Announced::Named(statement) => Content::Named {
+                statement,
+                name,
+                parameters,
+            },
         })
     }
 
@@ -152,6 +166,10 @@ impl Session {
         let name = body.cstr();
         let fetch_rows = body.u32_be().filter(|&rows| rows > 0);
         let portal = name.map(|name| self.prepared.execute(name)).unwrap_or_default();
+        if !self.skipping {
+            self.columns
+                .executes(portal.statement, &self.prepared, &self.owed);
+        }
         if portal.executed {
             Content::Fetch {
                 statement: portal.statement,

@@ -70,6 +70,14 @@ impl Owed {
         self.queue.is_empty()
     }
 
+    /// How many executions are answered before one that is sent now. `None` if that cannot be counted: statements sent as text are among what
+    /// is owed, or too much is.
+    pub(super) fn executions(&self) -> Option<usize> {
+        let mut owed = self.queue.iter();
+        let is_countable = self.queue.len() <= MAXIMUM_COUNTED && owed.all(|due| *due != Due::Query);
+        is_countable.then(|| self.queue.iter().filter(|due| **due == Due::Execute).count())
+    }
+
     /// Whether a `Flush` sent now has an answer to wait for.
     pub(super) fn flush_has_answer(&self) -> bool {
         self.queue.back().is_some_and(|due| !due.completes_request())
@@ -119,6 +127,9 @@ impl Owed {
         Some(due)
     }
 }
+
+/// Notes among which executions are counted.
+const MAXIMUM_COUNTED: usize = 64;
 
 /// Notes that may wait, of one byte each: a pipeline of 100,000 executions has five each.
 const MAXIMUM_DUE: usize = 512 * 1024;

@@ -2,7 +2,7 @@
 
 use super::shape::NAME_LIMIT;
 use model::StatementId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Prepared statements and portals of one connection. Names beyond the limits are not remembered: what uses them is
 /// an execution of an unknown statement.
@@ -10,9 +10,27 @@ use std::collections::HashMap;
 pub(super) struct Prepared {
     issued: u32,
     unnamed_statement: Option<StatementId>,
-    statements: HashMap<Box<[u8]>, StatementId>,
+    statements: HashMap<Box<[u8]>, Named>,
+    /// Announced statements of which it is not known how many columns their results have.
+    unshaped: HashSet<StatementId>,
     unnamed_portal: Portal,
     portals: HashMap<Box<[u8]>, Portal>,
+}
+
+/// A statement with a name.
+#[derive(Debug, Clone, Copy)]
+struct Named {
+    statement: StatementId,
+    is_announced: bool,
+}
+
+/// What a `Bind` shows about its statement for the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Announced {
+    /// `Parse` was not seen.
+    Unseen(StatementId),
+    /// It was, and gave it a name.
+    Named(StatementId),
 }
 
 /// A statement with its parameters, ready to run.
@@ -31,20 +49,26 @@ impl Prepared {
         if name.is_empty() {
             self.unnamed_statement = Some(statement);
         } else {
-            remember(&mut self.statements, MAXIMUM_STATEMENTS, name, statement);
+            let named = Named {
+                statement,
+                is_announced: false,
+            };
+            if let Some(before) = self.statements.get(name) {
+                self.unshaped.remove(&before.statement);
+            }
+            remember(&mut self.statements, MAXIMUM_STATEMENTS, name, named);
         }
         statement
     }
 
-    /// `Bind` makes a portal of a statement. Returns the statement's number where it is used for the first time and `Parse` was not seen.
-    pub(super) fn bind(&mut self, portal: &[u8], name: &[u8]) -> Option<StatementId> {
-        let known = match name {
-            b"" => self.unnamed_statement,
-            name => self.statements.get(name).copied(),
-        };
-        let is_storable = name.len() <= NAME_LIMIT && self.statements.len() < MAXIMUM_STATEMENTS;
-        let unseen = (known.is_none() && is_storable).then(|| self.parse(name));
-        let statement = known.or(unseen);
+    /// `Bind` makes a portal of a statement. Returns what is to be announced of the statement, where it is used for the first time.
+    pub(super) fn bind(&mut self, portal: &[u8], name: &[u8]) -> Option<Announced> {
+        let (statement, announced) = self.statement(name);
+        if let Some(Announced::Unseen(new) | Announced::Named(new)) = announced
+            && self.unshaped.len() < MAXIMUM_STATEMENTS
+        {
+            self.unshaped.insert(new);
+        }
         let bound = Portal {
             statement,
             executed: false,
@@ -54,7 +78,38 @@ impl Prepared {
         } else {
             remember(&mut self.portals, MAXIMUM_PORTALS, portal, bound);
         }
-        unseen
+        announced
+    }
+
+    fn statement(&mut self, name: &[u8]) -> (Option<StatementId>, Option<Announced>) {
+        if name.is_empty()
+            && let Some(known) = self.unnamed_statement
+        {
+            return (Some(known), None);
+        }
+        if let Some(named) = self.statements.get_mut(name) {
+            let known = named.statement;
+            let is_first = !std::mem::replace(&mut named.is_announced, true);
+            return (Some(known), is_first.then_some(Announced::Named(known)));
+        }
+        if name.len() > NAME_LIMIT || self.statements.len() >= MAXIMUM_STATEMENTS {
+            return (None, None);
+        }
+        let unseen = self.parse(name);
+        if let Some(named) = self.statements.get_mut(name) {
+            named.is_announced = true;
+        }
+        (Some(unseen), Some(Announced::Unseen(unseen)))
+    }
+
+    /// Whether the columns of its results are still to be found.
+    pub(super) fn is_unshaped(&self, statement: StatementId) -> bool {
+        self.unshaped.contains(&statement)
+    }
+
+    /// The columns of its results are known.
+    pub(super) fn shaped(&mut self, statement: StatementId) {
+        self.unshaped.remove(&statement);
     }
 
     /// `Execute` runs a portal; gives it as it was before.
@@ -72,11 +127,18 @@ impl Prepared {
 
     /// `Close` of a statement, or `DEALLOCATE`.
     pub(super) fn close_statement(&mut self, name: &[u8]) {
-        if name.is_empty() {
-            self.unnamed_statement = None;
-        } else {
-            self.statements.remove(name);
+        let closed = match name {
+            b"" => self.unnamed_statement.take(),
+            name => self.statements.remove(name).map(|named| named.statement),
+        };
+        if let Some(closed) = closed {
+            self.unshaped.remove(&closed);
         }
+    }
+
+    fn close_named(&mut self) {
+        self.statements.clear();
+        self.unshaped.clear();
     }
 
     /// `Close` of a portal.
@@ -111,14 +173,14 @@ impl Prepared {
                 name = words.next().unwrap_or_default();
             }
             if name.eq_ignore_ascii_case(b"ALL") {
-                self.statements.clear();
+                self.close_named();
             } else if let Some(quoted) = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")) {
-                self.statements.remove(quoted);
+                self.close_statement(quoted);
             } else {
-                self.statements.remove(name.to_ascii_lowercase().as_slice());
+                self.close_statement(name.to_ascii_lowercase().as_slice());
             }
         } else if command.eq_ignore_ascii_case(b"DISCARD") && name.eq_ignore_ascii_case(b"ALL") {
-            self.statements.clear();
+            self.close_named();
             self.unnamed_statement = None;
             self.close_portals();
         }
@@ -168,6 +230,7 @@ mod tests {
     fn a_portal_runs_first_and_then_fetches() {
         let mut prepared = Prepared::default();
         let statement = prepared.parse(b"s");
+        assert_eq!(prepared.bind(b"p", b"s"), Some(Announced::Named(statement)));
         assert_eq!(prepared.bind(b"p", b"s"), None);
         assert!(!prepared.execute(b"p").executed);
         let again = prepared.execute(b"p");
@@ -178,15 +241,30 @@ mod tests {
     #[test]
     fn a_statement_that_was_not_parsed_in_sight_is_one_statement_until_it_is_parsed() {
         let mut prepared = Prepared::default();
-        let unseen = prepared.bind(b"", b"S_1");
-        assert!(unseen.is_some());
-        assert_eq!(prepared.execute(b"").statement, unseen);
+        let Some(Announced::Unseen(unseen)) = prepared.bind(b"", b"S_1") else {
+            panic!("it was not parsed");
+        };
+        assert_eq!(prepared.execute(b"").statement, Some(unseen));
         assert_eq!(prepared.bind(b"", b"S_1"), None);
-        assert_eq!(prepared.execute(b"").statement, unseen);
-        let unnamed = prepared.bind(b"", b"");
-        assert!(unnamed.is_some_and(|id| Some(id) != unseen));
+        assert_eq!(prepared.execute(b"").statement, Some(unseen));
+        assert!(matches!(prepared.bind(b"", b""), Some(Announced::Unseen(id)) if id != unseen));
         let seen = prepared.parse(b"S_1");
-        assert_eq!(prepared.bind(b"", b"S_1"), None);
+        assert_eq!(prepared.bind(b"", b"S_1"), Some(Announced::Named(seen)));
         assert_eq!(prepared.execute(b"").statement, Some(seen));
+    }
+
+    #[test]
+    fn columns_are_wanted_once_for_each_statement() {
+        let mut prepared = Prepared::default();
+        let statement = prepared.parse(b"s");
+        assert!(!prepared.is_unshaped(statement), "nobody has used it");
+        prepared.bind(b"", b"s");
+        assert!(prepared.is_unshaped(statement));
+        prepared.shaped(statement);
+        prepared.bind(b"", b"s");
+        assert!(!prepared.is_unshaped(statement));
+        prepared.bind(b"", b"t");
+        prepared.follow(b"DEALLOCATE ALL");
+        assert!(prepared.unshaped.is_empty());
     }
 }

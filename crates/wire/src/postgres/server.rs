@@ -17,6 +17,13 @@ impl Session {
         self.shapes.server_is_plain = true;
         let phase = self.phase;
         let mut content = Content::Other;
+        if let Some(columns) = self.columns(frame) {
+            let announced = message(frame, Direction::ServerToClient, Role::ReplyPart, phase, columns);
+            sink(Message {
+                bytes: 0,
+                ..announced
+            });
+        }
         let role = match frame.header.first() {
             Some(b'D') => {
                 content = Content::Row;
@@ -66,6 +73,19 @@ impl Session {
         };
         let phase = if phase == Phase::Work { self.phase } else { phase };
         sink(message(frame, Direction::ServerToClient, role, phase, content));
+    }
+
+    /// What the message shows about the columns of a prepared statement's results.
+    fn columns(&mut self, frame: &Frame<'_>) -> Option<Content<'static>> {
+        match frame.header.first() {
+            Some(b'D') => self.columns.row(frame.body, &mut self.prepared),
+            Some(b'C' | b'I' | b's') => self.columns.execution_ended(frame.body, &mut self.prepared),
+            Some(b'E') => {
+                self.columns.skip();
+                None
+            }
+            _ => None,
+        }
     }
 
     /// The answer to `due` is complete. Where a `Flush` follows, the client may be waiting for just this.

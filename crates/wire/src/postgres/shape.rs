@@ -30,6 +30,8 @@ pub(super) struct Shapes {
     pub(super) compression_announced: bool,
     /// The server has said something that is not compressed.
     pub(super) server_is_plain: bool,
+    /// Bytes of the next row that are inspected.
+    pub(super) row_bytes: usize,
     /// GSSAPI encryption was agreed on.
     pub(super) gss_encrypted: bool,
 }
@@ -94,7 +96,8 @@ impl Shapes {
             return Err(self.fault("a message of 5 bytes or more", "less"));
         };
         let (lengths, keep) = match tag {
-            b'D' | b'd' => (4..=MAXIMUM_MESSAGE, 0),
+            b'D' => (4..=MAXIMUM_MESSAGE, self.row_bytes),
+            b'd' => (4..=MAXIMUM_MESSAGE, 0),
             b'1' | b'2' | b'3' | b'n' | b's' | b'I' | b'c' => (4..=4, 0),
             b'Z' => (5..=5, 1),
             b'C' => (5..=MAXIMUM_TAG_LENGTH, MAXIMUM_TAG_LENGTH as usize),

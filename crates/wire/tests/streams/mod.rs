@@ -198,6 +198,12 @@ fn describe(content: Content<'_>) -> String {
             name,
             parameters,
         } => format!("Unseen #{} '{}' {parameters:?}", statement.0, shown(name)),
+        Content::Named {
+            statement,
+            name,
+            parameters,
+        } => format!("Named #{} '{}' {parameters:?}", statement.0, shown(name)),
+        Content::Columns { statement, count } => format!("Columns #{} {count}", statement.0),
         Content::Command { name, number } => match number {
             Some(number) => format!("Command {name} {number}"),
             None => format!("Command {name}"),

@@ -7,10 +7,10 @@ use model::{
 };
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
-use probe::ping::{Opened, PingError, PingEvent, Prometheus};
+use probe::ping::{AnswerTime, Opened, PingError, PingEvent, Prometheus, find_intermediary};
 use report::html::PingPage;
 use report::outcome::{PingOpening, PingOutcome};
-use report::text::{ping_line, ping_opening, ping_summary, ping_table, waterfall};
+use report::text::{intermediary_note, ping_line, ping_opening, ping_summary, ping_table, waterfall};
 use report::{JsonWriter, Style};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -41,6 +41,9 @@ struct TargetState {
     /// The legs of the first of them, up to a maximum.
     waterfalls: Vec<Vec<Leg>>,
     openings: u64,
+    /// How long the TCP handshake of the first connection took.
+    handshake: Option<Duration>,
+    answer_time: AnswerTime,
 }
 
 impl PingOutput {
@@ -139,6 +142,9 @@ impl PingOutput {
         if let Some(caution) = opening.caution {
             target.caution(caution);
         }
+        let tcp = opening.legs.iter().find(|leg| &*leg.name == "tcp");
+        target.handshake = tcp.map(|leg| leg.duration);
+        target.answer_time = opening.answer_time;
         if self.records.is_none() && self.table.is_none() && !self.quiet {
             output::print(&ping_opening(&PingOpening {
                 target: name,
@@ -224,7 +230,12 @@ impl PingOutput {
             let text = format!("{}: {failed}", outcome.target);
             Some(Warning::new(WarningKind::ConnectionsFailed, text))
         });
-        cautions.chain(failed).collect()
+        let behind = outcomes.iter().filter_map(|outcome| {
+            let found = outcome.intermediary.as_ref()?;
+            let text = format!("{}: {}", outcome.target, intermediary_note(found));
+            Some(Warning::new(WarningKind::RoundTripBiased, text))
+        });
+        cautions.chain(failed).chain(behind).collect()
     }
 
     fn summarise(
@@ -233,6 +244,11 @@ impl PingOutput {
         outcomes: &[PingOutcome],
         elapsed: Duration,
     ) -> Result<()> {
+        for outcome in outcomes {
+            if let Some(found) = &outcome.intermediary {
+                records.intermediary(found)?;
+            }
+        }
         for warning in self.warnings(outcomes) {
             records.warning(&warning)?;
         }
@@ -306,9 +322,12 @@ impl TargetState {
     }
 
     fn outcome(&mut self, elapsed: Duration) -> PingOutcome {
+        let samples = self.sums.outcome(elapsed);
+        let name = self.name.as_str().into();
         PingOutcome {
             target: self.name.clone(),
-            samples: self.sums.outcome(elapsed),
+            intermediary: find_intermediary(&name, &samples, self.handshake, self.answer_time),
+            samples,
             elapsed,
             last: self.last.clone(),
             failed: self.failed.as_ref().map(PingError::to_string),

@@ -23,17 +23,18 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let asked = EndRequest::on_signals()?;
     let keys = args.interface.open_keys()?;
     keys.rights.prepare_folder(args.reporting.parquet.as_deref())?;
-    let reading = Reading {
-        keep_literals: args.reporting.keep_literals,
-        compressing: args.reporting.compressing(),
-        keys: keys.file.clone(),
-        ..Reading::default()
-    };
     let targets: Vec<Target> = planned.iter().map(|planned| planned.target.clone()).collect();
     let opened = OpenedInterfaces::open(&args.interface, &targets)?;
     let point = opened.observation_point().to_owned();
     let conditions = output::conditions(command_line(args, &targets), CLOCK, point.clone());
     let mut run = Run::new(args, conditions)?;
+    let reading = Reading {
+        keep_literals: args.reporting.keep_literals,
+        compressing: args.reporting.compressing(),
+        keys: keys.file.clone(),
+        fingerprints: run.aggregator.fingerprints(),
+        ..Reading::default()
+    };
     let delivery = run.delivery.clone();
     // Before the rights are given up: the command is the caller's.
     let child = match args.command.is_empty() {

@@ -3,7 +3,7 @@
 use super::{Probe, reachable};
 use crate::ping::pace::wait_until;
 use crate::ping::plain::{Answer, Complete, Means, Plain};
-use crate::ping::{Opened, PingError};
+use crate::ping::{AnswerTime, Opened, PingError};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use wire::tls_request::SSL_REQUEST;
@@ -29,6 +29,7 @@ impl Probe for PostgresRequest<'_> {
         Ok(Opened {
             server: Some(address),
             question: "SSLRequest on a new connection each time, connecting apart from it".to_owned(),
+            answer_time: AnswerTime::Negligible,
             ..Opened::default()
         })
     }

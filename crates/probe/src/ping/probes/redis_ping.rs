@@ -2,7 +2,7 @@
 
 use super::Probe;
 use crate::ping::plain::{Answer, Means};
-use crate::ping::{Opened, PingError};
+use crate::ping::{AnswerTime, Opened, PingError};
 use client::session::{Session, SessionError};
 
 /// `PING`: answered by `+PONG`, or by `-NOAUTH` where a password is wanted first. Either is one turn. With a login, the
@@ -34,6 +34,7 @@ impl Probe for RedisPing<'_> {
             version: session.server_version().map(str::to_owned),
             question: "PING".to_owned(),
             legs: session.legs().to_vec(),
+            answer_time: AnswerTime::Negligible,
             ..Opened::default()
         };
         self.session = Some(session);

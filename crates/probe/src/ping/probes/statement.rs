@@ -2,7 +2,7 @@
 
 use super::Probe;
 use crate::ping::plain::{Answer, Means};
-use crate::ping::{Opened, PingError};
+use crate::ping::{AnswerTime, Opened, PingError};
 use client::session::{Reply, Session, SessionOptions};
 use client::{mysql, postgres};
 use std::time::Duration;
@@ -123,6 +123,10 @@ impl Probe for Statement<'_> {
             version: session.server_version().map(str::to_owned),
             question: format!("{how}{}", shown(self.text())),
             legs: session.legs().to_vec(),
+            answer_time: match self.asked {
+                Asked::Time => AnswerTime::Reported,
+                Asked::Text(_) => AnswerTime::Unknown,
+            },
             ..Opened::default()
         };
         self.session = Some(session);

@@ -1,0 +1,230 @@
+//! What prepared statements are called on their connections: which of those that were prepared before the observation are one statement, and
+//! which text they have where a later preparation shows it.
+//!
+//! 1. Statements of one name are one where neither the number of parameters nor that of the result's columns contradicts.
+//! 2. A statement has the text that its name is given later on the same connection, where the shapes agree and no other text has them too.
+//! 3. A name that the program chose, or that is made from the text, means the same on every connection. One that the driver counts up
+//!    (`S_1`, `17`) does not: rule 2 then holds only on its own connection.
+
+use foldhash::HashMap;
+use model::{
+    ConnectionId, Fingerprint, RecognisedStatement, TextSource, unseen_fingerprint,
+    unseen_fingerprint_with_shape,
+};
+
+/// The shape of a prepared statement, as far as it has shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StatementShape {
+    /// Parameters of one execution.
+    pub parameters: Option<u16>,
+    /// Columns of its result; 0 where it writes and returns none.
+    pub columns: Option<u16>,
+}
+
+impl StatementShape {
+    fn agrees(self, other: Self) -> bool {
+        let agree = |one: Option<u16>, other: Option<u16>| one.is_none() || other.is_none() || one == other;
+        agree(self.parameters, other.parameters) && agree(self.columns, other.columns)
+    }
+
+    fn add(&mut self, other: Self) {
+        self.parameters = self.parameters.or(other.parameters);
+        self.columns = self.columns.or(other.columns);
+    }
+}
+
+/// Prepared statements by name. Memory: [`MAXIMUM_STATEMENTS`] of them, with [`MAXIMUM_CONNECTIONS`] each.
+#[derive(Debug, Default)]
+pub(super) struct PreparedNames {
+    names: HashMap<Box<[u8]>, Vec<Statement>>,
+    count: usize,
+    /// What a recording says.
+    recorded: Vec<RecognisedStatement>,
+}
+
+#[derive(Debug)]
+struct Statement {
+    shape: StatementShape,
+    /// The fingerprint of its text, or what stands for it.
+    fingerprint: Fingerprint,
+    is_seen: bool,
+    connections: Vec<ConnectionId>,
+}
+
+impl PreparedNames {
+    /// What stands for a statement whose preparation was not seen. Asked again when more of its shape shows.
+    pub(super) fn unseen(
+        &mut self,
+        connection: ConnectionId,
+        name: &[u8],
+        shape: StatementShape,
+    ) -> Fingerprint {
+        let plain = unseen_fingerprint(name, shape.parameters);
+        let known = self.names.get_mut(name).map_or(&mut [][..], |known| known);
+        let place = place_of(known, connection, |known| {
+            !known.is_seen && known.shape.agrees(shape)
+        });
+        for (other, statement) in known.iter_mut().enumerate().filter(|(_, known)| !known.is_seen) {
+            if Some(other) != place && shape.columns.is_some() {
+                statement.connections.retain(|known| *known != connection);
+            }
+        }
+        if let Some(statement) = place.and_then(|place| known.get_mut(place)) {
+            statement.add(connection, shape);
+            return statement.fingerprint.clone();
+        }
+        let is_taken = known.iter().any(|known| *known.fingerprint == *plain);
+        let label = match is_taken {
+            true => unseen_fingerprint_with_shape(name, shape.parameters, shape.columns),
+            false => plain,
+        };
+        self.insert(connection, name, shape, label.into(), false)
+    }
+
+    /// A statement whose preparation was seen has this name. Asked again when more of its shape shows.
+    pub(super) fn seen(
+        &mut self,
+        connection: ConnectionId,
+        name: &[u8],
+        shape: StatementShape,
+        fingerprint: &Fingerprint,
+    ) {
+        let known = self.names.get_mut(name).map_or(&mut [][..], |known| known);
+        let same = known
+            .iter_mut()
+            .find(|known| known.is_seen && known.fingerprint == *fingerprint && known.shape.agrees(shape));
+        match same {
+            Some(statement) => statement.add(connection, shape),
+            None => {
+                self.insert(connection, name, shape, fingerprint.clone(), true);
+            }
+        }
+    }
+
+    fn insert(
+        &mut self,
+        connection: ConnectionId,
+        name: &[u8],
+        shape: StatementShape,
+        fingerprint: Fingerprint,
+        is_seen: bool,
+    ) -> Fingerprint {
+        if self.count < MAXIMUM_STATEMENTS {
+            self.count += 1;
+            let of_name = self.names.entry(name.into()).or_default();
+            of_name.push(Statement {
+                shape,
+                fingerprint: fingerprint.clone(),
+                is_seen,
+                connections: vec![connection],
+            });
+        }
+        fingerprint
+    }
+
+    /// A recording says which text a statement has.
+    pub(super) fn recognise(&mut self, found: RecognisedStatement) {
+        if self.recorded.len() < MAXIMUM_STATEMENTS {
+            self.recorded.push(found);
+        }
+    }
+
+    /// Those whose text a later preparation has shown.
+    pub(super) fn recognised(&self) -> Vec<RecognisedStatement> {
+        let mut found: Vec<_> = self
+            .names
+            .iter()
+            .flat_map(|(name, statements)| {
+                let unseen = statements.iter().filter(|statement| !statement.is_seen);
+                unseen.filter_map(|unseen| recognise(name, unseen, statements))
+            })
+            .chain(self.recorded.iter().cloned())
+            .collect();
+        found.sort_by(|one, other| one.unseen.cmp(&other.unseen));
+        found
+    }
+}
+
+impl Statement {
+    fn add(&mut self, connection: ConnectionId, shape: StatementShape) {
+        self.shape.add(shape);
+        if !self.connections.contains(&connection) && self.connections.len() <= MAXIMUM_CONNECTIONS {
+            self.connections.push(connection);
+        }
+    }
+
+    /// Whether the same text was given to its name on all of its connections.
+    fn is_on_connections_of(&self, seen: &Self) -> bool {
+        self.connections.len() <= MAXIMUM_CONNECTIONS
+            && self
+                .connections
+                .iter()
+                .all(|connection| seen.connections.contains(connection))
+    }
+}
+
+/// The place of the statement that fits: one that is already known on this connection before others.
+fn place_of(
+    known: &[Statement],
+    connection: ConnectionId,
+    fits: impl Fn(&Statement) -> bool,
+) -> Option<usize> {
+    let of_connection = |known: &Statement| known.connections.contains(&connection);
+    known
+        .iter()
+        .position(|known| fits(known) && of_connection(known))
+        .or_else(|| known.iter().position(fits))
+}
+
+/// The text of `unseen`, where exactly one of those that were seen under its name can be it.
+fn recognise(name: &[u8], unseen: &Statement, all: &[Statement]) -> Option<RecognisedStatement> {
+    let mut candidates = all
+        .iter()
+        .filter(|seen| seen.is_seen && seen.shape.agrees(unseen.shape));
+    let text = candidates.next()?;
+    let is_only = candidates.all(|other| other.fingerprint == text.fingerprint);
+    let same_connection = unseen.is_on_connections_of(text);
+    let is_known = is_only && (same_connection || !is_counted(name));
+    is_known.then(|| RecognisedStatement {
+        unseen: unseen.fingerprint.clone(),
+        text: text.fingerprint.clone(),
+        source: match same_connection {
+            true => TextSource::SameConnection,
+            false => TextSource::AnotherConnection,
+        },
+    })
+}
+
+/// Whether a name is one that a driver counts up on each connection, so that it means something else on the next: it ends in a number
+/// that is too short for a digest of the text. Numbers of PgBouncer and PgCat are the same on all their connections.
+fn is_counted(name: &[u8]) -> bool {
+    if OF_POOLERS.iter().any(|prefix| name.starts_with(prefix)) {
+        return false;
+    }
+    let name = name.trim_ascii_end();
+    let name = name.strip_suffix(b"__").unwrap_or(name);
+    let digits = name
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_hexdigit())
+        .count();
+    let ends_in_digit = name.last().is_none_or(u8::is_ascii_digit);
+    name.is_empty() || name.starts_with(ASYNCPG) || (ends_in_digit && digits < LENGTH_OF_DIGEST)
+}
+
+/// How names begin that a pooler gives to a text once, for all of its connections.
+const OF_POOLERS: [&[u8]; 2] = [b"PGBOUNCER_", b"PGCAT_"];
+
+/// asyncpg counts in hexadecimal digits.
+const ASYNCPG: &[u8] = b"__asyncpg_stmt_";
+
+/// Hexadecimal digits that are a digest and no counter: pgx has 48, others no fewer than 16.
+const LENGTH_OF_DIGEST: usize = 16;
+
+const MAXIMUM_STATEMENTS: usize = 20_000;
+
+/// Connections of a statement that are distinguished; one with more is not taken for the same as on any of them.
+const MAXIMUM_CONNECTIONS: usize = 64;
+
+#[cfg(test)]
+mod tests;
