@@ -11,7 +11,9 @@
 //! 3. Two uses of connections (transactions, or what lies before the statement by which a pool takes a connection back) that overlap
 //!    without one lying within the other are of two that run at once, most likely.
 //! 4. The same statement on several connections, one use of each, is one volley: what is known of two of them holds for all.
-//! 5. Exchanges that were never seen at once in [`evidence::ENOUGH`] operations waited. With fewer it is open.
+//! 5. Where the connections of a volley have unequal numbers of it, the same numbers in nearly all operations, these are chains: each step waited for the one before
+//!    it on its connection. A queue is shared out by chance.
+//! 6. Exchanges that were never seen at once in [`evidence::ENOUGH`] operations waited. With fewer it is open.
 //!
 //! Exchanges of one connection always wait for each other, except where a volley has more of the same statement than the pool
 //! has connections: then each waited for the next free connection ([`rewrite`]). What depends on the data of a reply cannot be
@@ -62,10 +64,11 @@ enum Reading {
 }
 
 impl Concurrency {
-    /// Learns from operations in the order of their ends. Those that ran at the same time as others show less: which
-    /// operation caused which exchange is less certain there.
+    /// Learns from operations in the order of their ends. Requests that ran at the same time as others show less: which of them caused which
+    /// exchange is less certain there. What is no request has its own connections, and makes nothing less certain.
     pub fn learn(&mut self, operations: &[Operation]) {
-        let alone = alone(operations);
+        let alone = alone(operations, |_| true);
+        let only_request = alone_among_requests(operations);
         let families: Vec<Vec<Family<'_>>> = operations.iter().map(family::of).collect();
         for family in families.iter().flatten() {
             self.turnarounds.learn(family);
@@ -79,7 +82,7 @@ impl Concurrency {
             }
             let evidence = self.names.entry(Arc::clone(&operation.name)).or_default();
             let before = evidence.pairs();
-            evidence.learn(&families[index], alone[index], floor, &self.pools);
+            evidence.learn(&families[index], only_request[index], floor, &self.pools);
             self.pairs += evidence.pairs() - before;
         }
     }
@@ -184,9 +187,18 @@ impl Concurrency {
     }
 }
 
-/// Which operations ran while no other did.
-fn alone(operations: &[Operation]) -> Vec<bool> {
-    let mut by_begin: Vec<usize> = (0..operations.len()).collect();
+/// Which operations ran while no request did but they themselves.
+fn alone_among_requests(operations: &[Operation]) -> Vec<bool> {
+    let among_requests = alone(operations, |operation| operation.kind.is_request());
+    let all = operations.iter().zip(among_requests);
+    all.map(|(operation, alone)| alone || !operation.kind.is_request())
+        .collect()
+}
+
+/// Which operations ran while no other of those did that count.
+fn alone(operations: &[Operation], counts: impl Fn(&Operation) -> bool) -> Vec<bool> {
+    let counted = (0..operations.len()).filter(|&index| counts(&operations[index]));
+    let mut by_begin: Vec<usize> = counted.collect();
     by_begin.sort_by_key(|&index| operations[index].at);
     let mut alone = vec![true; operations.len()];
     let mut latest: Option<(usize, Timestamp)> = None;

@@ -3,7 +3,7 @@
 mod made;
 
 use made::{Made, operation, operation_step, step};
-use model::{Operation, OrderKind, Prediction, Timestamp};
+use model::{Operation, OperationKind, OrderKind, Prediction, Timestamp};
 use predict::{PredictionTarget, Predictor};
 use std::time::Duration;
 
@@ -37,6 +37,7 @@ fn page(name: &str, number: u64, queries: &[Query]) -> Operation {
     let end = queries.iter().map(ended).max().unwrap_or_default();
     Operation {
         name: name.into(),
+        kind: OperationKind::Http,
         id: number,
         ..operation(begin, micros(end + 50), steps)
     }
@@ -404,4 +405,41 @@ fn statements_that_are_only_known_by_their_name_are_of_their_connection() {
     };
     assert_eq!(rounds(&of("(prepared S_1)")), 2);
     assert_eq!(rounds(&of(Q)), 1, "one statement whose text was seen");
+}
+
+/// Two chains at once, of two and of five queries of one statement, each on a connection of its own.
+fn chained(number: u64) -> Operation {
+    let late = 40 * (number % 4);
+    let short = (0..2).map(|round| (1, 100 + 200 * round, 250 + 200 * round, Q));
+    let long = (0..5).map(|round| (2, 120 + late + 200 * round, 270 + late + 200 * round, Q));
+    let mut queries: Vec<Query> = short.chain(long).collect();
+    queries.sort_by_key(|query| query.1);
+    page("chained", number, &queries)
+}
+
+#[test]
+fn chains_of_unequal_length_are_no_queue_of_a_pool() {
+    let pages: Vec<Operation> = (0..8).map(chained).collect();
+    assert_eq!(rounds(&pages), 5);
+}
+
+#[test]
+fn what_runs_beside_requests_and_is_none_makes_nothing_less_certain() {
+    let beat = |number| Operation {
+        kind: OperationKind::Transaction,
+        id: number + 100,
+        ..page("beat", number, &[(9, 0, 5_000, "select beat")])
+    };
+    let requests: Vec<Operation> = (0..8).map(gathered).collect();
+    let both: Vec<Operation> = (0..8)
+        .flat_map(|number| [gathered(number), beat(number)])
+        .collect();
+    let of = |operations: &[Operation]| {
+        let all = predicted(operations, &["rtt=20ms"]);
+        let page = all.iter().find(|one| &*one.operation_name == "gathered");
+        let page = page.expect("the page is predicted");
+        (rounds_of(page), page.low, page.high, page.order)
+    };
+    assert_eq!(of(&both), of(&requests));
+    assert_eq!(of(&requests).0, 1);
 }

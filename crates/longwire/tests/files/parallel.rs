@@ -172,3 +172,45 @@ fn each_millisecond_adds_the_slope_and_not_the_turns() {
         "{gathered}"
     );
 }
+
+/// Chains of one statement at once: of a Node program with a pool, and of one in Python that also asks the same statement beside its requests.
+#[test]
+fn chains_take_as_long_as_the_longest_of_them_whatever_runs_beside_them() {
+    let text = std::fs::read_to_string(data("chains.tsv")).expect("chains.tsv is next to the captures");
+    for capture in ["chains-node", "chains-asyncio"] {
+        let with = |rule| {
+            let more = [
+                "--json",
+                "--on",
+                "postgres",
+                "--rtt",
+                "10ms,40ms",
+                "--operations",
+                rule,
+            ];
+            let mut command = binary::longwire(&["predict"]);
+            let output = command
+                .args(more)
+                .arg(data(&format!("{capture}.pcap.gz")))
+                .output();
+            let records = binary::records(&output.expect("the binary starts")).into_iter();
+            let predictions = records.filter(|record| record["type"] == "prediction");
+            predictions.collect::<Vec<_>>()
+        };
+        let (auto, http) = (with("auto"), with("http"));
+        let lines = text.lines().filter(|line| line.starts_with(capture));
+        for cells in lines.map(|line| line.split('\t').collect::<Vec<_>>()) {
+            let rtt: u64 = cells[2].parse().expect("a round trip");
+            let measured: f64 = cells[3].parse().expect("milliseconds");
+            let (one, other) = (of(&auto, cells[1], rtt), of(&http, cells[1], rtt));
+            let duration = number(one, "duration_ns");
+            let error = duration / 1e6 / measured - 1.0;
+            assert!(error.abs() < 0.1, "{cells:?}: off by {error:.3}");
+            let bounds = number(other, "low_ns")..=number(other, "high_ns");
+            assert!(
+                bounds.contains(&duration),
+                "{cells:?}: {duration} by auto, {bounds:?} by http"
+            );
+        }
+    }
+}

@@ -16,6 +16,8 @@ pub struct OrderEvidence {
     neighbours: HashMap<(u32, u32), Seen>,
     /// How often the steps of a class looked served by a pool, and how often not.
     served: HashMap<Class, [u32; 2]>,
+    /// How often the steps of a class were shared out in each way among the connections, of which one rested.
+    shares: HashMap<Class, Shares>,
     operations: u64,
     /// Operations during which no other ran.
     alone: u64,
@@ -60,6 +62,14 @@ pub enum Dependence {
     },
 }
 
+/// How the steps of a class were shared out among connections.
+#[derive(Debug, Default)]
+struct Shares {
+    operations: u32,
+    /// By the numbers of steps, the fewest first; at most [`MOST_SHARES`].
+    seen: HashMap<Vec<usize>, u32>,
+}
+
 /// The verdicts on every two steps of a family.
 #[derive(Debug)]
 pub struct Verdicts<'f> {
@@ -80,7 +90,13 @@ impl OrderEvidence {
             let width = pools.supply(family.connections()).width;
             for volley in Volley::all(family) {
                 if let Some(served) = volley.looks_served(family, width) {
-                    self.served.entry(volley.class).or_default()[usize::from(!served)] += 1;
+                    self.served.entry(volley.class.clone()).or_default()[usize::from(!served)] += 1;
+                }
+                if alone {
+                    self.shares
+                        .entry(volley.class.clone())
+                        .or_default()
+                        .add(volley.rested(family));
                 }
             }
             let keys: Vec<Key> = self.known_keys(family);
@@ -122,6 +138,15 @@ impl OrderEvidence {
         self.served.get(class).is_some_and(|[served, not]| served > not)
     }
 
+    /// Whether the steps of the class are chains, in which each waits for the one before it on its connection, and which may be of unequal
+    /// length: their numbers are the same in nearly all operations. Those of a queue that a pool serves are so by chance alone.
+    pub fn are_chains(&self, class: &Class) -> bool {
+        self.shares.get(class).is_some_and(|shares| {
+            let usual = shares.seen.values().max().copied().unwrap_or_default();
+            u64::from(shares.operations) >= ENOUGH && usual * 5 >= shares.operations * 4
+        })
+    }
+
     /// Whether most of the operations ran while no other did: only then is it certain whose exchanges these are.
     pub fn is_of_operations_alone(&self) -> bool {
         self.alone * 2 > self.operations
@@ -147,6 +172,7 @@ impl OrderEvidence {
         }
         let mut verdicts = Verdicts { family, size, all };
         verdicts.complete_volleys(&keys);
+        verdicts.part_chains(|place| self.are_chains(&family.class(place)), &keys);
         verdicts
     }
 
@@ -250,6 +276,17 @@ impl Gap {
     }
 }
 
+impl Shares {
+    fn add(&mut self, rested: Option<Vec<usize>>) {
+        self.operations += 1;
+        if let Some(counts) = rested
+            && (self.seen.len() < MOST_SHARES || self.seen.contains_key(&counts))
+        {
+            *self.seen.entry(counts).or_default() += 1;
+        }
+    }
+}
+
 impl Seen {
     fn add(&mut self, gap: Gap, alone: bool) {
         if alone {
@@ -319,16 +356,42 @@ impl Verdicts<'_> {
         }
     }
 
-    /// Where some two across a place in the row were together, all two across it were. Across the other places it is open.
-    fn complete_volley(&mut self, volley: &[usize]) {
+    /// Steps of chains on different connections do not wait for each other, as far as no place in the row parts all before it from all after it.
+    fn part_chains(&mut self, is_of_chain: impl Fn(usize) -> bool, keys: &[Option<Key>]) {
+        let mut chains: HashMap<u32, Vec<usize>> = HashMap::new();
+        for (place, key) in keys.iter().enumerate() {
+            if let Some((class, _)) = key {
+                chains.entry(*class).or_default().push(place);
+            }
+        }
+        for steps in chains.into_values().filter(|steps| is_of_chain(steps[0])) {
+            let crossed = self.crossed(&steps);
+            for (count, later) in steps.iter().enumerate() {
+                for (place, earlier) in steps[..count].iter().enumerate() {
+                    let other = self.family.connection(*earlier) != self.family.connection(*later);
+                    if other && !crossed[place + 1..=count].contains(&false) {
+                        self.all[earlier * self.size + later] = Dependence::Together;
+                    }
+                }
+            }
+        }
+    }
+
+    /// For each place in a row, whether two of it were together of which one is before the place.
+    fn crossed(&self, row: &[usize]) -> Vec<bool> {
         let together = |cut: usize| {
-            let (before, after) = volley.split_at(cut);
+            let (before, after) = row.split_at(cut);
             let mut pairs = before
                 .iter()
                 .flat_map(|earlier| after.iter().map(move |later| (*earlier, *later)));
             pairs.any(|(earlier, later)| self.of(earlier, later) == Dependence::Together)
         };
-        let crossed: Vec<bool> = (0..volley.len()).map(|cut| cut > 0 && together(cut)).collect();
+        (0..row.len()).map(|cut| cut > 0 && together(cut)).collect()
+    }
+
+    /// Where some two across a place in the row were together, all two across it were. Across the other places it is open.
+    fn complete_volley(&mut self, volley: &[usize]) {
+        let crossed = self.crossed(volley);
         if !crossed.contains(&true) {
             return;
         }
@@ -342,6 +405,9 @@ impl Verdicts<'_> {
         }
     }
 }
+
+/// Ways of sharing out that are counted.
+const MOST_SHARES: usize = 32;
 
 /// How often two must have been seen, and never at once, to say that the second waited.
 pub const ENOUGH: u64 = 5;

@@ -87,6 +87,28 @@ impl Volley {
         Some(different(&self.places[..served]) == served && different(last) > 1 && (alike || nearly))
     }
 
+    /// How many of its steps each connection had, the fewest first, where these differ and a connection rested while another one was used twice more: what a pool
+    /// serves would have been given to the one that rested. Absent otherwise.
+    pub fn rested(&self, family: &Family<'_>) -> Option<Vec<usize>> {
+        let mut places: HashMap<ConnectionId, Vec<usize>> = HashMap::new();
+        for place in &self.places {
+            places.entry(family.connection(*place)).or_default().push(*place);
+        }
+        let over = |used: &Vec<usize>| used.last().map(|last| family.exchange(*last).ended());
+        let first = places.values().filter_map(over).min()?;
+        let later = |used: &Vec<usize>| {
+            used.iter()
+                .filter(|place| family.exchange(**place).at > first)
+                .count()
+        };
+        if places.values().map(later).max()? < 2 {
+            return None;
+        }
+        let mut counts: Vec<usize> = places.values().map(Vec::len).collect();
+        counts.sort_unstable();
+        (counts.first() != counts.last()).then_some(counts)
+    }
+
     /// Whether a connection was used twice.
     fn has_reuse(&self, family: &Family<'_>) -> bool {
         let used: HashSet<_> = self
@@ -135,7 +157,8 @@ impl Queue {
         evidence: &OrderEvidence,
     ) -> Self {
         for volley in Volley::all(family) {
-            if !volley.has_reuse(family) || !volley.is_at_once(family, waits) {
+            let is_queue = volley.has_reuse(family) && !evidence.are_chains(&volley.class);
+            if !is_queue || !volley.is_at_once(family, waits) {
                 continue;
             }
             let by_chance = evidence.is_of_operations_alone() && volley.reuses_by_chance(family, waits);
