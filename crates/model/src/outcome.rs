@@ -255,6 +255,32 @@ pub struct Unexplained {
     pub share: f64,
 }
 
+impl Prediction {
+    /// Whether its bounds say something: they do not where they lie farther apart, as a factor, than [`WIDEST_BOUNDS`].
+    pub fn has_bounds(&self) -> bool {
+        self.high <= self.low.saturating_mul(WIDEST_BOUNDS)
+    }
+
+    /// Whether some of its operations wait for more than twice as many turns as a typical one.
+    pub fn has_unlike_turns(&self) -> bool {
+        self.examples
+            .is_some_and(|examples| examples.longest.turns > 2 * examples.typical.turns)
+    }
+
+    /// Whether its slope is that of an operation: of a few unlike ones, the median lies between two of them.
+    pub fn has_slope(&self) -> bool {
+        let typical = self.examples.map(|examples| examples.typical.turns as f64);
+        let is_between = typical.is_some_and(|turns| self.slope > MIXED_SLOPE * turns);
+        self.slope.is_finite() && !(self.has_unlike_turns() && (is_between || !self.has_bounds()))
+    }
+}
+
+/// Bounds that lie farther apart, as a factor, bound nothing.
+const WIDEST_BOUNDS: u32 = 20;
+
+/// A slope so many times the turns of a typical operation is not its own, where others have many more turns.
+const MIXED_SLOPE: f64 = 1.5;
+
 /// Two of the operations of a name. Their figures belong together, as medians and means of unlike operations do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PredictedExamples {

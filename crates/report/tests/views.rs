@@ -459,3 +459,66 @@ fn load_that_failed() -> LoadReport {
         ..load_of_http()
     }
 }
+
+/// The view of predictions of one operation at 10 and 40 ms.
+fn predicted_as(change: impl Fn(&mut Prediction)) -> String {
+    let predictions = [10, 40].map(|rtt| {
+        let mut one = samples::prediction("GET /page", rtt, 4.0, None);
+        change(&mut one);
+        one
+    });
+    prediction_view(&predictions, &[], &style(120, Colour::Plain))
+}
+
+#[test]
+fn bounds_that_bound_nothing_are_not_printed() {
+    let view = predicted_as(|one| (one.low, one.high) = (Duration::ZERO, Duration::from_secs(78)));
+    assert!(!view.contains("78.0 s") && !view.contains("0 ns"), "{view}");
+    assert!(
+        view.contains(
+            "GET /page: 250 operations differ too much in what they take for bounds of their median"
+        ),
+        "{view}"
+    );
+}
+
+#[test]
+fn the_slope_between_two_unlike_operations_is_not_printed() {
+    let view = predicted_as(|one| {
+        one.slope = 3062.0;
+        if let Some(examples) = &mut one.examples {
+            examples.longest.turns = 6000;
+        }
+    });
+    assert!(
+        !view.contains("Each millisecond") && !view.contains("3062"),
+        "{view}"
+    );
+    // A few long ones among many short ones change nothing of a typical one.
+    let view = predicted_as(|one| {
+        if let Some(examples) = &mut one.examples {
+            examples.longest.turns = 6000;
+        }
+    });
+    assert!(
+        view.contains("Each millisecond of round trip adds about 4.0 ms to GET /page"),
+        "{view}"
+    );
+}
+
+#[test]
+fn what_is_open_only_may_pass_at_once() {
+    let with = |order: Option<OrderKind>| {
+        predicted_as(|one| {
+            one.slope = 2.0;
+            one.order = order.map(samples::order);
+        })
+    };
+    assert!(with(Some(OrderKind::AtOnce)).contains("of its 4.0 turns some pass at once"));
+    assert!(with(Some(OrderKind::Open)).contains("of its 4.0 turns some may pass at once"));
+    for order in [None, Some(OrderKind::InSequence)] {
+        // The turns are not why, and what is, is not known.
+        let line = "Each millisecond of round trip adds about 2.0 ms to GET /page.\n";
+        assert!(with(order).contains(line), "{}", with(order));
+    }
+}

@@ -60,7 +60,17 @@ fn introduction(grid: Option<&Grid>, view: &View) -> String {
         .first()
         .map_or((0.0, 0.0), |cell| (cell.turns, cell.slope));
     let mut text = String::from("<p>");
-    if turns > 0.0 {
+    if row
+        .cells
+        .first()
+        .is_some_and(|cell| cell.has_unlike_turns() && !cell.has_slope())
+    {
+        let _ = write!(
+            text,
+            "Operations of the name <code>{}</code> are unlike, so no single figure says what a millisecond of round trip adds. ",
+            Escaped(&cut(&row.name, LONGEST_NAME)),
+        );
+    } else if turns > 0.0 {
         let _ = write!(
             text,
             "Each millisecond of round trip adds about <b>{} ms</b> to <code>{}</code>, which has {} turns. ",
@@ -271,12 +281,24 @@ fn by_round_trip(view: &View, out: &mut String) {
                 "<td class=\"n\" data-label=\"{}\">{}<small>{}</small></td>",
                 time(cell.rtt),
                 time(cell.duration),
-                range(cell.low, cell.high)
+                if cell.has_bounds() {
+                    range(cell.low, cell.high)
+                } else {
+                    String::new()
+                }
             );
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table>\n");
+}
+
+/// A bound of the median, where there are any.
+fn bound(cell: &Prediction, bound: Duration) -> String {
+    match cell.has_bounds() {
+        true => time(bound),
+        false => "-".to_owned(),
+    }
 }
 
 /// The links that were asked for, with bounds. Those that were also measured are in a table of their own.
@@ -307,8 +329,8 @@ fn asked(predictions: &[Prediction], view: Option<&View>, out: &mut String) {
             rate_words(cell.rate),
             count(cell.clients.into()),
             time(cell.duration),
-            time(cell.low),
-            time(cell.high),
+            bound(cell, cell.low),
+            bound(cell, cell.high),
             number(cell.per_second),
             bound_words(cell.bound_by)
         );

@@ -223,68 +223,58 @@ fn cells(prediction: &Prediction, optional: Optional) -> Vec<String> {
 }
 
 fn bound(prediction: &Prediction, bound: Duration) -> String {
-    duration_or_dash((!are_unlike(prediction)).then_some(bound))
+    duration_or_dash(prediction.has_bounds().then_some(bound))
 }
 
 /// What one more millisecond of round trip adds to the operation to which it adds most.
 fn cost_line(predictions: &[Prediction]) -> String {
     let dearest = predictions
         .iter()
-        .filter(|prediction| prediction.slope.is_finite() && !are_unlike(prediction))
+        .filter(|prediction| prediction.has_slope())
         .max_by(|a, b| a.slope.total_cmp(&b.slope));
     match dearest {
-        Some(prediction) if prediction.turns > 0.0 => format!(
-            "Each millisecond of round trip adds about {:.1} ms to {}: {}.\n",
-            prediction.slope,
-            super::escape::printable(&prediction.operation_name),
-            why_so_much(prediction)
-        ),
-        _ if predictions.iter().any(are_unlike) => String::new(),
+        Some(prediction) if prediction.turns > 0.0 => {
+            let why = why_so_much(prediction).map_or_else(String::new, |why| format!(": {why}"));
+            format!(
+                "Each millisecond of round trip adds about {:.1} ms to {}{why}.\n",
+                prediction.slope,
+                super::escape::printable(&prediction.operation_name),
+            )
+        }
+        _ if !predictions.iter().all(Prediction::has_slope) => String::new(),
         _ => "No operation waits for a turn on the moved connections: distance costs them nothing.\n"
             .to_owned(),
     }
 }
 
 /// Where the slope comes from: the turns, unless some of these pass at once or transfers take further round trips. Of one operation: those of a
-/// name may be unlike, and the slope is that of their median.
-fn why_so_much(prediction: &Prediction) -> String {
+/// name may be unlike, and the slope is that of their median. `None` where it is less than the turns, and these did wait for each other.
+fn why_so_much(prediction: &Prediction) -> Option<String> {
     let typical = prediction.examples.map(|examples| examples.typical.turns as f64);
     let turns = typical.unwrap_or(prediction.turns);
-    let overlaps = prediction
-        .order
-        .is_some_and(|order| order.kind != OrderKind::InSequence);
+    let order = prediction.order.map(|order| order.kind);
     match prediction.slope / turns.max(f64::MIN_POSITIVE) {
-        share if share < 1.0 - SAME && overlaps => format!("of its {turns:.1} turns some pass at once"),
-        share if share > 1.0 + SAME => {
-            format!("it waits for {turns:.1} turns, and for round trips of transfers")
-        }
-        _ => format!("it waits for {turns:.1} turns"),
+        share if share < 1.0 - SAME => match order? {
+            OrderKind::AtOnce => Some(format!("of its {turns:.1} turns some pass at once")),
+            OrderKind::Open => Some(format!("of its {turns:.1} turns some may pass at once")),
+            OrderKind::InSequence => None,
+        },
+        share if share > 1.0 + SAME => Some(format!(
+            "it waits for {turns:.1} turns, and for round trips of transfers"
+        )),
+        _ => Some(format!("it waits for {turns:.1} turns")),
     }
 }
 
-/// Whether operations of the name are so unlike that bounds of their median say nothing.
-fn are_unlike(prediction: &Prediction) -> bool {
-    let is_wide = prediction.high > prediction.low.saturating_mul(WIDEST);
-    let durations = prediction.spread.min.zip(prediction.spread.max);
-    let are_far_apart = durations.is_some_and(|(min, max)| max > min.saturating_mul(WIDEST));
-    is_wide && (unlike_turns(prediction).is_some() || are_far_apart)
-}
-
-/// The turns of a typical and of the longest operation, where these are unlike.
-fn unlike_turns(prediction: &Prediction) -> Option<(u64, u64)> {
-    let examples = prediction.examples?;
-    let turns = (examples.typical.turns, examples.longest.turns);
-    (turns.1 > 2 * turns.0).then_some(turns)
-}
-
-/// A line for each name whose operations are unlike.
+/// A line for each name without bounds.
 fn unlike_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     let mut out = String::new();
     for name in names {
-        if let Some(one) = of_names(predictions, std::slice::from_ref(name)).find(|one| are_unlike(one)) {
+        let unbounded = of_names(predictions, std::slice::from_ref(name)).find(|one| !one.has_bounds());
+        if let Some(one) = unbounded {
             let _ = writeln!(
                 out,
-                "{}: {} are unlike{}, so their median has no bounds; --operations groups otherwise.",
+                "{}: {} are unlike{}, so their median has no bounds; --operations groups otherwise, more of them narrow bounds.",
                 printable(name),
                 counted(one.operations, "operation"),
                 how_unlike(one)
@@ -296,7 +286,8 @@ fn unlike_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
 
 /// In what they differ: turns, or else durations.
 fn how_unlike(prediction: &Prediction) -> String {
-    if let Some((typical, longest)) = unlike_turns(prediction) {
+    if let Some(examples) = prediction.examples.filter(|_| prediction.has_unlike_turns()) {
+        let (typical, longest) = (examples.typical.turns, examples.longest.turns);
         let (typical, longest) = (counted(typical, "turn"), counted(longest, "turn"));
         return format!(" (typical {typical}, longest {longest})");
     }
@@ -305,9 +296,6 @@ fn how_unlike(prediction: &Prediction) -> String {
         format!(" (from {} to {})", format_duration(min), format_duration(max))
     })
 }
-
-/// Bounds that lie farther apart, as a factor, bound nothing.
-const WIDEST: u32 = 20;
 
 /// What is known of the order of exchanges on several connections: a line for each name of which there is something to say.
 fn order_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
