@@ -141,7 +141,7 @@ fn forbidden_waste_is_found_and_its_remedy_told() {
         text.contains("new in select name from article where i = ?: n+1 of select name"),
         "{text}"
     );
-    let elsewhere = check(&long, &["--forbid", "connection*=n+1"]);
+    let elsewhere = check(&long, &["--forbid", "connecting*=n+1"]);
     assert_eq!(elsewhere.status.code(), Some(0), "{}", stdout(&elsewhere));
 
     let inserts: String = (1..=30)
