@@ -86,7 +86,8 @@ fn the_relay_counts_what_a_capture_behind_it_counts() {
     let capture = Capture::start(server.port());
     let script = "for page in 1 2 3; do psql -X -q -c 'select 1' -c 'begin' -c 'create table if not exists t(i int)' \
                   -c 'insert into t select generate_series(1,500)' -c 'commit' -c 'table t' >/dev/null || exit 1; done";
-    let watched = watch(&["watch", "--json", &server.url()], script);
+    let by_connection = ["watch", "--json", "--operations", "connection", &server.url()];
+    let watched = watch(&by_connection, script);
     done(&watched);
     let captured = capture.stop();
     let read = longwire(&["read", "--json", &captured.path().display().to_string()])
