@@ -1,6 +1,7 @@
 """Measures pages with a waste and without it, near and far. See ../remedies.sh."""
 
 import argparse
+import gzip
 import json
 import pathlib
 import signal
@@ -46,7 +47,7 @@ def captured(path, count):
 
 
 def measured(name, hosts, keep, count, rtts):
-    start, (kind, statement), remedy = APPS[name]
+    start, _, _ = APPS[name]
     command = [part.format(here=HERE, keep=keep) for part in start] + [str(PORT)]
     log = open(keep / f"{name}.log", "w")
     hosts.near()
@@ -62,14 +63,13 @@ def measured(name, hosts, keep, count, rtts):
             driven(3, "/page", "/mended")
             far, times = driven(count, "/page", "/mended")
             cells.append({"rtt_ms": real, "page_ms": far["/page"], "mended_ms": far["/mended"], "times": times})
-        about = {"app": name, "kind": kind, "statement": statement, "remedy": remedy}
-        return about | {"near_captured_ms": near_captured, "near_ms": near, "cells": cells}
+        return {"app": name, "near_captured_ms": near_captured, "near_ms": near, "cells": cells}
     finally:
         app.send_signal(signal.SIGTERM)
         app.wait()
 
 
-def predicted(longwire, capture, truth):
+def predicted(longwire, capture, truth, kind, statement):
     """For each round trip of the truth, what the page takes with its waste, and what longwire says of it with the remedy: all in ms."""
     rtts = ",".join(f"{cell['rtt_ms']}ms" for cell in truth["cells"])
     lines = run(longwire, "read", capture, "--json", "--rtt", rtts, capture_output=True, text=True).stdout.splitlines()
@@ -77,8 +77,8 @@ def predicted(longwire, capture, truth):
     for cell in truth["cells"]:
         here = [one for one in records if abs(one.get("rtt_ns", 0) / 1e6 - cell["rtt_ms"]) < 0.001]
         page = next(one for one in here if one["type"] == "prediction" and one["operation_name"] == "GET /page")
-        found = [one for one in here if one["type"] == "finding" and one["kind"] == truth["kind"]]
-        found = [one for one in found if truth["statement"] in one.get("fingerprint", "") and "remedied_ns" in one]
+        found = [one for one in here if one["type"] == "finding" and one["kind"] == kind]
+        found = [one for one in found if statement in one.get("fingerprint", "") and "remedied_ns" in one]
         yield cell, page["duration_ns"] / 1e6, together(page["duration_ns"], found)
 
 
@@ -98,8 +98,9 @@ def table(longwire, keep, names):
     errors, savings, inside = [], [], []
     for name in names:
         truth = json.loads((keep / f"{name}.json").read_text())
-        for cell, page, mended in predicted(longwire, keep / f"{name}.pcap", truth):
-            head = f"{name:<11}{truth['remedy']:<24}{cell['rtt_ms']:>6.2f}{page:>9.2f} /{cell['page_ms']:>7.1f}"
+        _, waste, remedy = APPS[name]
+        for cell, page, mended in predicted(longwire, keep / f"{name}.pcap", truth, *waste):
+            head = f"{name:<11}{remedy:<24}{cell['rtt_ms']:>6.2f}{page:>9.2f} /{cell['page_ms']:>7.1f}"
             if mended is None:
                 print(head, " no such finding")
                 errors.append(float("inf"))
@@ -114,6 +115,19 @@ def table(longwire, keep, names):
         sizes = sorted(abs(one) for one in all_of_it)
         print(f"{what}: median error {statistics.median(sizes):.1f} %, worst {sizes[-1]:.1f} %")
     print(f"inside their bounds: {sum(inside)} of {len(inside)}")
+
+
+def record(keep, folder, names):
+    """Keeps captures, and the truth without its single times, as the tests read them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        truth = json.loads((keep / f"{name}.json").read_text())
+        _, (kind, statement), remedy = APPS[name]
+        cells = [{key: round(cell[key], 3) for key in ("rtt_ms", "page_ms", "mended_ms")} for cell in truth["cells"]]
+        kept = {"app": name, "kind": kind, "statement": statement, "remedy": remedy, "cells": cells}
+        (folder / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n")
+        capture = (keep / f"{name}.pcap").read_bytes()
+        (folder / f"{name}.pcap.gz").write_bytes(gzip.compress(capture, mtime=0))
 
 
 def measure(asked, names):
@@ -134,6 +148,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--longwire", default="target/release/longwire")
     arguments.add_argument("--again", action="store_true", help="only predict, from what was measured before")
+    arguments.add_argument("--record", type=pathlib.Path, help="a folder that captures and truth are written to")
     arguments.add_argument("--keep", type=pathlib.Path, required=True)
     arguments.add_argument("--apps", default=",".join(APPS))
     arguments.add_argument("--count", type=int, default=20)
@@ -142,6 +157,8 @@ def main():
     names = asked.apps.split(",")
     if not asked.again:
         measure(asked, names)
+    if asked.record:
+        record(asked.keep, asked.record, names)
     table(asked.longwire, asked.keep, names)
 
 

@@ -23,6 +23,7 @@ mod mistakes;
 mod observation;
 mod parallel;
 mod pcapng;
+mod remedies;
 mod requests;
 mod server_range;
 mod waste;
