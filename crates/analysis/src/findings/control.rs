@@ -55,27 +55,48 @@ fn of_one(text: &str) -> Option<Control> {
     let first = words.next().unwrap_or_default();
     let second = words.next().unwrap_or_default();
     let third = words.next().unwrap_or_default();
+    let words = [first.as_str(), second.as_str()];
+    if let Some((.., class)) = BY_WORDS.iter().find(|row| fits(row, words)) {
+        return *class;
+    }
     let is_of_transaction = || Verb::of(text) == Verb::Control;
-    match (first.as_str(), second.as_str()) {
-        // Redis writes its words in capitals; what holds for one transaction only is a part of it.
-        ("set", "local") => None,
-        ("set", _) if !text.starts_with("SET") => Some(Control::Setting),
-        ("alter", "session") => Some(Control::Setting),
-        ("reset" | "deallocate" | "discard" | "close", "all") => Some(Control::Reset),
-        ("deallocate", "prepare") if third == "all" => Some(Control::Reset),
-        ("unlisten", "*") => Some(Control::Reset),
-        ("reset", _) => Some(Control::Setting),
-        ("savepoint" | "release", _) | ("save", "transaction") => Some(Control::Savepoint),
-        ("rollback", "to") => None,
-        ("use", _) => Some(Control::Database),
-        ("begin" | "start", _) if is_of_transaction() => Some(Control::Begin),
-        ("end", _) if is_of_transaction() => Some(Control::End),
-        ("commit" | "rollback" | "abort", _) => Some(Control::End),
-        ("select", _) if !text.contains(" from ") || text.ends_with(" from dual") => of_read(&second),
-        ("show", word) => of_show(if word == "session" { &third } else { word }),
+    match words {
+        // Redis writes its words in capitals.
+        ["set", _] if !text.starts_with("SET") => Some(Control::Setting),
+        ["deallocate", "prepare"] if third == "all" => Some(Control::Reset),
+        ["begin" | "start", _] if is_of_transaction() => Some(Control::Begin),
+        ["end", _] if is_of_transaction() => Some(Control::End),
+        ["select", _] if !text.contains(" from ") || text.ends_with(" from dual") => of_read(&second),
+        ["show", word] => of_show(if word == "session" { &third } else { word }),
         _ => None,
     }
 }
+
+/// The first words of a statement, its second words (any, where there are none), and its class; none of what holds for one transaction only and
+/// is a part of it.
+type ByWords = (&'static [&'static str], &'static [&'static str], Option<Control>);
+
+fn fits((first, second, _): &ByWords, words: [&str; 2]) -> bool {
+    first.contains(&words[0]) && (second.is_empty() || second.contains(&words[1]))
+}
+
+/// The first row that fits counts.
+const BY_WORDS: &[ByWords] = &[
+    (&["set"], &["local"], None),
+    (&["alter"], &["session"], Some(Control::Setting)),
+    (
+        &["reset", "deallocate", "discard", "close"],
+        &["all"],
+        Some(Control::Reset),
+    ),
+    (&["unlisten"], &["*"], Some(Control::Reset)),
+    (&["reset"], &[], Some(Control::Setting)),
+    (&["savepoint", "release"], &[], Some(Control::Savepoint)),
+    (&["save"], &["transaction"], Some(Control::Savepoint)),
+    (&["rollback"], &["to"], None),
+    (&["commit", "rollback", "abort"], &[], Some(Control::End)),
+    (&["use"], &[], Some(Control::Database)),
+];
 
 /// That of a `select` without a table, by the first thing it asks for.
 fn of_read(what: &str) -> Option<Control> {
