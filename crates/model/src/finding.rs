@@ -17,7 +17,7 @@ pub struct Finding {
     /// Operations it was seen in.
     pub operations: u64,
     /// Of repeated statements: whether each was asked after the reply to another statement of the same loop, so that it
-    /// may need what that replied. Absent for other kinds.
+    /// may need what that replied. True of a row of different statements, which may too. Absent for other kinds.
     pub dependent: Option<bool>,
     /// How often it was seen: executions, fetches, connections, by kind (docs/findings.md).
     pub count: u64,

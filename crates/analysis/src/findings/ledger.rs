@@ -185,7 +185,7 @@ impl Entry {
         sum.saves_waits += waste.saves_waits;
         sum.spares += waste.spares;
         sum.may_be_drivers &= waste.may_be_drivers;
-        sum.dependent = sum.dependent.zip(waste.dependent).map(|(one, other)| one | other);
+        sum.dependent = sum.dependent.into_iter().chain(waste.dependent).max();
         self.is_weak &= waste.evidence == Evidence::Weak;
     }
 }

@@ -111,7 +111,11 @@ impl Made {
     /// Whether a driver does this to open the connection, before any work: it sets the session, reads its settings or the types of the database.
     fn is_setup(&self, exchange: &Exchange) -> bool {
         let text = exchange.fingerprint.as_deref().unwrap_or_default();
-        let is_setting = || matches!(Control::of(text), Some(Control::Setting | Control::SessionRead));
+        let is_setting = || {
+            let is_control = matches!(Control::of(text), Some(Control::Setting | Control::SessionRead));
+            // asyncpg, before it reads types and after. Of a row policy's user it is work, but no connection opens with that.
+            is_control || text.to_ascii_lowercase().starts_with("select set_config(")
+        };
         self.is_opening && !text.is_empty() && exchange.turns > 0 && (is_setting() || is_catalogue(text))
     }
 }

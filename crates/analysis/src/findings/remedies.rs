@@ -462,6 +462,13 @@ const REMEDIES: &[Row] = &[
         &[],
         "Keep the answer for as long as the operation lasts: the same question was asked again with the same answer.",
     ),
+    case_row(
+        Kind::Sequential,
+        Case::Dependent,
+        &[],
+        "Different statements, one after another, each a round trip: which of them need what another replied does not show, so no saving is claimed. Send those that do not together (a \
+         pipeline, several statements in one text, connections of their own at the same time), read what belongs together with a join, or keep the answers that rarely change.",
+    ),
     row(
         Kind::Sequential,
         &[For::Postgres],

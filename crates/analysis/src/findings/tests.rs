@@ -507,6 +507,87 @@ fn different_constant_queries_without_a_pause_could_go_together() {
     assert_eq!(made.told(Http), []);
 }
 
+#[test]
+fn a_long_row_of_different_statements_is_counted_and_promises_nothing() {
+    let row = |tables: u32, again: u32| {
+        let mut made = Made::new(Protocol::Postgres);
+        for table in 0..tables {
+            made.statement(&format!("select v from t{table} where id = ?"));
+        }
+        for _ in 0..again {
+            made.statement("select v from t0 where id = ?");
+        }
+        made
+    };
+    assert_eq!(row(34, 0).told(Http), [(Kind::Sequential, 34, 0)]);
+    assert_eq!(row(34, 2).told(Http), [(Kind::Sequential, 34, 0)]);
+    assert_eq!(row(34, 0).told(Connection), [], "it is not one page");
+    assert_eq!(row(19, 0).told(Http), []);
+    let mut made = row(12, 0);
+    made.statement("update t set v = ? where id = ?");
+    for table in 12..24 {
+        made.statement(&format!("select v from t{table} where id = ?"));
+    }
+    assert_eq!(made.told(Http), [], "it waits for the write");
+    let found = row(34, 0).found(Http, None);
+    assert_eq!(found[0].dependent, Some(true));
+    assert!(
+        found[0].remedy.contains("no saving is claimed"),
+        "{}",
+        found[0].remedy
+    );
+}
+
+/// asyncpg sets the session before it reads types, and after.
+#[test]
+fn what_a_driver_asks_to_open_a_connection_is_saved_by_a_pool_and_left_out_of_replays() {
+    let mut findings = engine();
+    let mut steps = Vec::new();
+    for id in 0..7 {
+        let at = Timestamp::from_nanos(u64::from(id) * 1_000_000_000);
+        let (client, server) = (endpoint(40_000), endpoint(5432));
+        let connection = ConnectionId(id);
+        findings.fact(&Fact::Opened {
+            connection,
+            at,
+            client,
+            server,
+        });
+        let mut made = Made::new(Protocol::Postgres);
+        made.connection = id;
+        for phase in [Phase::Connect, Phase::Login, Phase::Login] {
+            made.exchange(HASTE, |exchange| exchange.phase = phase);
+        }
+        for text in [
+            "select current_setting(?) as cur, set_config(?, ?, false) as new",
+            "with RECURSIVE typeinfo_tree(oid) as (select t.oid from pg_catalog.pg_type as t) select oid from typeinfo_tree",
+            "select set_config(?, ?, false)",
+            LOOKUP,
+        ] {
+            made.statement(text);
+        }
+        let mut closed = outcome(id, Protocol::Postgres, Some("asyncpg"));
+        closed.at = at;
+        findings.fact(&Fact::Closed(closed.into()));
+        let found = findings.operation(&Operation {
+            id: u64::from(id),
+            ..made.operation(Connection)
+        });
+        let reconnects = found
+            .left_out
+            .into_iter()
+            .filter(|left| left.finding.kind == Kind::Reconnect);
+        steps.extend(reconnects.map(|left| left.steps));
+    }
+    let findings = findings.finish().findings;
+    let found: Vec<_> = findings
+        .iter()
+        .map(|finding| (finding.kind, finding.count, finding.saves_turns))
+        .collect();
+    assert_eq!(found, [(Kind::Reconnect, 6, 36)]);
+    assert_eq!(steps, vec![vec![0, 1, 2, 3, 4, 5]; 6]);
+}
+
 /// What is found in seven connections of three turns of login and one of work each.
 fn connected_anew(protocol: Protocol, driver: &str) -> Vec<Finding> {
     let mut findings = engine();

@@ -132,6 +132,37 @@ fn statements_prepared_before_the_capture_are_rows_and_loops() {
     assert_eq!(loops, [(Some("n+1"), Some(12), Some(11))]);
 }
 
+/// A page of Node's pg with 36 different statements, each with a parameter, six times.
+#[test]
+fn a_page_of_many_different_statements_is_counted() {
+    let name = "waste/page-of-different-statements.pcap.gz";
+    let records = read(name);
+    let found: Vec<_> = records
+        .iter()
+        .filter(|record| record["type"] == "finding")
+        .map(|finding| {
+            (
+                finding["kind"].as_str(),
+                finding["operations"].as_u64(),
+                finding["count"].as_u64(),
+                finding["saves_turns"].as_u64(),
+            )
+        })
+        .collect();
+    assert_eq!(found, [(Some("sequential"), Some(6), Some(216), Some(0))]);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name);
+    let output = testbed::binary::run(&["read", &path.display().to_string()]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("36 different statements of it run one after another"),
+        "{said}"
+    );
+    assert!(!said.contains("no wasteful pattern"), "{said}");
+}
+
 /// Connecting, commands without a text and closing among them.
 #[test]
 fn the_rows_of_statements_sum_to_the_turns_of_the_run() {

@@ -493,3 +493,64 @@ fn a_server_of_another_protocol_is_named_at_once() {
         assert_eq!(output.status.code(), Some(2), "{target}: {text}");
     }
 }
+
+/// Accepts on loopback and passes all bytes on, both ways, each after this delay: as a tunnel whose far end is that far away. Returns its port.
+fn tunnel_to(port: u16, delay: Duration) -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let near = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let server = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the server");
+            let ways = [
+                (
+                    client.try_clone().expect("a socket"),
+                    server.try_clone().expect("a socket"),
+                ),
+                (server, client),
+            ];
+            for (mut from, mut to) in ways {
+                std::thread::spawn(move || {
+                    let mut bytes = [0; 4096];
+                    while let Ok(count @ 1..) = from.read(&mut bytes) {
+                        std::thread::sleep(delay);
+                        if to.write_all(&bytes[..count]).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+        }
+    });
+    near
+}
+
+#[test]
+fn what_answers_tcp_in_front_of_a_distant_server_is_named() {
+    let server = Redis::start();
+    let near = tunnel_to(server.port(), Duration::from_millis(60));
+    let ping = |port: u16, arguments: &[&str]| {
+        let url = format!("redis://127.0.0.1:{port}");
+        let mut command = longwire(&["ping", "-n", "6", "-i", "20ms", &url]);
+        command.args(arguments);
+        ends(command, 0)
+    };
+    let said = records(&ping(near, &["--json"]));
+    let found = of_type(&said, "intermediary");
+    assert_eq!(found.len(), 1, "{said:?}");
+    let (connection, answer) = (nanos(&found[0]["near_rtt_ns"]), nanos(&found[0]["round_trip_ns"]));
+    assert!(
+        connection * 10 <= answer && answer >= Duration::from_millis(120),
+        "{:?}",
+        found[0]
+    );
+    assert_eq!(found[0]["server_reported"], false);
+    let warnings = of_type(&said, "warning");
+    let names = |record: &&&Value| {
+        record["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("something stands in between"))
+    };
+    assert_eq!(warnings.iter().filter(names).count(), 1, "{warnings:?}");
+    let said = records(&ping(server.port(), &["--json"]));
+    assert_eq!(of_type(&said, "intermediary").len(), 0, "{said:?}");
+}

@@ -4,7 +4,7 @@
 //! stands in between, or the server takes long. It is called an intermediary only if all of this holds:
 //! 1. The server reported its own time with each answer, or what was asked needs no work: its time is not in the round trip.
 //! 2. The smallest round trip of [`MIN_SAMPLES`] or more is [`FAR`] times that of the connection, and [`MIN_DISTANCE`] longer.
-//! 3. Half of the round trips are within a quarter of the smallest: distance is constant, and what a busy server adds is not.
+//! 3. Half of the round trips are at most half as long again as the smallest: distance is constant, and what a busy server adds is not.
 
 use super::AnswerTime;
 use model::{Intermediary, SampleOutcome};
@@ -30,7 +30,7 @@ pub fn find_intermediary(
     let near = [samples.min_kernel_rtt, handshake].into_iter().flatten().min()?;
     let (smallest, median) = (round_trips.min?, round_trips.p50?);
     let is_far = smallest >= near * FAR && smallest.saturating_sub(near) >= MIN_DISTANCE;
-    let is_constant = median.saturating_sub(smallest) <= smallest / 4;
+    let is_constant = median.saturating_sub(smallest) <= smallest / 2;
     (is_far && is_constant).then(|| Intermediary {
         target: Arc::clone(target),
         near_round_trip: near,

@@ -85,6 +85,12 @@ fn found(
         ),
     };
     let of_remedies = match (remedies.count, remedies.turns) {
+        (0, _) if remedies.row > 0 => {
+            format!(
+                "; {} different statements of it run one after another",
+                remedies.row
+            )
+        }
         (0, _) if unseen.is_none() => "; no wasteful pattern was found".to_owned(),
         (0, _) => String::new(),
         (_, 0) => format!("; {changes} save{verb} {}", format_duration(given_back)),
@@ -203,6 +209,8 @@ struct Remedies {
     count: u64,
     turns: u64,
     saves: Duration,
+    /// Different statements one after another, of which it is not known what they save together.
+    row: u64,
 }
 
 impl Remedies {
@@ -216,6 +224,9 @@ impl Remedies {
             let Some(saving) = finding.savings.iter().find(|saving| saving.rtt == rtt) else {
                 continue;
             };
+            if finding.kind == FindingKind::Sequential && finding.saves_turns == 0 {
+                remedies.row = remedies.row.max(finding.count / finding.operations.max(1));
+            }
             if !saving.saves.is_zero() {
                 remedies.count += 1;
                 remedies.turns = remedies.turns.saturating_add(finding.saves_turns);
