@@ -12,6 +12,7 @@ mod identified;
 mod mark;
 mod naming;
 pub mod pipelines;
+mod programs;
 mod requests;
 pub mod rule;
 pub(crate) mod span;
@@ -269,6 +270,11 @@ impl Operations {
             }
             _ => self.next(fact, out),
         }
+    }
+
+    /// The numbers of the programs of this machine at the ends of an open connection, client first, as far as they are known.
+    pub fn programs(&mut self, connection: ConnectionId, ends: [Option<u32>; 2]) {
+        self.requests.programs.known(connection, ends);
     }
 
     fn sides_of(&self, connection: ConnectionId) -> Option<Sides> {

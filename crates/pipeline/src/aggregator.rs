@@ -36,7 +36,7 @@ use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
 use analysis::poolers::Poolers;
 use anyhow::{Context, Result};
-use model::{Conditions, Endpoint, Exchange, LinkOutcome, Operation, Share, Summary, Warning, WarningKind};
+use model::{Conditions, ConnectionId, Endpoint, Exchange, HostProcess, LinkOutcome, Operation, Share, Summary, Warning, WarningKind};
 use predict::{Computing, PredictionTarget, Predictor, Senders, WakeUp, Workers};
 use report::outcome::ProgressLine;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};
@@ -331,6 +331,12 @@ impl Aggregator {
         if let Some(outcome) = closed {
             self.outlets.write(|records| records.connection(&outcome));
         }
+    }
+
+    /// The programs of this machine at the ends of an open connection, client first: facts that come later are judged by them.
+    pub fn programs(&mut self, connection: ConnectionId, programs: &[Option<Arc<HostProcess>>; 2]) {
+        let numbers = programs.each_ref().map(|program| Some(program.as_ref()?.number));
+        self.operations.programs(connection, numbers);
     }
 
     /// Notes what became of a write to the recording.

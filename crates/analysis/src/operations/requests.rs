@@ -20,6 +20,7 @@ mod runs;
 mod search;
 mod window;
 
+use super::programs::Programs;
 use super::{Grouped, GroupedSink, Member, Members, after_reply, assemble, group_name};
 use crate::exchange_boxes::{Emptied, ExchangeBoxes};
 use crate::taken::Taken;
@@ -47,6 +48,7 @@ pub(super) struct Requests {
     shapes: Shapes,
     /// Hosts that serve requests.
     serving: HashSet<IpAddr>,
+    pub(super) programs: Programs,
     /// What is under way on connections whose replies have no end that can be seen.
     under_way: ConnectionMap<UnderWay>,
     /// How many decisions, and ends of opaque exchanges, each request waits for.
@@ -239,6 +241,7 @@ impl Requests {
     /// Takes an exchange with a database.
     fn claim_statement(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Taken<Member> {
         let host = member.sides.client_host;
+        self.programs.asks(member.exchange.connection);
         let possible = self.possible(&member);
         let proof = self.proof(&member, &possible);
         self.note_transaction(&member, proof);
@@ -265,6 +268,7 @@ impl Requests {
     fn possible(&self, member: &Member) -> Vec<u64> {
         let could = |open: &&OpenRequest| {
             open.could_cause(member.exchange.connection, member.sides, member.exchange.at)
+                && !self.programs.exclude(member.exchange.connection, open.connection)
         };
         let possible: Vec<&OpenRequest> = self.open.iter().filter(could).collect();
         let is_within = |id: u64| {
@@ -464,6 +468,7 @@ impl Requests {
     /// A connection has ended.
     pub(super) fn closed(&mut self, connection: ConnectionId, out: &mut GroupedSink<'_>) {
         self.worked_for.remove(&connection);
+        self.programs.closed(connection);
         self.in_transaction.remove(&connection);
         if let Some(UnderWay { request, .. }) = self.under_way.remove(&connection) {
             self.no_longer_awaited(request, out);

@@ -8,6 +8,7 @@ use std::time::Duration;
 mod bursts;
 mod critical_path;
 mod hosts;
+mod programs;
 mod transactions;
 
 fn at(microseconds: u64) -> Timestamp {

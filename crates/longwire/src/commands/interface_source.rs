@@ -11,6 +11,7 @@ use pipeline::delivery::Delivery;
 use pipeline::input::Reading;
 use pipeline::input::live::{
     LiveInput, LiveNews, LivePlan, LiveSummary, OpenedInput, PacketFilePlan, PacketFilter,
+    ProgramsOfConnection,
 };
 use pipeline::keys::RunKeys;
 use report::text::escape::cut;
@@ -257,6 +258,11 @@ impl InterfaceSource {
     /// The programs of this host that have an end of an open connection, client first, as far as they were found.
     pub fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         self.input.processes(connection)
+    }
+
+    /// The same of connections of which something was found since the last call.
+    pub fn found_processes(&self) -> Vec<ProgramsOfConnection> {
+        self.input.found_processes()
     }
 
     /// Reports what happened to the observation itself since the last call: drops, interfaces that are gone, a file that cannot be written.

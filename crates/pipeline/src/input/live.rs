@@ -18,6 +18,7 @@ use analysis::fact::Fact;
 use anyhow::{Context, Result};
 use model::{ByteCount, ConnectionId, HostProcess, Warning};
 use programs::Programs;
+pub use programs::ProgramsOfConnection;
 use reader::Reader;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver};
@@ -159,6 +160,11 @@ impl LiveInput {
     /// The programs of this host that have an end of an open connection, client first, as far as they were found.
     pub fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         self.programs.of(connection)
+    }
+
+    /// The programs that were found since the last call, by connection, client first.
+    pub fn found_processes(&self) -> Vec<ProgramsOfConnection> {
+        self.programs.take_news()
     }
 
     /// Connections that are open; brought up to date once a second.

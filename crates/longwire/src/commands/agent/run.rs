@@ -184,6 +184,9 @@ impl<'a> Agent<'a> {
             for fact in traffic.wait(LOOK) {
                 aggregator.fact(fact);
             }
+            for (connection, processes) in traffic.found_processes() {
+                aggregator.programs(connection, &processes);
+            }
             aggregator.lost(traffic.take_losses());
             if ticked.elapsed() >= watchdog {
                 ticked = Instant::now();

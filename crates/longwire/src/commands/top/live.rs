@@ -123,6 +123,9 @@ impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
         for fact in self.traffic.wait(LOOK) {
             self.aggregator.fact(fact);
         }
+        for (connection, processes) in self.traffic.found_processes() {
+            self.aggregator.programs(connection, &processes);
+        }
         self.aggregator.lost(self.traffic.take_losses());
         if self.flushed.elapsed() >= EVERY_SECOND {
             self.flushed = Instant::now();

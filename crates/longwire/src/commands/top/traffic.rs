@@ -6,6 +6,7 @@ use analysis::fact::Fact;
 use model::{ConnectionId, HostProcess, Warning};
 use pipeline::delivery::Delivery;
 use pipeline::fact_channel::{FactChannel, FactLosses, Posted};
+use pipeline::input::live::ProgramsOfConnection;
 use screen::RingCounts;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +41,11 @@ pub trait LiveTraffic {
     /// waited for.
     fn open_connections(&self) -> Option<u64> {
         None
+    }
+
+    /// The programs of this host that were found since the last call, by connection, client first.
+    fn found_processes(&self) -> Vec<ProgramsOfConnection> {
+        Vec::new()
     }
 
     /// The programs of this host that have an end of an open connection, client first, as far as they are known.
@@ -126,6 +132,10 @@ impl LiveTraffic for InterfaceTraffic {
 
     fn open_connections(&self) -> Option<u64> {
         Some(self.source.open_connections())
+    }
+
+    fn found_processes(&self) -> Vec<ProgramsOfConnection> {
+        self.source.found_processes()
     }
 
     fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {

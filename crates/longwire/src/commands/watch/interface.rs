@@ -80,6 +80,9 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 impl Observed for InterfaceSource {
     fn collect(&mut self, aggregator: &mut Aggregator) {
         self.wait(LOOK).into_iter().for_each(|fact| aggregator.fact(fact));
+        for (connection, processes) in self.found_processes() {
+            aggregator.programs(connection, &processes);
+        }
     }
 
     fn open_connections(&self) -> u64 {

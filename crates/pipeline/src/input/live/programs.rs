@@ -25,8 +25,18 @@ struct Asked {
     looked: u32,
 }
 
-/// By connection, client first.
-type Found = Arc<Mutex<HashMap<ConnectionId, [Option<Arc<HostProcess>>; 2]>>>;
+/// What was found, shared by both threads.
+type Found = Arc<Mutex<FoundPrograms>>;
+
+/// The programs at the ends of a connection, client first.
+pub type ProgramsOfConnection = (ConnectionId, [Option<Arc<HostProcess>>; 2]);
+
+#[derive(Debug, Default)]
+struct FoundPrograms {
+    by_connection: HashMap<ConnectionId, [Option<Arc<HostProcess>>; 2]>,
+    /// Connections of which something was found since it was last asked.
+    news: HashSet<ConnectionId>,
+}
 
 impl Programs {
     /// Begins to look for those that it is asked for, by `lookup`.
@@ -46,7 +56,16 @@ impl Programs {
     /// Those of a connection that is open, as far as they were found.
     pub fn of(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.get(&connection).cloned().unwrap_or_default()
+        found.by_connection.get(&connection).cloned().unwrap_or_default()
+    }
+
+    /// What was found since the last call.
+    pub fn take_news(&self) -> Vec<ProgramsOfConnection> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let FoundPrograms { by_connection, news } = &mut *found;
+        let news = news.drain();
+        news.filter_map(|connection| Some((connection, by_connection.get(&connection)?.clone())))
+            .collect()
     }
 
     /// Asks for the programs of a connection that opens; adds them to one that ends.
@@ -69,7 +88,7 @@ impl Programs {
             }
             Fact::Closed(outcome) => {
                 let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(processes) = found.remove(&outcome.id) {
+                if let Some(processes) = found.by_connection.remove(&outcome.id) {
                     outcome.processes = processes;
                 }
             }
@@ -116,12 +135,13 @@ fn look(waiting: Vec<Asked>, found: &Found, lookup: &OwnerLookup) -> Vec<Asked> 
         if processes.iter().any(Option::is_none) && asked.looked < MOST_LOOKS {
             again.push(asked);
         }
-        if found.len() >= MOST_FOUND {
+        if found.by_connection.len() >= MOST_FOUND {
             // Of connections that ended before they were looked for nobody takes them.
-            found.clear();
+            *found = FoundPrograms::default();
         }
         if processes.iter().any(Option::is_some) {
-            found.insert(asked.connection, processes);
+            found.by_connection.insert(asked.connection, processes);
+            found.news.insert(asked.connection);
         }
     }
     again
