@@ -70,6 +70,10 @@ pub(super) struct Closeness {
     pub ends: f64,
     /// The same with shifted times.
     pub shifted: f64,
+    /// How many more end there, in that half of the responses in which it is less.
+    pub excess_of_half: f64,
+    /// By how many standard deviations that is more.
+    pub deviations: f64,
     /// The median time from the last statement to the response.
     pub gap: Duration,
 }
@@ -77,23 +81,24 @@ pub(super) struct Closeness {
 impl Closeness {
     /// Whether it is the server's own client.
     pub(super) fn is_its_own(&self) -> bool {
-        let is_next_to_it = self.window.0.is_zero();
-        let (excess, deviations) = match is_next_to_it {
-            true => (0.25, 3.0),
-            false => (0.3, 4.5),
+        let (responses, excess, deviations) = match self.window.0.is_zero() {
+            true => (30, 0.25, 3.0),
+            false => (60, 0.3, 4.5),
         };
-        self.responses >= MIN_RESPONSES && self.excess() >= excess && self.deviations() >= deviations
+        self.responses >= responses
+            && self.excess() >= excess
+            && self.deviations >= deviations
+            && self.excess_of_half >= self.excess() * LEAST_OF_HALF
+    }
+
+    /// Whether more of what there is so far would show that it is.
+    pub(super) fn may_be_its_own(&self) -> bool {
+        self.excess() >= 0.25 && self.deviations >= 3.0
     }
 
     /// How many more end there than by chance.
     pub(super) fn excess(&self) -> f64 {
         self.ends - self.shifted
-    }
-
-    /// By how many standard deviations that is more. Requests at once share statements: each counts for a half.
-    fn deviations(&self) -> f64 {
-        let deviation = (self.shifted.max(MIN_CHANCE) * 2.0 / self.responses.max(1) as f64).sqrt();
-        self.excess() / deviation
     }
 }
 
@@ -116,46 +121,88 @@ pub(super) fn compare(responses: &Spans, statements: &Spans) -> Option<Closeness
     }
     gaps.sort_unstable();
     let gap = *gaps.get(gaps.len() / 2)?;
-    let of_window = |(near, far): (Duration, Duration)| {
-        let real = ends(&with_statement, statements, (near, far), Shift::default());
-        let shifts = shifts(far - near);
-        let shifted: f64 = shifts
-            .map(|shift| ends(&with_statement, statements, (near, far), shift))
-            .sum();
-        Closeness {
-            responses: gaps.len() as u64,
-            window: (near, far),
-            ends: real,
-            shifted: shifted / (2 * SHIFTS.len()) as f64,
-            gap,
-        }
-    };
-    let all = windows().map(of_window);
+    let all = windows().map(|window| in_window(&with_statement, statements, window, gap));
     all.max_by(|one, other| {
-        let order = |found: &Closeness| (found.is_its_own(), found.deviations());
-        let ((one_is, one), (other_is, other)) = (order(one), order(other));
-        one_is.cmp(&other_is).then(one.total_cmp(&other))
+        let order = one.is_its_own().cmp(&other.is_its_own());
+        order.then(one.deviations.total_cmp(&other.deviations))
     })
 }
 
-/// How many statements since its request end in a window in front of a response, on average.
-fn ends(responses: &[Span], statements: &Spans, (near, far): (Duration, Duration), shift: Shift) -> f64 {
-    let of_response = |response: &Span| {
-        let (from, to) = (shift.apply(response.from), shift.apply(response.to));
-        let window = statements.ended_between(to.before(far), to.before(near));
-        window.filter(|statement| statement.from >= from).count()
+/// What one window in front of the responses shows.
+fn in_window(
+    responses: &[Span],
+    statements: &Spans,
+    window: (Duration, Duration),
+    gap: Duration,
+) -> Closeness {
+    let shifts: Vec<Shift> = shifts(window.1 - window.0).collect();
+    let shifted_of = |response: &Span| {
+        let ends = shifts
+            .iter()
+            .map(|&shift| ends(response, statements, window, shift));
+        ends.sum::<usize>() as f64 / shifts.len() as f64
     };
-    responses.iter().map(of_response).sum::<usize>() as f64 / responses.len().max(1) as f64
+    let (mut real, mut shifted) = (0.0, 0.0);
+    let mut more = Vec::with_capacity(responses.len());
+    for response in responses {
+        let (ends, by_chance) = (
+            ends(response, statements, window, Shift::default()) as f64,
+            shifted_of(response),
+        );
+        real += ends;
+        shifted += by_chance;
+        more.push(ends - by_chance);
+    }
+    let count = responses.len().max(1) as f64;
+    let halves = more.split_at(more.len() / 2);
+    Closeness {
+        responses: responses.len() as u64,
+        window,
+        ends: real / count,
+        shifted: shifted / count,
+        excess_of_half: mean(halves.0).min(mean(halves.1)),
+        deviations: deviations(&more, shifted / count),
+        gap,
+    }
 }
 
-/// The times in front of a response that are looked at: next to it, and then each 1.4 times as long as the one before.
+/// By how many standard deviations there are more statements than by chance, `more` for each response: the smaller number of two.
+///
+/// 1. As their number by chance scatters. Requests at once share statements: each counts for a half.
+/// 2. As they scatter from one run of responses to the next: statements come in bursts, and two programs may fall into step for a while. It
+///    counts less here, since it is an estimate from few.
+fn deviations(more: &[f64], by_chance: f64) -> f64 {
+    let (count, excess) = (more.len().max(1) as f64, mean(more));
+    let of_number = excess / (by_chance.max(MIN_CHANCE) * 2.0 / count).sqrt();
+    let runs: Vec<f64> = more.chunks_exact((more.len() / RUNS).max(1)).map(mean).collect();
+    let middle = mean(&runs);
+    let squares: f64 = runs.iter().map(|run| (run - middle).powi(2)).sum();
+    let variance = squares / (runs.len().max(2) - 1) as f64 / runs.len().max(1) as f64;
+    let of_runs = excess / variance.max(MIN_CHANCE * 2.0 / count).sqrt();
+    of_number.min(of_runs * RUNS_COUNT)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// How many statements since its request end in a window in front of a response.
+fn ends(response: &Span, statements: &Spans, (near, far): (Duration, Duration), shift: Shift) -> usize {
+    let (from, to) = (shift.apply(response.from), shift.apply(response.to));
+    let window = statements.ended_between(to.before(far), to.before(near));
+    window.filter(|statement| statement.from >= from).count()
+}
+
+/// The times in front of a response that are looked at: next to it, and then from each distance on, 1.4 times the one before, a narrow and a
+/// wide one: the time that a server takes for its response scatters.
 fn windows() -> impl Iterator<Item = (Duration, Duration)> {
     let next_to_it = NEAREST.map(|far| (Duration::ZERO, far));
-    let further = std::iter::successors(Some(NEAREST[1]), |near| Some(near.mul_f64(GROWTH)));
-    let further = further.take_while(|near| near.mul_f64(GROWTH) <= LONGEST_GAP);
+    let distances = std::iter::successors(Some(NEAREST[1]), |near| Some(near.mul_f64(GROWTH[0])));
+    let distances = distances.take_while(|near| *near <= LONGEST_GAP);
+    let further = distances.flat_map(|near| GROWTH.map(|times| (near, near.mul_f64(times))));
     next_to_it
         .into_iter()
-        .chain(further.map(|near| (near, near.mul_f64(GROWTH))))
+        .chain(further.filter(|(_, far)| *far <= LONGEST_GAP))
 }
 
 /// By how much times are shifted.
@@ -188,12 +235,17 @@ const MAX_SPANS: usize = 4096;
 const MAX_COMPARED: usize = 512;
 /// The windows next to a response.
 const NEAREST: [Duration; 2] = [Duration::from_micros(100), Duration::from_micros(300)];
-const GROWTH: f64 = 1.4;
+/// How many times as far as its near end a window's far end is.
+const GROWTH: [f64; 2] = [1.4, 2.0];
 /// The longest time from the last statement to the response in which a server is recognised.
 const LONGEST_GAP: Duration = Duration::from_micros(6_500);
 /// In widths of a window: beyond it, and in no rhythm.
 const SHIFTS: [f64; 8] = [2.0, 2.6, 3.4, 4.4, 5.7, 7.4, 9.6, 12.5];
-const MIN_RESPONSES: u64 = 30;
+/// The share of the excess that each half of the responses has: programs that fell into step do not stay there.
+const LEAST_OF_HALF: f64 = 0.5;
+/// Runs of responses that are compared with each other, and what a deviation as they scatter counts.
+const RUNS: usize = 30;
+const RUNS_COUNT: f64 = 4.5 / 3.5;
 /// Chance is never taken to be rarer than this.
 const MIN_CHANCE: f64 = 0.02;
 
@@ -263,6 +315,40 @@ mod tests {
             let other = compare(&responses, &other).expect("some");
             assert!(!other.is_its_own(), "{clients} clients: {other:?}");
         }
+    }
+
+    /// Pages every 11 ms, and bursts of another host's statements: for the first `in_step` of them shortly in front of the response.
+    fn in_step_for(in_step: u64, pages: u64) -> Closeness {
+        let (mut responses, mut statements) = (Spans::default(), Spans::default());
+        let mut state = 5;
+        for page in 0..pages {
+            let from = page * 11_000;
+            let late = match page < in_step {
+                true => random(&mut state, 200),
+                false => random(&mut state, 10_000),
+            };
+            for statement in 0..3 {
+                let to = from + 6_500 + late - 100 * statement;
+                statements.add(Span {
+                    from: us(to - 90),
+                    to: us(to),
+                });
+            }
+            responses.add(Span {
+                from: us(from),
+                to: us(from + 8_000),
+            });
+        }
+        compare(&responses, &statements).expect("some")
+    }
+
+    #[test]
+    fn programs_that_fell_into_step_for_a_while_are_not_one_host() {
+        for (in_step, pages) in [(40, 40), (50, 100)] {
+            let found = in_step_for(in_step, pages);
+            assert!(!found.is_its_own(), "{in_step} of {pages}: {found:?}");
+        }
+        assert!(in_step_for(100, 100).is_its_own());
     }
 
     #[test]

@@ -156,6 +156,14 @@ impl Server {
         };
         follows(self, inner) && !follows(inner, self)
     }
+
+    /// The same where it is not sure yet: too few responses, or their times scatter.
+    fn may_be_around(&self, inner: &Self) -> bool {
+        let follows = |outer: &Self, inner: &Self| {
+            closeness::compare(&outer.responses, &inner.responses).is_some_and(|found| found.may_be_its_own())
+        };
+        follows(self, inner) && !follows(inner, self)
+    }
 }
 
 impl Client {
@@ -342,7 +350,7 @@ impl Evidence {
     }
 
     /// The server whose responses follow a client's statements closely. Of servers whose responses follow each other's (a proxy) it is the
-    /// innermost. An address that serves databases itself (a pooler, a database that asks another one) is no evidence.
+    /// innermost, and where that one is not clear, none. An address that serves databases itself (a pooler, a database that asks another one) is no evidence.
     fn following(&mut self, client: IpAddr, last: bool) -> Verdict {
         let Some(known) = self.clients.get_mut(&client) else {
             return Verdict::Unknown;
@@ -351,7 +359,7 @@ impl Evidence {
         if seen < known.next_look && !last {
             return Verdict::Unknown;
         }
-        known.next_look = seen + seen / 4 + 16;
+        known.next_look = seen + seen / 2 + 16;
         let known = &*known;
         let mut found: Vec<(IpAddr, &Server, Closeness)> = Vec::new();
         for (&address, server) in &self.servers {
@@ -364,12 +372,19 @@ impl Evidence {
             closeness.is_its_own() && !known.is_as_busy_without(*address, server)
         };
         let own: Vec<_> = found.iter().filter(is_own).collect();
+        // A proxy's responses follow those of the server behind it, and so its statements, more or less closely.
+        let is_a_proxy = |server: &Server| {
+            let is_one = |address: &IpAddr| own.iter().any(|(own, _, _)| own == address);
+            let mut behind = found.iter().filter(|(address, _, _)| !is_one(address));
+            behind.any(|(_, other, _)| server.may_be_around(other))
+        };
         let best = found
             .iter()
             .max_by(|one, other| one.2.excess().total_cmp(&other.2.excess()));
         match own.as_slice() {
             [(server, inner, closeness), outer @ ..]
                 if !self.databases.contains(&client)
+                    && !is_a_proxy(inner)
                     && outer.iter().all(|(_, outer, _)| outer.is_around(inner)) =>
             {
                 Verdict::On(*server, closely(closeness))
@@ -438,9 +453,8 @@ impl Evidence {
             let period = now.since(server.since).as_secs_f64() / server.busy_times.max(1) as f64;
             let quiet = explained.quiet.unwrap_or_default().as_secs_f64();
             let other = (1.0 - quiet / period).clamp(0.0, share);
-            let trials =
-                explained.busy_times as f64 + (explained.inside - explained.busy_times) as f64 / DEPENDENT;
-            let coincidence = other.powf(trials);
+            // Statements of one busy time follow from each other: they are elsewhere together, or not.
+            let coincidence = other.powf(explained.busy_times as f64);
             if explained.inside >= LEAST_STATEMENTS
                 && explained.busy_times >= LEAST_BUSY_TIMES
                 && coincidence < COINCIDENCE
@@ -476,7 +490,7 @@ fn closely(closeness: &Closeness) -> String {
     } = closeness;
     let ms = |span: &Duration| (span.as_secs_f64() * 10_000.0).round() / 10.0;
     format!(
-        "{ends:.2} of its statements end {} to {} ms before each of {} to its requests, with shifted times {shifted:.2}",
+        "on average {ends:.2} of its statements end {} to {} ms before each of {} to its requests, with shifted times {shifted:.2}",
         ms(near),
         ms(far),
         model::counted(*responses, "response", "responses"),
@@ -485,12 +499,10 @@ fn closely(closeness: &Closeness) -> String {
 
 const LEAST_SAMPLES: u64 = 10;
 const LEAST_STATEMENTS: u64 = 20;
-const LEAST_BUSY_TIMES: u64 = 5;
+const LEAST_BUSY_TIMES: u64 = 10;
 const LEAST_IDENTIFIED: u64 = 3;
-/// Statements of one busy time follow from each other: so many count as one that could have been elsewhere.
-const DEPENDENT: f64 = 4.0;
-/// How likely a coincidence may be.
-const COINCIDENCE: f64 = 1e-3;
+/// How likely a coincidence may be: little, as busy times of two servers whose clients fall into step do not follow from chance.
+const COINCIDENCE: f64 = 1e-6;
 /// How much busier than another a server is clearly busier.
 const CLEARLY: f64 = 1.05;
 /// Below this a round trip is no distance that could be distinguished from the host's own.

@@ -825,12 +825,12 @@ fn a_web_server_with_two_addresses_is_one_host_where_its_requests_explain_all_st
 
 #[test]
 fn a_statement_outside_of_all_requests_refutes_nothing() {
-    let (operations, notes) = pages_of_two_addresses(HostSettings::default(), 40, Some(36_000));
+    let (operations, notes) = pages_of_two_addresses(HostSettings::default(), 80, Some(36_000));
     let pages = operations
         .iter()
         .filter(|operation| operation.kind == OperationKind::Http);
     assert!(pages.clone().all(|operation| operation.steps.len() == 4));
-    assert_eq!(pages.count(), 40);
+    assert_eq!(pages.count(), 80);
     assert!(
         notes[0].starts_with("10.0.0.3 and 10.0.0.2 are taken to be one host: ")
             && notes[0].contains("with shifted times"),

@@ -10,6 +10,7 @@ mod fastcgi;
 mod generate;
 mod grammar;
 mod help;
+mod hosts;
 mod http_endings;
 mod identity;
 mod inert;

@@ -1,0 +1,126 @@
+//! Whose work statements are where the addresses do not say it: captures of web servers with two addresses (PostgreSQL 15 and MariaDB on a host
+//! of their own, an insert and an update after each reply, a heartbeat, a second program on the host that asks now and then), and of a server
+//! with one.
+//!
+//! Client, web servers, database and a job were in network namespaces with a router between them. `10.8.2.2` and `10.8.3.2` are one host,
+//! `10.8.4.2` and `10.8.5.2` another one, `10.8.8.2` is a proxy, `10.8.7.2` a job. The captures are from the router, or from the host; in those of
+//! which the name says "in step", the host that asks does not serve.
+
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use testbed::binary;
+
+fn records(name: &str, flags: &[&str]) -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/hosts")
+        .join(name);
+    let path = path.display().to_string();
+    let output = binary::run(&[&["read", path.as_str(), "--json"], flags].concat());
+    binary::done(&output);
+    binary::records(&output)
+}
+
+fn warnings(records: &[Value]) -> impl Iterator<Item = &str> {
+    let warnings = records.iter().filter(|record| record["type"] == "warning");
+    warnings.filter_map(|warning| warning["text"].as_str())
+}
+
+/// The pairs of addresses that were taken to be one host.
+fn joined(records: &[Value]) -> Vec<&str> {
+    let pairs = warnings(records).filter_map(|text| Some(text.split_once(" are taken to be one host: ")?.0));
+    let mut pairs: Vec<&str> = pairs.collect();
+    pairs.sort_unstable();
+    pairs
+}
+
+#[test]
+fn a_web_server_s_two_addresses_are_one_host_by_its_responses() {
+    for (name, pair) in [
+        ("express-four-clients.pcap.gz", "10.8.3.2 and 127.0.0.1"),
+        ("gunicorn-four-clients.pcap.gz", "10.8.5.2 and 127.0.0.1"),
+        ("php-four-clients.pcap.gz", "10.8.5.2 and 127.0.0.1"),
+        ("sinatra-four-clients.pcap.gz", "10.8.3.2 and 10.8.2.2"),
+        ("spring-four-clients.pcap.gz", "10.8.3.2 and 127.0.0.1"),
+    ] {
+        assert_eq!(joined(&records(name, &[])), [pair], "{name}");
+    }
+}
+
+#[test]
+fn hosts_that_fall_into_step_with_another_one_s_clients_are_not_taken_for_it() {
+    for (name, asks, serves) in [
+        ("two-web-servers-in-step.pcap.gz", "10.8.3.2", "10.8.4.2"),
+        ("php-and-node-in-step.pcap.gz", "10.8.5.2", "10.8.2.2"),
+    ] {
+        let records = records(name, &[]);
+        assert!(joined(&records).is_empty(), "{name}: {:?}", joined(&records));
+        // What stays open is said with the arguments that decide it.
+        for open in warnings(&records).filter(|text| text.contains(&format!("whether {asks}, "))) {
+            assert!(open.contains(&format!("--host web={serves},{asks}")), "{open}");
+            assert!(open.contains("joined to no request"), "{open}");
+        }
+    }
+}
+
+#[test]
+fn a_proxy_is_not_taken_for_the_server_behind_it() {
+    let records = records("nginx-before-node.pcap.gz", &[]);
+    assert_eq!(joined(&records), ["10.8.3.2 and 10.8.2.2"]);
+}
+
+/// Of each request, in order: how many statements with each text it has.
+fn pages(name: &str) -> Vec<HashMap<String, usize>> {
+    let records = records(name, &["--exchanges"]);
+    let requests = records
+        .iter()
+        .filter(|record| record["type"] == "operation" && record["kind"] == "http");
+    let mut requests: Vec<(u64, u64)> = requests
+        .filter_map(|request| Some((request["at_ns"].as_u64()?, request["id"].as_u64()?)))
+        .collect();
+    requests.sort_unstable();
+    let of_request = |(_, id): &(u64, u64)| {
+        let mut texts = HashMap::new();
+        for exchange in records.iter().filter(|record| record["type"] == "exchange") {
+            if exchange["operation"].as_u64() == Some(*id)
+                && exchange["phase"] == "work"
+                && exchange["protocol"] != "http"
+            {
+                let text = exchange["fingerprint"].as_str().unwrap_or_default().to_owned();
+                *texts.entry(text).or_default() += 1;
+            }
+        }
+        texts
+    };
+    requests.iter().map(of_request).collect()
+}
+
+/// Python's `http.server` writes head and body apart: on some of these pages the body waits 40 ms for an acknowledgement, while the server
+/// updates four rows.
+#[test]
+fn work_after_the_first_byte_of_a_reply_that_ends_late_is_not_the_page_s() {
+    let pages = pages("work-after-a-late-last-byte.pcap.gz");
+    let expected = HashMap::from([("select a, b from items where a=?".to_owned(), 6)]);
+    assert_eq!(pages, vec![expected; 25]);
+}
+
+/// The same page, with threads that poll, wait for notifications (`LISTEN`) and for entries of a list (`BRPOP`).
+#[test]
+fn waits_for_work_and_polls_are_no_page_s() {
+    let pages = pages("background-and-waits.pcap.gz");
+    assert_eq!(pages.len(), 23);
+    for page in &pages {
+        assert_eq!(page["select a, b from items where a=?"], 6, "{page:?}");
+    }
+    // Background work is known as such once it was seen without a request a few times.
+    let later: BTreeSet<&str> = pages[9..]
+        .iter()
+        .flat_map(HashMap::keys)
+        .map(String::as_str)
+        .collect();
+    let waits: Vec<&&str> = later
+        .iter()
+        .filter(|text| text.starts_with("BRPOP") || text.starts_with("select max"))
+        .collect();
+    assert!(waits.is_empty(), "{waits:?}");
+}
