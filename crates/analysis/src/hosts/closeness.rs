@@ -121,7 +121,8 @@ pub(super) fn compare(responses: &Spans, statements: &Spans) -> Option<Closeness
     }
     gaps.sort_unstable();
     let gap = *gaps.get(gaps.len() / 2)?;
-    let all = windows().map(|window| in_window(&with_statement, statements, window, gap));
+    let statements: Vec<Span> = statements.spans.iter().copied().collect();
+    let all = windows().map(|window| in_window(&with_statement, &statements, window, gap));
     all.max_by(|one, other| {
         let order = one.is_its_own().cmp(&other.is_its_own());
         order.then(one.deviations.total_cmp(&other.deviations))
@@ -131,37 +132,30 @@ pub(super) fn compare(responses: &Spans, statements: &Spans) -> Option<Closeness
 /// What one window in front of the responses shows.
 fn in_window(
     responses: &[Span],
-    statements: &Spans,
+    statements: &[Span],
     window: (Duration, Duration),
     gap: Duration,
 ) -> Closeness {
-    let shifts: Vec<Shift> = shifts(window.1 - window.0).collect();
-    let shifted_of = |response: &Span| {
-        let ends = shifts
-            .iter()
-            .map(|&shift| ends(response, statements, window, shift));
-        ends.sum::<usize>() as f64 / shifts.len() as f64
-    };
-    let (mut real, mut shifted) = (0.0, 0.0);
-    let mut more = Vec::with_capacity(responses.len());
-    for response in responses {
-        let (ends, by_chance) = (
-            ends(response, statements, window, Shift::default()) as f64,
-            shifted_of(response),
-        );
-        real += ends;
-        shifted += by_chance;
-        more.push(ends - by_chance);
+    let mut real = vec![0.0; responses.len()];
+    add_ends(&mut real, 1.0, responses, statements, window, Shift::default());
+    let mut shifted = vec![0.0; responses.len()];
+    let part = 1.0 / (2 * SHIFTS.len()) as f64;
+    for shift in shifts(window.1 - window.0) {
+        add_ends(&mut shifted, part, responses, statements, window, shift);
     }
-    let count = responses.len().max(1) as f64;
+    let more: Vec<f64> = real
+        .iter()
+        .zip(&shifted)
+        .map(|(real, shifted)| real - shifted)
+        .collect();
     let halves = more.split_at(more.len() / 2);
     Closeness {
         responses: responses.len() as u64,
         window,
-        ends: real / count,
-        shifted: shifted / count,
+        ends: mean(&real),
+        shifted: mean(&shifted),
         excess_of_half: mean(halves.0).min(mean(halves.1)),
-        deviations: deviations(&more, shifted / count),
+        deviations: deviations(&more, mean(&shifted)),
         gap,
     }
 }
@@ -186,11 +180,30 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// How many statements since its request end in a window in front of a response.
-fn ends(response: &Span, statements: &Spans, (near, far): (Duration, Duration), shift: Shift) -> usize {
-    let (from, to) = (shift.apply(response.from), shift.apply(response.to));
-    let window = statements.ended_between(to.before(far), to.before(near));
-    window.filter(|statement| statement.from >= from).count()
+/// Adds to `sums`, for each response, `part` for each statement since its request that ends in a window in front of it. Both are in order of
+/// their ends, so one pass over them is enough.
+fn add_ends(
+    sums: &mut [f64],
+    part: f64,
+    responses: &[Span],
+    statements: &[Span],
+    (near, far): (Duration, Duration),
+    shift: Shift,
+) {
+    let (mut first, mut end) = (0, 0);
+    for (sum, response) in sums.iter_mut().zip(responses) {
+        let (from, to) = (shift.apply(response.from), shift.apply(response.to));
+        let ended_by = |place: usize, by: Timestamp| statements.get(place).is_some_and(|span| span.to <= by);
+        while ended_by(first, to.before(far)) {
+            first += 1;
+        }
+        end = end.max(first);
+        while ended_by(end, to.before(near)) {
+            end += 1;
+        }
+        let window = statements.get(first..end).unwrap_or_default();
+        *sum += part * window.iter().filter(|statement| statement.from >= from).count() as f64;
+    }
 }
 
 /// The times in front of a response that are looked at: next to it, and then from each distance on, 1.4 times the one before, a narrow and a
