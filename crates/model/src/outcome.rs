@@ -271,7 +271,7 @@ impl Prediction {
     pub fn has_slope(&self) -> bool {
         let typical = self.examples.map(|examples| examples.typical.turns as f64);
         let is_between = typical.is_some_and(|turns| self.slope > MIXED_SLOPE * turns);
-        self.slope.is_finite() && !(self.has_unlike_turns() && (is_between || !self.has_bounds()))
+        self.slope.is_finite() && self.has_bounds() && !(self.has_unlike_turns() && is_between)
     }
 }
 

@@ -36,7 +36,10 @@ use analysis::operations::{Grouped, Operations};
 use analysis::overview::Overview;
 use analysis::poolers::Poolers;
 use anyhow::{Context, Result};
-use model::{Conditions, ConnectionId, Endpoint, Exchange, HostProcess, LinkOutcome, Operation, Share, Summary, Warning, WarningKind};
+use model::{
+    Conditions, ConnectionId, Endpoint, Exchange, HostProcess, LinkOutcome, Operation, Share, Summary,
+    Warning, WarningKind,
+};
 use predict::{Computing, PredictionTarget, Predictor, Senders, WakeUp, Workers};
 use report::outcome::ProgressLine;
 use report::{JsonWriter, ReadOutcome, RecordingWriter};

@@ -471,18 +471,6 @@ fn predicted_as(change: impl Fn(&mut Prediction)) -> String {
 }
 
 #[test]
-fn bounds_that_bound_nothing_are_not_printed() {
-    let view = predicted_as(|one| (one.low, one.high) = (Duration::ZERO, Duration::from_secs(78)));
-    assert!(!view.contains("78.0 s") && !view.contains("0 ns"), "{view}");
-    assert!(
-        view.contains(
-            "GET /page: 250 operations are unlike"
-        ),
-        "{view}"
-    );
-}
-
-#[test]
 fn the_slope_between_two_unlike_operations_is_not_printed() {
     let view = predicted_as(|one| {
         one.slope = 3062.0;
