@@ -125,7 +125,14 @@ impl Run {
     }
 
     fn read_file(&self, file: &str, keys: Option<&str>) -> Vec<Value> {
-        let mut arguments = vec!["read", "--json", "--exchanges", file];
+        let mut arguments = vec![
+            "read",
+            "--json",
+            "--exchanges",
+            "--operations",
+            "connection",
+            file,
+        ];
         arguments.extend(keys.iter().flat_map(|keys| ["--keys", *keys]));
         let output = binary::longwire(&arguments).output().expect("it starts");
         binary::done(&output);

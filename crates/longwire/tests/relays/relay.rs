@@ -52,7 +52,15 @@ fn what_the_link_costs_is_called_network_and_what_the_server_takes_server() {
     let _floor = told_on_failure();
     let server = Postgres::start();
     let output = with_application(
-        &["watch", "--json", "--link", "rtt=40ms", &server.url()],
+        &[
+            "watch",
+            "--json",
+            "--operations",
+            "connection",
+            "--link",
+            "rtt=40ms",
+            &server.url(),
+        ],
         "psql -X -q -c 'select 1' -c 'select pg_sleep(0.2)' >/dev/null",
     );
     let seen = records(&output);
@@ -111,7 +119,18 @@ fn a_server_that_greets_first_is_heard_after_two_round_trips_and_its_wait_is_net
     drop(relay);
     let script = "mariadb --no-defaults --protocol=tcp --host=$MYSQL_HOST --port=$MYSQL_TCP_PORT --user=longwire \
                   --skip-ssl -e 'select 1' >/dev/null";
-    let output = with_application(&["watch", "--json", "--link", "rtt=80ms", &server.url()], script);
+    let output = with_application(
+        &[
+            "watch",
+            "--json",
+            "--operations",
+            "connection",
+            "--link",
+            "rtt=80ms",
+            &server.url(),
+        ],
+        script,
+    );
     let seen = records(&output);
     let operation = one(&seen, "operation");
     let turns = operation["turns"].as_f64().expect("counted");
@@ -132,14 +151,30 @@ fn ten_megabytes_take_what_is_predicted_for_the_link() {
     let script = "psql -X -q -A -t -c 'table big' >/dev/null";
     with_application(&["watch", "-o", &recording, &server.url()], script);
     let predicted = longwire(&[
-        "predict", "--json", "--rtt", "40ms", "--rate", "10mbit", &recording,
+        "predict",
+        "--json",
+        "--operations",
+        "connection",
+        "--rtt",
+        "40ms",
+        "--rate",
+        "10mbit",
+        &recording,
     ])
     .output()
     .expect("it starts");
     let predicted = milliseconds(one(&records(&predicted), "prediction"), "duration_ns");
     let link = "rtt=40ms rate=10mbit";
     let seen = records(&with_application(
-        &["watch", "--json", "--link", link, &server.url()],
+        &[
+            "watch",
+            "--json",
+            "--operations",
+            "connection",
+            "--link",
+            link,
+            &server.url(),
+        ],
         script,
     ));
     let operation = one(&seen, "operation");

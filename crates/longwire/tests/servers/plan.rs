@@ -202,8 +202,13 @@ fn links_are_measured(directory: &Path, capture: &str) {
         let out = plan(directory, &estate, &[capture, "--json"]);
         let lines = records(&out);
         let operations = placement(&lines, "placed_operation", "job=here,database=near");
+        let is_of_work = |one: &&&Value| {
+            let name = one["operation_name"].as_str();
+            name.is_some_and(|name| name.starts_with("select amount"))
+        };
         let predicted = operations
             .iter()
+            .filter(is_of_work)
             .filter_map(|one| one["predicted_ns"].as_u64())
             .max();
         let predicted = predicted.unwrap_or_else(|| panic!("{}", text(&out.stderr)));

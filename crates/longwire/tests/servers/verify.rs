@@ -32,7 +32,17 @@ fn of_type(records: &[Value], name: &str) -> Vec<Value> {
 /// Verifies at both round trips, and checks the measurements against bounds that always hold.
 fn is_proved(level: &str, name: &str) {
     let file = capture(name);
-    let output = predict(&[&file, "--verify", "--level", level, "--rtt", "1ms,20ms", "--json"]);
+    let output = predict(&[
+        &file,
+        "--verify",
+        "--level",
+        level,
+        "--rtt",
+        "1ms,20ms",
+        "--operations",
+        "connection",
+        "--json",
+    ]);
     let records = records(&output);
     let predictions = of_type(&records, "prediction");
     assert_eq!(predictions.len(), 2);
@@ -121,6 +131,8 @@ fn what_would_take_too_long_is_left_out_and_said() {
         "stream",
         "--rtt",
         "1s",
+        "--operations",
+        "connection",
         "--json",
     ]);
     let records = records(&output);
@@ -145,6 +157,8 @@ fn ctrl_c_ends_with_the_table_and_status_130() {
                 level,
                 "--rtt",
                 "60ms",
+                "--operations",
+                "connection",
             ])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

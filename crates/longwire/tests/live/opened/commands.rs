@@ -27,7 +27,15 @@ fn predictions_and_budgets_of_opened_connections_are_of_what_read_shows() {
     let read = run.read(Some(&keys));
     assert_eq!(statements(&read).len(), 3, "{read:?}");
 
-    let predict = ["predict", "--json", "--rtt", "40ms", &file];
+    let predict = [
+        "predict",
+        "--json",
+        "--rtt",
+        "40ms",
+        "--operations",
+        "connection",
+        &file,
+    ];
     let predicted = binary::records(&binary::run(&[&predict[..], &["--keys", &keys]].concat()));
     assert_eq!(statements(&predicted), statements(&read));
     assert_eq!(connection(&predicted)["turns"], connection(&read)["turns"]);
@@ -41,7 +49,8 @@ fn predictions_and_budgets_of_opened_connections_are_of_what_read_shows() {
     );
 
     let operation = of_type(&read, "operation")[0];
-    let check = ["check", "--json", "--max-turns", "1", &file, "--keys", &keys];
+    let mut check = vec!["check", "--json", "--operations", "connection"];
+    check.extend(["--max-turns", "1", &file, "--keys", &keys]);
     let judged = binary::records(&binary::run(&check));
     let judged = of_type(&judged, "check")[0];
     assert_eq!(
