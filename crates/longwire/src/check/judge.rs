@@ -16,6 +16,8 @@ use std::time::Duration;
 /// What was read, by the names of operations.
 #[derive(Debug, Default)]
 pub struct Figures {
+    /// How many operations of each name there were.
+    counts: BTreeMap<Arc<str>, u64>,
     /// Most turns of one operation of each name.
     turns: BTreeMap<Arc<str>, u64>,
     /// Predicted median of each name over each link.
@@ -32,8 +34,9 @@ type Held = (Duration, Arc<str>);
 impl Figures {
     /// Those of an outcome.
     pub fn of(outcome: &ReadOutcome) -> Self {
-        let mut turns = BTreeMap::new();
+        let (mut counts, mut turns) = (BTreeMap::new(), BTreeMap::new());
         for group in outcome.operations.iter().filter(|group| group.count > 0) {
+            *counts.entry(group.name.clone()).or_default() += group.count;
             let most: &mut u64 = turns.entry(group.name.clone()).or_default();
             *most = group.most_turns.max(*most);
         }
@@ -42,6 +45,7 @@ impl Figures {
             (key, prediction.duration)
         });
         Self {
+            counts,
             turns,
             predicted: predicted.collect(),
             held: held(outcome),
@@ -273,7 +277,10 @@ fn verdict(
         not_judged: None,
     };
     verdict.not_judged = match verdict.judgement() {
-        Judgement::Broken => now.seen.doubt(name).filter(|_| may_be_anothers(&verdict.measure)),
+        Judgement::Broken => now
+            .seen
+            .doubt(name)
+            .filter(|_| may_be_anothers(&verdict.measure, name, now)),
         Judgement::Kept | Judgement::NotJudged => {
             let doubt = now.seen.doubt(name);
             doubt.or_else(|| now.seen.missing_for(&verdict.measure, name))
@@ -291,9 +298,17 @@ fn verdict(
     Some(verdict)
 }
 
-/// Whether a figure that is above its budget may be another operation's; what a finding names was seen.
-const fn may_be_anothers(measure: &BudgetMeasure) -> bool {
-    !matches!(measure, BudgetMeasure::Forbidden { .. })
+/// Whether what breaks a budget may be another operation's. A finding is not where at least half of the operations have it: statements that
+/// were taken for another's make a loop in few.
+fn may_be_anothers(measure: &BudgetMeasure, name: &Arc<str>, now: &Figures) -> bool {
+    let BudgetMeasure::Forbidden { kind, .. } = measure else {
+        return true;
+    };
+    let all = now.counts.get(name).copied().unwrap_or_default();
+    let of_kind = now.findings(name).filter(|finding| finding.kind == *kind);
+    of_kind
+        .map(|finding| finding.operations)
+        .all(|operations| operations * 2 < all)
 }
 
 /// A link as predictions name it.

@@ -20,6 +20,7 @@ fn finding(kind: FindingKind, name: &str, fingerprint: &str, turns: u64) -> Find
 fn shop() -> Figures {
     let link: Arc<str> = "rtt=40ms".into();
     Figures {
+        counts: BTreeMap::from([("GET /".into(), 1), ("GET /basket".into(), 1)]),
         turns: BTreeMap::from([("GET /".into(), 2), ("GET /basket".into(), 31)]),
         predicted: BTreeMap::from([
             (("GET /".into(), link.clone()), Duration::from_millis(90)),
@@ -242,4 +243,49 @@ fn the_remedy_of_turns_is_none_that_saves_held_time_alone() {
     assert_eq!(remedy(Budget::turns("20").expect("turns")), None);
     let of_held = remedy(Budget::held("3ms").expect("a time")).expect("a remedy");
     assert!(of_held.contains("Write last."), "{of_held}");
+}
+
+/// 96 requests at once whose statements belong to them by a guess, and a loop in some.
+fn guessed(with_a_loop: u64) -> Figures {
+    let evidence = model::Evidence {
+        round_trips: 200,
+        guessed: 180,
+        ..model::Evidence::default()
+    };
+    let keys = model::OperationGroup {
+        name: "GET /keys".into(),
+        kind: model::OperationKind::Http,
+        count: 96,
+        turns: 300,
+        most_turns: 5,
+        spread: model::Distribution::default(),
+        attribution: model::Attribution::default(),
+        setup: Duration::ZERO,
+        assigned: model::Assignments::default(),
+        evidence,
+    };
+    let found = finding(FindingKind::NPlusOne, "GET /keys", "SELECT ?", 10);
+    Figures::of(&ReadOutcome {
+        operations: vec![keys],
+        findings: vec![Finding {
+            operations: with_a_loop,
+            ..found
+        }],
+        ..ReadOutcome::default()
+    })
+}
+
+#[test]
+fn a_loop_in_few_operations_may_be_made_of_others_statements() {
+    let forbidden = budgets(&[], &[], &["n+1"]);
+    for (with_a_loop, expected) in [
+        (2, Judgement::NotJudged),
+        (48, Judgement::Broken),
+        (96, Judgement::Broken),
+    ] {
+        let verdicts = judge(&forbidden, &guessed(with_a_loop), None).expect("a judgement");
+        assert_eq!(verdicts[0].judgement(), expected, "in {with_a_loop} of 96");
+    }
+    let allowed = judge(&forbidden, &guessed(2).allowed(), None).expect("a judgement");
+    assert_eq!(allowed[0].judgement(), Judgement::Broken);
 }
