@@ -22,7 +22,7 @@ use crate::exchange_boxes::{Emptied, ExchangeBoxes};
 use crate::fact::Fact;
 use crate::hosts::{HostSettings, Hosts};
 use crate::taken::Taken;
-use background::Background;
+use background::{Background, Cause};
 use bursts::{Burst, Place};
 use foldhash::HashMap;
 use identified::Identified;
@@ -453,12 +453,13 @@ impl Operations {
                     self.background
                         .ended(member.exchange.connection, member.exchange.ended());
                 }
-                let unclaimed = match self.background.has(&member) {
-                    true => Taken::Go(Member {
+                let unclaimed = match self.background.cause_of(&member) {
+                    Cause::Host => Taken::Go(Member {
                         outside_requests: true,
                         ..member
                     }),
-                    false => self.requests.claim(member, out),
+                    Cause::Doubtful(likely) => self.requests.claim(member, Some(likely), out),
+                    Cause::Request => self.requests.claim(member, None, out),
                 };
                 unclaimed.each(|member| self.unclaimed(member, out));
             }

@@ -52,6 +52,8 @@ pub struct Evidence {
     pub guessed: u64,
     /// Of these, those that certainly belong to no HTTP request ([`OperationStep::outside_requests`]).
     pub outside_requests: u64,
+    /// How many of the guessed ones are another operation's, most likely, in thousandths. A guess that was not compared with others counts as right.
+    pub doubted: u64,
     /// Of these, those of connections without a known round-trip time.
     pub untimed: u64,
     /// Of these, those whose statement was not seen, by reason in the order of [`NotSeen::ALL`].
@@ -62,6 +64,9 @@ impl Evidence {
     /// The share of round trips below which nothing is said about all of them.
     pub const ENOUGH: f64 = 0.95;
 
+    /// The share of round trips that have to be an operation's own, most likely, for a prediction of it.
+    pub const LIKELY_ENOUGH: f64 = 0.8;
+
     /// Adds a step of an operation.
     pub fn step(&mut self, step: &OperationStep) {
         self.exchange(&step.exchange, step.protocol);
@@ -70,8 +75,12 @@ impl Evidence {
             .is_some_and(|assigned| !Assigned::is_proof(assigned));
         if is_work(&step.exchange, step.protocol) {
             let turns = u64::from(step.exchange.turns);
-            self.guessed += if is_guessed { turns } else { 0 };
             self.outside_requests += if step.outside_requests { turns } else { 0 };
+            if is_guessed {
+                self.guessed += turns;
+                let wrong = step.probability.map_or(0.0, |right| 1.0 - right.as_fraction());
+                self.doubted += (wrong * 1e3).round() as u64 * turns;
+            }
         }
     }
 
@@ -95,6 +104,7 @@ impl Evidence {
         self.round_trips += other.round_trips;
         self.guessed += other.guessed;
         self.outside_requests += other.outside_requests;
+        self.doubted = self.doubted.saturating_add(other.doubted);
         self.untimed += other.untimed;
         for (sum, count) in self.not_seen.iter_mut().zip(other.not_seen) {
             *sum += count;
@@ -129,6 +139,21 @@ impl Evidence {
     /// Whether it is known of enough round trips that they belong to their operation. Also without any.
     pub fn shows_owners(&self) -> bool {
         self.round_trips == 0 || self.is_enough(self.round_trips - self.guessed.min(self.round_trips))
+    }
+
+    /// How many of the guessed round trips are the operation's own, most likely. `None` without a guess.
+    pub fn likely_right(&self) -> Option<Share> {
+        let all = self.guessed.saturating_mul(1_000);
+        Share::of_counts(all - self.doubted.min(all), all)
+    }
+
+    /// Whether enough round trips are the operation's own, most likely, for a prediction; otherwise their share.
+    pub fn enough_own(&self) -> Result<(), Share> {
+        let all = self.round_trips.saturating_mul(1_000);
+        match Share::of_counts(all - self.doubted.min(all), all) {
+            Some(own) if own.as_fraction() < Self::LIKELY_ENOUGH => Err(own),
+            _ => Ok(()),
+        }
     }
 
     fn is_enough(&self, known: u64) -> bool {
@@ -193,5 +218,27 @@ fn missing_in_old_recordings(exchange: &Exchange) -> Option<NotSeen> {
         Some(_) => None,
         None if exchange.request_messages == 0 && exchange.request_bytes > 0 => Some(NotSeen::NotDecoded),
         None => (asked.prepared_executions + asked.fetches > 0).then_some(NotSeen::PreparedBefore),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_round_trips_of_others_are_no_operation_s() {
+        let guessed = |doubted| Evidence {
+            round_trips: 100,
+            guessed: 50,
+            doubted,
+            ..Evidence::default()
+        };
+        assert_eq!(guessed(19_000).enough_own(), Ok(()));
+        let own = guessed(30_000).enough_own().expect_err("thirty are others'");
+        assert!((own.as_fraction() - 0.7).abs() < 1e-9);
+        let right = guessed(30_000).likely_right().expect("some are guessed");
+        assert!((right.as_fraction() - 0.4).abs() < 1e-9);
+        assert_eq!(Evidence::default().enough_own(), Ok(()));
+        assert_eq!(Evidence::default().likely_right(), None);
     }
 }

@@ -22,8 +22,8 @@ use crate::workers::{Requests, Workers};
 use foldhash::{HashMap, HashSet};
 use link::LinkDescription;
 use model::{
-    Attribution, BoundBy, DistributionBuilder, FindingKey, HeldPrediction, LeftOut, Margin, Operation,
-    OperationStep, Order, OrderKind, Phase, Prediction, Remains,
+    Attribution, BoundBy, DistributionBuilder, Evidence, FindingKey, HeldPrediction, LeftOut, Margin,
+    Operation, OperationStep, Order, OrderKind, Phase, Prediction, Remains,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -115,6 +115,8 @@ struct Named {
     pauses: DistributionBuilder,
     /// By how much the server's part of them all may be wrong.
     server_margin: Margin,
+    /// How many of their round trips are their own.
+    evidence: Evidence,
     /// Round trips that senders which space out add to them all, on the moved connections.
     paced_round_trips: f64,
     kept_windows: KeptWindows,
@@ -318,6 +320,7 @@ impl Predictor {
         let mut opened = HashSet::default();
         for step in &operation.steps {
             let exchange = &step.exchange;
+            named.evidence.step(step);
             self.paced_replies.learn(exchange);
             if exchange.phase == Phase::Connect {
                 opened.insert(exchange.connection);
@@ -360,7 +363,7 @@ impl Predictor {
         self.finish_all().predictions
     }
 
-    /// All that was predicted, and what is known of the operations.
+    /// All that was predicted, and what is known of the operations. Nothing is predicted for a name of which too many round trips may be others'.
     pub fn finish_all(mut self) -> Predicted {
         self.replay_waiting();
         self.let_them_meet();
@@ -370,7 +373,9 @@ impl Predictor {
         let paced_round_trips = self.names.iter().map(each).fold(0.0, f64::max);
         let paced = self.senders == Senders::Paced || self.paced_replies.are_paced();
         let mut predictions = Vec::with_capacity(self.names.len() * self.targets.len());
-        for mut named in std::mem::take(&mut self.names) {
+        let mut names = std::mem::take(&mut self.names);
+        names.retain(|named| named.evidence.enough_own().is_ok());
+        for mut named in names {
             let order = self.concurrency.order(&named.name);
             let before = predictions.len();
             for (index, target) in self.targets.iter().enumerate() {
@@ -605,6 +610,7 @@ impl Predictor {
             pool: SamplePool::default(),
             pauses: DistributionBuilder::new(),
             server_margin: Margin::default(),
+            evidence: Evidence::default(),
             paced_round_trips: 0.0,
             kept_windows: KeptWindows::default(),
         });

@@ -2,11 +2,13 @@
 //!
 //! Of each statement text that a host sends it is counted how often it is seen while requests to the host are open and while none is. Seen
 //! without a request at least [`MIN_OUTSIDE`] times, it counts as background as long as it is not seen during requests more than twice as
-//! often for the time that they take. A host that is never idle shows nothing.
+//! often for the time that they take. A host that is never idle shows nothing. A text that was seen without a request at all is no proof that
+//! the only request under way caused it: how likely it did shows in how much more often it is seen during requests ([`Cause::Doubtful`]).
 
 use super::Member;
+use crate::verb::Verb;
 use foldhash::HashMap;
-use model::{ConnectionId, ConnectionMap, Fingerprint, Timestamp};
+use model::{ConnectionId, ConnectionMap, Fingerprint, Share, Timestamp};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -33,6 +35,15 @@ struct Host {
 struct Seen {
     during: u64,
     without: u64,
+}
+
+/// What may have caused a statement.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Cause {
+    Request,
+    /// A request or the host itself, and how likely a request.
+    Doubtful(Share),
+    Host,
 }
 
 impl Background {
@@ -66,8 +77,8 @@ impl Background {
         }
     }
 
-    /// Whether a statement is background work of its host.
-    pub(super) fn has(&mut self, member: &Member) -> bool {
+    /// Counts a statement, and tells what may have caused it.
+    pub(super) fn cause_of(&mut self, member: &Member) -> Cause {
         let exchange = &member.exchange;
         let is_tagged = exchange.tags.as_ref().is_some_and(|tags| tags.request.is_some());
         let Some(fingerprint) = exchange
@@ -75,10 +86,10 @@ impl Background {
             .as_ref()
             .filter(|_| !is_tagged && member.protocol.is_database())
         else {
-            return false;
+            return Cause::Request;
         };
         let Some(host) = self.hosts.get_mut(&member.sides.client_host) else {
-            return false;
+            return Cause::Request;
         };
         let now = exchange.ended();
         let is_during = match host.open.is_empty() {
@@ -88,20 +99,40 @@ impl Background {
         let (busy, idle) = host.times(now);
         if !host.statements.contains_key(fingerprint) {
             if host.statements.len() >= MAX_STATEMENTS {
-                return false;
+                return Cause::Request;
             }
             host.statements.insert(fingerprint.clone(), Seen::default());
         }
         let Some(seen) = host.statements.get_mut(fingerprint) else {
-            return false;
+            return Cause::Request;
         };
         match is_during {
             true => seen.during += 1,
             false => seen.without += 1,
         }
-        is_during && seen.without >= MIN_OUTSIDE && idle > 0.0 && {
-            let expected = seen.without as f64 * busy / idle;
-            seen.during as f64 <= 2.0 * expected + SLACK
+        match seen.cause(busy, idle) {
+            _ if !is_during => Cause::Request,
+            // Beginnings and ends of transactions, and pings, have the same text whoever sends them.
+            Cause::Doubtful(_) if Verb::of(fingerprint) == Verb::Control => Cause::Request,
+            cause => cause,
+        }
+    }
+}
+
+impl Seen {
+    /// What may have caused a statement during requests, by how often it was seen and the seconds with and without a request.
+    fn cause(self, busy: f64, idle: f64) -> Cause {
+        if self.without == 0 || idle <= 0.0 {
+            return Cause::Request;
+        }
+        let (during, expected) = (self.during as f64, self.without as f64 * busy / idle);
+        if self.without >= MIN_OUTSIDE && during <= 2.0 * expected + SLACK {
+            return Cause::Host;
+        }
+        let likely = 1.0 - (expected + 1.0) / (during + 2.0);
+        match Share::of_fraction(likely.max(LEAST_LIKELY)) {
+            Some(share) if likely < SURE => Cause::Doubtful(share),
+            _ => Cause::Request,
         }
     }
 }
@@ -120,6 +151,34 @@ impl Host {
 const MIN_OUTSIDE: u64 = 5;
 /// Statements during requests that are no more than chance, however short the requests are.
 const SLACK: f64 = 2.0;
+/// So likely a statement is a request's that it is no question, and at least.
+const SURE: f64 = 0.99;
+const LEAST_LIKELY: f64 = 0.1;
 const MAX_HOSTS: usize = 1_000;
 /// Texts counted for each host: some 100 kB.
 const MAX_STATEMENTS: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_host_also_does_by_itself_is_no_request_s_for_certain() {
+        let cause = |during, without| Seen { during, without }.cause(8.0, 2.0);
+        assert!(
+            matches!(cause(1, 0), Cause::Request),
+            "never seen without a request"
+        );
+        // Twenty are to be expected during requests of the five seen in a fifth of the time.
+        assert!(matches!(cause(20, 5), Cause::Host));
+        let Cause::Doubtful(likely) = cause(100, 5) else {
+            panic!("a fifth of them is the host's own");
+        };
+        assert!((likely.as_fraction() - 0.8).abs() < 0.02, "{likely}");
+        assert!(
+            matches!(cause(5_000, 5), Cause::Request),
+            "next to none is the host's own"
+        );
+        assert!(matches!(cause(1, 1), Cause::Doubtful(_)));
+    }
+}

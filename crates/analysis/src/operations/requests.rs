@@ -4,7 +4,7 @@
 //! it began, and that are not answered yet; a request that one of these servers made for another (a proxy, FastCGI) counts as part of it.
 //! 1. It carries the identifier of one of them ([`model::Tags::request`]). One that carries the identifier of no request belongs to none.
 //! 2. Its connection is in a transaction that began for one of them.
-//! 3. There is only one.
+//! 3. There is only one, and its host does not send such statements without a request, too: then it is a guess.
 //! 4. Otherwise it waits until all of them are answered, or many: [`window`] decides about all that waited, by a guess.
 //!
 //! How it was decided is kept with it ([`Assigned`]); the first three are proofs.
@@ -26,7 +26,7 @@ use crate::exchange_boxes::{Emptied, ExchangeBoxes};
 use crate::taken::Taken;
 use crate::verb::Verb;
 use model::{
-    Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, OperationKind, RequestId, Timestamp,
+    Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, OperationKind, RequestId, Share, Timestamp,
     TransactionState, Warning, WarningKind, counted,
 };
 use runs::{Before, Shapes};
@@ -205,8 +205,14 @@ impl Requests {
         }
     }
 
-    /// Takes an exchange that some request caused, or that answers one; gives back what none caused.
-    pub(super) fn claim(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Taken<Member> {
+    /// Takes an exchange that some request caused, or that answers one; gives back what none caused. `doubt` is how likely any request caused
+    /// it, where that is in doubt.
+    pub(super) fn claim(
+        &mut self,
+        member: Member,
+        doubt: Option<Share>,
+        out: &mut GroupedSink<'_>,
+    ) -> Taken<Member> {
         if member.protocol.carries_requests() && member.exchange.executions > 0 {
             return self.answered(member, out).into();
         }
@@ -214,7 +220,7 @@ impl Requests {
         let left = match self.under_way.get(&connection).copied() {
             Some(begun) if member.exchange.at <= begun.at => self.claim_begun(member, begun, out),
             _ if !member.protocol.is_database() => self.claim_opaque(member),
-            _ => return self.claim_statement(member, out),
+            _ => return self.claim_statement(member, doubt, out),
         };
         left.into()
     }
@@ -239,11 +245,20 @@ impl Requests {
     }
 
     /// Takes an exchange with a database.
-    fn claim_statement(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Taken<Member> {
+    fn claim_statement(
+        &mut self,
+        mut member: Member,
+        doubt: Option<Share>,
+        out: &mut GroupedSink<'_>,
+    ) -> Taken<Member> {
         let host = member.sides.client_host;
         self.programs.asks(member.exchange.connection);
         let possible = self.possible(&member);
-        let proof = self.proof(&member, &possible);
+        let mut proof = self.proof(&member, &possible);
+        if let (Proof::Of(id, Assigned::Only), Some(likely)) = (proof, doubt) {
+            proof = Proof::Of(id, Assigned::Order);
+            member.probability = Some(likely);
+        }
         self.note_transaction(&member, proof);
         let waits = self.windows.get(&host).is_some_and(|window| !window.is_empty());
         match proof {
@@ -334,7 +349,9 @@ impl Requests {
     fn note_transaction(&mut self, member: &Member, proof: Proof) {
         let connection = member.exchange.connection;
         match (member.exchange.transaction, proof) {
-            (Some(TransactionState::Open | TransactionState::Failed), Proof::Of(id, _)) => {
+            (Some(TransactionState::Open | TransactionState::Failed), Proof::Of(id, assigned))
+                if assigned.is_proof() =>
+            {
                 self.in_transaction.insert(connection, id);
             }
             (Some(TransactionState::Open | TransactionState::Failed), _) => {}
@@ -641,7 +658,7 @@ impl Requests {
     }
 }
 
-/// Whether it is proven whose an exchange is.
+/// What is known of whose an exchange is; a guess only where it has one possible owner.
 #[derive(Debug, Clone, Copy)]
 enum Proof {
     None,

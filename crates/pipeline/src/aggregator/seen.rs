@@ -5,7 +5,7 @@ use model::{Assignments, Evidence, NotSeen, OperationGroup, Strays, Summary, War
 /// All of them.
 pub(super) fn warnings(summary: &Summary, groups: &[OperationGroup]) -> impl Iterator<Item = Warning> {
     let nameless = nameless(&summary.evidence);
-    let others = [strays(groups), mostly_guessed(&summary.assigned)];
+    let others = [strays(groups), mostly_guessed(&summary.assigned), others(groups)];
     nameless.into_iter().chain(others.into_iter().flatten())
 }
 
@@ -73,6 +73,30 @@ fn mostly_guessed(assigned: &Assignments) -> Option<Warning> {
         ),
     ))
 }
+
+/// The warning that operations are not predicted, since too many of their round trips may be others'.
+fn others(groups: &[OperationGroup]) -> Option<Warning> {
+    let names: Vec<String> = groups
+        .iter()
+        .filter_map(|group| Some(format!("{} ({})", group.name, group.evidence.enough_own().err()?)))
+        .collect();
+    let (shown, more) = names.split_at(names.len().min(SHOWN_NAMES));
+    let more = match more.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!names.is_empty()).then(|| {
+        let text = format!(
+            "nothing is predicted for {}{more}: so many of their round trips are their own, most likely, and {:.0} % have to be; pass a \
+             traceparent on in SQL comments (docs/requests.md), capture one request at a time, or take --operations transaction",
+            shown.join(", "),
+            Evidence::LIKELY_ENOUGH * 100.0
+        );
+        Warning::new(WarningKind::NotPredicted, text)
+    })
+}
+
+const SHOWN_NAMES: usize = 3;
 
 /// The share of exchanges assigned by a guess above which single requests are not to be relied on.
 const GUESSES_THAT_MATTER: f64 = 0.05;

@@ -1,6 +1,6 @@
 //! The `evidence` object of records: how much of what was waited for stands on what was seen.
 
-use model::{Evidence, NotSeen};
+use model::{Evidence, NotSeen, Share};
 use serde::{Deserialize, Serialize};
 
 /// Counts of round trips. A reason that holds for none has no key.
@@ -9,6 +9,8 @@ pub(super) struct EvidenceRecord {
     round_trips: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     guessed: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    likely_right: Option<f64>,
     #[serde(default, skip_serializing_if = "is_zero")]
     outside_requests: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -30,6 +32,7 @@ impl EvidenceRecord {
             round_trips: evidence.round_trips,
             guessed: evidence.guessed,
             outside_requests: evidence.outside_requests,
+            likely_right: evidence.likely_right().map(Share::as_fraction),
             untimed: evidence.untimed,
             encrypted: evidence.not_seen_for(NotSeen::Encrypted),
             prepared_before: evidence.not_seen_for(NotSeen::PreparedBefore),
@@ -42,6 +45,7 @@ impl EvidenceRecord {
         let Self {
             round_trips,
             guessed,
+            likely_right,
             outside_requests,
             untimed,
             encrypted,
@@ -53,6 +57,7 @@ impl EvidenceRecord {
             round_trips,
             guessed,
             outside_requests,
+            doubted: likely_right.map_or(0, |right| ((1.0 - right) * guessed as f64 * 1e3).round() as u64),
             untimed,
             not_seen: [encrypted, prepared_before, cut, not_decoded],
         }

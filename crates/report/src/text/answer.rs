@@ -24,7 +24,7 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
         (is_waited_for, group.attribution.total())
     };
     let longest = outcome.operations.iter().max_by_key(by_time)?;
-    if let Some(refusal) = not_joined(outcome, longest) {
+    if let Some(refusal) = not_joined(outcome, longest).or_else(|| not_its_own(longest)) {
         return Some(refusal);
     }
     let is_predicted = |group: &&OperationGroup| !outcome.unmoved.contains(&group.name);
@@ -154,6 +154,17 @@ fn not_joined(outcome: &ReadOutcome, group: &OperationGroup) -> Option<String> {
             if nobodys == 1 { "was" } else { "were" },
         )
     })
+}
+
+/// That too many statements of an operation may be its neighbours'. Absent where they are its own.
+fn not_its_own(group: &OperationGroup) -> Option<String> {
+    let own = group.evidence.enough_own().err()?;
+    let name = cut(&printable(&group.name), LONGEST_NAME).into_owned();
+    Some(format!(
+        "What distance does to {name} is not known: about {own} of its {} are its own, most likely, because several requests were under way at once; \
+         pass a traceparent on in SQL comments (docs/requests.md), capture one request at a time, or take --operations transaction.",
+        counted(group.evidence.round_trips, "round trip", "round trips"),
+    ))
 }
 
 /// What an operation takes at the longest distance with a price, as it is and without what was found, in a sentence. Absent when it was not predicted

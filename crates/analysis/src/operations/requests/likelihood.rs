@@ -298,10 +298,14 @@ impl Likelihood {
             .unwrap_or(0.0)
     }
 
-    /// How likely the next statement is on another connection than the last.
+    /// How likely the next statement is on another connection than the last. A wrong assignment looks like such a move: a few of them are taken
+    /// for mistakes, and requests for ones that keep their connection.
     pub(super) fn chance_of_moving(&self) -> f64 {
         let [same, other] = [Pause::SameConnection, Pause::OtherConnection].map(|pause| self.count(pause));
-        (other + 0.2) / (same + other + 1.0)
+        match (other + 0.2) / (same + other + 1.0) {
+            few if few < FEW_MOVES => RAREST_MOVE,
+            many => many,
+        }
     }
 
     /// How likely a statement does not wait for the one before.
@@ -409,5 +413,27 @@ const IN_ADVANCE: f64 = 3.0;
 /// Sequences that are longer are taken for new ones from here.
 const MAX_PREFIX_LEN: u32 = 40;
 const MAX_PREFIXES: usize = 50_000;
+/// The share of moves to another connection up to which they are taken for mistakes, and how likely one is then.
+const FEW_MOVES: f64 = 0.1;
+const RAREST_MOVE: f64 = 0.001;
 /// Requests from which on older ones count half.
 const MAX_KNOWN: f64 = 300.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moving(same: u64, other: u64) -> f64 {
+        let mut likelihood = Likelihood::default();
+        (0..same).for_each(|_| likelihood.observe_pause(Pause::SameConnection, 1_000, 0));
+        (0..other).for_each(|_| likelihood.observe_pause(Pause::OtherConnection, 1_000, 0));
+        likelihood.refresh();
+        likelihood.chance_of_moving()
+    }
+
+    #[test]
+    fn a_few_moves_to_another_connection_are_mistakes() {
+        assert_eq!(moving(95, 5), RAREST_MOVE);
+        assert!(moving(50, 50) > 0.45);
+    }
+}

@@ -144,7 +144,10 @@ impl Window {
         }
         self.alone += 1;
         let mut lanes: ConnectionMap<Vec<Atom>> = ConnectionMap::default();
-        for member in members.iter().filter(|member| member.protocol.is_database()) {
+        let is_sure = |member: &&Member| {
+            member.protocol.is_database() && member.assigned.is_some_and(Assigned::is_proof)
+        };
+        for member in members.iter().filter(is_sure) {
             push(
                 lanes.entry(member.exchange.connection).or_default(),
                 member.clone(),
@@ -475,7 +478,7 @@ fn decided(atom: Atom, owner: Option<u64>, probability: f64) -> impl Iterator<It
     atom.members.into_iter().map(move |mut member| {
         member.assigned = member.assigned.or(proof).or(owner.map(|_| Assigned::Order));
         if member.assigned == Some(Assigned::Order) {
-            member.probability = Share::of_fraction(probability);
+            member.probability = member.probability.or(Share::of_fraction(probability));
         }
         (member, owner)
     })
