@@ -389,14 +389,14 @@ impl Evidence {
             {
                 Verdict::On(*server, closely(closeness))
             }
-            [(server, _, closeness), ..] => Verdict::Open(*server, closely(closeness)),
-            [] if !last
+            _ if !last
                 && found
                     .iter()
                     .all(|(_, server, _)| server.responses.seen() < MANY_RESPONSES) =>
             {
                 Verdict::Unknown
             }
+            [(server, _, closeness), ..] => Verdict::Open(*server, closely(closeness)),
             [] => match best {
                 Some((address, server, closeness)) if !known.is_as_busy_without(*address, server) => {
                     Verdict::Open(*address, closely(closeness))
