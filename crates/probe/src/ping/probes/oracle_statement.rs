@@ -33,6 +33,7 @@ impl Probe for OracleStatement<'_> {
                 "longwire's login to Oracle was tried against a scripted listener only, never a database",
             ),
             legs: session.legs().to_vec(),
+            ..Opened::default()
         };
         self.session = Some(session);
         Ok(opening)
