@@ -171,7 +171,7 @@ impl Overview {
             return;
         };
         let outcome = &mut statement.outcome;
-        outcome.calls += u64::from(exchange.executions) + u64::from(exchange.is_handshake());
+        outcome.calls += u64::from(exchange.executions);
         outcome.turns += u64::from(exchange.turns);
         let asked = &exchange.asked;
         outcome.fetches += u64::from(asked.fetches);

@@ -208,15 +208,8 @@ impl FindingKind {
             Self::SmallFetch | Self::Sequential => Remains::WorkAndBytes,
             Self::RepeatedRead | Self::Redirected => Remains::Client,
             Self::Reconnect | Self::ListenerTurn => Remains::Nothing,
-            // The server does what a COMMIT did, and what a statement is prepared for, all the same.
-            Self::ControlTurns
-            | Self::OneShotPrepare
-            | Self::CommentDefeatsCache
-            | Self::NoCompression
-            | Self::AckStall
-            | Self::WindowLimited
-            | Self::CompressionNotAsked
-            | Self::HeldTransaction => Remains::Work,
+            // The server does what a COMMIT did, and what a statement is prepared for, all the same; others save no round trips.
+            _ => Remains::Work,
         }
     }
 }

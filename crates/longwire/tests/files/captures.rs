@@ -240,7 +240,10 @@ fn what_is_not_predicted_leaves_all_else_as_it_is() {
         let bare = |records: Vec<Value>| -> Vec<Value> {
             let is_measured = |record: &Value| {
                 let of = record["type"].as_str().unwrap_or_default();
-                !["conditions", "prediction", "held_prediction"].contains(&of)
+                let kind = record["kind"].as_str().unwrap_or_default();
+                let is_of_predictions =
+                    of == "warning" && ["unexplained-wait", "not-predicted"].contains(&kind);
+                !is_of_predictions && !["conditions", "prediction", "held_prediction"].contains(&of)
             };
             let mut records: Vec<Value> = records.into_iter().filter(is_measured).collect();
             // What a remedy saves is replayed with the predictions.

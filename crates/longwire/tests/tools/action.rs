@@ -116,7 +116,7 @@ fn program() -> String {
 fn a_budget_that_is_kept_ends_with_0_and_a_summary() {
     let ran = Runner::new().run(&[
         ("files", &capture()),
-        ("args", "--max-turns 1000"),
+        ("args", "--max-turns 1000 --operations connection"),
         ("package", &program()),
     ]);
     assert_eq!(ran.status, 0, "{}", ran.log);
@@ -137,6 +137,7 @@ fn a_budget_that_is_broken_ends_with_1_an_annotation_and_a_summary() {
     let ran = runner.run(&[
         ("files", &capture()),
         ("budget", budget.to_str().expect("a plain name")),
+        ("args", "--operations connection"),
         ("package", &program()),
     ]);
     assert_eq!(ran.status, 1, "{}", ran.log);

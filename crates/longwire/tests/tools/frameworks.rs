@@ -143,11 +143,12 @@ fn transactions_of_sqlalchemy_are_named_whole_and_cost_two_turns() {
         panic!("one loop: {:?}", findings(&seen, "n+1"))
     };
     assert_eq!(found["operation_name"], "GET /n1", "{found}");
-    let [found] = findings(&seen, "control-turns")[..] else {
-        panic!("one of them: {:?}", findings(&seen, "control-turns"))
-    };
-    assert_eq!(
-        (&found["operation_name"], found["operations"].as_u64()),
-        (&"GET /joined".into(), Some(PAGES))
-    );
+    // The insert of the page that writes is another transaction of one statement.
+    let found = findings(&seen, "control-turns");
+    let of_page: Vec<_> = found
+        .iter()
+        .filter(|finding| finding["operation_name"] == "GET /joined")
+        .map(|finding| finding["operations"].as_u64())
+        .collect();
+    assert_eq!(of_page, [Some(PAGES)], "{found:?}");
 }

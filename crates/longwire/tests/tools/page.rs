@@ -72,7 +72,7 @@ fn every_capture_has_a_page_of_bounded_size() {
 #[test]
 fn the_sliders_tell_what_predict_tells() {
     let file = capture("mysqljdbc910-mariadb10.11-serverprep-cursor.pcap");
-    let (_kept, html) = page("read", &file, &[]);
+    let (_kept, html) = page("read", &file, &["--operations", "connection"]);
     let browser = Browser::start(1280, 900);
     browser.open(&html);
     // Notches of the slider between the links of the grid; the last two where TCP's windows make the curve bend.
@@ -88,7 +88,7 @@ fn the_sliders_tell_what_predict_tells() {
             "const slider = document.querySelector('#s-rtt'); slider.value = {notch}; slider.dispatchEvent(new Event('input'));"
         ));
         let rtt = browser.text("#v-rtt").replace(' ', "");
-        let mut arguments = vec!["predict", "--json", "--rtt", &rtt];
+        let mut arguments = vec!["predict", "--operations", "connection", "--json", "--rtt", &rtt];
         arguments.extend(rate.iter().flat_map(|rate| ["--rate", rate]));
         arguments.push(file.to_str().expect("a plain name"));
         let told = predicted(&run(&arguments));
