@@ -487,7 +487,7 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::Sequential,
         &[],
-        "None needs what another replies: send them together, as one statement, or on connections of their own at the same time.",
+        "None contains what another replied: send them together, as one statement, or on connections of their own at the same time.",
     ),
     row(
         Kind::NoCompression,
