@@ -174,7 +174,7 @@ def main():
     parser.add_argument("--summary", action="store_true", help="print summaries alone")
     options = parser.parse_args(arguments)
     products = {}
-    for folder in options.folder:
+    for folder in filter(os.path.isdir, options.folder):
         for row in score(folder, options.longwire, extra, not options.summary):
             products.setdefault(row["product"], []).append(row)
     rows = [row for some in products.values() for row in some]

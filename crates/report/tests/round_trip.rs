@@ -57,7 +57,7 @@ proptest! {
             protocol,
             operation: None,
         }));
-        expected.push(Record::Summary(summary));
+        expected.push(Record::Summary(Box::new(summary)));
         prop_assert!(report::is_recording(&bytes));
         prop_assert_eq!(read(&bytes), expected);
     }
@@ -260,7 +260,7 @@ fn record() -> impl Strategy<Value = Record> {
                 },
             })
         }),
-        summary().prop_map(Record::Summary),
+        summary().prop_map(|summary| Record::Summary(Box::new(summary))),
     ]
 }
 

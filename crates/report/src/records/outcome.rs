@@ -415,7 +415,7 @@ impl SummaryRecord {
 
 impl ReadBody for SummaryRecord {
     fn into_record(self, _: &mut Interner) -> Result<Record, UnknownValue> {
-        Ok(Record::Summary(Summary {
+        Ok(Record::Summary(Box::new(Summary {
             turns: self.turns,
             exchanges: self.exchanges,
             connections: self.connections,
@@ -438,7 +438,7 @@ impl ReadBody for SummaryRecord {
             packets: self.packets,
             dropped_exchanges: self.dropped_exchanges.unwrap_or_default(),
             samples: self.totals.map(|totals| totals.totals()),
-        }))
+        })))
     }
 }
 

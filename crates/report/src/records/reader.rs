@@ -64,7 +64,7 @@ pub enum Record {
     /// The text of a statement whose preparation was not seen.
     Recognised(RecognisedStatement),
     /// The totals of the run that wrote the records.
-    Summary(Summary),
+    Summary(Box<Summary>),
     /// A record that is derived again from the others (`statement`, `operation`, `prediction`), or of a type that this
     /// version does not know.
     Other {
