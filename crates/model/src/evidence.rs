@@ -147,6 +147,11 @@ impl Evidence {
         Share::of_counts(all - self.doubted.min(all), all)
     }
 
+    /// The share of all round trips that is another operation's, most likely; as many of its own are elsewhere then. Absent without a round trip.
+    pub fn others(&self) -> Option<Share> {
+        Share::of_counts(self.doubted, self.round_trips.saturating_mul(1_000))
+    }
+
     /// Whether enough round trips are the operation's own, most likely, for a prediction; otherwise their share.
     pub fn enough_own(&self) -> Result<(), Share> {
         let all = self.round_trips.saturating_mul(1_000);

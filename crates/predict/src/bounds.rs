@@ -21,6 +21,8 @@ pub struct BoundsEvidence<'a> {
     pub pacing: Option<f64>,
     /// For how long windows of one grow on connections that were used before, and what sending the same takes at the link's rate, in seconds.
     pub kept_windows: [f64; 2],
+    /// The share of its round trips that is another operation's, most likely.
+    pub others: f64,
     /// Where the predicted time goes, summed over all replays.
     pub attribution: &'a Attribution,
 }
@@ -28,7 +30,7 @@ pub struct BoundsEvidence<'a> {
 impl BoundsEvidence<'_> {
     /// The bounds of the median in a run of as many operations as were measured; absent without `durations`.
     ///
-    /// Seven things keep it from being the predicted one, independently of each other, so that their squares add up:
+    /// Eight things keep it from being the predicted one, independently of each other, so that their squares add up:
     /// - Which operations the two runs happened to consist of: so far apart are the order statistics that hold the median of
     ///   as many draws nine times in ten, in both runs.
     /// - The model: [`MODEL_ERROR`] of the network's time, and [`LOSS_ERROR`] of transfers over a link that loses packets.
@@ -39,6 +41,7 @@ impl BoundsEvidence<'_> {
     /// - Senders that space out what they send: the first round of each message takes longer by it, what follows by [`PACED_TRANSFER`]; where
     ///   the link loses packets, they may be faster by [`FASTER_THAN_LOSS`], because losses do not slow them down.
     /// - Senders whose windows do not fall while little is sent: connections that were used before need not let theirs grow again.
+    /// - Round trips of others that are taken for its own, and its own that are taken for others': the network's time of as many.
     pub fn bounds(&self, durations: &mut DistributionBuilder) -> Option<(Duration, Duration)> {
         let ranks = self.ranks();
         let median = durations.percentile(50)?;
@@ -102,7 +105,11 @@ impl BoundsEvidence<'_> {
         let windows = if self.is_lossy { LOSS_ERROR * transfer } else { 0.0 };
         let model = median * ((1.0 - share) * MODEL_ERROR).hypot(windows);
         let computing = median * share * COMPUTING_ERROR.hypot(unknown);
-        model.hypot(computing).hypot(self.turns.max(0.0) * TURN_ERROR)
+        let owners = median * (1.0 - share) * self.others;
+        model
+            .hypot(computing)
+            .hypot(self.turns.max(0.0) * TURN_ERROR)
+            .hypot(owners)
     }
 }
 
@@ -153,6 +160,7 @@ mod tests {
             server_margin,
             pacing,
             kept_windows,
+            others: 0.0,
             attribution: &attribution,
         };
         let (low, high) = evidence.bounds(&mut durations).expect("durations");
@@ -168,6 +176,35 @@ mod tests {
         assert!(low < Duration::from_micros(41_000), "{low:?}");
         let [low, _] = bounds_with([0.0; 2], None, false, [9.0 * MS, 10.0 * MS]);
         assert_eq!(low, certain[0]);
+    }
+
+    #[test]
+    fn bounds_hold_what_wrong_owners_may_add_and_take() {
+        let attribution = Attribution {
+            round_trip: Duration::from_millis(50),
+            ..Attribution::default()
+        };
+        let bounds = |others: f64| {
+            let mut durations = DistributionBuilder::new();
+            (0..100).for_each(|_| durations.add(Duration::from_millis(50)));
+            let evidence = BoundsEvidence {
+                operations: 100,
+                turns: 0.0,
+                waking: 0.0,
+                is_lossy: false,
+                server_margin: [0.0; 2],
+                pacing: None,
+                kept_windows: [0.0; 2],
+                others,
+                attribution: &attribution,
+            };
+            let (low, high) = evidence.bounds(&mut durations).expect("durations");
+            high.saturating_sub(low).as_secs_f64() / 0.1
+        };
+        // Two hundredths of the model's, and the owners' beside it.
+        assert!((bounds(0.0) - 0.02).abs() < 0.001, "{}", bounds(0.0));
+        let expected = 0.02_f64.hypot(0.1);
+        assert!((bounds(0.1) - expected).abs() < 0.001, "{}", bounds(0.1));
     }
 
     #[test]

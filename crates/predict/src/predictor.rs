@@ -23,7 +23,7 @@ use foldhash::{HashMap, HashSet};
 use link::LinkDescription;
 use model::{
     Attribution, BoundBy, DistributionBuilder, Evidence, FindingKey, HeldPrediction, LeftOut, Margin,
-    Operation, OperationStep, Order, OrderKind, Phase, Prediction, Remains,
+    Operation, OperationStep, Order, OrderKind, Phase, Prediction, Remains, Share,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -130,6 +130,8 @@ struct NameMargins {
     /// Round trips that pacing adds; absent where senders send as the model does.
     paced_round_trips: Option<f64>,
     kept_windows: [f64; 2],
+    /// The share of the round trips that is another operation's, most likely.
+    others: f64,
 }
 
 /// One operation on one target.
@@ -647,6 +649,7 @@ impl Named {
                 .map(|margin| each(margin.as_secs_f64())),
             paced_round_trips: paced.then(|| each(self.paced_round_trips)),
             kept_windows: self.kept_windows.seconds(&target.link, self.operations),
+            others: self.evidence.others().map_or(0.0, Share::as_fraction),
         };
         let mut prediction = sum.prediction(&self.name, self.operations, target, margins)?;
         prediction.order = order;
@@ -737,6 +740,7 @@ impl Sum {
                 .paced_round_trips
                 .map(|round_trips| round_trips * target.link.rtt.as_secs_f64()),
             kept_windows: margins.kept_windows,
+            others: margins.others,
             attribution: &self.attribution,
         };
         let (low, high) = evidence.bounds(&mut self.durations)?;
