@@ -3,7 +3,7 @@
 #
 # Seven programs with frameworks and drivers from registries (Django, SQLAlchemy, redis-py, mysql2 of Node, pgjdbc, lib/pq, PDO), each with one
 # waste and the same page without it, on three hosts (network namespaces); between web server and database a small emulator of its own
-# (bench/remedies/distance.c), which is not longwire's. The wasteful page is captured at the web server with the database beside it; then both pages are
+# (bench/products/reflink.c), which is not longwire's. The wasteful page is captured at the web server with the database beside it; then both pages are
 # measured in turn, 2, 10 and 40 ms away. Programs, servers and emulator have real-time priority, so that what else the machine does lengthens nothing.
 #
 # Arguments go to bench/remedies/run.py: --apps, --count, --rtts; --again only predicts once more. About four minutes. Needs root (namespaces, tcpdump),
@@ -19,7 +19,7 @@ keep=${BENCH_KEEP:-$target/remedies}
 
 programs() {
     mkdir -p "$keep"/{python,node,java,go}
-    gcc -O2 -w -o "$keep/distance" bench/remedies/distance.c
+    gcc -O2 -w -o "$keep/reflink" bench/products/reflink.c
     [ -x "$keep/python/bin/python" ] || python3 -m venv "$keep/python"
     "$keep/python/bin/python" -m pip install --quiet --requirement bench/remedies/python/requirements.txt
     cp bench/remedies/node/{app.js,package.json} "$keep/node"

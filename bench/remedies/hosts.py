@@ -21,7 +21,7 @@ def inside(host, *command):
 
 
 class Hosts:
-    """The three hosts. `emulator` is distance.c, compiled: packets pass between two tun devices after a time."""
+    """The three hosts. `emulator` is bench/products/reflink.c, compiled: packets pass between two tun devices after a time."""
 
     def __init__(self, emulator):
         self.emulator = emulator

@@ -131,7 +131,7 @@ def record(keep, folder, names):
 
 
 def measure(asked, names):
-    hosts = Hosts(str(asked.keep / "distance"))
+    hosts = Hosts(str(asked.keep / "reflink"))
     servers = None
     try:
         servers = Servers(f"/var/tmp/longwire-{PREFIX}")

@@ -4,7 +4,7 @@
 //!    [`MAX_PAUSE`] always does. A pause is the client's: from the reply having reached it to its next request.
 //! 2. A transaction ends it, and so does a statement that waits for an event ([`waits_for_event`]): that wait is a pause.
 //! 3. So does a statement whose comment names another route.
-//! 4. Connecting, however slow it is, belongs to what follows it without such a pause, a burst or a transaction.
+//! 4. Connecting, however slow it is, belongs to what follows it within [`AFTER_CONNECTING`], a burst or a transaction.
 //!
 //! Where the figures are from: docs/definitions.md#bursts.
 
@@ -26,6 +26,9 @@ const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// A pause so many times as long as those before it is none of them.
 const TIMES_THE_MEAN: u32 = 10;
+
+/// The longest pause between connecting and what it was done for: a program that has just begun is slow, and a pool that connects ahead rests for longer.
+const AFTER_CONNECTING: Duration = Duration::from_millis(100);
 
 /// Different statements of a burst that are counted.
 const MAX_COUNTED: usize = 1000;
@@ -88,7 +91,10 @@ impl Burst {
             return true;
         }
         let mean = self.paused.checked_div(self.pauses).unwrap_or_default();
-        let longest = (mean * TIMES_THE_MEAN).clamp(MIN_PAUSE, MAX_PAUSE);
+        let longest = match self.only_connects() {
+            true => AFTER_CONNECTING,
+            false => (mean * TIMES_THE_MEAN).clamp(MIN_PAUSE, MAX_PAUSE),
+        };
         let route = route(member);
         let is_other = route.is_some() && self.route.is_some() && self.route != route;
         pause <= longest && !is_other

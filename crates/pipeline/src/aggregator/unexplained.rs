@@ -19,14 +19,18 @@ pub(super) fn warning(predictions: &[Prediction]) -> Option<Warning> {
     };
     let rest = format_duration(Duration::from_nanos(unexplained.median_ns.unsigned_abs()));
     let what = match unexplained.median_ns {
-        0.. => format!(
-            "{rest} longer than their replay there: that is taken for a wait that distance does not change, where longer transfers do not take its place"
+        0 => "; too long in some and too short in others".to_owned(),
+        1.. => format!(
+            "; they took, in the median, {rest} longer than their replay there: that is taken for a wait that distance does not change, where longer \
+             transfers do not take its place"
         ),
-        ..0 => format!("{rest} less than their replay there: predictions may be too long"),
+        ..0 => format!(
+            "; they took, in the median, {rest} less than their replay there: predictions may be too long"
+        ),
     };
     let share = Share::of_fraction(unexplained.share.min(1.0))?;
     let text = format!(
-        "the model does not explain {share} of what operations of '{}'{others} took where they were measured; they took, in the median, {what}",
+        "the model does not explain {share} of what operations of '{}'{others} took where they were measured{what}",
         first.operation_name
     );
     Some(Warning::new(WarningKind::UnexplainedWait, text))

@@ -146,6 +146,17 @@ fn connecting_belongs_to_what_follows_it_at_once() {
 }
 
 #[test]
+fn a_program_that_has_just_begun_may_rest_between_connecting_and_its_first_statement() {
+    let kinds = |first: u64| -> Vec<_> {
+        let all = [("set a = ?", first, IDLE), ("select b from u", first + 300, IDLE)];
+        let of = grouped(true, &all).into_iter();
+        of.map(|(_, kind, steps)| (kind, steps)).collect()
+    };
+    assert_eq!(kinds(60_000), [("burst", 3)]);
+    assert_eq!(kinds(160_000), [("connection", 1), ("burst", 2)]);
+}
+
+#[test]
 fn waiting_for_work_is_a_pause() {
     let all = [
         ("GET ?", 1_000, None),
