@@ -166,14 +166,14 @@ class Bench:
             for op in app["ops"]:
                 for halves in far.values():
                     runs = [requests[op["name"]] for _, requests in halves]
-                    runs_and_near = runs + [near[0][op["name"]]]
-                    failed = [reason for run in runs_and_near for reason in run["failed"]]
+                    near_runs = [requests[op["name"]] for requests in near]
+                    failed = [reason for run in runs + near_runs for reason in run["failed"]]
                     count = sum(len(run["ms"]) for run in runs)
                     if len(failed) > 0.01 * count:
                         print(f"{op['name']}, {clients} clients, {halves[0][0]} ms: left out, {len(failed)} of {count} requests failed: {failed[0]}")
                         continue
-                    median = [round(statistics.median(run["ms"]), 3) for run in runs_and_near]
-                    cell = {"app": self.path, "op": op["name"], "clients": clients, "rtt": halves[0][0], "near": median[-1], "far": median[:-1]}
+                    near_far = [[round(statistics.median(run["ms"]), 3) for run in some] for some in (near_runs, runs)]
+                    cell = {"app": self.path, "op": op["name"], "clients": clients, "rtt": halves[0][0], "near": near_far[0], "far": near_far[1]}
                     lines.write(json.dumps({**cell, "requests": count}) + "\n")
 
     def print_all(self, clients):

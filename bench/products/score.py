@@ -6,8 +6,8 @@ Judges a build of longwire by what was measured before: for each FOLDER with nea
 each product and of all. Nothing is measured again.
 
 A line of cells.jsonl is the truth of one operation, round trip and number of clients:
-  {"app": "bench/products/NAME/APP.json", "op": "tasks", "clients": 1, "rtt": 10.2, "far": [24.69, 26.96]}
-(milliseconds; `far` holds the medians of the two halves). What else is in it is not read. The operations' names come from APP.json: that of the
+  {"app": "bench/products/NAME/APP.json", "op": "tasks", "clients": 1, "rtt": 10.2, "near": [4.81, 4.52], "far": [24.69, 26.96]}
+(milliseconds; `far` and `near` hold the medians of the two halves; the capture is that of the first near half). What else is in it is not read. The operations' names come from APP.json: that of the
 line, or APP.json in the folder.
 """
 import argparse
@@ -72,7 +72,7 @@ def judge(op, cell, records):
         and re.search(pattern(op), record["operation_name"])
         and abs(record["rtt_ns"] / 1e6 - cell["rtt"]) < 0.002
     ]
-    row = {"op": cell["op"], "clients": cell["clients"], "rtt": cell["rtt"], "truth": truth, "halves": halves, "far": cell["far"]}
+    row = {"op": cell["op"], "clients": cell["clients"], "rtt": cell["rtt"], "truth": truth, "halves": halves, "near": cell["near"], "far": cell["far"]}
     if len({record["operation_name"] for record in found}) > 1:
         sys.exit(f"score.py: several names match {cell['op']}: give it a \"match\": {sorted({r['operation_name'] for r in found})}")
     best = max(found, key=lambda record: record.get("operations", 0), default={})
@@ -127,6 +127,8 @@ def summary(title, rows):
     share = sum(row["inside"] for row in told) / len(told)
     low, high = wilson(share, len(told))
     parts.append(f"inside {100 * share:.0f} % (Wilson {low:.0f} to {high:.0f} %)")
+    again = [100 * abs(near[1] / near[0] - 1) for near in {(row["product"], row["op"], row["clients"]): row["near"] for row in rows}.values()]
+    parts.append(f"near halves differ by {statistics.median(again):.0f} %, one in ten by {percentile(again, 0.9):.0f} % or more")
     refused = len(rows) - len(told)
     one = [row for row in rows if row["clients"] == 1]
     parts.append(f"not predicted {refused} ({100 * refused / len(rows):.0f} %)")
