@@ -578,15 +578,16 @@ impl Operations {
     fn begin_transaction(&mut self, member: &Member, out: &mut GroupedSink<'_>) {
         let key = Key::Burst(member.exchange.connection);
         let goes_on = self.goes_on(key, member);
-        let group = self.groups.remove(&key);
-        let Some(mut group) = group else { return };
-        let connects = group.burst.as_ref().is_some_and(|burst| burst.only_connects());
-        if goes_on && connects {
+        let burst = self.groups.get(&key).and_then(|group| group.burst.as_ref());
+        let connects = burst.is_some_and(|burst| burst.only_connects());
+        if goes_on
+            && connects
+            && let Some(mut group) = self.groups.remove(&key)
+        {
             (group.kind, group.burst, group.connects) = (OperationKind::Transaction, None, true);
             self.groups
                 .insert(Key::Connection(member.exchange.connection), group);
         } else {
-            self.groups.insert(key, group);
             self.close(key, out);
         }
     }

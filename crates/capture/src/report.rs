@@ -294,109 +294,112 @@ fn frame_warnings(name: &str, faults: &FrameTally, foreign: u64, links: &[u16]) 
 }
 
 fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64, advice: &str) -> Vec<Warning> {
+    use WarningKind::{CaptureDamaged, OneDirection, OpenBefore, PayloadMissing};
     let faults = flows.tally();
-    let mut warnings = copy_warnings(faults);
-    let mut warn = |kind, text: String| warnings.push(Warning::new(kind, text));
-    if faults.unseen > 0 {
-        warn(
-            WarningKind::PayloadMissing,
-            format!(
-                "{} not in the capture: statements in them are missing; {advice}",
-                counted(
-                    faults.unseen,
-                    "payload byte passed but is",
-                    "payload bytes passed but are"
-                )
-            ),
-        );
-    }
-    if faults.midway > 0 {
-        warn(
-            WarningKind::OpenBefore,
-            format!(
-                "{} open before the capture began: handshakes, logins and earlier statements are missing; begin the capture \
-             before the connections",
-                counted(faults.midway, "connection was", "connections were")
-            ),
-        );
-    }
-    if faults.one_sided > 0 {
-        warn(
-            WarningKind::OneDirection,
-            format!(
-                "{} one direction only: the other one's messages and all round trips are missing; capture \
-             where both directions pass",
-                counted(faults.one_sided, "connection shows", "connections show")
-            ),
-        );
-    }
-    if faults.misplaced > 0 {
-        warn(
-            WarningKind::CaptureDamaged,
-            format!(
-                "{} impossible sequence numbers: ignored",
-                counted(faults.misplaced, "packet has", "packets have")
-            ),
-        );
-    }
-    if faults.overflows > 0 {
-        warn(
-            WarningKind::PayloadMissing,
-            format!(
-                "{} given up because too much followed",
-                counted(faults.overflows, "gap was", "gaps were")
-            ),
-        );
-    }
-    if lost_fragments > 0 {
-        warn(
-            WarningKind::PayloadMissing,
-            format!(
-                "{} ignored because their packets are not whole",
-                counted(
-                    lost_fragments,
-                    "fragment of an IP packet is",
-                    "fragments of IP packets are"
-                )
-            ),
-        );
-    }
-    warnings
+    let missing = format!(": statements in them are missing; {advice}");
+    let opened_before =
+        ": handshakes, logins and earlier statements are missing; begin the capture before the connections";
+    let opposite =
+        ": the other one's messages and all round trips are missing; capture where both directions pass";
+    let found = [
+        of_several(
+            PayloadMissing,
+            faults.unseen,
+            [
+                "payload byte passed but is not in the capture",
+                "payload bytes passed but are not in the capture",
+            ],
+            &missing,
+        ),
+        of_several(
+            OpenBefore,
+            faults.midway,
+            [
+                "connection was open before the capture began",
+                "connections were open before the capture began",
+            ],
+            opened_before,
+        ),
+        of_several(
+            OneDirection,
+            faults.one_sided,
+            [
+                "connection shows one direction only",
+                "connections show one direction only",
+            ],
+            opposite,
+        ),
+        of_several(
+            CaptureDamaged,
+            faults.misplaced,
+            [
+                "packet has impossible sequence numbers",
+                "packets have impossible sequence numbers",
+            ],
+            ": ignored",
+        ),
+        of_several(
+            PayloadMissing,
+            faults.overflows,
+            ["gap was given up", "gaps were given up"],
+            " because too much followed",
+        ),
+        of_several(
+            PayloadMissing,
+            lost_fragments,
+            [
+                "fragment of an IP packet is ignored",
+                "fragments of IP packets are ignored",
+            ],
+            " because their packets are not whole",
+        ),
+    ];
+    copy_warnings(faults)
+        .into_iter()
+        .chain(found.into_iter().flatten())
+        .collect()
+}
+
+/// "COUNT ONEREST" or "COUNT MANYREST", where there is any.
+fn of_several(kind: WarningKind, count: u64, [one, many]: [&str; 2], rest: &str) -> Option<Warning> {
+    (count > 0).then(|| Warning::new(kind, format!("{}{rest}", counted(count, one, many))))
 }
 
 /// What the capture has more often, or larger, than it was on the wire.
 fn copy_warnings(faults: Faults) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    let mut warn = |kind, text: String| warnings.push(Warning::new(kind, text));
-    if faults.duplicates > 0 {
-        warn(
-            WarningKind::CapturedTwice,
-            format!(
-                "{} captured more than once: packet and wire byte counts include the copies; capture on one \
-             interface instead of 'any'",
-                counted(faults.duplicates, "packet was", "packets were")
-            ),
-        );
-    }
-    if faults.translated > 0 {
-        warn(
-            WarningKind::CapturedTwice,
-            format!(
-                "{} captured under more than one pair of addresses (NAT, DNAT, masquerading): counted once, from the address nearest to the client to the one nearest to the server",
-                counted(faults.translated, "connection was", "connections were")
-            ),
-        );
-    }
-    if faults.offloaded > 0 {
-        warn(
-            WarningKind::SegmentationOffload,
-            format!(
-                "{} larger than packets of that connection can be: segmentation offload, about {} on the wire; packet and wire byte counts are \
-             those of the capturing host",
-                counted(faults.offloaded, "packet is", "packets are"),
-                faults.cut
-            ),
-        );
-    }
-    warnings
+    use WarningKind::{CapturedTwice, SegmentationOffload};
+    let offload = format!(
+        ": segmentation offload, about {} on the wire; packet and wire byte counts are those of the capturing host",
+        faults.cut
+    );
+    let found = [
+        of_several(
+            CapturedTwice,
+            faults.duplicates,
+            [
+                "packet was captured more than once",
+                "packets were captured more than once",
+            ],
+            ": packet and wire byte counts include the copies; capture on one interface instead of 'any'",
+        ),
+        of_several(
+            CapturedTwice,
+            faults.translated,
+            [
+                "connection was captured under more than one pair of addresses (NAT, DNAT, masquerading)",
+                "connections were captured under more than one pair of addresses (NAT, DNAT, masquerading)",
+            ],
+            ": counted once, from the address nearest to the client to the one nearest to the server",
+        ),
+        of_several(
+            SegmentationOffload,
+            faults.offloaded,
+            [
+                "packet is larger than packets of that connection can be",
+                "packets are larger than packets of that connection can be",
+            ],
+            &offload,
+        ),
+    ];
+    found.into_iter().flatten().collect()
 }
