@@ -1,6 +1,6 @@
 //! Several clients at once over one link, each with one operation after another.
 
-use crate::locks::SharedRows;
+use crate::locks::LockKey;
 use crate::path;
 use crate::predictor::{PredictionTarget, Whole};
 use crate::run::{Computing, RunProgress, SimulatedRun};
@@ -8,6 +8,7 @@ use crate::sample_pool::{Recorded, SamplePool};
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// What clients in a closed loop completed.
@@ -70,8 +71,8 @@ pub struct Surroundings<'a> {
     pub wake_up: WakeUp,
     /// How many requests the server works on at once, if that is limited.
     pub workers: Option<u32>,
-    /// Rows that clients wait for.
-    pub rows: Option<&'a SharedRows>,
+    /// What clients wait for because another's transaction holds it.
+    pub locks: Option<&'a HashSet<LockKey>>,
 }
 
 /// Lets the clients of `target` carry out the operations of `mix`, each one after another.
@@ -162,7 +163,7 @@ impl<'a> Crowd<'a> {
             run: run
                 .with_wake_up(surroundings.wake_up)
                 .with_workers(surroundings.workers)
-                .with_locks(surroundings.rows),
+                .with_locks(surroundings.locks),
             links,
             mix,
             clients: Vec::new(),
@@ -223,7 +224,7 @@ impl<'a> Crowd<'a> {
             return None;
         }
         this.part = 0;
-        self.run.release_rows(client);
+        self.run.release_locks(client);
         this.operation = (this.operation + 1) % self.mix.operations.len();
         let pause = self.mix.operations[this.operation].pause;
         this.operations += 1;

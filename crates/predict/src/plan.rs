@@ -6,7 +6,7 @@ pub use joins::{Joins, NodeIndex};
 
 use crate::first_window::first_window;
 use crate::load::CoreTime;
-use crate::locks;
+use crate::locks::LockKey;
 use crate::wake_up::set_rests;
 use link::LinkDescription;
 use model::{ConnectionId, Operation, OperationStep, Step, Timestamp, TransactionState};
@@ -59,8 +59,8 @@ pub struct PlanNode {
     pub reply_bytes: u64,
     /// Whether there is a reply to wait for.
     pub has_reply: bool,
-    /// The rows that it writes, where that is known: others that write them wait until the transaction is over.
-    pub locks: Option<u64>,
+    /// What it asks for: others that ask for the same may have to wait until the transaction is over.
+    pub locks: Option<LockKey>,
     /// Whether no transaction is open on its connection after it.
     pub ends_transaction: bool,
     /// Time over which the client produces the request.
@@ -306,7 +306,7 @@ impl OperationPlan {
             previous = Some(part);
         }
         let (first, last) = (self.first_nodes[index].place(), self.nodes.len() - 1);
-        self.nodes[first].locks = locks::rows(&step.exchange);
+        self.nodes[first].locks = LockKey::of(&step.exchange);
         self.nodes[last].ends_transaction = step.exchange.transaction == Some(TransactionState::Idle);
     }
 

@@ -1,13 +1,14 @@
 //! Predictions per operation name and target, from many replays.
 
+mod meeting;
+
 use crate::bounds::BoundsEvidence;
 use crate::concurrency::{Concurrency, Ordered};
 use crate::connections::ConnectionHistory;
-use crate::crowd::{self, ClosedLoopResult, Mix, Surroundings};
 use crate::examples::Examples;
 use crate::held::{Held, HeldReplay};
 use crate::load::Load;
-use crate::locks::RowEvidence;
+use crate::locks::LockEvidence;
 use crate::path::{self, Along, Within};
 use crate::plan::OperationPlan;
 use crate::remedies::{self, Estimate, Remedies};
@@ -75,7 +76,7 @@ pub struct Predictor {
     senders: Senders,
     paced_replies: PacedReplies,
     requests: Requests,
-    rows: RowEvidence,
+    locks: LockEvidence,
 }
 
 /// All that a predictor has to say.
@@ -168,6 +169,8 @@ struct Sum {
     workers: Option<u32>,
     /// How long a crowd ran; absent for operations replayed alone.
     elapsed: Option<Duration>,
+    /// The median in other surroundings in which the clients may be.
+    medians: Vec<Duration>,
 }
 
 impl Predictor {
@@ -214,7 +217,7 @@ impl Predictor {
             senders: Senders::default(),
             paced_replies: PacedReplies::default(),
             requests: Requests::default(),
-            rows: RowEvidence::default(),
+            locks: LockEvidence::default(),
         }
     }
 
@@ -308,7 +311,7 @@ impl Predictor {
         if self.meet_others() {
             self.load.add(&plan);
             self.requests.add(&plan);
-            self.rows.add(&plan);
+            self.locks.add(&plan);
             let named = &mut self.names[place];
             self.pauses.add(operation, &mut named.pauses);
             named.pool.add(operation, plan);
@@ -530,71 +533,6 @@ impl Predictor {
         wholes
     }
 
-    /// Replays what was kept, on targets with several clients or shared cores.
-    fn let_them_meet(&mut self) {
-        if !self.meet_others() {
-            return;
-        }
-        let cores = [self.computing.client, self.computing.server];
-        let limit = self.requests.limit(self.workers);
-        if let Some(limit) = &limit {
-            self.load.put_off_servers(|arrived| limit.waited(arrived));
-            let pool = self.names.iter_mut().flat_map(|named| named.pool.plans());
-            pool.for_each(|plan| limit.take_out(plan));
-        }
-        let work = [0, 1].map(|whose| cores[whose].map(|cores| self.load.work(whose, cores)));
-        for named in &mut self.names {
-            named.pool.keep_work_only(&work);
-        }
-        let rows = self.rows.shared();
-        for index in 0..self.targets.len() {
-            let clients = self.targets[index].clients;
-            if !self.is_alone(&self.targets[index]) {
-                let workers = limit.as_ref().map(|limit| limit.workers);
-                let surroundings = Surroundings {
-                    computing: self.computing,
-                    wake_up: self.wake_up,
-                    workers: workers.filter(|workers| *workers < clients),
-                    rows: rows.as_ref().filter(|_| clients > 1),
-                };
-                self.let_meet_on(index, surroundings);
-            }
-        }
-    }
-
-    /// The clients of one target: those of each name among themselves; where they have to wait for each other's workers, those of all names
-    /// whose operations need one, as they were mixed in the measurement.
-    fn let_meet_on(&mut self, target: usize, surroundings: Surroundings<'_>) {
-        let pauses: Vec<u64> = self.names.iter_mut().map(Named::pause).collect();
-        let mut done = Vec::new();
-        let mut mixed = Mix::default();
-        let meet =
-            |mix: &Mix<'_>| crowd::closed_loop(&self.targets[target], &self.links[target], mix, surroundings);
-        for (name, named) in self.names.iter().enumerate() {
-            if surroundings.workers.is_some() && named.pool.needs_workers() {
-                mixed.add(name, &named.pool, pauses[name]);
-            } else if !named.pool.operations().is_empty() {
-                let mut own = Mix::default();
-                own.add(name, &named.pool, pauses[name]);
-                done.push(meet(&own));
-            }
-        }
-        if !mixed.is_empty() {
-            done.push(meet(&mixed));
-        }
-        for named in &mut self.names {
-            let workers = surroundings.workers.filter(|_| named.pool.needs_workers());
-            named.sums[target].workers = workers;
-        }
-        for ClosedLoopResult { operations, elapsed } in done {
-            for (name, whole) in operations {
-                let sum = &mut self.names[name].sums[target];
-                sum.add(&whole);
-                sum.elapsed = Some(elapsed);
-            }
-        }
-    }
-
     fn place(&mut self, name: &Arc<str>) -> usize {
         if let Some(place) = self.places.get(name) {
             return *place;
@@ -743,7 +681,12 @@ impl Sum {
             others: margins.others,
             attribution: &self.attribution,
         };
-        let (low, high) = evidence.bounds(&mut self.durations)?;
+        let (evidence_low, evidence_high) = evidence.bounds(&mut self.durations)?;
+        let (mut low, mut high) = (evidence_low, evidence_high);
+        for other in &self.medians {
+            low = low.min(evidence_low.saturating_sub(duration.saturating_sub(*other)));
+            high = high.max(evidence_high.saturating_add(other.saturating_sub(duration)));
+        }
         let per_second = match self.elapsed {
             Some(elapsed) => replays as f64 / elapsed.as_secs_f64().max(1e-9),
             None => f64::from(target.clients) / self.durations.mean()?.as_secs_f64().max(1e-9),

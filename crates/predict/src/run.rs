@@ -5,7 +5,7 @@ mod shared_cores;
 mod together;
 
 use crate::links::Links;
-use crate::locks::{Locks, SharedRows};
+use crate::locks::{LockKey, Locks};
 use crate::plan::{After, Crossing, NodeIndex, OperationPlan, PlanNode, nanos};
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::{Rest, WakeUp};
@@ -15,7 +15,7 @@ use link::network::Happening;
 use link::tcp::Flow;
 use model::Direction;
 use shared_cores::SharedCores;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 /// When what happens to a node happened, as far as it came to it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -82,7 +82,7 @@ pub struct SimulatedRun<'a> {
     computed_at: Vec<[Option<u64>; 2]>,
     /// Idle workers of the server, and the requests that wait for one; absent where there are as many as needed.
     workers: Option<(u32, VecDeque<u64>)>,
-    /// Rows that transactions hold.
+    /// What transactions hold.
     locks: Locks<'a>,
     /// A client whose plan has come to its end, to be reported.
     finished: Option<u32>,
@@ -165,17 +165,22 @@ impl<'a> SimulatedRun<'a> {
         Self { workers, ..self }
     }
 
-    /// The same, with rows that clients hold until their transactions are over.
+    /// The same, with what clients hold until their transactions are over.
     #[must_use]
-    pub fn with_locks(self, shared: Option<&'a SharedRows>) -> Self {
+    pub fn with_locks(self, keys: Option<&'a HashSet<LockKey>>) -> Self {
         Self {
-            locks: Locks::new(shared),
+            locks: Locks::new(keys),
             ..self
         }
     }
 
+    /// Whether the reply may have to wait for another client's transaction.
+    fn may_wait(&self, node: &PlanNode) -> bool {
+        node.locks.is_some_and(|key| self.locks.concern(key))
+    }
+
     /// The client has come to the end of its operation: it holds nothing any more.
-    pub fn release_rows(&mut self, client: u32) {
+    pub fn release_locks(&mut self, client: u32) {
         for next in self.locks.release(client) {
             self.compute_reply(next);
         }
@@ -593,11 +598,11 @@ impl<'a> SimulatedRun<'a> {
         self.prepare_reply(next);
     }
 
-    /// The server computes as soon as no other client holds the rows.
+    /// The server computes as soon as no other client holds what is asked for.
     fn prepare_reply(&mut self, id: u64) {
         let client = Self::parts(id).0 as u32;
-        let rows = self.node(id).locks;
-        if rows.is_none_or(|rows| self.locks.acquire(rows, client, id)) {
+        let key = self.node(id).locks;
+        if key.is_none_or(|key| self.locks.acquire(key, client, id)) {
             self.compute_reply(id);
         }
     }
@@ -637,7 +642,7 @@ impl<'a> SimulatedRun<'a> {
             self.next_for_worker();
         }
         if what.ends_transaction {
-            self.release_rows(Self::parts(id).0 as u32);
+            self.release_locks(Self::parts(id).0 as u32);
         }
         let inside = self.inside_reply(what.server_inside);
         match what.crossing {

@@ -31,7 +31,7 @@ impl SimulatedRun<'_> {
         };
         let what = self.node(next);
         let is_given =
-            what.reply_bytes > 0 && what.server_before == 0 && what.unknown == 0 && what.locks.is_none();
+            what.reply_bytes > 0 && what.server_before == 0 && what.unknown == 0 && !self.may_wait(what);
         is_moved(what) && is_given && !self.waits_for_others(next)
     }
 }
