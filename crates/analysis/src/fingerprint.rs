@@ -2,6 +2,7 @@
 
 mod endings;
 mod http;
+mod interface_versions;
 mod keywords;
 mod letters;
 mod outline;

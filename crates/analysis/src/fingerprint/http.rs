@@ -2,6 +2,7 @@
 
 use super::MAXIMUM_LENGTH;
 use super::endings::is_dotted_name;
+use super::interface_versions::is_interface_version;
 use super::letters;
 use super::secrets::is_secret_name;
 
@@ -9,6 +10,7 @@ use super::secrets::is_secret_name;
 ///
 /// 1. A part of the path stays when it is made of words: see [`is_wordy`]. Numbers, keys, tokens, e-mail addresses, letters that are no
 ///    words ([`letters`]), names of people with a dot ([`is_dotted_name`]), quoted texts and whatever had to be percent-encoded become `?`.
+///    Versions of interfaces ([`is_interface_version`]) stay.
 /// 2. Of `name=value` in a part, or behind its semicolon, the name stays: `;jsessionid=?`. So it does of `token:value`, where the name is that of a secret.
 /// 3. Of a query string the names stay. Without a name (`?TOKEN`), a value becomes `?` unless it is one short word in lower case.
 pub(super) fn normalise(method: &str, target: &str) -> String {
@@ -18,12 +20,7 @@ pub(super) fn normalise(method: &str, target: &str) -> String {
     let mut out = String::with_capacity(method.len() + target.len() + 1);
     out.push_str(method);
     out.push(' ');
-    for (index, part) in path.split('/').enumerate() {
-        if index > 0 {
-            out.push('/');
-        }
-        of_path(part, &mut out);
-    }
+    parts(path, &mut out, of_path);
     for (index, pair) in query
         .unwrap_or_default()
         .split('&')
@@ -42,6 +39,24 @@ pub(super) fn normalise(method: &str, target: &str) -> String {
         out.push_str("...");
     }
     out
+}
+
+/// Writes the parts between slashes: versions of interfaces as they are, the others by `other`.
+fn parts(path: &str, out: &mut String, other: impl Fn(&str, &mut String)) {
+    let (mut before, mut rest) = (None, Some(path));
+    while let Some(text) = rest {
+        let (part, behind) = text
+            .split_once('/')
+            .map_or((text, None), |(part, behind)| (part, Some(behind)));
+        if before.is_some() {
+            out.push('/');
+        }
+        match is_interface_version(part, before, behind) {
+            true => out.push_str(part),
+            false => other(part, out),
+        }
+        (before, rest) = (Some(part), behind);
+    }
 }
 
 /// Writes a part of a path, and the names of what is behind its semicolons.
@@ -90,15 +105,10 @@ pub(super) fn program_name(text: &str) -> String {
 
 fn pattern(text: &str, other: impl Fn(&str, &mut String)) -> String {
     let mut out = String::with_capacity(text.len());
-    for (index, part) in text.split('/').enumerate() {
-        if index > 0 {
-            out.push('/');
-        }
-        match is_placeholder(part) {
-            true => out.push_str(part),
-            false => other(part, &mut out),
-        }
-    }
+    parts(text, &mut out, |part, out| match is_placeholder(part) {
+        true => out.push_str(part),
+        false => other(part, out),
+    });
     out
 }
 
@@ -182,7 +192,7 @@ fn is_word(text: &str) -> bool {
     }
 }
 
-/// `v1`, `v12`, `v1beta2`.
+/// `v1`, `v12`, `v1beta2`, `v1p1beta1`, `v1b3`.
 pub(super) fn is_version(text: &str) -> bool {
     let digits = |text: &str| {
         text.trim_start_matches(|letter: char| letter.is_ascii_digit())
@@ -192,7 +202,10 @@ pub(super) fn is_version(text: &str) -> bool {
         return false;
     };
     let rest = &number[number.len() - digits(number)..];
-    let stage = ["alpha", "beta", "rc"]
+    // A part of a version: `p1`.
+    let part = rest.strip_prefix('p').filter(|part| digits(part) < part.len());
+    let rest = part.map_or(rest, |part| &part[part.len() - digits(part)..]);
+    let stage = ["alpha", "beta", "rc", "b"]
         .iter()
         .find_map(|stage| rest.strip_prefix(stage));
     rest.len() < number.len() && digits(stage.unwrap_or(rest)) == 0
@@ -244,7 +257,8 @@ fn is_spoken(word: &str, with_vowel: usize) -> bool {
 const LONGEST_FLAG: usize = 16;
 /// Digits alone between other words: a year, a page.
 const MOST_DIGITS: usize = 6;
-const LONGEST_WORD: usize = 24;
+/// Several words written together: `validatingadmissionpolicybindings` of Kubernetes.
+const LONGEST_WORD: usize = 36;
 const LONGEST_CAPITALS: usize = 12;
 const LONGEST_CAMEL: usize = 40;
 /// Letters of short words together, below which they are not judged: `gpg_keys`.

@@ -183,6 +183,11 @@ fn words_of_a_program_stay_in_the_name_of_an_http_request() {
         "/x86_64/utf8",
         "/_search",
         "/orders?reload",
+        "/api/2.0/mlflow/runs/search",
+        "/psql/graphql",
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+        "/v1p1beta1/files",
+        "/v1b3/folders",
     ] {
         let name = fingerprints.http(b"GET", target.as_bytes());
         let digits_alone = target.replace("2024", "?").replace("06", "?");
@@ -190,6 +195,33 @@ fn words_of_a_program_stay_in_the_name_of_an_http_request() {
     }
     let name = fingerprints.http(b"GET", b"/list?filter%5Bname%5D=a&sort[by]=b");
     assert_eq!(&*name, "GET /list?filter%5Bname%5D=?&sort[by]=?");
+}
+
+#[test]
+fn versions_of_interfaces_stay_and_other_numbers_do_not() {
+    let mut fingerprints = Fingerprints::default();
+    for (target, expected) in [
+        ("/rest/api/2/issue/42", "/rest/api/2/issue/?"),
+        ("/rest/agile/1.0/board", "/rest/agile/1.0/board"),
+        ("/oauth/2.0/token", "/oauth/2.0/token"),
+        ("/1.1/statuses/show", "/1.1/statuses/show"),
+        ("/admin/api/2024-01/orders", "/admin/api/2024-01/orders"),
+        ("/api/2024-01-31/orders", "/api/2024-01-31/orders"),
+        ("/2010-04-01/Accounts", "/2010-04-01/Accounts"),
+        ("/api/1.4.2/status", "/api/1.4.2/status"),
+        ("/api/42/lines", "/api/?/lines"),
+        ("/api/2", "/api/?"),
+        ("/api/2024-13-31/orders", "/api/?/orders"),
+        ("/reports/2024-01-31/summary", "/reports/?/summary"),
+        ("/2024-01-31", "/?"),
+        ("/price/9.95/tax", "/price/?/tax"),
+        ("/firmware/1.4.2/notes", "/firmware/?/notes"),
+        ("/hosts/10.0.0.1/disks", "/hosts/?/disks"),
+        ("/products/2/reviews", "/products/?/reviews"),
+    ] {
+        let name = fingerprints.http(b"GET", target.as_bytes());
+        assert_eq!(&*name, format!("GET {expected}"), "{target}");
+    }
 }
 
 /// NO_BACKSLASH_ESCAPES of MySQL, standard_conforming_strings=off of PostgreSQL: the text does not say which is set.

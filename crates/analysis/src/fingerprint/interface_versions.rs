@@ -1,0 +1,61 @@
+//! Parts of a path that are the version of an interface, though they are numbers: `/api/2.0/runs`, `/2010-04-01/Accounts`.
+
+/// Whether a part of a path is a version. `before` is the part before it, `behind` the rest of the path; both are absent at its ends.
+///
+/// Parts follow it, and
+///
+/// 1. behind the name of an interface ([`INTERFACES`]) it is a digit, two or three numbers with dots between them, a date or a month; or
+/// 2. elsewhere it is a number and a digit with a dot between them (`/oauth/2.0/token`), or a date that the path begins with.
+///
+/// Other numbers and dates are values: `/products/42`, `/price/9.95`, `/reports/2024-01-31`.
+pub(super) fn is_interface_version(part: &str, before: Option<&str>, behind: Option<&str>) -> bool {
+    let is_number = part.starts_with(|first: char| first.is_ascii_digit());
+    if !is_number || part.len() > LONGEST || behind.is_none_or(str::is_empty) {
+        return false;
+    }
+    let is_of_interface = before.is_some_and(|before| {
+        let is_it = |name: &&str| name.eq_ignore_ascii_case(before);
+        INTERFACES.iter().any(is_it)
+    });
+    match numbers(part, '.') {
+        Some(1) => is_of_interface && part.len() == 1,
+        Some(2) => is_of_interface || part.as_bytes()[part.len() - 2] == b'.',
+        Some(3) => is_of_interface,
+        _ => is_date(part) && (is_of_interface || before == Some("")),
+    }
+}
+
+/// How many numbers of one or two digits a text is, with `between` between them; `None` for any other text.
+fn numbers(text: &str, between: char) -> Option<usize> {
+    let is_number =
+        |number: &str| (1..=2).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
+    let numbers = text.split(between);
+    numbers.clone().all(is_number).then(|| numbers.count())
+}
+
+/// `2024-01-31`, or `2024-01`.
+fn is_date(text: &str) -> bool {
+    let up_to = |text: &str, last: u8| {
+        text.parse::<u8>()
+            .is_ok_and(|number| (1..=last).contains(&number))
+    };
+    let Some((year, rest)) = text.split_once('-') else {
+        return false;
+    };
+    let (month, day) = rest
+        .split_once('-')
+        .map_or((rest, None), |(month, day)| (month, Some(day)));
+    let is_year = year.len() == 4 && ["19", "20"].iter().any(|century| year.starts_with(century));
+    is_year
+        && numbers(&year[2..], '-') == Some(1)
+        && month.len() == 2
+        && up_to(month, 12)
+        && day.is_none_or(|day| day.len() == 2 && up_to(day, 31))
+}
+
+/// Names behind which a version follows.
+const INTERFACES: [&str; 8] = [
+    "api", "apis", "rest", "ajax-api", "odata", "soap", "version", "ws",
+];
+/// `2024-01-31`.
+const LONGEST: usize = 10;
