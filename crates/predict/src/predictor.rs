@@ -1,6 +1,7 @@
 //! Predictions per operation name and target, from many replays.
 
 mod meeting;
+mod without;
 
 use crate::bounds::BoundsEvidence;
 use crate::concurrency::{Concurrency, Ordered};
@@ -11,7 +12,7 @@ use crate::load::Load;
 use crate::locks::LockEvidence;
 use crate::path::{self, Along, Within};
 use crate::plan::OperationPlan;
-use crate::remedies::{self, Estimate, Remedies};
+use crate::remedies::Remedies;
 use crate::replay::run_alone;
 use crate::run::Computing;
 use crate::sample_pool::{Pauses, SamplePool};
@@ -23,13 +24,13 @@ use crate::workers::{Requests, Workers};
 use foldhash::{HashMap, HashSet};
 use link::LinkDescription;
 use model::{
-    Attribution, BoundBy, DistributionBuilder, Evidence, FindingKey, HeldPrediction, LeftOut, Margin,
-    Operation, OperationStep, Order, OrderKind, Phase, Prediction, Remains, Share,
+    Attribution, BoundBy, DistributionBuilder, Evidence, HeldPrediction, LeftOut, Margin, Operation,
+    OperationStep, Order, OrderKind, Phase, Prediction, Share,
 };
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use without::RemediedConnections;
 
 /// Where operations are predicted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub struct Predictor {
     /// What remedies leave out of them, by their place.
     left_out: HashMap<usize, Vec<LeftOut>>,
     remedies: Remedies,
+    /// What earlier operations left of their connections without what remedies leave out.
+    remedied: RemediedConnections,
     waiting_steps: usize,
     concurrency: Concurrency,
     /// Operations of which parts have come and more will, by their number; per target.
@@ -206,6 +209,7 @@ impl Predictor {
             waiting: Vec::new(),
             left_out: HashMap::default(),
             remedies: Remedies::default(),
+            remedied: RemediedConnections::default(),
             waiting_steps: 0,
             concurrency: Concurrency::default(),
             unfinished: HashMap::default(),
@@ -405,69 +409,6 @@ impl Predictor {
 
     fn meet_others(&self) -> bool {
         self.targets.iter().any(|target| !self.is_alone(target))
-    }
-
-    /// For each target, what remedies save together of an operation of which this is all, or one part more. Absent where it was not replayed without what
-    /// they leave out: of the first operations of a name it is.
-    fn replay_without(
-        &mut self,
-        operation: &Operation,
-        plan: &OperationPlan,
-        place: usize,
-        left_out: &[LeftOut],
-    ) -> Vec<Option<Duration>> {
-        let mut together = vec![None; self.targets.len()];
-        let named = &mut self.names[place];
-        let is_enough = named.operations >= REPLAYED_WITHOUT || named.nodes_without >= MOST_NODES_WITHOUT;
-        if left_out.is_empty() || is_enough {
-            return together;
-        }
-        let mut findings: BTreeMap<&FindingKey, Vec<&LeftOut>> = BTreeMap::new();
-        for one in left_out.iter().filter(|one| !one.is_nothing()) {
-            findings.entry(&one.finding).or_default().push(one);
-        }
-        let full = self.durations_alone(operation, plan);
-        let all = remedies::without(plan, left_out, Estimate::Likely);
-        let likely = self.durations_alone(operation, &all);
-        for ((together, full), without) in together.iter_mut().zip(&full).zip(likely) {
-            *together = full
-                .zip(without)
-                .map(|(full, without)| full.saturating_sub(without));
-        }
-        let mut replays = 2;
-        for (finding, of_it) in findings.into_iter().take(MOST_REMEDIES) {
-            let mut replayed = |estimate| {
-                replays += 1;
-                let without = remedies::without(plan, of_it.iter().copied(), estimate);
-                self.durations_alone(operation, &without)
-            };
-            let likely = replayed(Estimate::Likely);
-            let [least, most] = match finding.kind.remains() {
-                Remains::Rows | Remains::Client => [Estimate::Least, Estimate::Most].map(replayed),
-                Remains::Work | Remains::WorkAndBytes | Remains::Nothing => [likely.clone(), likely.clone()],
-            };
-            self.remedies
-                .add(finding, operation.id, &full, [&least, &likely, &most]);
-        }
-        self.names[place].nodes_without += plan.nodes.len() * replays;
-        together
-    }
-
-    /// What a plan takes on each target on which operations are replayed one by one; connections stay as they are.
-    fn durations_alone(&self, operation: &Operation, plan: &OperationPlan) -> Vec<Option<Duration>> {
-        let of_target = |(index, target): (usize, &PredictionTarget)| {
-            self.is_alone(target).then(|| {
-                let connections = &self.connections[index];
-                let flows = plan
-                    .connections
-                    .iter()
-                    .map(|id| connections.look(*id, operation.at));
-                let links = &self.links[index];
-                let (times, _) = run_alone(plan, links, self.wake_up, flows);
-                path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, links).duration
-            })
-        };
-        self.targets.iter().enumerate().map(of_target).collect()
     }
 
     /// For each target, the replays of an operation of which this is all, or one part more.
@@ -788,12 +729,6 @@ fn bound_by(attribution: &Attribution, within: &Within) -> BoundBy {
 pub const LEARNED_STEPS: usize = 20_000;
 /// Operations that are.
 pub const LEARNED_OPERATIONS: usize = 10_000;
-/// Operations of a name that are replayed without what remedies leave out.
-const REPLAYED_WITHOUT: u64 = 200;
-/// Nodes of them: about half a second for each target.
-const MOST_NODES_WITHOUT: usize = 300_000;
-/// Findings of an operation that it is replayed without, each alone.
-const MOST_REMEDIES: usize = 8;
 /// Longer pauses between operations are assumed to be a user's.
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 const REPLAYS_OF_FIRST: u64 = 64;

@@ -93,6 +93,45 @@ fn fetched_at_once_the_bytes_come_all_the_same() {
     assert_eq!(sum.left()[1].as_millis(), 40);
 }
 
+/// What the pages of a kept connection take at 40 ms, each with 20 fetches of 1.2 kB and this long after the one before, when all is fetched at once.
+fn pages_fetched_at_once(pause: Duration) -> [Duration; 3] {
+    let target = PredictionTarget {
+        link: "rtt=40ms".parse().expect("a link"),
+        clients: 1,
+    };
+    let mut predictor = Predictor::new(vec![target], Box::new(|_| true));
+    let page = in_sequence(MS, &[Made::query(10, 1_200); 20]);
+    for id in 0..9 {
+        let left_out = LeftOut {
+            finding: key(FindingKind::SmallFetch),
+            steps: (1..20).collect(),
+            held_back: Vec::new(),
+        };
+        let operation = Operation {
+            id,
+            at: page.at.after((page.duration + pause) * id as u32),
+            ..page.clone()
+        };
+        predictor.take_with(operation, vec![left_out]);
+    }
+    let predicted = predictor.finish_all();
+    let sum = predicted.remedies.of(&key(FindingKind::SmallFetch), 0);
+    sum.expect("it was replayed without")
+        .left()
+        .map(|left| Duration::from_millis(left.as_millis() as u64))
+}
+
+/// Twenty small replies open no window, one large does.
+#[test]
+fn larger_replies_open_the_window_for_those_after_them() {
+    assert_eq!(pages_fetched_at_once(5 * MS), [40 * MS, 40 * MS, 80 * MS]);
+    assert_eq!(
+        pages_fetched_at_once(Duration::from_secs(5)),
+        [80 * MS; 3],
+        "it has closed again"
+    );
+}
+
 #[test]
 fn what_ran_at_the_same_time_as_something_longer_saves_nothing() {
     // Both connections are asked at once; one has three queries, the other two.

@@ -1,0 +1,153 @@
+//! Operations replayed without what remedies leave out, on connections as the operations before left them without it.
+
+use super::{PredictionTarget, Predictor};
+use crate::connections::ConnectionHistory;
+use crate::path;
+use crate::plan::OperationPlan;
+use crate::remedies::{self, Estimate};
+use crate::replay::run_alone;
+use crate::virtual_time::VirtualTime;
+use foldhash::HashMap;
+use link::tcp::Flow;
+use model::{FindingKey, LeftOut, Operation, Remains};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What operations leave of their connections once a remedy is applied: larger replies have opened windows by then. Of each name and finding, or all of them
+/// together, for each target.
+#[derive(Debug, Default)]
+pub(super) struct RemediedConnections {
+    of: HashMap<RemediedBy, Vec<ConnectionHistory>>,
+}
+
+/// The place of an operation's name, and the finding that is remedied; absent where all are.
+type RemediedBy = (usize, Option<FindingKey>);
+
+impl RemediedConnections {
+    /// Takes those out; none of what there is no room for.
+    fn take(&mut self, by: &RemediedBy, targets: usize) -> Vec<ConnectionHistory> {
+        match self.of.remove(by) {
+            Some(known) => known,
+            None if self.of.len() < MOST_HISTORIES => vec![ConnectionHistory::default(); targets],
+            None => Vec::new(),
+        }
+    }
+
+    fn put(&mut self, by: RemediedBy, histories: Vec<ConnectionHistory>) {
+        if !histories.is_empty() {
+            self.of.insert(by, histories);
+        }
+    }
+}
+
+/// A replay on one target: what it takes, and what it leaves of the connections.
+type Alone = Option<(Duration, Vec<Flow>)>;
+
+impl Predictor {
+    /// For each target, what remedies save together of an operation of which this is all, or one part more. Absent where it was not replayed without what
+    /// they leave out: of the first operations of a name it is.
+    pub(super) fn replay_without(
+        &mut self,
+        operation: &Operation,
+        plan: &OperationPlan,
+        place: usize,
+        left_out: &[LeftOut],
+    ) -> Vec<Option<Duration>> {
+        let named = &self.names[place];
+        let is_enough = named.operations >= REPLAYED_WITHOUT || named.nodes_without >= MOST_NODES_WITHOUT;
+        if left_out.is_empty() || is_enough {
+            return vec![None; self.targets.len()];
+        }
+        let mut findings: BTreeMap<&FindingKey, Vec<&LeftOut>> = BTreeMap::new();
+        for one in left_out.iter().filter(|one| !one.is_nothing()) {
+            findings.entry(&one.finding).or_default().push(one);
+        }
+        let full = durations(&self.alone(operation, plan, &[]));
+        let all: Vec<&LeftOut> = left_out.iter().collect();
+        let [_, likely, _] = self.estimates(operation, plan, (place, None), &all);
+        let save =
+            |(full, without): (&Option<Duration>, Option<Duration>)| Some((*full)?.saturating_sub(without?));
+        let together = full.iter().zip(likely).map(save).collect();
+        let mut replays = 2;
+        for (finding, of_it) in findings.into_iter().take(MOST_REMEDIES) {
+            let [least, likely, most] =
+                self.estimates(operation, plan, (place, Some(finding.clone())), &of_it);
+            replays += 3;
+            self.remedies
+                .add(finding, operation.id, &full, [&least, &likely, &most]);
+        }
+        self.names[place].nodes_without += plan.nodes.len() * replays;
+        together
+    }
+
+    /// What an operation takes without what these leave out, with each [`Estimate`] where one finding is remedied: the most of it on windows as the operations with their waste leave them,
+    /// since it is not known how long their connections rest.
+    fn estimates(
+        &mut self,
+        operation: &Operation,
+        plan: &OperationPlan,
+        by: RemediedBy,
+        left_out: &[&LeftOut],
+    ) -> [Vec<Option<Duration>>; 3] {
+        let mut histories = self.remedied.take(&by, self.targets.len());
+        let without = |estimate| remedies::without(plan, left_out.iter().copied(), estimate);
+        let plan = without(Estimate::Likely);
+        let replayed = self.alone(operation, &plan, &histories);
+        let likely = durations(&replayed);
+        let (least, most) = match by.1.as_ref().map(|finding| finding.kind.remains()) {
+            None => (likely.clone(), likely.clone()),
+            Some(Remains::Rows | Remains::Client) => (
+                durations(&self.alone(operation, &without(Estimate::Least), &histories)),
+                durations(&self.alone(operation, &without(Estimate::Most), &[])),
+            ),
+            Some(Remains::Work | Remains::WorkAndBytes | Remains::Nothing) => {
+                (likely.clone(), durations(&self.alone(operation, &plan, &[])))
+            }
+        };
+        for (history, replayed) in histories.iter_mut().zip(replayed) {
+            if let Some((duration, flows)) = replayed {
+                history.put(&plan.connections, flows, operation, duration);
+            }
+        }
+        self.remedied.put(by, histories);
+        [least, likely, most]
+    }
+
+    /// A plan on each target on which operations are replayed one by one: on connections as `histories` have them, or as the operations as they were left them,
+    /// which stay as they are.
+    fn alone(
+        &self,
+        operation: &Operation,
+        plan: &OperationPlan,
+        histories: &[ConnectionHistory],
+    ) -> Vec<Alone> {
+        let of_target = |(index, target): (usize, &PredictionTarget)| {
+            self.is_alone(target).then(|| {
+                let usual = &self.connections[index];
+                let flows = plan.connections.iter().map(|id| {
+                    let own = histories.get(index).and_then(|own| own.look(*id, operation.at));
+                    own.or_else(|| usual.look(*id, operation.at))
+                });
+                let links = &self.links[index];
+                let (times, flows) = run_alone(plan, links, self.wake_up, flows);
+                let along = path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, links);
+                (along.duration, flows)
+            })
+        };
+        self.targets.iter().enumerate().map(of_target).collect()
+    }
+}
+
+fn durations(replayed: &[Alone]) -> Vec<Option<Duration>> {
+    let duration = |one: &Alone| one.as_ref().map(|(duration, _)| *duration);
+    replayed.iter().map(duration).collect()
+}
+
+/// Operations of a name that are replayed without what remedies leave out.
+const REPLAYED_WITHOUT: u64 = 200;
+/// Nodes of them: about half a second for each target.
+const MOST_NODES_WITHOUT: usize = 300_000;
+/// Findings of an operation that it is replayed without, each alone.
+const MOST_REMEDIES: usize = 8;
+/// Names and findings of which connections are remembered: each has those of [`REPLAYED_WITHOUT`] operations at most.
+const MOST_HISTORIES: usize = 64;
