@@ -15,6 +15,7 @@
 //! ended before the reply did.
 
 mod likelihood;
+mod lives;
 mod matching;
 mod runs;
 mod search;
@@ -25,11 +26,12 @@ use super::{Grouped, GroupedSink, Member, Members, after_reply, assemble, group_
 use crate::exchange_boxes::{Emptied, ExchangeBoxes};
 use crate::taken::Taken;
 use crate::verb::Verb;
+use lives::Lives;
 use model::{
-    Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, OperationKind, RequestId, Share, Timestamp,
-    TransactionState, Warning, WarningKind, counted,
+    Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, OperationKind, Phase, RequestId, Share,
+    Timestamp, TransactionState, Warning, WarningKind, counted,
 };
-use runs::{Before, Shapes};
+use runs::{Before, Lane, Shapes};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -46,6 +48,7 @@ pub(super) struct Requests {
     /// What waits for a decision, of each host that serves requests.
     windows: HashMap<IpAddr, Window>,
     shapes: Shapes,
+    lives: Lives,
     /// Hosts that serve requests.
     serving: HashSet<IpAddr>,
     pub(super) programs: Programs,
@@ -253,6 +256,7 @@ impl Requests {
     ) -> Taken<Member> {
         let host = member.sides.client_host;
         self.programs.asks(member.exchange.connection);
+        self.note_life(&member);
         let possible = self.possible(&member);
         let mut proof = self.proof(&member, &possible);
         if let (Proof::Of(id, Assigned::Only), Some(likely)) = (proof, doubt) {
@@ -279,11 +283,30 @@ impl Requests {
         }
     }
 
+    fn note_life(&mut self, member: &Member) {
+        let exchange = &member.exchange;
+        if exchange.is_handshake() {
+            self.lives.opened(exchange.connection, member.sides, exchange.at);
+        }
+        let under_way = self.open.iter().map(|open| (open.host, open.started));
+        match exchange.phase {
+            Phase::Close => self.lives.over(exchange.connection, under_way),
+            _ => self.lives.worked(exchange.connection, exchange.ended()),
+        }
+    }
+
     /// The requests that could have caused an exchange: of those within each other the innermost.
     fn possible(&self, member: &Member) -> Vec<u64> {
+        let exchange = &member.exchange;
+        let is_tagged = exchange.tags.as_ref().is_some_and(|tags| tags.request.is_some());
+        let lives = |open: &OpenRequest| {
+            is_tagged
+                || self
+                    .lives
+                    .may_be_for(exchange.connection, &member.sides, open.started)
+        };
         let could = |open: &&OpenRequest| {
-            open.could_cause(member.exchange.connection, member.sides, member.exchange.at)
-                && !self.programs.exclude(member.exchange.connection, open.connection)
+            self.could_cause(open, exchange.connection, member.sides, exchange.at) && lives(open)
         };
         let possible: Vec<&OpenRequest> = self.open.iter().filter(could).collect();
         let is_within = |id: u64| {
@@ -388,9 +411,14 @@ impl Requests {
         let connection = member.exchange.connection;
         let worked_for = self.worked_for.get(&connection);
         let open = &self.open;
-        window.keep(member, owner, || {
+        let before = || {
             let request = open.iter().find(|open| Some(&open.id) == worked_for)?;
             Before::of(request.id, &request.members, connection)
+        };
+        window.keep(member, owner, || Lane {
+            before: before(),
+            opened: self.lives.opening(connection),
+            ..Lane::default()
         });
         match window.is_full() {
             true => self.decide(host, now, true, out),
@@ -410,7 +438,7 @@ impl Requests {
         if ripe.is_empty() {
             return Vec::new();
         }
-        let decisions = window.decide(&ripe, &self.shapes);
+        let decisions = window.decide(&ripe, &self.shapes, &self.lives);
         if window.is_empty() && self.windows.len() > MAXIMUM_WINDOWS {
             self.windows.remove(&host);
         }
@@ -485,6 +513,8 @@ impl Requests {
     /// A connection has ended.
     pub(super) fn closed(&mut self, connection: ConnectionId, out: &mut GroupedSink<'_>) {
         self.worked_for.remove(&connection);
+        let under_way = self.open.iter().map(|open| (open.host, open.started));
+        self.lives.closed(connection, under_way);
         self.programs.closed(connection);
         self.in_transaction.remove(&connection);
         if let Some(UnderWay { request, .. }) = self.under_way.remove(&connection) {
@@ -513,9 +543,13 @@ impl Requests {
         }
     }
 
+    fn could_cause(&self, open: &OpenRequest, connection: ConnectionId, sides: Sides, at: Timestamp) -> bool {
+        open.could_cause(connection, sides, at) && !self.programs.exclude(connection, open.connection)
+    }
+
     /// The open request that an opaque exchange is for, most likely.
     fn cause(&self, connection: ConnectionId, sides: Sides, at: Timestamp) -> Option<(usize, Assigned)> {
-        let could_cause = |open: &OpenRequest| open.could_cause(connection, sides, at);
+        let could_cause = |open: &OpenRequest| self.could_cause(open, connection, sides, at);
         let mut possible = self.open.iter().filter(|open| could_cause(open));
         let assigned = match (possible.next(), possible.next()) {
             (Some(_), None) => Assigned::Only,
@@ -558,6 +592,7 @@ impl Requests {
         if let Some(window) = self.windows.get_mut(&host) {
             window.answered(request.id, replied, ended);
         }
+        self.lives.answered(host, request.started, ended);
         for handshake in &mut request.members {
             if handshake.exchange.connection == connection {
                 handshake.protocol = member.protocol;
@@ -641,7 +676,7 @@ impl Requests {
     fn learn_alone(&mut self, request: &OpenRequest, replied: Timestamp) {
         if self.windows.len() < MAXIMUM_WINDOWS || self.windows.contains_key(&request.host) {
             let window = self.windows.entry(request.host).or_default();
-            window.learn_alone(&request.name, request.started, replied, &request.members);
+            window.learn_alone(request, replied, &self.lives);
         }
     }
 

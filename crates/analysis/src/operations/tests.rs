@@ -8,6 +8,7 @@ use std::time::Duration;
 mod bursts;
 mod critical_path;
 mod hosts;
+mod lives;
 mod programs;
 mod transactions;
 

@@ -5,6 +5,7 @@
 //! statements there are for each request, and in the pauses between them.
 
 use super::super::Member;
+use super::Sides;
 use model::{Assigned, Fingerprint, Phase, Timestamp, TransactionState};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -40,6 +41,13 @@ impl Atom {
         };
         atom.add(member, owner);
         atom
+    }
+
+    /// It ends its connection: nothing waits for it.
+    pub(super) fn is_farewell(&self) -> bool {
+        self.members
+            .iter()
+            .all(|member| member.exchange.phase == Phase::Close)
     }
 
     fn add(&mut self, member: Member, owner: Option<(u64, Assigned)>) {
@@ -79,7 +87,60 @@ pub(super) fn push(atoms: &mut Vec<Atom>, member: Member, owner: Option<(u64, As
 pub(super) struct Lane {
     /// What the connection did before, proven and handed out, for a request that is not answered yet.
     pub(super) before: Option<Before>,
+    /// When it was opened, if that was seen.
+    pub(super) opened: Option<Timestamp>,
+    pub(super) is_closed: bool,
     pub(super) atoms: Vec<Atom>,
+}
+
+impl Lane {
+    pub(super) fn sides(&self) -> Option<&Sides> {
+        let first = self.atoms.first()?.members.first()?;
+        Some(&first.sides)
+    }
+
+    /// Makes one atom of all, which ends with what ended by `held`, the end of the requests that it may be for: what follows is not waited for,
+    /// but the same request's, if the connection has ended.
+    pub(super) fn unite(&mut self, held: Timestamp) {
+        let within = self.atoms.iter().take_while(|atom| atom.ended <= held).count();
+        let is_all = within == self.atoms.len();
+        let works = self.atoms[..within].iter().filter(|atom| !atom.is_farewell());
+        let Some(ended) = works
+            .map(|atom| atom.ended)
+            .max()
+            .filter(|_| is_all || self.is_closed)
+        else {
+            return;
+        };
+        let before = self.before.as_ref().map(|before| before.request);
+        let owners = self.atoms.iter().filter_map(|atom| atom.owner);
+        let first = owners.clone().next();
+        let owner = before.or(first.map(|(id, _)| id));
+        if owners.clone().any(|(id, _)| Some(id) != owner) {
+            return;
+        }
+        let proof = first.map_or(Assigned::Order, |(_, proof)| proof);
+        let owner = owner.map(|id| (id, proof));
+        self.atoms = united(std::mem::take(&mut self.atoms), ended, owner)
+            .into_iter()
+            .collect();
+    }
+}
+
+/// One atom of all these, in order, which ends at `ended`.
+pub(super) fn united(atoms: Vec<Atom>, ended: Timestamp, owner: Option<(u64, Assigned)>) -> Option<Atom> {
+    let mut hasher = DefaultHasher::new();
+    let shapes = atoms.iter().filter(|atom| !atom.is_setup).map(|atom| atom.shape);
+    shapes.for_each(|shape| shape.hash(&mut hasher));
+    Some(Atom {
+        started: atoms.first()?.started,
+        ended,
+        shape: hasher.finish(),
+        owner,
+        is_setup: atoms.iter().all(|atom| atom.is_setup),
+        is_open: atoms.last()?.is_open,
+        members: atoms.into_iter().flat_map(|atom| atom.members).collect(),
+    })
 }
 
 /// What a connection did for a request before the first of its atoms.

@@ -8,11 +8,13 @@
 //! What a response waited for ended before its first byte, unless requests of that name were seen to ask for more while it is sent.
 
 use super::super::Member;
+use super::OpenRequest;
 use super::likelihood::Likelihood;
+use super::lives::{FOREVER, Lives};
 use super::matching::{IMPOSSIBLE, cheapest};
-use super::runs::{Atom, Before, Cutting, Lane, Shapes, push};
+use super::runs::{Atom, Before, Cutting, Lane, Shapes, push, united};
 use super::search::{self, Earlier, Group, Owner, Request, Work};
-use model::{Assigned, ConnectionId, ConnectionMap, Fingerprint, Share, Timestamp};
+use model::{Assigned, ConnectionId, ConnectionMap, Fingerprint, Phase, Share, Timestamp};
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -77,22 +79,17 @@ impl Window {
         self.candidates.push(candidate);
     }
 
-    /// Keeps a statement; with `owner` where it is proven whose it is. `before` is what its connection did until then, for the first
-    /// that is kept of it.
+    /// Keeps a statement; with `owner` where it is proven whose it is. `lane` is what is known of its connection, for the first that is kept
+    /// of it.
     pub(super) fn keep(
         &mut self,
         member: Member,
         owner: Option<(u64, Assigned)>,
-        before: impl FnOnce() -> Option<Before>,
+        lane: impl FnOnce() -> Lane,
     ) {
         self.waiting += 1;
-        let lane = self
-            .lanes
-            .entry(member.exchange.connection)
-            .or_insert_with(|| Lane {
-                before: before(),
-                atoms: Vec::new(),
-            });
+        let lane = self.lanes.entry(member.exchange.connection).or_insert_with(lane);
+        lane.is_closed |= member.exchange.phase == Phase::Close;
         push(&mut lane.atoms, member, owner);
     }
 
@@ -132,13 +129,8 @@ impl Window {
     }
 
     /// Learns from a request that was alone: from its beginning and the first byte of its response, and its exchanges.
-    pub(super) fn learn_alone(
-        &mut self,
-        name: &Fingerprint,
-        from: Timestamp,
-        replied: Timestamp,
-        members: &[Member],
-    ) {
+    pub(super) fn learn_alone(&mut self, request: &OpenRequest, replied: Timestamp, lives: &Lives) {
+        let (name, from, members) = (&request.name, request.started, &request.members);
         if self.alone >= MAX_ALONE {
             return;
         }
@@ -160,10 +152,14 @@ impl Window {
             responded: Some(replied.as_nanos()),
             name: number_of(name),
         });
-        for (connection, atoms) in &lanes {
+        for (connection, atoms) in lanes {
+            let atoms = match is_one_life(&atoms, lives) {
+                true => united_all(atoms),
+                false => atoms,
+            };
             let works = atoms.iter().map(|atom| Work {
                 owner: Some(0),
-                ..work(*connection, atom)
+                ..work(connection, atom)
             });
             group.work.extend(works);
         }
@@ -174,7 +170,8 @@ impl Window {
     }
 
     /// Decides about the candidates in `ripe`, and hands out what is theirs, and what no request can have caused.
-    pub(super) fn decide(&mut self, ripe: &[u64], shapes: &Shapes) -> Vec<Decision> {
+    pub(super) fn decide(&mut self, ripe: &[u64], shapes: &Shapes, lives: &Lives) -> Vec<Decision> {
+        self.unite_lives(lives);
         self.find_streamed();
         let lanes = self.sorted_lanes();
         let first = self.first_guess(&lanes, shapes);
@@ -186,6 +183,37 @@ impl Window {
         self.candidates.retain(|candidate| !ripe.contains(&candidate.id));
         self.waiting = self.waiting.saturating_sub(decisions.len());
         decisions
+    }
+
+    /// All that a connection did that lives for one request is that request's. It may be asked for while the response is sent: from PHP, the
+    /// end of the page goes out after its connection is closed.
+    fn unite_lives(&mut self, lives: &Lives) {
+        for lane in self.lanes.values_mut() {
+            let is_one = lane.sides().is_some_and(|sides| lives.are_of_one_request(sides));
+            let Some(opened) = lane.opened.filter(|_| is_one) else {
+                continue;
+            };
+            let holding = self
+                .candidates
+                .iter_mut()
+                .filter(|candidate| candidate.started <= opened);
+            let ended = |candidate: &Candidate| candidate.answered.map_or(FOREVER, |(_, ended)| ended);
+            let mut holding: Vec<&mut Candidate> = holding.collect();
+            let Some(held) = holding.iter().map(|candidate| ended(candidate)).max() else {
+                continue;
+            };
+            let before = lane.before.as_ref().map(|before| before.request);
+            if before.is_some_and(|before| !holding.iter().any(|candidate| candidate.id == before)) {
+                continue;
+            }
+            lane.unite(held);
+            let [life] = lane.atoms.as_slice() else { continue };
+            for candidate in &mut holding {
+                candidate.is_streamed |= candidate.answered.is_some_and(|(replied, until)| {
+                    (life.started..life.ended).contains(&replied) && life.ended <= until
+                });
+            }
+        }
     }
 
     /// A statement that only fits into the rest of a response shows that this one is sent while it is made.
@@ -278,7 +306,11 @@ impl Window {
             let Some(lane) = self.lanes.remove(id) else {
                 continue;
             };
-            let mut kept = Lane::default();
+            let mut kept = Lane {
+                opened: lane.opened,
+                is_closed: lane.is_closed,
+                ..Lane::default()
+            };
             for (atom, (owner, probability)) in lane.atoms.into_iter().zip(owners.by_ref()) {
                 let guess = owner.and_then(|owner| Some(self.candidates.get(owner as usize)?.id));
                 let owner = atom.owner.map(|(id, _)| id).or(guess);
@@ -482,6 +514,18 @@ fn decided(atom: Atom, owner: Option<u64>, probability: f64) -> impl Iterator<It
         }
         (member, owner)
     })
+}
+
+/// Whether a request's work on a connection is all that this one did, and lived for.
+fn is_one_life(atoms: &[Atom], lives: &Lives) -> bool {
+    let first = atoms.first().and_then(|first| first.members.first());
+    first.is_some_and(|first| first.exchange.is_handshake() && lives.are_of_one_request(&first.sides))
+}
+
+fn united_all(atoms: Vec<Atom>) -> Vec<Atom> {
+    let works = atoms.iter().filter(|atom| !atom.is_farewell());
+    let ended = works.map(|atom| atom.ended).max().unwrap_or_default();
+    united(atoms, ended, None).into_iter().collect()
 }
 
 fn work(connection: ConnectionId, atom: &Atom) -> Work {

@@ -3,8 +3,9 @@
 use super::*;
 
 /// Two pages at once, of two workers (10 and 11) with a connection each, and a job (20) that asks meanwhile; each page's steps as (connection,
-/// how assigned). `programs` says what is known of each connection's ends.
-fn pages(programs: &[(u32, [Option<u32>; 2])]) -> Vec<Vec<(u32, Option<Assigned>)>> {
+/// how assigned). `programs` says what is known of each connection's ends, `job` which protocol the job speaks.
+fn pages_and_job(programs: &[(u32, [Option<u32>; 2])], job: Protocol) -> Vec<Vec<(u32, Option<Assigned>)>> {
+    let protocol = |connection: u32| if connection == 4 { job } else { Protocol::Postgres };
     let mut run = Run::new(Rule::Http);
     for connection in 0..2_u16 {
         run.opened(connection.into(), host(1, 40_000 + connection), host(2, 80));
@@ -19,7 +20,7 @@ fn pages(programs: &[(u32, [Option<u32>; 2])]) -> Vec<Vec<(u32, Option<Assigned>
     for connection in 2..5 {
         run.exchange(
             exchange(connection, Phase::Work, 1_000, 100, 0),
-            Protocol::Postgres,
+            protocol(connection),
         );
     }
     for connection in 0..2 {
@@ -35,7 +36,7 @@ fn pages(programs: &[(u32, [Option<u32>; 2])]) -> Vec<Vec<(u32, Option<Assigned>
             let from = 11_000 + 1_000 * round + 200 * u64::from(connection);
             run.exchange(
                 exchange(connection, Phase::Work, from, 100, 0),
-                Protocol::Postgres,
+                protocol(connection),
             );
         }
     }
@@ -60,20 +61,28 @@ fn pages(programs: &[(u32, [Option<u32>; 2])]) -> Vec<Vec<(u32, Option<Assigned>
     pages
 }
 
+fn pages(programs: &[(u32, [Option<u32>; 2])]) -> Vec<Vec<(u32, Option<Assigned>)>> {
+    pages_and_job(programs, Protocol::Postgres)
+}
+
+/// Two workers that serve and ask, and a job.
+const WORKERS: [(u32, [Option<u32>; 2]); 5] = [
+    (0, [None, Some(10)]),
+    (1, [None, Some(11)]),
+    (2, [Some(10), None]),
+    (3, [Some(11), None]),
+    (4, [Some(20), None]),
+];
+
 #[test]
 fn what_another_program_asks_is_for_no_request_of_one_that_asks_itself() {
-    let workers = [
-        (0, [None, Some(10)]),
-        (1, [None, Some(11)]),
-        (2, [Some(10), None]),
-        (3, [Some(11), None]),
-        (4, [Some(20), None]),
-    ];
     let only = Some(Assigned::Only);
-    assert_eq!(
-        pages(&workers),
-        [vec![(2, only), (2, only)], vec![(3, only), (3, only)]]
-    );
+    for job in [Protocol::Postgres, Protocol::Unknown] {
+        assert_eq!(
+            pages_and_job(&WORKERS, job),
+            [vec![(2, only), (2, only)], vec![(3, only), (3, only)]]
+        );
+    }
 }
 
 #[test]

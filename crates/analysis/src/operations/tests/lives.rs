@@ -1,0 +1,116 @@
+//! Connections that are opened and closed within one request.
+
+use super::*;
+
+/// What passes, and when; in the order of time it is handed on.
+#[derive(Default)]
+struct Timeline(Vec<(u64, Passed)>);
+
+enum Passed {
+    Arrived(u32),
+    Opened(u32),
+    Exchange(Box<Exchange>, Protocol),
+}
+
+impl Timeline {
+    /// A page of PHP on HTTP connection `page`: it connects, asks three times, sends the first byte of its response while it asks once more, closes
+    /// its connection `lane` and sends the rest, which takes `rest`.
+    fn page(&mut self, page: u32, lane: u32, from: u64, rest: u64) {
+        let replied = from + 2_000;
+        self.0.push((from, Passed::Arrived(page)));
+        self.0.push((from + 100, Passed::Opened(lane)));
+        let mut handshake = exchange(lane, Phase::Connect, from + 100, 0, 0);
+        (
+            handshake.request_bytes,
+            handshake.reply_bytes,
+            handshake.executions,
+        ) = (0, 0, 0);
+        let asked = [from + 300, from + 800, from + 1_300, replied - 150];
+        let mut work = vec![handshake];
+        work.extend(asked.map(|at| exchange(lane, Phase::Work, at, 100, 0)));
+        for exchange in work {
+            let ended = from + exchange.ended().since(at(from)).as_micros() as u64;
+            self.0
+                .push((ended, Passed::Exchange(exchange.into(), Protocol::Mysql)));
+        }
+        let mut goodbye = exchange(lane, Phase::Close, replied + 60, 0, 0);
+        (goodbye.turns, goodbye.fingerprint, goodbye.executions) = (0, None, 0);
+        goodbye.first.reply_started = None;
+        goodbye.first.reply_ended = None;
+        self.0
+            .push((replied + 60, Passed::Exchange(goodbye.into(), Protocol::Mysql)));
+        let mut reply = exchange(page, Phase::Work, from, 1_900, rest);
+        reply.first.server_inside_reply = micros(if rest > 100 { rest } else { 0 });
+        self.0
+            .push((replied + rest, Passed::Exchange(reply.into(), Protocol::Http)));
+    }
+
+    fn operations(mut self) -> Vec<Operation> {
+        let mut run = Run::new(Rule::Http);
+        run.opened(0, host(1, 40_000), host(2, 80));
+        run.opened(1, host(1, 40_001), host(2, 80));
+        self.0.sort_by_key(|(at, _)| *at);
+        for (microseconds, passed) in self.0 {
+            match passed {
+                Passed::Arrived(connection) => run.fact(Fact::Started {
+                    connection: ConnectionId(connection),
+                    at: at(microseconds),
+                    fingerprint: Some(Arc::from("GET /page")),
+                    request: None,
+                }),
+                Passed::Opened(lane) => {
+                    let client = host(2, 50_000 + lane as u16);
+                    run.opened_at(microseconds, lane, client, host(3, 3306));
+                }
+                Passed::Exchange(exchange, protocol) => run.exchange(*exchange, protocol),
+            }
+        }
+        run.finish().0
+    }
+}
+
+/// Of each page, in order: its HTTP connection, and what it asked on.
+fn lanes(operations: &[Operation]) -> Vec<(u32, Vec<u32>)> {
+    let mut pages: Vec<(Timestamp, u32, Vec<u32>)> = Vec::new();
+    for operation in operations {
+        let of = |step: &OperationStep| step.exchange.connection.0;
+        let (http, lanes): (Vec<u32>, Vec<u32>) = operation.steps.iter().map(of).partition(|lane| *lane < 10);
+        pages.push((operation.at, http[0], lanes));
+    }
+    pages.sort();
+    pages.into_iter().map(|(_, page, lanes)| (page, lanes)).collect()
+}
+
+#[test]
+fn a_response_that_pauses_gets_nothing_of_connections_that_others_opened_and_closed() {
+    let mut timeline = Timeline::default();
+    timeline.page(0, 10, 0, 24_000);
+    for round in 0..9 {
+        timeline.page(1, 11 + round, 500 + 2_500 * u64::from(round), 300);
+    }
+    let pages = lanes(&timeline.operations());
+    assert_eq!(pages.len(), 10);
+    for (position, (page, lanes)) in pages.iter().enumerate() {
+        assert_eq!(*page, u32::from(position > 0));
+        assert_eq!(*lanes, [10 + position as u32; 6]);
+    }
+}
+
+#[test]
+fn a_request_that_arrives_later_gets_nothing_of_an_older_connection() {
+    let mut timeline = Timeline::default();
+    // It is known of five that each connection is one page's.
+    for round in 0..5 {
+        timeline.page(0, 10 + round, 10_000 * u64::from(round), 300);
+    }
+    // The last statement of the sixth ends after its response, when only the other page is under way.
+    timeline.page(0, 15, 50_000, 20);
+    timeline.page(1, 16, 51_800, 300);
+    let pages = lanes(&timeline.operations());
+    assert_eq!(
+        pages[5],
+        (0, vec![15; 4]),
+        "its last statement was not waited for"
+    );
+    assert_eq!(pages[6], (1, vec![16; 6]));
+}
