@@ -1,4 +1,4 @@
-//! The answer of `read`, `watch` and their pages in one sentence: what distance makes of the operation that takes most of the time, and what its findings
+//! The answer of `read`, `watch` and their pages in one sentence: what distance makes of the operation that takes most of the time there, and what its findings
 //! would give back. Where what was seen does not carry that, it says what is missing instead.
 
 use super::escape::{cut, printable};
@@ -18,31 +18,12 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
     if outcome.predictions.is_empty() {
         return nothing_predicted(outcome);
     }
-    let by_time = |group: &&OperationGroup| {
-        // A connection as a whole is waited for by nobody; it is all there is where nothing else was recognised.
-        let is_waited_for = group.kind != OperationKind::Connection;
-        (is_waited_for, group.attribution.total())
-    };
+    let by_time = |group: &&OperationGroup| (is_waited_for(group), group.attribution.total());
     let longest = outcome.operations.iter().max_by_key(by_time)?;
     if let Some(refusal) = not_joined(outcome, longest).or_else(|| not_its_own(longest)) {
         return Some(refusal);
     }
-    let is_predicted = |group: &&OperationGroup| !outcome.unmoved.contains(&group.name);
-    let group = outcome
-        .operations
-        .iter()
-        .filter(is_predicted)
-        .max_by_key(by_time)?;
-    // The longest distance at which findings have a price; without findings, the longest of all.
-    let priced = outcome.findings.first().and_then(|first| first.savings.last());
-    let of_group = |there: &&Prediction| {
-        there.operation_name == group.name && priced.is_none_or(|saving| saving.rtt == there.rtt)
-    };
-    let there = outcome
-        .predictions
-        .iter()
-        .filter(of_group)
-        .max_by_key(|there| there.rtt)?;
+    let (group, there) = most_time_there(outcome)?;
     let examples = there.examples?;
     let name = cut(&group.name, LONGEST_NAME);
     let (who, one) = match (group.count, examples.alike.as_fraction() >= ALIKE) {
@@ -59,6 +40,38 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
     ))
 }
 
+/// The operations that take most of the time at the longest distance at which findings have a price; without findings, at the longest of all.
+fn most_time_there(outcome: &ReadOutcome) -> Option<(&OperationGroup, &Prediction)> {
+    let priced = outcome.findings.first().and_then(|first| first.savings.last());
+    let rtt = match priced {
+        Some(saving) => saving.rtt,
+        None => outcome.predictions.iter().map(|there| there.rtt).max()?,
+    };
+    let there = |group: &OperationGroup| {
+        let mut of_group = outcome.predictions.iter();
+        of_group.find(|there| there.rtt == rtt && there.operation_name == group.name)
+    };
+    let by_time_there = |group: &&OperationGroup| {
+        let each = there(group).map(|there| there.spread.mean.unwrap_or(there.duration));
+        let all = each.unwrap_or_default().as_secs_f64() * group.count as f64;
+        (
+            is_waited_for(group),
+            Duration::from_secs_f64(all.min(MAX_SECONDS)),
+        )
+    };
+    let is_predicted = |group: &&OperationGroup| !outcome.unmoved.contains(&group.name);
+    let predicted = outcome.operations.iter().filter(is_predicted);
+    let group = predicted.max_by_key(by_time_there)?;
+    Some((group, there(group)?))
+}
+
+/// A connection as a whole is waited for by nobody; it is all there is where nothing else was recognised.
+fn is_waited_for(group: &OperationGroup) -> bool {
+    group.kind != OperationKind::Connection
+}
+
+/// A year: more than any sum of durations that is compared.
+const MAX_SECONDS: f64 = 3.2e7;
 /// The share of operations that have to be like the typical one for it to stand for the name.
 const ALIKE: f64 = 0.9;
 
@@ -91,7 +104,10 @@ fn found(
                 remedies.row
             )
         }
-        (0, _) if unseen.is_none() => "; no wasteful pattern was found".to_owned(),
+        (0, _) if unseen.is_none() => {
+            let of_it = if outcome.findings.is_empty() { "" } else { " in it" };
+            format!("; no wasteful pattern was found{of_it}")
+        }
         (0, _) => String::new(),
         (_, 0) => format!("; {changes} save{verb} {}", format_duration(given_back)),
         // A loop that lies across operations leaves most of them out, and none shorter.
