@@ -65,7 +65,8 @@ pub struct PlanNode {
     pub ends_transaction: bool,
     /// Time over which the client produces the request.
     pub client_inside: u64,
-    /// Time within request and reply in which their sender held bytes back for a delayed acknowledgement: the same at every distance.
+    /// Time within request and reply in which their sender held bytes back for a delayed acknowledgement: the same at every distance. Of what
+    /// stays where it was, a part of its [`Crossing`].
     pub held_back: [u64; 2],
     /// Server time before the reply's first byte.
     pub server_before: u64,
@@ -232,7 +233,11 @@ impl OperationPlan {
     /// Of an exchange no bytes are held back any more.
     pub fn hold_nothing_back(&mut self, index: usize) {
         for node in self.nodes_of(index) {
-            node.held_back = [0; 2];
+            let [in_request, in_reply] = std::mem::take(&mut node.held_back);
+            if let Crossing::Measured { request, reply, .. } = &mut node.crossing {
+                *request = request.saturating_sub(in_request);
+                *reply = reply.saturating_sub(in_reply);
+            }
         }
     }
 
@@ -415,8 +420,8 @@ fn node(
         ends_transaction: false,
         client_inside: nanos(step.client_inside_request),
         held_back: match crossing {
-            Crossing::Moved => held_back(step),
-            Crossing::Handshake | Crossing::Measured { .. } => [0; 2],
+            Crossing::Moved | Crossing::Measured { .. } => held_back(step),
+            Crossing::Handshake => [0; 2],
         },
         server_before: nanos(step.server - inside),
         server_inside: nanos(inside.saturating_sub(worked_meanwhile(step))),

@@ -3,12 +3,15 @@
 //!
 //! A small request, or a small reply, whose parts lie as far apart as a delayed acknowledgement takes (Linux 40 ms, others 200 ms), or as a round trip does
 //! where that is longer: its sender held the second part back until the first was acknowledged. Saved is that time; it is no
-//! turn. A client, or a server, that computes for exactly that long in the middle of what it sends looks the same.
+//! turn. A client, or a server, that computes for exactly that long in the middle of what it sends to a database looks the same.
+//!
+//! Web servers and others do compute in the middle of a response: there a response counts only by the part of its time in which its bytes waited for
+//! the acknowledgement, which left its server at the moment at which that arrived.
 
 use super::ledger::Waste;
 use super::look::Look;
 use crate::verb::Verb;
-use model::{FindingKind, Step};
+use model::{FindingKind, Phase, Step};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -22,6 +25,43 @@ const DELAYS: [RangeInclusive<Duration>; 2] = [
 const MOST_BYTES: u64 = 14_000;
 
 pub(super) fn look(look: &mut Look<'_>) {
+    look_at_databases(look);
+    look_at_other_servers(look);
+}
+
+/// Responses of servers that are no databases.
+fn look_at_other_servers(look: &mut Look<'_>) {
+    let operation = look.operation;
+    for (number, step) in operation.steps.iter().enumerate() {
+        let exchange = &step.exchange;
+        if exchange.phase != Phase::Work || step.protocol.is_database() {
+            continue;
+        }
+        let held_back: Duration = exchange.steps().filter_map(held_back).sum();
+        if !held_back.is_zero() {
+            let waste = Waste {
+                fingerprint: exchange.fingerprint.clone(),
+                count: 1,
+                spares: held_back,
+                ..Waste::of(FindingKind::AckStall, exchange.connection, step.protocol)
+            };
+            look.note_steps_held_back(waste, &[number]);
+        }
+    }
+}
+
+/// For how long the rest of a response waited for the acknowledgement of its beginning. What its server computed within it is no part of that.
+fn held_back(step: &Step) -> Option<Duration> {
+    let span = step.reply_ended?.since(step.reply_started?);
+    let waited = span.saturating_sub(step.server_inside_reply);
+    let rtt = step.client_side_rtt.unwrap_or_default() + step.server_side_rtt.unwrap_or_default();
+    let is_stall = [waited, waited.saturating_sub(rtt)]
+        .iter()
+        .any(|waited| is_stall(*waited, step.reply_bytes));
+    (is_stall && step.recovery.is_zero()).then_some(waited)
+}
+
+fn look_at_databases(look: &mut Look<'_>) {
     for index in 0..look.turns.all.len() {
         let turn = look.turns.all[index];
         let Some(exchange) = look.exchange(index) else {

@@ -285,7 +285,14 @@ impl<'a> Look<'a> {
 
     /// Notes waste that is no turn: the bytes of this one were held back.
     pub(super) fn note_held_back(&mut self, waste: Waste, turn: usize) {
-        self.leave_out(&waste, Vec::new(), self.steps(&[turn]));
+        let step = self.turns.all.get(turn).map(|turn| turn.step);
+        self.note_steps_held_back(waste, step.as_slice());
+    }
+
+    /// The same of steps of the operation that are no turns of databases.
+    pub(super) fn note_steps_held_back(&mut self, waste: Waste, steps: &[usize]) {
+        let steps = steps.iter().filter_map(|&step| u32::try_from(step).ok());
+        self.leave_out(&waste, Vec::new(), steps.collect());
         self.ledger.note(waste, self.operation);
     }
 

@@ -511,6 +511,12 @@ const REMEDIES: &[Row] = &[
     ),
     row(
         Kind::AckStall,
+        &[Software::Web],
+        "The web server (or the proxy in front of it) writes the head of its response and what follows one after the other, and sends the rest only when its client has \
+         acknowledged the head, which that delays: set TCP_NODELAY on the server's connections, or write head and body at once.",
+    ),
+    row(
+        Kind::AckStall,
         &[],
         "A request, or a reply, is sent in two parts and the second waits for the acknowledgement of the first: set TCP_NODELAY on the side that sends it, or \
          write it at once.",

@@ -33,6 +33,8 @@ pub(super) enum Software {
     Drda,
     /// A client of TDS.
     Tds,
+    /// A client of a web server, which is what findings of HTTP are about.
+    Web,
     /// Nothing is known.
     Unknown,
 }
@@ -83,7 +85,8 @@ impl Software {
             Protocol::Informix => Self::Informix,
             Protocol::Drda => Self::Drda,
             Protocol::Tds => Self::Tds,
-            Protocol::Http | Protocol::Fastcgi | Protocol::Tls | Protocol::Unknown => Self::Unknown,
+            Protocol::Http | Protocol::Fastcgi => Self::Web,
+            Protocol::Tls | Protocol::Unknown => Self::Unknown,
         }
     }
 }

@@ -166,3 +166,44 @@ fn a_loop_over_the_connections_of_a_pool_is_n_plus_one_unless_it_ran_at_once() {
         assert_eq!(told, expected, "{overlap}");
     }
 }
+
+/// A page's response: its head, then after `span` the rest, of which its server computed for `inside`.
+fn page(id: u64, span: Duration, inside: Duration) -> Operation {
+    let mut made = Made::new(Protocol::Http);
+    made.exchange(THINKING, |exchange| {
+        exchange.fingerprint = Some("POST /runs".into());
+        let started = exchange.first.reply_started.expect("a reply");
+        exchange.first.reply_ended = Some(started.after(span));
+        exchange.first.reply_bytes = 202;
+        exchange.first.server_inside_reply = inside;
+    });
+    Operation {
+        id,
+        ..made.operation(Http)
+    }
+}
+
+#[test]
+fn a_web_servers_response_stalls_where_its_rest_waits_for_the_acknowledgement() {
+    let found = |span: u64, inside: u64| {
+        let mut findings = engine();
+        for id in 0..6 {
+            findings.operation(&page(
+                id,
+                Duration::from_millis(span),
+                Duration::from_millis(inside),
+            ));
+        }
+        findings.finish().findings
+    };
+    let findings = found(45, 1);
+    assert_eq!((findings[0].kind, findings[0].count), (Kind::AckStall, 6));
+    assert_eq!(findings[0].savings[0].saves, Duration::from_millis(6 * 44));
+    assert!(
+        findings[0].remedy.contains("web server"),
+        "{}",
+        findings[0].remedy
+    );
+    assert_eq!(found(44, 43), [], "it computed");
+    assert_eq!(found(1_200, 0), [], "no delayed acknowledgement takes so long");
+}
