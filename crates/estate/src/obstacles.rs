@@ -148,7 +148,7 @@ impl<'a> Burden<'a> {
     fn fixes(&self, findings: &[Finding]) -> Vec<PlanFix> {
         let of_name = findings
             .iter()
-            .filter(|finding| *finding.operation_name == *self.name);
+            .filter(|finding| *finding.operation_name == *self.name && !finding.may_be_others());
         let fixes = of_name.filter_map(|finding| {
             let saves = self.saves(finding)?;
             (saves > Duration::ZERO).then(|| PlanFix {

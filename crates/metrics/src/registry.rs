@@ -141,6 +141,7 @@ impl Registry {
 
     /// Takes what was found in the last `window`, costliest first; what was found before is forgotten.
     pub fn found(&mut self, mut findings: Vec<Finding>, window: Duration) {
+        findings.retain(|finding| !finding.may_be_others());
         findings.truncate(self.limits.findings);
         self.findings = FoundLately { findings, window };
     }

@@ -152,10 +152,15 @@ impl Evidence {
         Share::of_counts(self.doubted, self.round_trips.saturating_mul(1_000))
     }
 
+    /// The share of all round trips that is the operation's own, most likely. `None` without a round trip.
+    pub fn own(&self) -> Option<Share> {
+        let all = self.round_trips.saturating_mul(1_000);
+        Share::of_counts(all - self.doubted.min(all), all)
+    }
+
     /// Whether enough round trips are the operation's own, most likely, for a prediction; otherwise their share.
     pub fn enough_own(&self) -> Result<(), Share> {
-        let all = self.round_trips.saturating_mul(1_000);
-        match Share::of_counts(all - self.doubted.min(all), all) {
+        match self.own() {
             Some(own) if own.as_fraction() < Self::LIKELY_ENOUGH => Err(own),
             _ => Ok(()),
         }

@@ -1,6 +1,6 @@
 //! Findings: something wasteful seen on the wire, with what its remedy would save on a given link.
 
-use crate::Fingerprint;
+use crate::{Evidence, Fingerprint, OperationGroup, Share};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +16,8 @@ pub struct Finding {
     pub operation_name: Arc<str>,
     /// Operations it was seen in.
     pub operations: u64,
+    /// Whether its round trips are known to be those of these operations.
+    pub owners: FindingOwners,
     /// Of repeated statements: whether each was asked after the reply to another statement of the same loop, so that it
     /// may need what that replied. True of a row of different statements, which may too. Absent for other kinds.
     pub dependent: Option<bool>,
@@ -25,6 +27,8 @@ pub struct Finding {
     pub turns: u64,
     /// Turns that the remedy would save. 0 for waste that is not turns (rate, window, delayed ACK).
     pub saves_turns: u64,
+    /// Turns that it would save at most: more than `saves_turns` where it does not show whether a driver makes them, which the remedy spares, or its program.
+    pub saves_turns_most: u64,
     /// Time saved with the remedy over all operations at each round trip asked, ascending: by replays without what falls away, or where there were none
     /// `saves_turns` round trips and what else the kind reports, which misleads where these overlapped with others on another connection. Of [`FindingKind::HeldTransaction`] it is time for which rows are held, which
     /// others may wait for, and not to be added.
@@ -33,6 +37,42 @@ pub struct Finding {
     pub driver: Option<Arc<str>>,
     /// What to do, for the driver seen where one was: one or two sentences, no literal of the traffic in them.
     pub remedy: String,
+}
+
+/// Whether the round trips of a finding are known to be those of the operations it was seen in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FindingOwners {
+    /// As far as [`Evidence::shows_owners`] asks.
+    #[default]
+    Known,
+    /// Too many belong to operations of the name by a guess. Of all their round trips, this share is their own, most likely.
+    Guessed(Share),
+    /// Likewise, and fewer than half of the operations have it: statements that were taken for another's make a loop in few.
+    Doubtful(Share),
+}
+
+impl FindingOwners {
+    /// Those of a finding in so many of the operations with its name, which `groups` has.
+    pub fn of(finding: &Finding, groups: &[OperationGroup]) -> Self {
+        let (mut evidence, mut count) = (Evidence::default(), 0);
+        for group in groups.iter().filter(|group| group.name == finding.operation_name) {
+            evidence.add(&group.evidence);
+            count += group.count;
+        }
+        match evidence.own() {
+            Some(own) if !evidence.shows_owners() && finding.operations * 2 < count => Self::Doubtful(own),
+            Some(own) if !evidence.shows_owners() => Self::Guessed(own),
+            _ => Self::Known,
+        }
+    }
+
+    /// Of all round trips of the operations, the share that is their own, most likely. `None` where that is known.
+    pub const fn likely_right(self) -> Option<Share> {
+        match self {
+            Self::Known => None,
+            Self::Guessed(own) | Self::Doubtful(own) => Some(own),
+        }
+    }
 }
 
 /// What a remedy saves at one distance.
@@ -105,6 +145,19 @@ impl LeftOut {
 }
 
 impl Finding {
+    /// Whether it may be made of other operations' statements: then it is no fact about these.
+    pub const fn may_be_others(&self) -> bool {
+        matches!(self.owners, FindingOwners::Doubtful(_))
+    }
+
+    /// `5`, or `3 to 6` where it is not known how many turns the remedy saves.
+    pub fn saves_turns_words(&self) -> String {
+        match self.saves_turns_most > self.saves_turns {
+            true => format!("{} to {}", self.saves_turns, self.saves_turns_most),
+            false => self.saves_turns.to_string(),
+        }
+    }
+
     /// The saving at the longest round trip asked: what findings are ranked by.
     pub fn most(&self) -> Duration {
         self.savings

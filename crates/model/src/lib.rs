@@ -53,7 +53,7 @@ pub use exchange::{
     Exchange, Fingerprint, NO_TEXT_SEEN, PoolerTime, RequestTraits, Step, is_unseen_fingerprint,
     unseen_fingerprint, unseen_fingerprint_with_shape,
 };
-pub use finding::{Finding, FindingKey, FindingKind, LeftOut, Remains, Remedied, Saving};
+pub use finding::{Finding, FindingKey, FindingKind, FindingOwners, LeftOut, Remains, Remedied, Saving};
 pub use host::{AddressRange, Host, InterfaceAddresses, ParseHostError};
 pub use margin::Margin;
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};

@@ -1,6 +1,7 @@
 //! Turns facts of all connections into outcomes: operations, totals, predictions, and the records of each.
 
 mod exports;
+mod owners;
 mod prices;
 mod seen;
 mod so_far;
@@ -451,7 +452,7 @@ impl Aggregator {
             warnings.push(Warning::new(WarningKind::NothingMoved, NOTHING_MOVED));
         }
         let findings = prices::priced_by_replays(
-            found.findings,
+            owners::with_owners(found.findings, &totals.operations),
             &predicted.remedies,
             &targets,
             &predicted.predictions,

@@ -40,6 +40,25 @@ fn every_part_is_there_and_well_formed() {
     );
 }
 
+/// What rests on guesses is marked; what may be made of others' statements is not listed.
+#[test]
+fn findings_that_rest_on_guesses_say_so() {
+    let mut sample = full();
+    sample.outcome.findings = vec![samples::doubtful_finding()];
+    let text = html(&sample.page());
+    well_formed(&text);
+    assert!(text.contains("1 finding not listed"), "none is listed");
+    let owners = model::FindingOwners::Guessed(model::Share::of_fraction(0.87).expect("a share"));
+    sample.outcome.findings.push(model::Finding {
+        owners,
+        ..samples::finding()
+    });
+    let text = html(&sample.page());
+    well_formed(&text);
+    assert!(text.contains("~ <span class=\"kind\">n+1</span>"), "it is marked");
+    assert!(text.contains("about 87 % are their own") && text.contains("1 finding not listed"));
+}
+
 #[test]
 fn nothing_is_fetched_from_anywhere() {
     let text = html(&full().page());

@@ -206,6 +206,36 @@ fn a_server_time_that_is_not_certain_is_a_range() {
     assert!(!shown.contains("server: a range"), "{shown}");
 }
 
+/// What rests on guesses is marked; what may be made of others' statements is not listed.
+#[test]
+fn findings_that_rest_on_guesses_say_so() {
+    let guessed = model::Finding {
+        owners: model::FindingOwners::Guessed(model::Share::of_fraction(0.87).expect("a share")),
+        ..samples::finding()
+    };
+    let doubtful = model::Finding {
+        fingerprint: Some("SELECT sold FROM stock".into()),
+        ..samples::doubtful_finding()
+    };
+    let with = |findings: &[model::Finding]| {
+        let outcome = ReadOutcome {
+            findings: findings.to_vec(),
+            ..samples::read_outcome()
+        };
+        // Without the breaks of its lines.
+        let shown = read_view(&outcome, &style(120, Colour::Plain));
+        shown.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let shown = with(&[guessed, doubtful.clone()]);
+    assert!(shown.contains(" ~ n+1 SELECT name, price"), "{shown}");
+    assert!(shown.contains("about 87 % are their own"), "{shown}");
+    assert!(shown.contains("1 finding not listed"), "{shown}");
+    assert!(!shown.contains("SELECT sold"), "{shown}");
+    let shown = with(&[samples::finding()]);
+    assert!(!shown.contains('~') && !shown.contains("not listed"), "{shown}");
+    assert!(with(&[doubtful]).contains("1 finding not listed"));
+}
+
 /// The answer, what distance costs, and what costs most of it stand in the first lines of a terminal of 24 by 80.
 #[test]
 fn what_matters_is_seen_without_scrolling() {

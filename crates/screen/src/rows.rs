@@ -349,6 +349,10 @@ fn programs_in_full(processes: &[Option<Arc<HostProcess>>; 2]) -> String {
 }
 
 fn findings_table(findings: &[Finding]) -> Table {
+    let findings: Vec<&Finding> = findings
+        .iter()
+        .filter(|finding| !finding.may_be_others())
+        .collect();
     let rtt = findings.first().and_then(|first| first.savings.last());
     let price = rtt.map_or_else(
         || "saves".to_owned(),
@@ -359,10 +363,13 @@ fn findings_table(findings: &[Finding]) -> Table {
             Some(fingerprint) => format!("{}  {}", finding.kind, report::text::shown_statement(fingerprint)),
             None => format!("{}  in {}", finding.kind, finding.operation_name),
         };
+        let guessed = finding.owners.likely_right().map_or_else(String::new, |right| {
+            format!(" (its operations' round trips are guessed, right in about {right})")
+        });
         let saves = finding.savings.last().map(|saving| saving.saves);
-        let turns = match finding.saves_turns {
+        let turns = match finding.saves_turns_most {
             0 => DASH.to_owned(),
-            saved => format!("{saved} of {}", finding.turns),
+            _ => format!("{} of {}", finding.saves_turns_words(), finding.turns),
         };
         Row {
             cells: vec![
@@ -374,7 +381,7 @@ fn findings_table(findings: &[Finding]) -> Table {
                     finding.count as f64,
                 ),
             ],
-            detail: format!("{}: {}", printable(&name), printable(&finding.remedy)),
+            detail: format!("{}{guessed}: {}", printable(&name), printable(&finding.remedy)),
         }
     });
     let mut columns = columns(&[

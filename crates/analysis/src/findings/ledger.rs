@@ -9,8 +9,8 @@ use super::software::Software;
 use super::{FindingsReport, unrewritten_batch};
 use foldhash::HashMap;
 use model::{
-    ConnectionId, Finding, FindingKey, FindingKind, Fingerprint, Operation, Protocol, Saving, Timestamp,
-    is_unseen_fingerprint,
+    ConnectionId, Finding, FindingKey, FindingKind, FindingOwners, Fingerprint, Operation, Protocol, Saving,
+    Timestamp, is_unseen_fingerprint,
 };
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -27,6 +27,8 @@ pub(super) struct Waste {
     pub(super) count: u64,
     pub(super) turns: u64,
     pub(super) saves_turns: u64,
+    /// Of these, those that are saved only if a driver makes them, and not its program at each use.
+    pub(super) programs_perhaps: u64,
     /// Round trips saved that are no turns.
     pub(super) saves_waits: u64,
     /// Time saved whatever the distance.
@@ -48,6 +50,7 @@ impl Waste {
             count: 0,
             turns: 0,
             saves_turns: 0,
+            programs_perhaps: 0,
             saves_waits: 0,
             spares: Duration::ZERO,
             evidence: Evidence::Sure,
@@ -182,6 +185,7 @@ impl Entry {
         sum.count += waste.count;
         sum.turns += waste.turns;
         sum.saves_turns += waste.saves_turns;
+        sum.programs_perhaps += waste.programs_perhaps;
         sum.saves_waits += waste.saves_waits;
         sum.spares += waste.spares;
         sum.may_be_drivers &= waste.may_be_drivers;
@@ -217,30 +221,54 @@ fn finding(key: &FindingKey, entry: &Entry, clients: &Clients, rtts: &[Duration]
         }
         kind => kind,
     };
-    let saves_turns = sum
+    let saves_turns_most = sum
         .saves_turns
         .saturating_sub(sum.count.saturating_mul(remedies::turns_left(kind, software)));
-    let waits = u32::try_from(saves_turns + sum.saves_waits).unwrap_or(u32::MAX);
+    let programs = programs_perhaps(sum, software, clients);
+    let saves_turns = saves_turns_most.saturating_sub(programs);
+    let saves = |turns: u64, rtt: Duration| {
+        let waits = u32::try_from(turns + sum.saves_waits).unwrap_or(u32::MAX);
+        rtt.saturating_mul(waits) + sum.spares
+    };
+    let mut words = remedy(kind, software, key, sum, clients);
+    if programs > 0 {
+        words = format!("{words} {}", remedies::PROGRAMS_PERHAPS);
+    }
     Finding {
-        remedy: remedy(kind, software, key, sum, clients),
+        remedy: words,
         kind,
         fingerprint: key.fingerprint.clone(),
         operation_name: key.operation_name.clone(),
         operations: entry.operations,
+        owners: FindingOwners::Known,
         dependent: sum.dependent,
         count: sum.count,
         turns: sum.turns,
         saves_turns,
+        saves_turns_most,
         savings: rtts
             .iter()
             .map(|&rtt| Saving {
                 rtt,
-                saves: rtt.saturating_mul(waits) + sum.spares,
-                bounds: None,
+                saves: saves(saves_turns, rtt),
+                bounds: (programs > 0)
+                    .then(|| [saves_turns, saves_turns_most].map(|turns| saves(turns, rtt))),
                 remedied: None,
             })
             .collect(),
         driver: introduced.and_then(|introduced| introduced.driver.clone()),
+    }
+}
+
+/// Turns of setting sessions up that may be the program's own at each use: none where a driver or a framework makes them once a connection.
+fn programs_perhaps(sum: &Waste, software: Software, clients: &Clients) -> u64 {
+    let driver = clients
+        .introduced(sum.connection)
+        .and_then(|introduced| introduced.driver.as_ref());
+    let is_known = driver.is_some() || clients.framework(sum.connection, None).is_some();
+    match software.may_leave_settings_to_programs(is_known) {
+        true => sum.programs_perhaps,
+        false => 0,
     }
 }
 

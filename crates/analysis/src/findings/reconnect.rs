@@ -3,14 +3,15 @@
 //! A connection counts when an earlier one of the same client host to the same server had been closed before it was opened, and it
 //! did little ([`MOST_WORK`]), but more than to test whether the server answers: a load balancer's check is no work. Connections that were refused,
 //! themselves or before, do not count. Saved are all its turns of connect, tls and login, and of the settings
-//! and catalogue reads with which its driver opens it: a pool keeps connections.
+//! and catalogue reads with which its driver opens it: a pool keeps connections. Settings, and reads of them, may be made by a program that
+//! makes them again on each kept connection ([`super::software::Software::may_leave_settings_to_programs`]): then it saves no less than without them, and no more than with them.
 
 use super::codes::is_catalogue;
 use super::control::Control;
 use super::ledger::Waste;
 use super::look::Look;
 use crate::verb::is_trial;
-use model::{ConnectionId, Exchange, FindingKind, Phase, Protocol};
+use model::{ConnectionId, Exchange, FindingKind, NotSeen, Phase, Protocol};
 
 /// Turns of work that justify a connection of their own.
 const MOST_WORK: u64 = 50;
@@ -41,6 +42,13 @@ pub(super) fn look(look: &mut Look<'_>) {
         match (place, exchange.phase) {
             (Some(place), Phase::Work) if made[place].is_setup(exchange) => {
                 made[place].add_setup(step_number, exchange);
+                if is_programs_perhaps(exchange) {
+                    made[place].programs_perhaps += u64::from(exchange.turns);
+                }
+            }
+            (Some(place), Phase::Work) if made[place].is_hidden_login(exchange) => {
+                made[place].is_login_hidden = false;
+                made[place].add_setup(step_number, exchange);
             }
             (Some(place), Phase::Work) => {
                 made[place].is_opening = false;
@@ -50,15 +58,18 @@ pub(super) fn look(look: &mut Look<'_>) {
             }
             (Some(place), Phase::Connect | Phase::Tls | Phase::Login) => {
                 made[place].add_setup(step_number, exchange);
+                made[place].is_login_hidden = exchange.phase == Phase::Tls;
             }
             (None, Phase::Connect | Phase::Tls | Phase::Login) if made.len() < MOST_MADE => {
                 let mut opened = Made {
                     connection: exchange.connection,
                     protocol: step.protocol,
                     setup: 0,
+                    programs_perhaps: 0,
                     steps: Vec::new(),
                     work: 0,
                     is_opening: true,
+                    is_login_hidden: exchange.phase == Phase::Tls,
                     only_tests: true,
                     is_refused: false,
                 };
@@ -74,6 +85,7 @@ pub(super) fn look(look: &mut Look<'_>) {
             count: 1,
             turns: made.setup,
             saves_turns: made.setup,
+            programs_perhaps: made.programs_perhaps,
             ..Waste::of(FindingKind::Reconnect, made.connection, made.protocol)
         };
         look.note_steps(waste, &made.steps);
@@ -89,11 +101,15 @@ struct Made {
     connection: ConnectionId,
     protocol: Protocol,
     setup: u64,
+    /// Of these, those that a program may make at each use.
+    programs_perhaps: u64,
     /// Which steps of the operation these turns are.
     steps: Vec<usize>,
     work: u64,
     /// Nothing has come yet that is not a part of opening it.
     is_opening: bool,
+    /// Its last step was TLS, so the login comes next, encrypted.
+    is_login_hidden: bool,
     /// Nothing was asked of it, or nothing but whether it answers.
     only_tests: bool,
     /// The server refused the login: a pool would have nothing to keep.
@@ -108,16 +124,33 @@ impl Made {
         self.is_refused |= exchange.phase != Phase::Work && exchange.error.is_some();
     }
 
+    /// Whether this is the login, in TLS that nothing opened: what a client of a database says first there. A login may take more turns than that one.
+    fn is_hidden_login(&self, exchange: &Exchange) -> bool {
+        self.is_login_hidden && exchange.not_seen == Some(NotSeen::Encrypted) && exchange.turns > 0
+    }
+
     /// Whether a driver does this to open the connection, before any work: it sets the session, reads its settings or the types of the database.
     fn is_setup(&self, exchange: &Exchange) -> bool {
         let text = exchange.fingerprint.as_deref().unwrap_or_default();
-        let is_setting = || {
-            let is_control = matches!(Control::of(text), Some(Control::Setting | Control::SessionRead));
-            // asyncpg, before it reads types and after. Of a row policy's user it is work, but no connection opens with that.
-            is_control || text.to_ascii_lowercase().starts_with("select set_config(")
-        };
+        // asyncpg, before it reads types and after. Of a row policy's user it is work, but no connection opens with that.
+        let is_setting = || is_setting(text) || text.to_ascii_lowercase().starts_with("select set_config(");
         self.is_opening && !text.is_empty() && exchange.turns > 0 && (is_setting() || is_catalogue(text))
     }
+}
+
+/// Whether a program may make this at each use: a setting, or a read of one, that does not look like a driver's own.
+fn is_programs_perhaps(exchange: &Exchange) -> bool {
+    let text = exchange.fingerprint.as_deref().unwrap_or_default();
+    let is_drivers = |own: &&str| text.to_ascii_lowercase().starts_with(own);
+    let reads_or_sets = is_setting(text) || text.to_ascii_lowercase().starts_with("show ");
+    reads_or_sets && !text.contains("set_config(") && !DRIVERS_OWN.iter().any(is_drivers)
+}
+
+/// What pgjdbc sends once a connection, whatever its program is called.
+const DRIVERS_OWN: [&str; 2] = ["set extra_float_digits ", "set application_name "];
+
+fn is_setting(text: &str) -> bool {
+    matches!(Control::of(text), Some(Control::Setting | Control::SessionRead))
 }
 
 /// Connections of one operation that are examined.

@@ -65,6 +65,10 @@ fn case(kind: FindingKind, fingerprint: Option<&str>, dependent: Option<bool>) -
     }
 }
 
+/// Added to the remedy of connections whose set-up may be the program's.
+pub(super) const PROGRAMS_PERHAPS: &str = "What follows the login (settings, reads of settings) may be the program's own, which it sends on a kept connection as well: \
+                                           then the smaller number is saved.";
+
 /// Added to a remedy for a statement whose text was not seen.
 pub(super) fn of_unseen(software: Software) -> &'static str {
     match software {

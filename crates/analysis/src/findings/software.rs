@@ -75,6 +75,27 @@ impl Software {
         }
     }
 
+    /// Whether what sets a session up after the login may be the program's, which does it at each use of a connection, kept or not. PHP's scripts begin anew with
+    /// each request, and it does nothing after the login by itself. Drivers of others do, or their frameworks, once a connection; so where the driver did not
+    /// introduce itself that is not known.
+    pub(super) const fn may_leave_settings_to_programs(self, is_driver_known: bool) -> bool {
+        match self {
+            Self::Mysqlnd => true,
+            Self::Postgres | Self::Mysql | Self::Web | Self::Unknown => !is_driver_known,
+            Self::Pgjdbc
+            | Self::Kingbase
+            | Self::ConnectorJ
+            | Self::MariadbJdbc
+            | Self::PythonMysql
+            | Self::LoadGenerator
+            | Self::Redis
+            | Self::Oracle
+            | Self::Informix
+            | Self::Drda
+            | Self::Tds => false,
+        }
+    }
+
     /// The family of clients of which nothing is known but the protocol.
     pub(super) fn of_protocol(protocol: Protocol) -> Self {
         match protocol {

@@ -589,7 +589,12 @@ fn what_a_driver_asks_to_open_a_connection_is_saved_by_a_pool_and_left_out_of_re
 }
 
 /// What is found in seven connections of three turns of login and one of work each.
-fn connected_anew(protocol: Protocol, driver: &str) -> Vec<Finding> {
+fn connected_anew(protocol: Protocol, driver: Option<&str>) -> Vec<Finding> {
+    set_up_anew(protocol, driver, &[])
+}
+
+/// The same, with these statements after the login.
+fn set_up_anew(protocol: Protocol, driver: Option<&str>, setup: &[&str]) -> Vec<Finding> {
     let mut findings = engine();
     for id in 0..7 {
         let (client, server) = (endpoint(40_000), endpoint(5432));
@@ -601,13 +606,13 @@ fn connected_anew(protocol: Protocol, driver: &str) -> Vec<Finding> {
         });
         let mut made = Made::new(protocol);
         made.connection = id;
-        for phase in [Phase::Connect, Phase::Login, Phase::Login, Phase::Work] {
-            made.exchange(HASTE, |exchange| {
-                exchange.phase = phase;
-                exchange.fingerprint = (phase == Phase::Work).then(|| LOOKUP.into());
-            });
+        for phase in [Phase::Connect, Phase::Login, Phase::Login] {
+            made.exchange(HASTE, |exchange| exchange.phase = phase);
         }
-        let mut closed = outcome(id, protocol, Some(driver));
+        for text in setup.iter().chain([&LOOKUP]) {
+            made.statement(text);
+        }
+        let mut closed = outcome(id, protocol, driver);
         closed.at = Timestamp::from_nanos(u64::from(id) * 1_000_000_000);
         findings.fact(&Fact::Closed(closed.into()));
         findings.operation(&Operation {
@@ -620,7 +625,7 @@ fn connected_anew(protocol: Protocol, driver: &str) -> Vec<Finding> {
 
 #[test]
 fn connections_made_anew_for_little_work_are_reconnects() {
-    let findings = connected_anew(Protocol::Postgres, "psql");
+    let findings = connected_anew(Protocol::Postgres, Some("psql"));
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert_eq!((findings[0].kind, findings[0].count), (Kind::Reconnect, 6));
     assert_eq!((findings[0].saves_turns, findings[0].operations), (18, 6));
@@ -629,11 +634,46 @@ fn connections_made_anew_for_little_work_are_reconnects() {
 /// PHP tries or logs in on a kept connection at each use: not all turns of opening one are saved.
 #[test]
 fn a_remedy_promises_no_turns_that_it_leaves() {
-    let findings = connected_anew(Protocol::Mysql, "mysqlnd");
+    let findings = connected_anew(Protocol::Mysql, Some("mysqlnd"));
     assert_eq!((findings[0].kind, findings[0].count), (Kind::Reconnect, 6));
     assert_eq!((findings[0].turns, findings[0].saves_turns), (18, 12));
     let saving = &findings[0].savings[0];
     assert_eq!(saving.saves, saving.rtt * 12);
+}
+
+/// Scripts set their session up at each use of a connection, drivers once a connection.
+#[test]
+fn settings_that_may_be_the_programs_own_are_not_promised() {
+    let setup = ["set autocommit = ?", "show variables like ?", "set names ?"];
+    for (protocol, driver, expected) in [
+        (Protocol::Mysql, Some("mysqlnd"), [12, 30]),
+        (Protocol::Mysql, None, [18, 36]),
+        (Protocol::Mysql, Some("MySQL Connector/J"), [36, 36]),
+    ] {
+        let findings = set_up_anew(protocol, driver, &setup);
+        let found = findings.iter().find(|finding| finding.kind == Kind::Reconnect);
+        let found = found.unwrap_or_else(|| panic!("{driver:?}: {findings:?}"));
+        assert_eq!(
+            [found.saves_turns, found.saves_turns_most],
+            expected,
+            "{driver:?}"
+        );
+        let saving = &found.savings[0];
+        assert_eq!(saving.saves, saving.rtt * expected[0] as u32);
+        let bounds = expected.map(|turns| saving.rtt * turns as u32);
+        assert_eq!(saving.bounds, (expected[0] < expected[1]).then_some(bounds));
+        assert_eq!(found.remedy.contains("program's own"), expected[0] < expected[1]);
+    }
+}
+
+/// pgjdbc sets these once a connection, under whatever name.
+#[test]
+fn settings_of_a_driver_are_saved_by_a_pool() {
+    let setup = ["set extra_float_digits = ?", "set application_name = ?"];
+    let findings = set_up_anew(Protocol::Postgres, None, &setup);
+    let found = findings.iter().find(|finding| finding.kind == Kind::Reconnect);
+    let found = found.expect("they are reconnects");
+    assert_eq!([found.saves_turns, found.saves_turns_most], [30, 30]);
 }
 
 #[test]

@@ -16,8 +16,6 @@ use std::time::Duration;
 /// What was read, by the names of operations.
 #[derive(Debug, Default)]
 pub struct Figures {
-    /// How many operations of each name there were.
-    counts: BTreeMap<Arc<str>, u64>,
     /// Most turns of one operation of each name.
     turns: BTreeMap<Arc<str>, u64>,
     /// Predicted median of each name over each link.
@@ -34,9 +32,8 @@ type Held = (Duration, Arc<str>);
 impl Figures {
     /// Those of an outcome.
     pub fn of(outcome: &ReadOutcome) -> Self {
-        let (mut counts, mut turns) = (BTreeMap::new(), BTreeMap::new());
+        let mut turns = BTreeMap::new();
         for group in outcome.operations.iter().filter(|group| group.count > 0) {
-            *counts.entry(group.name.clone()).or_default() += group.count;
             let most: &mut u64 = turns.entry(group.name.clone()).or_default();
             *most = group.most_turns.max(*most);
         }
@@ -45,7 +42,6 @@ impl Figures {
             (key, prediction.duration)
         });
         Self {
-            counts,
             turns,
             predicted: predicted.collect(),
             held: held(outcome),
@@ -95,7 +91,7 @@ impl Figures {
     fn remedy(&self, name: &str) -> Option<String> {
         let of_turns = self
             .findings(name)
-            .filter(|finding| finding.kind != FindingKind::HeldTransaction);
+            .filter(|finding| finding.kind != FindingKind::HeldTransaction && !finding.may_be_others());
         Self::told(of_turns.max_by_key(|finding| finding.saves_turns)?)
     }
 
@@ -103,7 +99,7 @@ impl Figures {
     fn remedy_of_held(&self, name: &str) -> Option<String> {
         let of_held = self
             .findings(name)
-            .filter(|finding| finding.kind == FindingKind::HeldTransaction);
+            .filter(|finding| finding.kind == FindingKind::HeldTransaction && !finding.may_be_others());
         match of_held.max_by_key(|finding| finding.most()) {
             Some(finding) => Self::told(finding),
             None => self.remedy(name),
@@ -298,17 +294,13 @@ fn verdict(
     Some(verdict)
 }
 
-/// Whether what breaks a budget may be another operation's. A finding is not where at least half of the operations have it: statements that
-/// were taken for another's make a loop in few.
+/// Whether what breaks a budget may be another operation's: of findings, all of the kind ([`model::FindingOwners::Doubtful`]).
 fn may_be_anothers(measure: &BudgetMeasure, name: &Arc<str>, now: &Figures) -> bool {
     let BudgetMeasure::Forbidden { kind, .. } = measure else {
         return true;
     };
-    let all = now.counts.get(name).copied().unwrap_or_default();
-    let of_kind = now.findings(name).filter(|finding| finding.kind == *kind);
-    of_kind
-        .map(|finding| finding.operations)
-        .all(|operations| operations * 2 < all)
+    let mut of_kind = now.findings(name).filter(|finding| finding.kind == *kind);
+    of_kind.all(Finding::may_be_others)
 }
 
 /// A link as predictions name it.

@@ -26,13 +26,16 @@ pub(super) fn priced_by_replays(
                 })
                 .and_then(|target| remedies.of(&key, target));
             if let Some(sum) = replayed {
-                let kept = saving.rtt.mul_f64(turns_kept(finding));
+                let turns = [finding.saves_turns, finding.saves_turns_most];
+                let [kept, kept_least] = turns.map(|saves| saving.rtt.mul_f64(turns_kept(finding, saves)));
                 let shares = shares(&key, saving.rtt, predictions);
-                let all = |each: Duration| each.saturating_sub(kept).mul_f64(finding.operations as f64);
-                let [least, likely, most] = sum.saved().map(all);
+                let all = |each: Duration, kept| each.saturating_sub(kept).mul_f64(finding.operations as f64);
+                let [least, likely, most] = sum.saved();
+                let [least, likely, most] = [all(least, kept), all(likely, kept), all(most, kept_least)];
                 saving.saves = likely;
                 saving.bounds = shares.map(|[low, high]| [least.mul_f64(low), most.mul_f64(high)]);
-                let [least, likely, most] = sum.left().map(|left| left + kept);
+                let [least, likely, most] = sum.left();
+                let [least, likely, most] = [least + kept_least, likely + kept, most + kept];
                 saving.remedied = shares.map(|[low, high]| Remedied {
                     duration: likely,
                     low: least.mul_f64(low),
@@ -46,10 +49,14 @@ pub(super) fn priced_by_replays(
     findings
 }
 
-/// Takes back what operations would take without all that their findings leave out, where a finding among them is not reported after all: its evidence was
-/// weak, or too little of it was seen.
+/// Takes back what operations would take without all that their findings leave out, where a finding among them is no fact after all: its evidence was
+/// weak, too little of it was seen, or it may be others'.
 pub(super) fn forget_unreported(remedies: &Remedies, findings: &[Finding], predictions: &mut [Prediction]) {
-    let reported: HashSet<FindingKey> = findings.iter().map(key_of).collect();
+    let reported: HashSet<FindingKey> = findings
+        .iter()
+        .filter(|finding| !finding.may_be_others())
+        .map(key_of)
+        .collect();
     let of_unreported: HashSet<&str> = remedies
         .findings()
         .filter(|key| !reported.contains(key))
@@ -77,11 +84,11 @@ fn key_of(finding: &Finding) -> FindingKey {
     }
 }
 
-/// Turns of what was left out that the remedy leaves each operation after all: of connections, those to try one that was kept.
-fn turns_kept(finding: &Finding) -> f64 {
+/// Turns of what was left out that the remedy leaves each operation after all, where it saves so many: of connections, those to try one that was kept.
+fn turns_kept(finding: &Finding, saves_turns: u64) -> f64 {
     match finding.kind {
         FindingKind::Reconnect => {
-            finding.turns.saturating_sub(finding.saves_turns) as f64 / finding.operations.max(1) as f64
+            finding.turns.saturating_sub(saves_turns) as f64 / finding.operations.max(1) as f64
         }
         _ => 0.0,
     }

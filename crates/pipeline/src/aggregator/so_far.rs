@@ -1,6 +1,6 @@
 //! What is summed up while a run goes on: for a screen.
 
-use super::{Aggregator, seen};
+use super::{Aggregator, owners, seen};
 use crate::recent::RecentOperations;
 use analysis::current::{Current, CurrentTotals, OpenConnection};
 use analysis::overview::Overview;
@@ -41,6 +41,7 @@ impl Aggregator {
             .as_ref()
             .map(|findings| findings.so_far(prices))
             .unwrap_or_default();
+        let findings = owners::with_owners(findings.findings, &totals.operations);
         let current = self.current.as_ref().map(Current::totals).unwrap_or_default();
         let summary = Summary {
             // The overview counts connections, and their bytes, when they end.
@@ -61,7 +62,7 @@ impl Aggregator {
                 operations: totals.operations,
                 held: totals.held,
                 warnings,
-                findings: findings.findings,
+                findings,
                 summary,
                 ..ReadOutcome::default()
             },

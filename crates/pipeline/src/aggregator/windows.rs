@@ -1,6 +1,6 @@
 //! A run in windows, each summed up by itself: for one that goes on for months, whose sums would only grow.
 
-use super::{Aggregator, no_room};
+use super::{Aggregator, no_room, owners};
 use analysis::findings::Findings;
 use analysis::overview::OverviewTotals;
 use model::{Finding, Warning};
@@ -49,8 +49,8 @@ impl Aggregator {
         let mut warnings: Vec<Warning> = missing.warnings().collect();
         warnings.extend(no_room(&found));
         Window {
+            findings: owners::with_owners(found.findings, &totals.operations),
             totals,
-            findings: found.findings,
             warnings,
         }
     }

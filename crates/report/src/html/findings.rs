@@ -3,13 +3,20 @@
 use super::markup::{DASH, Escaped, count, counted, small_print, statement, time};
 use crate::outcome::ReadOutcome;
 use crate::text::answer::before_and_after;
+use crate::text::findings::{GUESSED, doubtful_words, guessed_words};
 use model::Finding;
 use std::fmt::Write;
 
 /// Each finding with what its remedy saves, what it makes of an operation, and the remedy. Nothing without findings.
 pub fn section(outcome: &ReadOutcome, out: &mut String) {
-    let findings = &outcome.findings;
-    let Some(first) = findings.first() else { return };
+    let findings: Vec<&Finding> = outcome.sure_findings().collect();
+    let doubtful = doubtful_words(outcome).map_or_else(String::new, |words| format!(" {words}"));
+    let Some(first) = findings.first() else {
+        if !doubtful.is_empty() {
+            small_print(doubtful.trim_start(), out);
+        }
+        return;
+    };
     out.push_str(
         "<section aria-labelledby=\"h-findings\">\n<h2 id=\"h-findings\">Findings, by what they cost</h2>\n\
          <table class=\"stack\">\n<thead><tr><th scope=\"col\">what</th>",
@@ -25,7 +32,7 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
         "<th scope=\"col\" class=\"n\">turns saved</th><th scope=\"col\" class=\"n\">of</th>\
          <th scope=\"col\" class=\"n\">seen</th><th scope=\"col\" class=\"n\">operations</th></tr></thead>\n<tbody>\n",
     );
-    for finding in findings.iter().take(SHOWN) {
+    for finding in findings.iter().copied().take(SHOWN) {
         row(outcome, finding, out);
     }
     out.push_str("</tbody></table>\n");
@@ -34,10 +41,12 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
         0 => String::new(),
         _ => format!("And {}; --all lists all. ", counted(left_out, "more finding")),
     };
+    let guessed = guessed_words(findings.iter().copied().take(SHOWN));
+    let guessed = guessed.map_or_else(String::new, |words| format!(" {GUESSED} {words}"));
     small_print(
         &format!(
             "{more}What each saves by itself, over all operations seen: they are replayed without what its remedy leaves out, or, where they were not, it is turns \
-             times the round trip. Together they save what the first sentence says. What time of client and server falls away too is estimated."
+             times the round trip. Together they save what the first sentence says. What time of client and server falls away too is estimated.{guessed}{doubtful}"
         ),
         out,
     );
@@ -46,7 +55,8 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
 
 fn row(outcome: &ReadOutcome, finding: &Finding, out: &mut String) {
     out.push_str("<tr><th scope=\"row\">");
-    let _ = write!(out, "<span class=\"kind\">{}</span> ", finding.kind);
+    let mark = finding.owners.likely_right().map_or("", |_| GUESSED);
+    let _ = write!(out, "{mark} <span class=\"kind\">{}</span> ", finding.kind);
     match &finding.fingerprint {
         Some(fingerprint) => statement(fingerprint, out),
         None => {
@@ -73,7 +83,7 @@ fn row(outcome: &ReadOutcome, finding: &Finding, out: &mut String) {
         out,
         "<td class=\"n\" data-label=\"turns saved\">{}</td><td class=\"n\" data-label=\"of\">{}</td>\
          <td class=\"n\" data-label=\"seen\">{}</td><td class=\"n\" data-label=\"operations\">{}</td></tr>",
-        count(finding.saves_turns),
+        finding.saves_turns_words(),
         count(finding.turns),
         count(finding.count),
         count(finding.operations),

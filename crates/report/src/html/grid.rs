@@ -61,8 +61,7 @@ fn removed(outcome: &ReadOutcome, group: &OperationGroup) -> f64 {
         finding.operation_name == group.name && finding.kind != FindingKind::HeldTransaction
     };
     let turns: u64 = outcome
-        .findings
-        .iter()
+        .sure_findings()
         .filter(of_group)
         .map(|finding| finding.saves_turns)
         .sum();

@@ -38,3 +38,10 @@ pub struct ReadOutcome {
     /// The totals.
     pub summary: Summary,
 }
+
+impl ReadOutcome {
+    /// The findings that are known to be of the operations that they name, as far as may be.
+    pub fn sure_findings(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| !finding.may_be_others())
+    }
+}

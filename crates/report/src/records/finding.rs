@@ -1,7 +1,7 @@
 //! The `finding` record.
 
 use super::nanos;
-use model::{Finding, Saving};
+use model::{Finding, Saving, Share};
 use serde::Serialize;
 
 /// Something wasteful seen on the wire, with what its remedy would save at one distance.
@@ -15,6 +15,8 @@ pub(super) struct FindingRecord<'a> {
     count: u64,
     turns: u64,
     saves_turns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saves_turns_most: Option<u64>,
     rtt_ns: u64,
     saves_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,6 +29,10 @@ pub(super) struct FindingRecord<'a> {
     remedied_low_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     remedied_high_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owners_likely_right: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    may_be_others: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dependent: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,6 +50,7 @@ impl<'a> FindingRecord<'a> {
             count: finding.count,
             turns: finding.turns,
             saves_turns: finding.saves_turns,
+            saves_turns_most: Some(finding.saves_turns_most).filter(|most| *most > finding.saves_turns),
             rtt_ns: nanos(saving.rtt),
             saves_ns: nanos(saving.saves),
             saves_low_ns: saving.bounds.map(|[low, _]| nanos(low)),
@@ -51,6 +58,8 @@ impl<'a> FindingRecord<'a> {
             remedied_ns: saving.remedied.map(|one| nanos(one.duration)),
             remedied_low_ns: saving.remedied.map(|one| nanos(one.low)),
             remedied_high_ns: saving.remedied.map(|one| nanos(one.high)),
+            owners_likely_right: finding.owners.likely_right().map(Share::as_fraction),
+            may_be_others: finding.may_be_others().then_some(true),
             dependent: finding.dependent,
             driver: finding.driver.as_deref(),
             remedy: &finding.remedy,

@@ -83,7 +83,7 @@ fn found(
     one: &PredictedOperation,
 ) -> String {
     let turns = counted(one.turns, "turn", "turns");
-    let remedies = Remedies::of(group, there.rtt, &outcome.findings);
+    let remedies = Remedies::of(group, there.rtt, outcome.sure_findings());
     let each = |sum: f64| sum / group.count.max(1) as f64;
     let given_back = remedies.saves.div_f64(group.count.max(1) as f64);
     let changes = counted(remedies.count, "change", "changes");
@@ -241,13 +241,13 @@ struct Remedies {
 }
 
 impl Remedies {
-    fn of(group: &OperationGroup, rtt: Duration, findings: &[Finding]) -> Self {
+    fn of<'a>(group: &OperationGroup, rtt: Duration, findings: impl Iterator<Item = &'a Finding>) -> Self {
         let mut remedies = Self::default();
         // For how long rows are held is no time of the operation.
-        let adds_up = |finding: &&Finding| {
+        let adds_up = |finding: &&'a Finding| {
             finding.operation_name == group.name && finding.kind != FindingKind::HeldTransaction
         };
-        for finding in findings.iter().filter(adds_up) {
+        for finding in findings.filter(adds_up) {
             let Some(saving) = finding.savings.iter().find(|saving| saving.rtt == rtt) else {
                 continue;
             };

@@ -104,7 +104,7 @@ fn realised(demo: &DemoOutcome, style: &Style, out: &mut String) {
 
 fn finding(demo: &DemoOutcome, out: &mut String) {
     let pages = demo.pages.max(1) as u64;
-    for finding in &demo.outcome.findings {
+    for finding in demo.outcome.sure_findings() {
         let Some(fingerprint) = &finding.fingerprint else {
             continue;
         };

@@ -12,8 +12,14 @@ use std::fmt::Write;
 /// The findings that cost most at the longest round trip asked, each with its remedy below, and what it makes of an operation where that was
 /// predicted. Nothing without findings.
 pub fn findings_section(outcome: &ReadOutcome, style: &Style, out: &mut String) {
-    let findings = &outcome.findings;
-    let Some(first) = findings.first() else { return };
+    let findings: Vec<&Finding> = outcome.sure_findings().collect();
+    let Some(first) = findings.first() else {
+        if !outcome.findings.is_empty() {
+            out.push('\n');
+            doubtful(outcome, style, out);
+        }
+        return;
+    };
     let mut headings = vec!["findings, by what they cost".to_owned()];
     for saving in &first.savings {
         headings.push(format!("saves at {}", format_duration(saving.rtt)));
@@ -21,7 +27,7 @@ pub fn findings_section(outcome: &ReadOutcome, style: &Style, out: &mut String) 
     headings.extend(["turns saved".to_owned(), "seen".to_owned()]);
     let mut table = Table::new(headings);
     let shown = &findings[..findings.len().min(style.rows(SHOWN))];
-    for finding in shown {
+    for finding in shown.iter().copied() {
         table.row(cells(finding));
     }
     let mut rendered = String::new();
@@ -41,21 +47,60 @@ pub fn findings_section(outcome: &ReadOutcome, style: &Style, out: &mut String) 
     lines.for_each(|line| {
         let _ = writeln!(out, "{line}");
     });
+    if let Some(words) = guessed_words(shown.iter().copied()) {
+        paragraph(&format!("{GUESSED} {words}"), "  ", Ink::Faint, style, out);
+    }
+    doubtful(outcome, style, out);
 }
+
+/// How many findings are not listed because they may be others'.
+fn doubtful(outcome: &ReadOutcome, style: &Style, out: &mut String) {
+    if let Some(words) = doubtful_words(outcome) {
+        paragraph(&words, "  ", Ink::Faint, style, out);
+    }
+}
+
+/// What the mark of guessed findings means; absent without one.
+pub(crate) fn guessed_words<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<String> {
+    let least = findings
+        .filter_map(|finding| finding.owners.likely_right())
+        .min_by(|one, other| one.as_fraction().total_cmp(&other.as_fraction()))?;
+    Some(format!(
+        "of operations whose round trips are theirs by a guess, because several requests were under way at once: about {least} are their own, most \
+         likely (docs/findings.md#whose-it-is)."
+    ))
+}
+
+/// How many findings are not listed, and why; absent without one.
+pub(crate) fn doubtful_words(outcome: &ReadOutcome) -> Option<String> {
+    let count = outcome.findings.len() - outcome.sure_findings().count();
+    let [they, them] = if count == 1 { ["it"; 2] } else { ["they", "them"] };
+    (count > 0).then(|| {
+        format!(
+            "{} not listed: fewer than half of the operations of the name have {them}, and as their round trips are guessed, {they} may be made of others' \
+             statements; --json has {them} (may_be_others).",
+            counted(count as u64, "finding"),
+        )
+    })
+}
+
+/// The mark of a finding in operations whose round trips are guessed.
+pub(crate) const GUESSED: &str = "~";
 
 fn cells(finding: &Finding) -> Vec<String> {
     let name = match &finding.fingerprint {
         Some(fingerprint) => format!("{}  {}", finding.kind, super::shown_statement(fingerprint)),
         None => format!("{}  in {}", finding.kind, finding.operation_name),
     };
-    let mut cells = vec![name];
+    let mark = finding.owners.likely_right().map(|_| format!("{GUESSED} "));
+    let mut cells = vec![mark.unwrap_or_default() + &name];
     cells.extend(finding.savings.iter().map(|saving| match saving.saves.is_zero() {
         true => super::DASH.to_owned(),
         false => format_duration(saving.saves),
     }));
-    cells.push(match finding.saves_turns {
+    cells.push(match finding.saves_turns_most {
         0 => super::DASH.to_owned(),
-        saved => format!("{saved} of {}", finding.turns),
+        _ => format!("{} of {}", finding.saves_turns_words(), finding.turns),
     });
     cells.push(format!(
         "{} in {}",

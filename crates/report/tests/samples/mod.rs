@@ -6,11 +6,11 @@ use model::{
     Advice, Assigned, AtLevel, Attribution, BitRate, BoundBy, BreakEven, BrokenBudget, BudgetMeasure,
     BudgetVerdict, BulkOutcome, ByteCount, Change, Conditions, ConnectionId, ConnectionOutcome,
     ConnectionTotals, DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome, Endpoint,
-    Evidence, Exchange, Finding, FindingKind, ForbiddenWaste, HeldBack, HeldPrediction, HeldTransactions,
-    HoldingStatement, HostProcess, Interval, LevelAdvice, LinkDirectionOutcome, LinkOutcome,
-    MeasuredDurations, Operation, OperationGroup, OperationKind, OperationStep, Order, OrderKind,
-    OrderOfMoves, Phase, PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome, PlanFix,
-    PlanLink, PlanMeasure, PlanMove, PlanOutcome, PredictedExamples, PredictedOperation, Prediction,
+    Evidence, Exchange, Finding, FindingKind, FindingOwners, ForbiddenWaste, HeldBack, HeldPrediction,
+    HeldTransactions, HoldingStatement, HostProcess, Interval, LevelAdvice, LinkDirectionOutcome,
+    LinkOutcome, MeasuredDurations, Operation, OperationGroup, OperationKind, OperationStep, Order,
+    OrderKind, OrderOfMoves, Phase, PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome,
+    PlanFix, PlanLink, PlanMeasure, PlanMove, PlanOutcome, PredictedExamples, PredictedOperation, Prediction,
     ProgramBest, ProgramRun, ProgramTuned, Protocol, RecognisedStatement, Remedied, RequestId, RequestTraits,
     RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SpanId, SplitBase,
     SplitForecast, SplitOutcome, SplitPrediction, SplitRefusal, StatementOutcome, Step, Summary, Tags,
@@ -687,10 +687,12 @@ pub fn finding() -> Finding {
         fingerprint: Some("SELECT name, price FROM article WHERE id = ?".into()),
         operation_name: "GET /article/?".into(),
         operations: 250,
+        owners: FindingOwners::Known,
         dependent: Some(false),
         count: 6_000,
         turns: 6_000,
         saves_turns: 5_750,
+        saves_turns_most: 5_750,
         savings: [10, 40]
             .map(|rtt| Saving {
                 rtt: Duration::from_millis(rtt),
@@ -705,6 +707,17 @@ pub fn finding() -> Finding {
             .to_vec(),
         driver: Some("PostgreSQL JDBC Driver".into()),
         remedy: "Ask for all rows at once: a join, or WHERE id = ANY (?) with an array.".to_owned(),
+    }
+}
+
+/// The same in few of the operations, whose round trips are guessed.
+pub fn doubtful_finding() -> Finding {
+    let right = Share::of_fraction(0.92).expect("a share");
+    Finding {
+        operations: 3,
+        saves_turns_most: 5_990,
+        owners: FindingOwners::Doubtful(right),
+        ..finding()
     }
 }
 
@@ -840,6 +853,7 @@ pub fn demo() -> DemoOutcome {
                 count: 480,
                 turns: 480,
                 saves_turns: 440,
+                saves_turns_most: 440,
                 ..finding()
             }],
             predictions,

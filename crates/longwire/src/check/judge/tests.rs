@@ -6,9 +6,11 @@ fn finding(kind: FindingKind, name: &str, fingerprint: &str, turns: u64) -> Find
         fingerprint: Some(fingerprint.into()),
         operation_name: name.into(),
         operations: 1,
+        owners: model::FindingOwners::Known,
         count: turns,
         turns,
         saves_turns: turns - 1,
+        saves_turns_most: turns - 1,
         savings: Vec::new(),
         dependent: None,
         driver: None,
@@ -20,7 +22,6 @@ fn finding(kind: FindingKind, name: &str, fingerprint: &str, turns: u64) -> Find
 fn shop() -> Figures {
     let link: Arc<str> = "rtt=40ms".into();
     Figures {
-        counts: BTreeMap::from([("GET /".into(), 1), ("GET /basket".into(), 1)]),
         turns: BTreeMap::from([("GET /".into(), 2), ("GET /basket".into(), 31)]),
         predicted: BTreeMap::from([
             (("GET /".into(), link.clone()), Duration::from_millis(90)),
@@ -264,13 +265,17 @@ fn guessed(with_a_loop: u64) -> Figures {
         assigned: model::Assignments::default(),
         evidence,
     };
-    let found = finding(FindingKind::NPlusOne, "GET /keys", "SELECT ?", 10);
+    let found = Finding {
+        operations: with_a_loop,
+        ..finding(FindingKind::NPlusOne, "GET /keys", "SELECT ?", 10)
+    };
+    let operations = vec![keys];
     Figures::of(&ReadOutcome {
-        operations: vec![keys],
         findings: vec![Finding {
-            operations: with_a_loop,
+            owners: model::FindingOwners::of(&found, &operations),
             ..found
         }],
+        operations,
         ..ReadOutcome::default()
     })
 }
