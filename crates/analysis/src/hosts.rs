@@ -3,7 +3,8 @@
 //! A web server may serve its clients at one address and ask its database from another. Until it is known whether the client of a
 //! database is on the host of a server of requests, facts wait (at most [`MOST_WAITING`]). In this order:
 //! 1. [`model::Host`]s that were given.
-//! 2. The capture says that one of its interfaces has both addresses, or this machine has them, whose traffic is observed.
+//! 2. The capture says that one of its interfaces has both addresses, or that the machine that captured sends from both ([`machines`]), or this
+//!    machine has them, whose traffic is observed.
 //! 3. Both are at the observation point: requests have no distance to their server, and statements none from their client, but they have to
 //!    the other side.
 //! 4. Statements carry identifiers of requests that the server has under way.
@@ -11,17 +12,19 @@
 //!    no coincidence: between one busy time's last statement and the next one's first there always is a pause.
 //! 6. Responses of the server follow the client's statements closely, far more often than with shifted times ([`closeness`]).
 //!
-//! What stays open is reported, with the argument that decides it.
+//! Of two addresses whose packets cannot come from one machine ([`machines`]), 3, 5 and 6 show nothing. What stays open is reported, with the argument
+//! that decides it.
 
 mod closeness;
 mod evidence;
 mod interfaces;
+mod machines;
 
 use crate::fact::Fact;
 use crate::taken::Taken;
 use evidence::Evidence;
-use model::{Host, InterfaceAddresses, Warning, WarningKind, counted};
-use std::collections::HashMap;
+use model::{CapturedAddress, Host, InterfaceAddresses, Warning, WarningKind, counted};
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 /// How hosts are known.
@@ -31,6 +34,8 @@ pub struct HostSettings {
     pub given: Vec<Host>,
     /// Interfaces of the machines that captured. A given host takes precedence.
     pub interfaces: Vec<InterfaceAddresses>,
+    /// Of each capture, the addresses that its packets come from, and what they say about their machines.
+    pub captures: Vec<Vec<CapturedAddress>>,
     /// Addresses of the machine that observes its own traffic as it passes: they are one host.
     pub own: Vec<IpAddr>,
     /// Whether nothing is inferred from the traffic.
@@ -43,6 +48,12 @@ pub(crate) struct Hosts {
     settings: HostSettings,
     /// Of each address that is another one's host, that one.
     same: HashMap<IpAddr, IpAddr>,
+    /// The same of addresses that the machine that captured sends from.
+    own: BTreeMap<IpAddr, IpAddr>,
+    /// Clients of databases among them, each with a server of requests among them.
+    own_clients: Vec<(IpAddr, IpAddr)>,
+    /// Clients that would be taken to be on the host of a server, were that not excluded: what speaks for it, and what excludes it.
+    excluded: Vec<(IpAddr, IpAddr, String)>,
     /// Clients of databases that are known to be on no server's host.
     strangers: Vec<IpAddr>,
     evidence: Evidence,
@@ -68,8 +79,22 @@ pub const MOST_WAITING: usize = 40_000;
 
 impl Hosts {
     pub(crate) fn new(settings: HostSettings) -> Self {
+        let mut own = match settings.only_given {
+            true => BTreeMap::new(),
+            false => machines::own(&settings.captures),
+        };
+        // A given host that has one of them stands for all.
+        let given = own
+            .iter()
+            .filter_map(|(address, first)| Some((*first, given_host(&settings.given, *address)?)));
+        let given: BTreeMap<IpAddr, IpAddr> = given.collect();
+        for first in own.values_mut() {
+            *first = given.get(first).copied().unwrap_or(*first);
+        }
         Self {
+            evidence: Evidence::new(&settings.captures),
             settings,
+            own,
             ..Self::default()
         }
     }
@@ -85,7 +110,8 @@ impl Hosts {
         {
             return *first;
         }
-        self.same.get(&address).copied().unwrap_or(address)
+        let same = self.same.get(&address).or_else(|| self.own.get(&address));
+        same.copied().unwrap_or(address)
     }
 
     /// Takes a fact.
@@ -96,6 +122,7 @@ impl Hosts {
         if let Some(client) = self.evidence.fact(&fact)
             && let Fact::Exchange { exchange, .. } = &fact
         {
+            self.note_own(client);
             if self.is_unknown(client) {
                 self.evidence.statement(client, exchange);
                 return self.wait(fact);
@@ -110,6 +137,20 @@ impl Hosts {
             true => Taken::Go(fact),
             false => self.wait(fact),
         }
+    }
+
+    /// Remembers, to be reported, that a client is on the host of a server of requests because the machine that captured sends from both.
+    fn note_own(&mut self, client: IpAddr) {
+        let Some(own) = self.own.get(&client) else {
+            return;
+        };
+        let is_given = given_host(&self.settings.given, client).is_some();
+        if is_given || self.own_clients.iter().any(|(known, _)| *known == client) {
+            return;
+        }
+        let mut servers = self.evidence.servers();
+        let server = servers.find(|server| *server != client && self.own.get(server) == Some(own));
+        self.own_clients.extend(server.map(|server| (client, server)));
     }
 
     fn wait(&mut self, fact: Fact) -> Taken<Fact> {
@@ -128,13 +169,12 @@ impl Hosts {
 
     /// Why addresses were taken to be one host, and what came later that says otherwise.
     pub(crate) fn notes(&self) -> Vec<Warning> {
-        let reasons = self.inferred.iter().map(|one| {
-            format!(
-                "{} and {} are taken to be one host: {}; --host none refuses this, --host NAME=ADDRESS,... says which addresses are \
-                 a host's",
-                one.client, one.server, one.reason
-            )
+        let own = self.own_clients.iter().map(|(client, server)| {
+            let reason = "the capture marks packets of both as sent by the machine that captured";
+            taken_to_be_one(*client, *server, reason)
         });
+        let inferred = self.inferred.iter();
+        let reasons = own.chain(inferred.map(|one| taken_to_be_one(one.client, one.server, &one.reason)));
         let doubtful = self.inferred.iter().filter(|one| {
             one.outside >= LEAST_OUTSIDE
                 && one.outside * FEW_OUTSIDE > one.statements
@@ -157,7 +197,13 @@ impl Hosts {
                  web={server} --host other={client}"
             )
         });
-        let texts = reasons.chain(doubts).chain(open);
+        let excluded = self.excluded.iter().map(|(client, server, reason)| {
+            format!(
+                "{client}, which asks a database, and {server}, which serves requests, are not taken to be one host ({reason}): its statements are \
+                 joined to no request; if they are one nevertheless, or the one works for the other, give --host web={server},{client}"
+            )
+        });
+        let texts = reasons.chain(doubts).chain(open).chain(excluded);
         texts
             .map(|text| Warning::new(WarningKind::HostsInferred, text))
             .collect()
@@ -184,6 +230,25 @@ impl Hosts {
         Some(Verdict::On(server, reason))
     }
 
+    /// What evidence shows of a client that hop limits and link-layer addresses may contradict. Identifiers say whose work statements are, wherever
+    /// they come from.
+    fn unless_excluded(&mut self, client: IpAddr, verdict: Verdict) -> Verdict {
+        let (Verdict::On(server, reason) | Verdict::Open(server, reason)) = &verdict else {
+            return verdict;
+        };
+        if self.evidence.is_identified(client) {
+            return verdict;
+        }
+        let Some(excluded) = machines::excluded(&self.settings.captures, client, *server) else {
+            return verdict;
+        };
+        if matches!(verdict, Verdict::On(..)) {
+            self.excluded
+                .push((client, *server, format!("{reason}; but {excluded}")));
+        }
+        Verdict::Elsewhere
+    }
+
     /// Whether it is known of all clients of databases which hosts they are on; at the `last` moment it is.
     fn decide(&mut self, last: bool) -> bool {
         let unknown: Vec<IpAddr> = self
@@ -192,8 +257,14 @@ impl Hosts {
             .filter(|&client| self.is_unknown(client))
             .collect();
         for client in unknown {
-            let verdict = self.of_interface(client);
-            match verdict.unwrap_or_else(|| self.evidence.of(client, last)) {
+            let verdict = match self.of_interface(client) {
+                Some(verdict) => verdict,
+                None => {
+                    let verdict = self.evidence.of(client, last);
+                    self.unless_excluded(client, verdict)
+                }
+            };
+            match verdict {
                 Verdict::On(server, reason) => {
                     self.same.insert(client, self.host(server));
                     self.evidence.begin_anew(client);
@@ -238,6 +309,13 @@ enum Verdict {
     /// It is on no server's host.
     Elsewhere,
     Unknown,
+}
+
+fn taken_to_be_one(client: IpAddr, server: IpAddr, reason: &str) -> String {
+    format!(
+        "{client} and {server} are taken to be one host: {reason}; --host none refuses this, --host NAME=ADDRESS,... says which addresses are a \
+         host's"
+    )
 }
 
 fn within(statements: u64, requests: u64) -> String {

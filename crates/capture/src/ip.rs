@@ -28,6 +28,8 @@ impl From<Address> for IpAddr {
 pub(crate) struct Datagram<'a> {
     pub source: Address,
     pub destination: Address,
+    /// Routers that may still pass it on (IPv4: time to live).
+    pub hop_limit: u8,
     /// Protocol number of the payload.
     pub protocol: u8,
     /// Identification: of a fragment, or of any IPv4 packet (0 for whole IPv6 packets).
@@ -108,6 +110,7 @@ fn version_4(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
     Some(Datagram {
         source: address(12)?,
         destination: address(16)?,
+        hop_limit: header[8],
         protocol: header[9],
         identification: u32::from(u16::from_be_bytes([header[4], header[5]])),
         payload: &payload[..payload.len().min(length)],
@@ -162,6 +165,7 @@ fn version_6(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
     Some(Datagram {
         source: address(8)?,
         destination: address(24)?,
+        hop_limit: header[7],
         protocol,
         identification,
         payload,

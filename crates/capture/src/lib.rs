@@ -11,6 +11,7 @@
 //! The path of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip` (`encapsulations`, `fragments`) ->
 //! `tcp` -> `flows` -> `flow` -> `half`. Start reading at [`read`], then `flow`.
 
+mod addresses;
 mod clock;
 mod compression;
 mod copies;
@@ -49,6 +50,7 @@ mod sides;
 mod source;
 mod tcp;
 
+pub use addresses::addresses;
 pub use error::Error;
 pub use live::{LiveCapture, LivePacket};
 pub use report::{FileFacts, Report};

@@ -14,6 +14,32 @@ pub(crate) struct Link {
     pub name: &'static str,
     /// Finds the IP packet in a frame.
     pub network: fn(&[u8]) -> Result<Found<'_>, NoPacket>,
+    /// Finds who sent a frame.
+    pub sender: fn(&[u8]) -> Sender,
+}
+
+/// What a link layer says about who sent a frame.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sender {
+    /// The link-layer address of one interface alone. `None` where the link layer has none, several machines may use it (VRRP), or it is blanked.
+    pub address: Option<[u8; 6]>,
+    pub passage: Passage,
+    /// Whether the frame may be of any interface, and the link layer does not say of which.
+    pub is_of_any_interface: bool,
+}
+
+/// How a packet passed the capturing machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Passage {
+    /// It came from outside.
+    Received,
+    /// It left: sent by the machine itself, or passed on.
+    Sent,
+    /// It never leaves the machine.
+    Loopback,
+    /// The link layer does not say.
+    #[default]
+    Unknown,
 }
 
 /// Why there is no IP packet in a frame.
@@ -73,41 +99,49 @@ pub(crate) static LINKS: &[Link] = &[
         numbers: &[1],
         name: "Ethernet",
         network: ethernet,
+        sender: ethernet_sender,
     },
     Link {
         numbers: &[113],
         name: "Linux cooked",
         network: linux_cooked,
+        sender: cooked_sender,
     },
     Link {
         numbers: &[276],
         name: "Linux cooked v2",
         network: linux_cooked_2,
+        sender: cooked_2_sender,
     },
     Link {
         numbers: &[101, 12, 14],
         name: "raw IP",
         network: raw,
+        sender: |_| Sender::default(),
     },
     Link {
         numbers: &[228],
         name: "raw IPv4",
         network: raw,
+        sender: |_| Sender::default(),
     },
     Link {
         numbers: &[229],
         name: "raw IPv6",
         network: raw,
+        sender: |_| Sender::default(),
     },
     Link {
         numbers: &[0],
         name: "BSD null",
         network: loopback,
+        sender: |_| Sender::default(),
     },
     Link {
         numbers: &[108],
         name: "BSD loopback",
         network: loopback,
+        sender: |_| Sender::default(),
     },
 ];
 
@@ -132,6 +166,51 @@ fn linux_cooked_2(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
         interface: u32_at(frame, 4, true).ok_or(NoPacket::Other)?,
         ..found
     })
+}
+
+fn ethernet_sender(frame: &[u8]) -> Sender {
+    Sender {
+        address: link_address(frame.get(6..)),
+        ..Sender::default()
+    }
+}
+
+/// Packet type, device type, length of the address, address.
+fn cooked_sender(frame: &[u8]) -> Sender {
+    let field = |at| u16_at(frame, at, true);
+    Sender {
+        is_of_any_interface: true,
+        ..cooked(field(0), field(2), field(4), frame.get(6..))
+    }
+}
+
+/// EtherType, number of the interface, device type, packet type, length of the address, address.
+fn cooked_2_sender(frame: &[u8]) -> Sender {
+    let byte = |at: usize| frame.get(at).copied().map(u16::from);
+    cooked(byte(10), u16_at(frame, 8, true), byte(11), frame.get(12..))
+}
+
+fn cooked(kind: Option<u16>, device: Option<u16>, length: Option<u16>, address: Option<&[u8]>) -> Sender {
+    let passage = match (device, kind) {
+        (Some(LOOPBACK_DEVICE), Some(_)) => Passage::Loopback,
+        (_, Some(OUTGOING)) => Passage::Sent,
+        (_, Some(..OUTGOING)) => Passage::Received,
+        _ => Passage::Unknown,
+    };
+    Sender {
+        // Tunnels have IP addresses there.
+        address: link_address(address.filter(|_| length == Some(6))),
+        passage,
+        is_of_any_interface: false,
+    }
+}
+
+/// An address that one interface has: not a group's, none that routers share (VRRP, HSRP, GLBP), and not blank, as on loopback and where a capture
+/// was made anonymous.
+fn link_address(bytes: Option<&[u8]>) -> Option<[u8; 6]> {
+    let address = *bytes?.first_chunk::<6>()?;
+    let is_shared = SHARED_ADDRESSES.iter().any(|shared| address.starts_with(shared));
+    (address != [0; 6] && address[0] & 1 == 0 && !is_shared).then_some(address)
 }
 
 /// What follows the EtherType at `place`.
@@ -263,6 +342,17 @@ static WITHOUT_IP: &[u16] = &[
     0x88a2, 0x88a4, 0x88ab, 0x88b5, 0x88b6, 0x88b7, 0x88b8, 0x88b9, 0x88ba, 0x88bf, 0x88c7, 0x88cc, 0x88cd,
     0x88d9, 0x88dc, 0x88e1, 0x88e3, 0x88f5, 0x88f6, 0x88f7, 0x88fb, 0x8902, 0x8906, 0x890d, 0x8914, 0x8915,
     0x891d, 0x893a, 0x8940, 0x9000, 0x9003, 0xcafe,
+];
+/// Linux's number of the loopback device (ARPHRD_LOOPBACK), and of packets that leave (PACKET_OUTGOING); those below it arrive.
+const LOOPBACK_DEVICE: u16 = 772;
+const OUTGOING: u16 = 4;
+/// How addresses of several routers begin: VRRP and CARP for IPv4 and IPv6, HSRP, HSRP version 2, GLBP.
+static SHARED_ADDRESSES: &[&[u8]] = &[
+    &[0, 0, 0x5e, 0, 1],
+    &[0, 0, 0x5e, 0, 2],
+    &[0, 0, 0x0c, 0x07, 0xac],
+    &[0, 0, 0x0c, 0x9f],
+    &[0, 0x07, 0xb4],
 ];
 /// An odd number without pattern (2^32 divided by the golden ratio).
 const NETWORK_MIX: u32 = 0x9e37_79b9;

@@ -225,15 +225,15 @@ const MAX_KINDS: usize = 32;
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// A source whose format is known, and nothing of it read.
-struct Begun<'a> {
+pub(crate) struct Begun<'a> {
     name: String,
     compression: Option<&'static Compression>,
-    input: Input<'a>,
+    pub input: Input<'a>,
     row: &'static FormatRow,
-    packets: Box<dyn Format>,
+    pub packets: Box<dyn Format>,
 }
 
-fn begin(source: Source<'_>) -> Result<Begun<'_>, Error> {
+pub(crate) fn begin(source: Source<'_>) -> Result<Begun<'_>, Error> {
     let (name, compression, mut input) = match source {
         Source::File(path) => open_file(path)?,
         Source::Stream { name, reader } => open_stream(name.to_owned(), reader)?,

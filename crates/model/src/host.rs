@@ -29,6 +29,66 @@ pub struct InterfaceAddresses {
     pub addresses: Vec<IpAddr>,
 }
 
+/// An address that packets of a capture come from, and what they say about its machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CapturedAddress {
+    /// The address.
+    pub address: IpAddr,
+    /// Whether its machine is the one that captured.
+    pub origin: Origin,
+    /// The lowest and the highest hop limit (IPv4: time to live) of its packets, as they passed. `None` if none of them shows it: a middlebox
+    /// may answer SYNs and send resets with a hop limit of its own.
+    pub hop_limits: Option<(u8, u8)>,
+    /// The link-layer addresses of packets that no router passed on, each with the network segment it was seen in.
+    pub links: Vec<LinkAddress>,
+}
+
+/// A link-layer address in a network segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinkAddress {
+    /// A number that stands for the interface, and the VLAN, in which it was seen.
+    pub segment: u32,
+    /// The six bytes.
+    pub bytes: [u8; 6],
+}
+
+/// Where packets come from, as the capturing machine marked them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// The machine that captured sent them, and did not only pass them on.
+    Here,
+    /// Another machine, or another network namespace of this one.
+    Elsewhere,
+    /// The link layer has no such mark, or the marks contradict each other.
+    #[default]
+    Unknown,
+}
+
+impl CapturedAddress {
+    /// The hop limit that its packets began with; `None` if they do not agree on one of the usual ones (64, 128, 255).
+    pub fn initial_hop_limit(&self) -> Option<u8> {
+        let of = |seen: u8| {
+            let initial = INITIAL_HOP_LIMITS.iter().find(|initial| **initial >= seen)?;
+            (initial - seen < MAX_ROUTERS).then_some(*initial)
+        };
+        let (low, high) = self.hop_limits?;
+        of(low).filter(|initial| of(high) == Some(*initial))
+    }
+}
+
+impl fmt::Display for LinkAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [first, rest @ ..] = self.bytes;
+        write!(formatter, "{first:02x}")?;
+        rest.iter().try_for_each(|byte| write!(formatter, ":{byte:02x}"))
+    }
+}
+
+/// Hop limits that packets begin with: Linux and BSD, Windows, Solaris and routers.
+pub const INITIAL_HOP_LIMITS: [u8; 3] = [64, 128, 255];
+/// More routers than this are between no two hosts.
+const MAX_ROUTERS: u8 = 32;
+
 /// A network: all addresses that begin as one does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressRange {
@@ -134,6 +194,30 @@ mod tests {
             );
         }
         assert_eq!(host.to_string().parse(), Ok(host));
+    }
+
+    #[test]
+    fn an_initial_hop_limit_is_the_next_usual_one_that_all_packets_agree_on() {
+        for (seen, initial) in [
+            (Some((64, 64)), Some(64)),
+            (Some((61, 63)), Some(64)),
+            (Some((128, 128)), Some(128)),
+            (Some((120, 120)), Some(128)),
+            (Some((254, 255)), Some(255)),
+            // Two machines behind one address, a hop limit that nothing begins with, and none.
+            (Some((63, 127)), None),
+            (Some((200, 200)), None),
+            (Some((30, 30)), None),
+            (None, None),
+        ] {
+            let captured = CapturedAddress {
+                address: "10.0.0.1".parse().expect("an address"),
+                origin: Origin::Unknown,
+                hop_limits: seen,
+                links: Vec::new(),
+            };
+            assert_eq!(captured.initial_hop_limit(), initial, "{seen:?}");
+        }
     }
 
     #[test]

@@ -54,7 +54,10 @@ pub use exchange::{
     unseen_fingerprint, unseen_fingerprint_with_shape,
 };
 pub use finding::{Finding, FindingKey, FindingKind, FindingOwners, LeftOut, Remains, Remedied, Saving};
-pub use host::{AddressRange, Host, InterfaceAddresses, ParseHostError};
+pub use host::{
+    AddressRange, CapturedAddress, Host, INITIAL_HOP_LIMITS, InterfaceAddresses, LinkAddress, Origin,
+    ParseHostError,
+};
 pub use margin::Margin;
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};

@@ -22,7 +22,7 @@ use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
 use captured::CaptureDecoding;
 use merging::MergedRecordings;
-use model::{Conditions, InterfaceAddresses, Warning, WarningKind};
+use model::{CapturedAddress, Conditions, InterfaceAddresses, Warning, WarningKind};
 use numbering::Numbering;
 use opening::{InputFile, open};
 pub use reader::FactReader;
@@ -196,14 +196,25 @@ fn decode(
 /// The interfaces of which captures among `files` state several addresses, as far as they describe them before their first packet. What can be
 /// read only once is not looked at, and what cannot be read is reported by who reads it.
 pub fn interfaces(files: &[PathBuf]) -> Vec<InterfaceAddresses> {
+    let described = captures(files).filter_map(|source| capture::interfaces(source).ok());
+    described.flatten().collect()
+}
+
+/// Of each capture among `files`, the addresses that its packets come from, and what they say about their machines. The same files are looked at.
+pub fn captured_addresses(files: &[PathBuf]) -> Vec<Vec<CapturedAddress>> {
+    let seen = captures(files).filter_map(|source| capture::addresses(source).ok());
+    seen.flatten().collect()
+}
+
+/// The captures among `files` that can be read more than once.
+fn captures(files: &[PathBuf]) -> impl Iterator<Item = capture::Source<'_>> {
     let files = files
         .iter()
         .filter(|path| path.as_os_str() != "-" && path.is_file());
-    let described = files.filter_map(|path| match open(path, None) {
-        Ok(InputFile::Capture(source)) => capture::interfaces(source).ok(),
+    files.filter_map(|path| match open(path, None) {
+        Ok(InputFile::Capture(source)) => Some(source),
         _ => None,
-    });
-    described.flatten().collect()
+    })
 }
 
 /// Whether all `files` are recordings that `longwire load` made: what waits there are transactions. What can be read only once is not looked at.

@@ -3,7 +3,7 @@
 use super::closeness::{self, Closeness, Span, Spans};
 use super::{Verdict, within};
 use crate::fact::Fact;
-use model::{ConnectionId, ConnectionMap, Exchange, Phase, RequestId, Timestamp};
+use model::{CapturedAddress, ConnectionId, ConnectionMap, Exchange, Origin, Phase, RequestId, Timestamp};
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -17,6 +17,8 @@ pub(super) struct Evidence {
     clients: BTreeMap<IpAddr, Client>,
     /// Addresses at which databases are served.
     databases: HashSet<IpAddr>,
+    /// Addresses whose packets the machine that captured received: they are not where the traffic was seen, however near.
+    elsewhere: HashSet<IpAddr>,
 }
 
 /// A server of requests.
@@ -179,6 +181,17 @@ impl Client {
 }
 
 impl Evidence {
+    pub(super) fn new(captures: &[Vec<CapturedAddress>]) -> Self {
+        let received = captures
+            .iter()
+            .flatten()
+            .filter(|one| one.origin == Origin::Elsewhere);
+        Self {
+            elsewhere: received.map(|one| one.address.to_canonical()).collect(),
+            ..Self::default()
+        }
+    }
+
     /// Takes a fact; gives the client of a database whose statement it is.
     pub(super) fn fact(&mut self, fact: &Fact) -> Option<IpAddr> {
         match fact {
@@ -325,11 +338,17 @@ impl Evidence {
         }
     }
 
+    /// Whether statements of this client carry identifiers of requests.
+    pub(super) fn is_identified(&self, client: IpAddr) -> bool {
+        let known = self.clients.get(&client);
+        known.is_some_and(|known| known.identified >= LEAST_IDENTIFIED)
+    }
+
     fn without_closeness(&self, client: IpAddr) -> Verdict {
         let Some(known) = self.clients.get(&client) else {
             return Verdict::Unknown;
         };
-        if let Some(server) = self.here(known) {
+        if let Some(server) = self.here(client, known) {
             return Verdict::On(
                 server,
                 "both are where the traffic was seen: the one has no distance to its clients' requests, the other none to its \
@@ -337,7 +356,7 @@ impl Evidence {
                     .to_owned(),
             );
         }
-        if known.identified >= LEAST_IDENTIFIED {
+        if self.is_identified(client) {
             return self.identifying(known);
         }
         let possible: Vec<(IpAddr, &Explained)> = known
@@ -430,10 +449,14 @@ impl Evidence {
     }
 
     /// The only server at the observation point, when the client is there too.
-    fn here(&self, known: &Client) -> Option<IpAddr> {
-        let mut here = self.servers.iter().filter(|(_, server)| server.near.is_here());
+    fn here(&self, client: IpAddr, known: &Client) -> Option<IpAddr> {
+        let is_here = |address: IpAddr, near: &Near| near.is_here() && !self.elsewhere.contains(&address);
+        let mut here = self
+            .servers
+            .iter()
+            .filter(|(address, server)| is_here(**address, &server.near));
         match (here.next(), here.next()) {
-            (Some((&server, _)), None) if known.near.is_here() => Some(server),
+            (Some((&server, _)), None) if is_here(client, &known.near) => Some(server),
             _ => None,
         }
     }

@@ -18,14 +18,17 @@ pub struct Grouping {
 }
 
 impl Grouping {
-    /// The same for what is in `files`: captures may say which addresses their interfaces have.
+    /// The same for what is in `files`: captures may say which addresses their interfaces have, and which machine sent packets.
     pub fn hosts_in(&self, files: &[PathBuf]) -> HostSettings {
         let hosts = self.hosts();
-        let interfaces = match hosts.only_given {
-            true => Vec::new(),
-            false => pipeline::input::interfaces(files),
-        };
-        HostSettings { interfaces, ..hosts }
+        if hosts.only_given {
+            return hosts;
+        }
+        HostSettings {
+            interfaces: pipeline::input::interfaces(files),
+            captures: pipeline::input::captured_addresses(files),
+            ..hosts
+        }
     }
 
     /// The same for traffic of this machine, as it passes.
@@ -46,9 +49,8 @@ impl Grouping {
         });
         HostSettings {
             given: given.collect(),
-            interfaces: Vec::new(),
-            own: Vec::new(),
             only_given: self.host.contains(&HostChoice::None),
+            ..HostSettings::default()
         }
     }
 }

@@ -6,6 +6,7 @@
 //! `10.8.4.2` and `10.8.5.2` another one, `10.8.8.2` is a proxy, `10.8.7.2` a job. The captures are from the router, or from the host; in those of
 //! which the name says "in step", the host that asks does not serve.
 
+use crate::machines::{NEAR, RAW_IP, rewritten};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -15,27 +16,36 @@ fn records(name: &str, flags: &[&str]) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data/hosts")
         .join(name);
+    records_of(&path, flags)
+}
+
+/// What `read` says of a capture.
+pub fn records_of(path: &Path, flags: &[&str]) -> Vec<Value> {
     let path = path.display().to_string();
     let output = binary::run(&[&["read", path.as_str(), "--json"], flags].concat());
     binary::done(&output);
     binary::records(&output)
 }
 
-fn warnings(records: &[Value]) -> impl Iterator<Item = &str> {
+/// The texts of the warnings.
+pub fn warnings(records: &[Value]) -> impl Iterator<Item = &str> {
     let warnings = records.iter().filter(|record| record["type"] == "warning");
     warnings.filter_map(|warning| warning["text"].as_str())
 }
 
 /// The pairs of addresses that were taken to be one host.
-fn joined(records: &[Value]) -> Vec<&str> {
+pub fn joined(records: &[Value]) -> Vec<&str> {
     let pairs = warnings(records).filter_map(|text| Some(text.split_once(" are taken to be one host: ")?.0));
     let mut pairs: Vec<&str> = pairs.collect();
     pairs.sort_unstable();
     pairs
 }
 
+/// Captured on the web server's host with `-i any`: its marks decide. Without them, as raw IP, responses do.
 #[test]
-fn a_web_server_s_two_addresses_are_one_host_by_its_responses() {
+fn a_web_server_s_two_addresses_are_one_host() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("unmarked.pcap");
     for (name, pair) in [
         ("express-four-clients.pcap.gz", "10.8.3.2 and 127.0.0.1"),
         ("gunicorn-four-clients.pcap.gz", "10.8.5.2 and 127.0.0.1"),
@@ -44,6 +54,13 @@ fn a_web_server_s_two_addresses_are_one_host_by_its_responses() {
         ("spring-four-clients.pcap.gz", "10.8.3.2 and 127.0.0.1"),
     ] {
         assert_eq!(joined(&records(name, &[])), [pair], "{name}");
+        std::fs::write(&file, rewritten(name, RAW_IP, |_| NEAR)).expect("it is written");
+        let unmarked = records_of(&file, &[]);
+        assert_eq!(joined(&unmarked), [pair], "{name}");
+        assert!(
+            warnings(&unmarked).any(|text| text.contains("with shifted times")),
+            "{name}"
+        );
     }
 }
 

@@ -20,6 +20,7 @@ mod key_logs;
 mod keys_in_captures;
 mod lab_config;
 mod lost_packet;
+mod machines;
 mod mistakes;
 mod observation;
 mod parallel;

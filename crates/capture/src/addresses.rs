@@ -1,0 +1,189 @@
+//! What the packets of a capture say about the machines of their senders, beyond their addresses: hop limit, link-layer address, and
+//! whether the capturing machine sent them.
+
+use crate::error::Error;
+use crate::formats::{Notes, Record};
+use crate::ip::{self, Address};
+use crate::key::KeyHasher;
+use crate::links::{Passage, Sender, network_within};
+use crate::source::{Begun, Source, begin};
+use crate::tcp::{self, Envelope, RST, SYN};
+use model::{CapturedAddress, INITIAL_HOP_LIMITS, LinkAddress, Origin};
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
+
+/// The senders of TCP packets among the first [`MAX_PACKETS`] packets of a source: a list for each interface that its format describes, since in files
+/// that were merged they are several machines'.
+///
+/// What is damaged is passed over: reading the packets reports it.
+///
+/// # Errors
+/// When the source cannot be opened or is no capture.
+pub fn addresses(source: Source<'_>) -> Result<Vec<Vec<CapturedAddress>>, Error> {
+    let Begun {
+        mut input,
+        mut packets,
+        ..
+    } = begin(source)?;
+    let mut notes = Notes::new(&|_| true);
+    let mut points: BTreeMap<u32, Point> = BTreeMap::new();
+    for _ in 0..MAX_PACKETS {
+        let Some(record) = packets.next(&mut input, &mut notes) else {
+            break;
+        };
+        if points.len() < MAX_INTERFACES || points.contains_key(&record.interface) {
+            let frame = input.bytes().get(record.offset..record.offset + record.captured);
+            let point = points.entry(record.interface).or_default();
+            point.packet(frame.unwrap_or_default(), &record);
+        }
+        input.consume(record.taken);
+    }
+    Ok(points.into_values().map(Point::conclude).collect())
+}
+
+/// What one interface of a capture showed; "any" is one.
+#[derive(Default)]
+struct Point {
+    senders: HashMap<Address, Seen, BuildHasherDefault<KeyHasher>>,
+    /// Whether packets from outside are in the capture at all: one of outgoing packets alone cannot show what was only passed on.
+    receives: bool,
+}
+
+/// What the packets of one sender showed.
+#[derive(Debug, Default)]
+struct Seen {
+    hop_limits: Option<(u8, u8)>,
+    /// Packets that left and had passed no router, and whether others did.
+    sent: u32,
+    passed_on: bool,
+    received: bool,
+    loopback: bool,
+    links: Vec<LinkAddress>,
+}
+
+impl Point {
+    fn packet(&mut self, frame: &[u8], record: &Record) {
+        let Some(link) = record.link else { return };
+        let Ok(found) = (link.network)(frame) else { return };
+        let before = frame.len() - found.packet.len();
+        let length = (record.wire as usize).saturating_sub(before);
+        let Some(datagram) = ip::read(found.packet, length).filter(|datagram| datagram.protocol == ip::TCP)
+        else {
+            return;
+        };
+        let envelope = Envelope::of(record, found.interface, &datagram);
+        let Some((packet, _)) = tcp::read(datagram.payload, datagram.length, &envelope) else {
+            return;
+        };
+        let sender = (link.sender)(frame);
+        self.receives |= sender.passage == Passage::Received;
+        let segment = match sender.is_of_any_interface {
+            true => ANY_SEGMENT,
+            false => network_within(found.network, found.interface),
+        };
+        if let Some(seen) = self.seen(datagram.source) {
+            seen.packet(sender, datagram.hop_limit, packet.head.has(SYN | RST), segment);
+        }
+        if sender.passage == Passage::Loopback
+            && let Some(seen) = self.seen(datagram.destination)
+        {
+            seen.loopback = true;
+        }
+    }
+
+    fn seen(&mut self, address: Address) -> Option<&mut Seen> {
+        if self.senders.len() >= MAX_SENDERS && !self.senders.contains_key(&address) {
+            return None;
+        }
+        Some(self.senders.entry(address).or_default())
+    }
+
+    fn conclude(self) -> Vec<CapturedAddress> {
+        let Self { senders, receives } = self;
+        let mut captured: Vec<CapturedAddress> = senders
+            .into_iter()
+            .map(|(address, seen)| CapturedAddress {
+                address: address.into(),
+                origin: seen.origin(receives),
+                hop_limits: seen.hop_limits,
+                links: seen.links,
+            })
+            .collect();
+        captured.sort_unstable_by_key(|one| one.address);
+        if has_several_machines(&captured) {
+            for one in captured.iter_mut().filter(|one| one.origin == Origin::Here) {
+                one.origin = Origin::Unknown;
+            }
+        }
+        // Without its segment a link-layer address cannot be compared with another one: a machine may have two cards.
+        for one in &mut captured {
+            one.links.retain(|link| link.segment != ANY_SEGMENT);
+        }
+        captured
+    }
+}
+
+impl Seen {
+    fn packet(&mut self, sender: Sender, hop_limit: u8, may_be_of_a_middlebox: bool, segment: u32) {
+        if !may_be_of_a_middlebox {
+            let (low, high) = self.hop_limits.unwrap_or((hop_limit, hop_limit));
+            self.hop_limits = Some((low.min(hop_limit), high.max(hop_limit)));
+        }
+        let is_direct = INITIAL_HOP_LIMITS.contains(&hop_limit);
+        match sender.passage {
+            Passage::Received => self.received = true,
+            Passage::Sent if is_direct => self.sent += 1,
+            Passage::Sent => self.passed_on = true,
+            Passage::Loopback => self.loopback = true,
+            Passage::Unknown => {}
+        }
+        // Of a packet that a router passed on, the address is the router's.
+        if let Some(bytes) = sender
+            .address
+            .filter(|_| is_direct && sender.passage != Passage::Loopback)
+        {
+            let link = LinkAddress { segment, bytes };
+            if self.links.len() < MAX_LINKS && !self.links.contains(&link) {
+                self.links.push(link);
+            }
+        }
+    }
+
+    /// The first that holds:
+    ///
+    /// 1. Packets from it never arrive, and either they pass a loopback device, or several left that no router had passed on: the machine that
+    ///    captured sent them. What it passes on for others (containers, virtual machines) arrives first.
+    /// 2. They arrive, and none leaves but as a router passes it on.
+    fn origin(&self, receives: bool) -> Origin {
+        let sends = self.sent >= MIN_SENT && receives;
+        match self.received {
+            false if (sends || self.loopback) && !self.passed_on => Origin::Here,
+            true if self.sent == 0 && !self.loopback => Origin::Elsewhere,
+            _ => Origin::Unknown,
+        }
+    }
+}
+
+/// Whether packets that seem to be sent by this machine leave one interface with several link-layer addresses: of captures of several machines that
+/// were merged, or of containers that use the interface as their own (macvlan).
+fn has_several_machines(captured: &[CapturedAddress]) -> bool {
+    let here = captured.iter().filter(|one| one.origin == Origin::Here);
+    let links: Vec<&LinkAddress> = here.flat_map(|one| &one.links).collect();
+    links.iter().any(|one| {
+        links
+            .iter()
+            .any(|other| one.segment == other.segment && one.bytes != other.bytes)
+    })
+}
+
+/// Stands for a segment that is not known.
+const ANY_SEGMENT: u32 = u32::MAX;
+/// Packets looked at in each source: some 50 ms of work.
+const MAX_PACKETS: usize = 50_000;
+/// Interfaces of a source that are distinguished, and senders of each: about 2 MB.
+const MAX_INTERFACES: usize = 8;
+const MAX_SENDERS: usize = 4_096;
+/// Link-layer addresses kept of each sender: hosts have few.
+const MAX_LINKS: usize = 8;
+/// Outgoing packets that show that an address is the machine's own.
+const MIN_SENT: u32 = 3;
