@@ -10,15 +10,18 @@
 //! 4. Statements carry identifiers of requests that the server has under way.
 //! 5. All statements of the client lie within requests of that server, many times, of no other server is that true, and it is
 //!    no coincidence: between one busy time's last statement and the next one's first there always is a pause.
-//! 6. Responses of the server follow the client's statements closely, far more often than with shifted times ([`closeness`]).
+//! 6. Responses of the server follow the client's statements closely, far more often than with shifted times ([`closeness`]). So do they follow
+//!    exchanges that are encrypted or not decoded, where that is evidence.
 //!
 //! Of two addresses whose packets cannot come from one machine ([`machines`]), 3, 5 and 6 show nothing. What stays open is reported, with the argument
 //! that decides it.
 
+mod client;
 mod closeness;
 mod evidence;
 mod interfaces;
 mod machines;
+mod server;
 
 use crate::fact::Fact;
 use crate::taken::Taken;
@@ -38,6 +41,9 @@ pub struct HostSettings {
     pub captures: Vec<Vec<CapturedAddress>>,
     /// Addresses of the machine that observes its own traffic as it passes: they are one host.
     pub own: Vec<IpAddr>,
+    /// Whether exchanges that are encrypted or not decoded may show hosts, too. Any connection may be a database's then, and all facts wait for it: for
+    /// files, where nobody waits.
+    pub undecoded: bool,
     /// Whether nothing is inferred from the traffic.
     pub only_given: bool,
 }
@@ -92,7 +98,7 @@ impl Hosts {
             *first = given.get(first).copied().unwrap_or(*first);
         }
         Self {
-            evidence: Evidence::new(&settings.captures),
+            evidence: Evidence::new(&settings.captures, settings.undecoded),
             settings,
             own,
             ..Self::default()
@@ -119,18 +125,20 @@ impl Hosts {
         if self.settings.only_given {
             return Taken::Go(fact);
         }
-        if let Some(client) = self.evidence.fact(&fact)
-            && let Fact::Exchange { exchange, .. } = &fact
-        {
+        if let Some(client) = self.evidence.fact(&fact) {
             self.note_own(client);
             if self.is_unknown(client) {
-                self.evidence.statement(client, exchange);
+                self.evidence.asked(client, &fact);
                 return self.wait(fact);
             }
-            if let Some(inferred) = self.inferred.iter_mut().find(|one| one.client == client) {
+            if let Fact::Exchange { exchange, protocol } = &fact
+                && let Some(inferred) = self.inferred.iter_mut().find(|one| one.client == client)
+            {
+                let is_outside = self
+                    .evidence
+                    .asked_later(client, inferred.server, exchange, *protocol);
                 inferred.statements += 1;
-                inferred.outside += u64::from(!self.evidence.is_busy(inferred.server, exchange.at));
-                self.evidence.later_statement(client, exchange);
+                inferred.outside += u64::from(is_outside);
             }
         }
         match self.waiting.is_empty() {
@@ -190,17 +198,23 @@ impl Hosts {
                 one.server
             )
         });
+        let asks = |client: &IpAddr| match self.evidence.asks_database(*client) {
+            true => "a database",
+            false => "a server whose protocol is encrypted or not decoded",
+        };
         let open = self.open.iter().map(|(client, server, reason)| {
             format!(
-                "whether {client}, which asks a database, and {server}, which serves requests, are one host stays open ({reason}): its \
+                "whether {client}, which asks {}, and {server}, which serves requests, are one host stays open ({reason}): its \
                  statements are joined to no request; if they are, give --host web={server},{client}; if they are not, --host \
-                 web={server} --host other={client}"
+                 web={server} --host other={client}",
+                asks(client)
             )
         });
         let excluded = self.excluded.iter().map(|(client, server, reason)| {
             format!(
-                "{client}, which asks a database, and {server}, which serves requests, are not taken to be one host ({reason}): its statements are \
-                 joined to no request; if they are one nevertheless, or the one works for the other, give --host web={server},{client}"
+                "{client}, which asks {}, and {server}, which serves requests, are not taken to be one host ({reason}): its statements are \
+                 joined to no request; if they are one nevertheless, or the one works for the other, give --host web={server},{client}",
+                asks(client)
             )
         });
         let texts = reasons.chain(doubts).chain(open).chain(excluded);

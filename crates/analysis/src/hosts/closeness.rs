@@ -39,6 +39,12 @@ impl Spans {
         self.seen
     }
 
+    /// Whether one of those that are kept lasted at a moment.
+    pub(super) fn any_lasted_at(&self, at: Timestamp) -> bool {
+        let ended_before = self.spans.partition_point(|span| span.to < at);
+        self.spans.range(ended_before..).any(|span| span.from <= at)
+    }
+
     fn first(&self) -> Option<Timestamp> {
         self.spans.front().map(|span| span.to)
     }

@@ -1,9 +1,11 @@
 //! What the traffic shows about servers of requests and clients of databases.
 
-use super::closeness::{self, Closeness, Span, Spans};
+use super::client::{Asked, Client, Explained, Kind};
+use super::closeness::{self, Closeness, Spans};
+use super::server::{Near, Server};
 use super::{Verdict, within};
 use crate::fact::Fact;
-use model::{CapturedAddress, ConnectionId, ConnectionMap, Exchange, Origin, Phase, RequestId, Timestamp};
+use model::{CapturedAddress, ConnectionMap, Exchange, Origin, Phase, Protocol};
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -17,182 +19,26 @@ pub(super) struct Evidence {
     clients: BTreeMap<IpAddr, Client>,
     /// Addresses at which databases are served.
     databases: HashSet<IpAddr>,
+    /// Whether exchanges of which nothing but times was seen are evidence.
+    with_undecoded: bool,
     /// Addresses whose packets the machine that captured received: they are not where the traffic was seen, however near.
     elsewhere: HashSet<IpAddr>,
 }
 
-/// A server of requests.
-#[derive(Debug, Default)]
-struct Server {
-    open: ConnectionMap<OpenRequest>,
-    since: Timestamp,
-    busy_since: Timestamp,
-    /// Time with a request under way, without the one that is.
-    busy: Duration,
-    /// Times from idle to idle so far.
-    busy_times: u64,
-    near: Near,
-    responses: Spans,
-}
-
-#[derive(Debug)]
-struct OpenRequest {
-    started: Timestamp,
-    identifier: Option<RequestId>,
-}
-
-/// A client of databases.
-#[derive(Debug, Default)]
-struct Client {
-    near: Near,
-    /// Statements with an identifier of a request that some server has under way.
-    identified: u64,
-    /// What each server's requests explain.
-    by: BTreeMap<IpAddr, Explained>,
-    statements: Spans,
-    /// How many statements there are to be when responses are compared with them again.
-    next_look: u64,
-}
-
-#[derive(Debug, Default)]
-struct Explained {
-    inside: u64,
-    /// Statements before the server was first seen count as inside of nothing, not as outside.
-    outside: u64,
-    /// Busy times with a statement inside.
-    busy_times: u64,
-    last_busy_time: Option<u64>,
-    /// When the last statement ended.
-    last_ended: Option<Timestamp>,
-    /// The shortest time without a statement from one busy time's last to the next one's first.
-    quiet: Option<Duration>,
-    identified: u64,
-}
-
-/// Round trips towards one side of the observation point and towards the other: the shortest.
-#[derive(Debug, Default)]
-struct Near {
-    here: Option<Duration>,
-    there: Option<Duration>,
-    samples: u64,
-}
-
-impl Near {
-    fn add(&mut self, here: Option<Duration>, there: Option<Duration>) {
-        let (Some(here), Some(there)) = (here, there) else {
-            return;
-        };
-        self.here = Some(self.here.map_or(here, |before| before.min(here)));
-        self.there = Some(self.there.map_or(there, |before| before.min(there)));
-        self.samples += 1;
-    }
-
-    /// Whether it is at the observation point: it has no distance to it, and the others have.
-    fn is_here(&self) -> bool {
-        match (self.here, self.there) {
-            (Some(here), Some(there)) => {
-                self.samples >= LEAST_SAMPLES && there >= LEAST_DISTANCE && here * NO_DISTANCE <= there
-            }
-            _ => false,
-        }
-    }
-}
-
-impl Server {
-    fn started(&mut self, connection: ConnectionId, at: Timestamp, identifier: Option<RequestId>) {
-        if self.since == Timestamp::default() {
-            self.since = at;
-        }
-        if self.open.is_empty() {
-            self.busy_since = at;
-        }
-        if self.open.len() < MOST_OPEN {
-            self.open.insert(
-                connection,
-                OpenRequest {
-                    started: at,
-                    identifier,
-                },
-            );
-        }
-    }
-
-    fn answered(&mut self, connection: ConnectionId, exchange: &Exchange) {
-        self.near
-            .add(exchange.first.server_side_rtt, exchange.first.client_side_rtt);
-        let last = exchange.steps().last();
-        if let Some(to) = last.and_then(|step| step.reply_started) {
-            let from = exchange.first.request_started;
-            self.responses.add(Span { from, to });
-        }
-        self.gone(connection, exchange.ended());
-    }
-
-    fn gone(&mut self, connection: ConnectionId, at: Timestamp) {
-        if self.open.remove(&connection).is_some() && self.open.is_empty() {
-            self.busy += at.since(self.busy_since);
-            self.busy_times += 1;
-        }
-    }
-
-    /// The share of the time until `now` in which a request was under way.
-    fn share_busy(&self, now: Timestamp) -> f64 {
-        let under_way = match self.open.is_empty() {
-            true => Duration::ZERO,
-            false => now.since(self.busy_since),
-        };
-        let all = now.since(self.since).as_secs_f64();
-        if all > 0.0 {
-            (self.busy + under_way).as_secs_f64() / all
-        } else {
-            1.0
-        }
-    }
-}
-
-impl Server {
-    /// Whether this server's responses follow those of another one, as a proxy's do, and not the other way round.
-    fn is_around(&self, inner: &Self) -> bool {
-        let follows = |outer: &Self, inner: &Self| {
-            closeness::compare(&outer.responses, &inner.responses).is_some_and(|found| found.is_its_own())
-        };
-        follows(self, inner) && !follows(inner, self)
-    }
-
-    /// The same where it is not sure yet: too few responses, or their times scatter.
-    fn may_be_around(&self, inner: &Self) -> bool {
-        let follows = |outer: &Self, inner: &Self| {
-            closeness::compare(&outer.responses, &inner.responses).is_some_and(|found| found.may_be_its_own())
-        };
-        follows(self, inner) && !follows(inner, self)
-    }
-}
-
-impl Client {
-    /// Whether it asks no more often during requests to a server than at other times, as far as there are other times.
-    fn is_as_busy_without(&self, address: IpAddr, server: &Server) -> bool {
-        let Some(explained) = self.by.get(&address) else {
-            return true;
-        };
-        let busy = explained.last_ended.map_or(1.0, |now| server.share_busy(now));
-        let (inside, outside) = (explained.inside as f64, explained.outside as f64);
-        1.0 - busy >= MIN_IDLE && inside * (1.0 - busy) <= outside * busy
-    }
-}
-
 impl Evidence {
-    pub(super) fn new(captures: &[Vec<CapturedAddress>]) -> Self {
+    pub(super) fn new(captures: &[Vec<CapturedAddress>], with_undecoded: bool) -> Self {
         let received = captures
             .iter()
             .flatten()
             .filter(|one| one.origin == Origin::Elsewhere);
         Self {
+            with_undecoded,
             elsewhere: received.map(|one| one.address.to_canonical()).collect(),
             ..Self::default()
         }
     }
 
-    /// Takes a fact; gives the client of a database whose statement it is.
+    /// Takes a fact; returns the client whose statement it is, or whose exchange that may be one.
     pub(super) fn fact(&mut self, fact: &Fact) -> Option<IpAddr> {
         match fact {
             Fact::Opened {
@@ -217,14 +63,20 @@ impl Evidence {
                         .started(*connection, *at, *request);
                 }
             }
-            Fact::Begun { .. } => {}
+            Fact::Begun { connection, .. } => {
+                let &(client, server) = self.connections.get(connection)?;
+                return self.may_ask(server).then_some(client);
+            }
             Fact::Exchange { exchange, protocol } => {
                 let &(client, server) = self.connections.get(&exchange.connection)?;
                 if protocol.carries_requests() {
                     if let Some(server) = self.servers.get_mut(&server).filter(|_| exchange.executions > 0) {
                         server.answered(exchange.connection, exchange);
                     }
-                } else if protocol.is_database() && exchange.phase == Phase::Work && exchange.turns > 0 {
+                } else if exchange.phase == Phase::Work && exchange.turns > 0 {
+                    if !protocol.is_database() {
+                        return self.may_ask(server).then_some(client);
+                    }
                     if self.databases.len() < MOST_CLIENTS {
                         self.databases.insert(server);
                     }
@@ -242,15 +94,34 @@ impl Evidence {
         None
     }
 
-    /// Takes a statement of a client of which it is not known where it is.
-    pub(super) fn statement(&mut self, client: IpAddr, exchange: &Exchange) {
+    /// Whether what is asked of a server, of which only times are seen, may be a database's statements: where that is evidence, and unless the server
+    /// serves requests.
+    fn may_ask(&self, server: IpAddr) -> bool {
+        self.with_undecoded && !self.servers.is_empty() && !self.servers.contains_key(&server)
+    }
+
+    /// Takes a fact of a client of which it is not known where it is.
+    pub(super) fn asked(&mut self, client: IpAddr, fact: &Fact) {
         if self.clients.len() >= MOST_CLIENTS && !self.clients.contains_key(&client) {
             return;
         }
         let known = self.clients.entry(client).or_default();
+        let Fact::Exchange { exchange, protocol } = fact else {
+            return;
+        };
         known
             .near
             .add(exchange.first.client_side_rtt, exchange.first.server_side_rtt);
+        match kind(*protocol) {
+            Kind::Undecoded => known.undecoded.add_late(exchange, &self.servers),
+            Kind::Statements => self.statement(client, exchange),
+        }
+    }
+
+    fn statement(&mut self, client: IpAddr, exchange: &Exchange) {
+        let Some(known) = self.clients.get_mut(&client) else {
+            return;
+        };
         let carried = exchange.tags.as_ref().and_then(|tags| tags.request);
         let mut is_identified = false;
         for (&address, server) in self
@@ -258,7 +129,7 @@ impl Evidence {
             .iter()
             .filter(|(_, server)| server.since <= exchange.at)
         {
-            let explained = known.by.entry(address).or_default();
+            let explained = known.statements.by.entry(address).or_default();
             let mut during = server
                 .open
                 .values()
@@ -283,26 +154,33 @@ impl Evidence {
             }
         }
         known.identified += u64::from(is_identified);
-        known.statements.add(Span {
-            from: exchange.at,
-            to: exchange.ended(),
-        });
+        known.statements.add(exchange);
     }
 
-    /// Takes a statement of a client that is taken to be on a server's host.
-    pub(super) fn later_statement(&mut self, client: IpAddr, exchange: &Exchange) {
+    /// Takes a fact of a client that is taken to be on a server's host. Whether it lies outside of requests to that server.
+    pub(super) fn asked_later(
+        &mut self,
+        client: IpAddr,
+        server: IpAddr,
+        exchange: &Exchange,
+        protocol: Protocol,
+    ) -> bool {
+        let kind = kind(protocol);
         if let Some(known) = self.clients.get_mut(&client) {
-            known.statements.add(Span {
-                from: exchange.at,
-                to: exchange.ended(),
-            });
+            known.asked_mut(kind).add(exchange);
         }
+        let is_busy = |server: &Server| match kind {
+            Kind::Statements => server.open.values().any(|request| request.started <= exchange.at),
+            Kind::Undecoded => server.was_busy(exchange.at),
+        };
+        !self.servers.get(&server).is_some_and(is_busy)
     }
 
-    /// From now on only later statements of this client count.
+    /// From now on only what this client asks later counts.
     pub(super) fn begin_anew(&mut self, client: IpAddr) {
         if let Some(known) = self.clients.get_mut(&client) {
-            known.statements = Spans::default();
+            known.statements.spans = Spans::default();
+            known.undecoded.spans = Spans::default();
         }
     }
 
@@ -311,13 +189,15 @@ impl Evidence {
         let (Some(known), Some(server)) = (self.clients.get(&client), self.servers.get(&server)) else {
             return false;
         };
-        closeness::compare(&server.responses, &known.statements).is_some_and(|found| found.is_its_own())
+        let follows = |kind| closeness::compare(&server.responses, &known.asked(kind).spans);
+        let mut found = Kind::ALL.into_iter().filter_map(follows);
+        found.any(|found| found.is_its_own())
     }
 
-    /// Whether a request to this server was under way.
-    pub(super) fn is_busy(&self, server: IpAddr, at: Timestamp) -> bool {
-        let server = self.servers.get(&server);
-        server.is_some_and(|server| server.open.values().any(|request| request.started <= at))
+    /// Whether this client was seen to ask a database, and not only to exchange something with somebody.
+    pub(super) fn asks_database(&self, client: IpAddr) -> bool {
+        let known = self.clients.get(&client);
+        known.is_some_and(|known| known.statements.spans.seen() > 0)
     }
 
     /// The addresses at which requests are served.
@@ -360,6 +240,7 @@ impl Evidence {
             return self.identifying(known);
         }
         let possible: Vec<(IpAddr, &Explained)> = known
+            .statements
             .by
             .iter()
             .filter(|(_, explained)| explained.outside == 0)
@@ -368,27 +249,58 @@ impl Evidence {
         self.explaining(&possible)
     }
 
-    /// The server whose responses follow a client's statements closely. Of servers whose responses follow each other's (a proxy) it is the
-    /// innermost, and where that one is not clear, none. An address that serves databases itself (a pooler, a database that asks another one) is no evidence.
+    /// The server whose responses follow what a client asks closely: its statements, or else exchanges that may be some.
     fn following(&mut self, client: IpAddr, last: bool) -> Verdict {
+        let Some(known) = self.clients.get(&client) else {
+            return Verdict::Unknown;
+        };
+        let kinds = Kind::ALL.map(|kind| (kind, known.asked(kind).spans.seen() > 0));
+        let asked = kinds.into_iter().filter(|(_, is_asked)| *is_asked);
+        let verdicts: Vec<Verdict> = asked
+            .map(|(kind, _)| self.following_kind(client, kind, last))
+            .collect();
+        let strength = |verdict: &Verdict| match verdict {
+            Verdict::On(..) => 3,
+            Verdict::Unknown => 2,
+            Verdict::Open(..) => 1,
+            Verdict::Elsewhere => 0,
+        };
+        let nothing_yet = match last || !self.may_be_answered_more() {
+            true => Verdict::Elsewhere,
+            false => Verdict::Unknown,
+        };
+        verdicts.into_iter().max_by_key(strength).unwrap_or(nothing_yet)
+    }
+
+    /// Whether more responses may show more.
+    fn may_be_answered_more(&self) -> bool {
+        self.servers
+            .values()
+            .all(|server| server.responses.seen() < MANY_RESPONSES)
+    }
+
+    /// The server whose responses follow what a client asks closely. Of servers whose responses follow each other's (a proxy) it is the
+    /// innermost, and where that one is not clear, none. An address that serves databases itself (a pooler, a database that asks another one) is no evidence.
+    fn following_kind(&mut self, client: IpAddr, kind: Kind, last: bool) -> Verdict {
         let Some(known) = self.clients.get_mut(&client) else {
             return Verdict::Unknown;
         };
-        let seen = known.statements.seen();
-        if seen < known.next_look && !last {
+        let asked = known.asked_mut(kind);
+        let seen = asked.spans.seen();
+        if seen < asked.next_look && !last {
             return Verdict::Unknown;
         }
-        known.next_look = seen + seen / 2 + 16;
-        let known = &*known;
+        asked.next_look = seen + seen / 2 + 16;
+        let asked: &Asked = asked;
         let mut found: Vec<(IpAddr, &Server, Closeness)> = Vec::new();
         for (&address, server) in &self.servers {
-            if let Some(closeness) = closeness::compare(&server.responses, &known.statements) {
+            if let Some(closeness) = closeness::compare(&server.responses, &asked.spans) {
                 found.push((address, server, closeness));
             }
         }
         found.sort_by_key(|(_, _, closeness)| closeness.gap);
         let is_own = |(address, server, closeness): &&(IpAddr, &Server, Closeness)| {
-            closeness.is_its_own() && !known.is_as_busy_without(*address, server)
+            closeness.is_its_own() && !asked.is_as_busy_without(*address, server)
         };
         let own: Vec<_> = found.iter().filter(is_own).collect();
         // A proxy's responses follow those of the server behind it, and so its statements, more or less closely.
@@ -406,7 +318,7 @@ impl Evidence {
                     && !is_a_proxy(inner)
                     && outer.iter().all(|(_, outer, _)| outer.is_around(inner)) =>
             {
-                Verdict::On(*server, closely(closeness))
+                Verdict::On(*server, closely(closeness, kind))
             }
             _ if !last
                 && found
@@ -415,10 +327,14 @@ impl Evidence {
             {
                 Verdict::Unknown
             }
-            [(server, _, closeness), ..] => Verdict::Open(*server, closely(closeness)),
+            [(server, _, closeness), ..] => Verdict::Open(*server, closely(closeness, kind)),
             [] => match best {
-                Some((address, server, closeness)) if !known.is_as_busy_without(*address, server) => {
-                    Verdict::Open(*address, closely(closeness))
+                // Of what may be anything, such as a session of SSH, only what stands out is worth a sentence.
+                Some((address, server, closeness))
+                    if !asked.is_as_busy_without(*address, server)
+                        && (kind == Kind::Statements || closeness.may_be_its_own()) =>
+                {
+                    Verdict::Open(*address, closely(closeness, kind))
                 }
                 _ => Verdict::Elsewhere,
             },
@@ -433,6 +349,7 @@ impl Evidence {
             server.map_or(f64::INFINITY, |server| server.busy.as_secs_f64())
         };
         let having_all = known
+            .statements
             .by
             .iter()
             .filter(|(_, explained)| explained.identified == known.identified);
@@ -503,7 +420,15 @@ impl Evidence {
     }
 }
 
-fn closely(closeness: &Closeness) -> String {
+/// How much was seen of what is asked in a protocol.
+fn kind(protocol: Protocol) -> Kind {
+    match protocol.is_database() {
+        true => Kind::Statements,
+        false => Kind::Undecoded,
+    }
+}
+
+fn closely(closeness: &Closeness, kind: Kind) -> String {
     let Closeness {
         responses,
         window: (near, far),
@@ -513,14 +438,14 @@ fn closely(closeness: &Closeness) -> String {
     } = closeness;
     let ms = |span: &Duration| (span.as_secs_f64() * 10_000.0).round() / 10.0;
     format!(
-        "on average {ends:.2} of its statements end {} to {} ms before each of {} to its requests, with shifted times {shifted:.2}",
+        "on average {ends:.2} of its {} end {} to {} ms before each of {} to its requests, with shifted times {shifted:.2}",
+        kind.name(),
         ms(near),
         ms(far),
         model::counted(*responses, "response", "responses"),
     )
 }
 
-const LEAST_SAMPLES: u64 = 10;
 const LEAST_STATEMENTS: u64 = 20;
 const LEAST_BUSY_TIMES: u64 = 10;
 const LEAST_IDENTIFIED: u64 = 3;
@@ -528,13 +453,6 @@ const LEAST_IDENTIFIED: u64 = 3;
 const COINCIDENCE: f64 = 1e-6;
 /// How much busier than another a server is clearly busier.
 const CLEARLY: f64 = 1.05;
-/// Below this a round trip is no distance that could be distinguished from the host's own.
-const LEAST_DISTANCE: Duration = Duration::from_micros(200);
-/// A side is here when the other is so many times as far.
-const NO_DISTANCE: u32 = 5;
 /// Responses after which it is not waited for more evidence.
 const MANY_RESPONSES: u64 = 400;
-/// The share of time without a request that shows what a client does without one.
-const MIN_IDLE: f64 = 0.1;
-const MOST_OPEN: usize = 10_000;
 const MOST_CLIENTS: usize = 1_000;

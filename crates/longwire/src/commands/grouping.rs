@@ -27,6 +27,7 @@ impl Grouping {
         HostSettings {
             interfaces: pipeline::input::interfaces(files),
             captures: pipeline::input::captured_addresses(files),
+            undecoded: true,
             ..hosts
         }
     }

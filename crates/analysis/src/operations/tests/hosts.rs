@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::hosts::HostSettings;
+use std::collections::HashMap;
 
 /// A number without pattern, below `below`.
 fn random(state: &mut u64, below: u64) -> u64 {
@@ -14,6 +15,11 @@ fn random(state: &mut u64, below: u64) -> u64 {
 /// Pages through a proxy (10.0.0.9) to a web server (10.0.0.2) that asks its database from 10.0.0.3 and works on after each reply; and a job on
 /// 10.0.0.7 that asks the same database all the time. The notes, and how many steps the pages have.
 fn pages_through_a_proxy(settings: HostSettings) -> (Vec<String>, Vec<usize>) {
+    pages_that_ask(Protocol::Postgres, settings)
+}
+
+/// The same in a protocol. An exchange that is not decoded is reported when its client goes on.
+fn pages_that_ask(database: Protocol, settings: HostSettings) -> (Vec<String>, Vec<usize>) {
     let mut state = 11;
     let mut facts: Vec<(u64, Fact)> = Vec::new();
     for (connection, client, server) in [
@@ -36,6 +42,25 @@ fn pages_through_a_proxy(settings: HostSettings) -> (Vec<String>, Vec<usize>) {
         exchange: exchange.into(),
         protocol,
     };
+    // When a statement is reported: of what is not decoded, its beginning at once, and the rest with the next one.
+    let mut reported: HashMap<u32, (u64, Fact)> = HashMap::new();
+    let mut statement = |facts: &mut Vec<(u64, Fact)>, connection: u32, from: u64, server: u64| {
+        let fact = made(exchange(connection, Phase::Work, from, server, 0), database);
+        if database.is_database() {
+            return facts.push((from + 100 + server, fact));
+        }
+        if let Some((_, before)) = reported.insert(connection, (from, fact)) {
+            facts.push((from, before));
+        }
+        let connection = ConnectionId(connection);
+        facts.push((
+            from,
+            Fact::Begun {
+                connection,
+                at: at(from),
+            },
+        ));
+    };
     let started = |connection, from| Fact::Started {
         connection: ConnectionId(connection),
         at: at(from),
@@ -50,10 +75,7 @@ fn pages_through_a_proxy(settings: HostSettings) -> (Vec<String>, Vec<usize>) {
         now = from + 200;
         for _ in 0..3 {
             let server = 800 + random(&mut state, 2_000);
-            facts.push((
-                now + 100 + server,
-                made(exchange(2, Phase::Work, now, server, 0), Protocol::Postgres),
-            ));
+            statement(&mut facts, 2, now, server);
             now += 300 + server;
         }
         let replied = now - 200 + 90 + random(&mut state, 60);
@@ -62,22 +84,17 @@ fn pages_through_a_proxy(settings: HostSettings) -> (Vec<String>, Vec<usize>) {
         let page = exchange(0, Phase::Work, proxied, replied + 130 - proxied - 100, 20);
         facts.push((replied + 150, made(page, Protocol::Http)));
         let late = replied + 200;
-        facts.push((
-            late + 600,
-            made(exchange(2, Phase::Work, late, 500, 0), Protocol::Postgres),
-        ));
+        statement(&mut facts, 2, late, 500);
         now = late + 2_000 + random(&mut state, 6_000);
     }
     let end = now;
     now = 500;
     while now < end {
         let server = 200 + random(&mut state, 1_500);
-        facts.push((
-            now + 100 + server,
-            made(exchange(3, Phase::Work, now, server, 0), Protocol::Postgres),
-        ));
+        statement(&mut facts, 3, now, server);
         now += 150 + server + random(&mut state, 400);
     }
+    facts.extend(reported.into_values().map(|(_, fact)| (end, fact)));
     facts.sort_by_key(|(time, _)| *time);
     let mut operations = Operations::new(Rule::Http).with_hosts(settings);
     let mut steps = Vec::new();
@@ -106,6 +123,36 @@ fn of_a_proxy_and_the_server_behind_it_the_server_is_the_host_and_a_job_elsewher
     assert!(taken[0].starts_with("10.0.0.3 and 10.0.0.2 "), "{notes:?}");
     // The page at the proxy, the page behind it, and three statements.
     assert_eq!(steps, vec![5; 100]);
+}
+
+#[test]
+fn what_is_encrypted_or_not_decoded_is_asked_from_its_web_server_s_host_where_that_is_evidence() {
+    for database in [Protocol::Tls, Protocol::Unknown] {
+        let settings = HostSettings {
+            undecoded: true,
+            ..HostSettings::default()
+        };
+        let (notes, steps) = pages_that_ask(database, settings);
+        let taken: Vec<&String> = notes
+            .iter()
+            .filter(|note| note.contains("are taken to be one host"))
+            .collect();
+        assert_eq!(taken.len(), 1, "{notes:?}");
+        assert!(
+            taken[0].starts_with("10.0.0.3 and 10.0.0.2 ") && taken[0].contains("encrypted or not decoded"),
+            "{notes:?}"
+        );
+        assert_eq!(steps.len(), 100);
+        // One may begin after a reply and before the next request that is reported earlier.
+        assert!(
+            steps.iter().filter(|steps| **steps == 5).count() >= 98,
+            "{steps:?}"
+        );
+        // A session of SSH beside what passes is waited for nowhere else.
+        let (notes, steps) = pages_that_ask(database, HostSettings::default());
+        assert!(notes.iter().all(|note| !note.contains("one host")), "{notes:?}");
+        assert_eq!(steps, vec![2; 100]);
+    }
 }
 
 #[test]
