@@ -96,6 +96,11 @@ fn pages_that_ask(database: Protocol, settings: HostSettings) -> (Vec<String>, V
     }
     facts.extend(reported.into_values().map(|(_, fact)| (end, fact)));
     facts.sort_by_key(|(time, _)| *time);
+    grouped(facts, settings)
+}
+
+/// What is said of the hosts, and how many steps each page has.
+fn grouped(facts: Vec<(u64, Fact)>, settings: HostSettings) -> (Vec<String>, Vec<usize>) {
     let mut operations = Operations::new(Rule::Http).with_hosts(settings);
     let mut steps = Vec::new();
     let mut out = |grouped| {
