@@ -13,6 +13,8 @@ pub struct BoundsEvidence<'a> {
     pub turns: f64,
     /// The part of one that is the allowance for waking up, in seconds.
     pub waking: f64,
+    /// What that would be if client and server had a processor each that none of the other clients keeps awake.
+    pub waking_alone: f64,
     /// Whether the link loses packets at random.
     pub is_lossy: bool,
     /// By how much the server's time of one may be shorter, and longer, in seconds.
@@ -36,7 +38,8 @@ impl BoundsEvidence<'_> {
     /// - The model: [`MODEL_ERROR`] of the network's time, and [`LOSS_ERROR`] of transfers over a link that loses packets.
     /// - Client and server, which take other times in another run: [`COMPUTING_ERROR`] of theirs, more where few operations
     ///   show how they vary, and [`TURN_ERROR`] a turn.
-    /// - The allowance for waking up, which is assumed: [`FEWER`] of it less, [`MORE`] of it and [`SLEEP`] a turn more.
+    /// - The allowance for waking up, which is assumed: [`FEWER`] of it less, [`MORE`] of it and [`SLEEP`] a turn more; with several clients as much more as
+    ///   if none kept a processor awake for another.
     /// - The server's time, which is known between bounds only where round trips of the measurement vary.
     /// - Senders that space out what they send: the first round of each message takes longer by it, what follows by [`PACED_TRANSFER`]; where
     ///   the link loses packets, they may be faster by [`FASTER_THAN_LOSS`], because losses do not slow them down.
@@ -56,7 +59,8 @@ impl BoundsEvidence<'_> {
         };
         let low = margin(median.saturating_sub(below), self.waking * FEWER, 0);
         let asleep = self.turns.max(0.0) * SLEEP.as_secs_f64();
-        let high = margin(above.saturating_sub(median), self.waking * MORE + asleep, 1);
+        let most = self.waking.max(self.waking_alone) * (1.0 + MORE);
+        let high = margin(above.saturating_sub(median), most - self.waking + asleep, 1);
         Some((median.saturating_sub(low), median.saturating_add(high)))
     }
 
@@ -157,6 +161,7 @@ mod tests {
             operations: 100,
             turns: 4.0,
             waking: 0.0,
+            waking_alone: 0.0,
             is_lossy,
             server_margin,
             pacing,
@@ -192,6 +197,7 @@ mod tests {
                 operations: 100,
                 turns: 0.0,
                 waking: 0.0,
+                waking_alone: 0.0,
                 is_lossy: false,
                 server_margin: [0.0; 2],
                 pacing: None,
@@ -206,6 +212,37 @@ mod tests {
         assert!((bounds(0.0) - 0.02).abs() < 0.001, "{}", bounds(0.0));
         let expected = 0.02_f64.hypot(0.1);
         assert!((bounds(0.1) - expected).abs() < 0.001, "{}", bounds(0.1));
+    }
+
+    #[test]
+    fn bounds_hold_what_waking_takes_where_no_other_client_keeps_a_processor_awake() {
+        let attribution = Attribution {
+            round_trip: Duration::from_millis(50),
+            ..Attribution::default()
+        };
+        let bounds = |waking_alone: f64| {
+            let mut durations = DistributionBuilder::new();
+            (0..100).for_each(|_| durations.add(Duration::from_millis(50)));
+            let evidence = BoundsEvidence {
+                operations: 100,
+                turns: 0.0,
+                waking: MS,
+                waking_alone,
+                is_lossy: false,
+                server_margin: [0.0; 2],
+                pacing: None,
+                kept_windows: [0.0; 2],
+                others: 0.0,
+                attribution: &attribution,
+            };
+            evidence.bounds(&mut durations).expect("durations")
+        };
+        let (low, high) = bounds(MS);
+        let (same_low, higher) = bounds(4.0 * MS);
+        assert_eq!(low, same_low);
+        // Once more what is allowed, and twice 4 ms less 1 ms.
+        assert!(high < Duration::from_micros(51_500), "{high:?}");
+        assert!(higher > Duration::from_micros(57_000), "{higher:?}");
     }
 
     #[test]

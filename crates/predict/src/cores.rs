@@ -3,6 +3,28 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Who computes: each shares cores among themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Clients, of which nothing is known but what they ask.
+    Clients,
+    /// Servers that make no calls: databases.
+    Servers,
+    /// Servers that answer requests, with calls of their own: web servers. They share the servers' cores, unless the measurement shows that they
+    /// have cores of their own.
+    WebServers,
+}
+
+impl Whose {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Clients, Self::Servers, Self::WebServers];
+
+    /// Its place in [`Whose::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
 /// Cores that jobs share evenly (processor sharing), as an operating system shares them over any longer time.
 #[derive(Debug, Clone)]
 pub struct Cores<J> {

@@ -8,7 +8,8 @@ use crate::sample_pool::{Recorded, SamplePool};
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
-use std::collections::HashSet;
+use model::Protocol;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// What clients in a closed loop completed.
@@ -67,10 +68,14 @@ impl<'a> Mix<'a> {
 pub struct Surroundings<'a> {
     /// Cores that are shared.
     pub computing: Computing,
+    /// Cores of their own that web servers have, if they do.
+    pub web_server_cores: Option<u32>,
     /// What is allowed for longer rests.
     pub wake_up: WakeUp,
     /// How many requests the server works on at once, if that is limited.
     pub workers: Option<u32>,
+    /// Connections of pools that all clients share.
+    pub pools: &'a HashMap<Protocol, u32>,
     /// What clients wait for because another's transaction holds it.
     pub locks: Option<&'a HashSet<LockKey>>,
 }
@@ -161,8 +166,10 @@ impl<'a> Crowd<'a> {
         let run = SimulatedRun::new(links, target.clients, surroundings.computing);
         let mut crowd = Self {
             run: run
+                .with_web_servers(surroundings.web_server_cores)
                 .with_wake_up(surroundings.wake_up)
                 .with_workers(surroundings.workers)
+                .with_pools(surroundings.pools)
                 .with_locks(surroundings.locks),
             links,
             mix,

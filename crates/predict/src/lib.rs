@@ -8,6 +8,7 @@
 
 mod bounds;
 pub mod concurrency;
+mod connection_pools;
 mod connections;
 mod cores;
 mod crowd;
@@ -30,6 +31,7 @@ pub mod split;
 mod unexplained;
 mod virtual_time;
 mod wake_up;
+mod web_servers;
 mod workers;
 
 /// How senders are taken to behave, by the name Linux has for it: docs/prediction.md. Its default on most systems. Of others see [`Senders`].

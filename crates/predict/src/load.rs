@@ -1,37 +1,44 @@
 //! How busy clients and servers were while operations were measured, and how much of their time was work.
 
+use crate::cores::Whose;
 use crate::plan::OperationPlan;
 
 /// Spans in which something computed, or waited to compute, as they were measured.
 #[derive(Debug, Clone, Default)]
 pub struct Load {
-    /// Of the clients, and of the servers: begin and end.
-    spans: [Vec<(u64, u64)>; 2],
+    /// By whose they are: begin and end.
+    spans: [Vec<(u64, u64)>; 3],
 }
 
 impl Load {
     /// Counts what `plan` computed.
     pub fn add(&mut self, plan: &OperationPlan) {
         let spans = plan.nodes.iter().flat_map(|node| node.computed());
-        for (whose, (begin, end)) in spans.chain([(0, plan.computed_after())]) {
-            let spans = &mut self.spans[whose];
-            if end > begin && spans.len() < MOST_SPANS {
-                spans.push((begin, end));
-            }
+        for (whose, (begin, end)) in spans.chain([(Whose::Clients, plan.computed_after())]) {
+            self.count(whose, (begin, end));
+        }
+    }
+
+    /// Counts one span.
+    pub fn count(&mut self, whose: Whose, (begin, end): (u64, u64)) {
+        let spans = &mut self.spans[whose.index()];
+        if end > begin && spans.len() < MOST_SPANS {
+            spans.push((begin, end));
         }
     }
 
     /// Spans of servers begin later: by as much as `by` returns for their beginning.
     pub fn put_off_servers(&mut self, by: impl Fn(u64) -> u64) {
-        for (begin, end) in &mut self.spans[1] {
+        let [_, servers, web_servers] = &mut self.spans;
+        for (begin, end) in servers.iter_mut().chain(web_servers) {
             *begin = begin.saturating_add(by(*begin)).min(*end);
         }
     }
 
-    /// The work that was done in the spans of `whose`, if `cores` did it and shared themselves evenly.
-    pub fn work(&self, whose: usize, cores: u32) -> CoreTime {
-        let mut changes: Vec<(u64, i32)> = Vec::with_capacity(2 * self.spans[whose].len());
-        for &(begin, end) in &self.spans[whose] {
+    /// The work that was done in the spans of all of `whose` together, if `cores` did it and shared themselves evenly.
+    pub fn work(&self, whose: &[Whose], cores: u32) -> CoreTime {
+        let mut changes: Vec<(u64, i32)> = Vec::new();
+        for &(begin, end) in whose.iter().flat_map(|whose| &self.spans[whose.index()]) {
             changes.extend([(begin, 1), (end, -1)]);
         }
         changes.sort_unstable();
@@ -87,7 +94,7 @@ impl CoreTime {
     }
 }
 
-/// 64 MB for clients and for servers; anything later is not counted.
+/// 64 MB for each; anything later is not counted.
 const MOST_SPANS: usize = 4_000_000;
 
 #[cfg(test)]
@@ -97,16 +104,19 @@ mod tests {
     #[test]
     fn spans_that_share_a_core_were_half_work() {
         let load = Load {
-            spans: [vec![(100, 200), (150, 250), (1000, 1010)], Vec::new()],
+            spans: [vec![(100, 200), (150, 250), (1000, 1010)], Vec::new(), Vec::new()],
         };
-        let one = load.work(0, 1);
+        let one = load.work(&[Whose::Clients], 1);
         assert_eq!(one.between(100, 200), 75);
         assert_eq!(one.between(150, 250), 75);
         assert_eq!(one.between(1000, 1010), 10);
         assert_eq!(one.between(0, 50), 50);
         assert_eq!(one.between(5000, 5007), 7);
-        let two = load.work(0, 2);
+        let two = load.work(&[Whose::Clients], 2);
         assert_eq!(two.between(100, 200), 100);
-        assert_eq!(load.work(1, 1).between(3, 10), 7);
+        assert_eq!(
+            load.work(&[Whose::Servers, Whose::WebServers], 1).between(3, 10),
+            7
+        );
     }
 }

@@ -3,6 +3,7 @@
 use crate::plan::{After, Crossing, NodeIndex, OperationPlan, PlanNode, nanos};
 use crate::run::Times;
 use crate::virtual_time::VirtualTime;
+use crate::wake_up::Waking;
 use link::LinkDescription;
 use model::{Attribution, Direction, Margin};
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub struct Along {
 pub struct Within {
     /// The part of client and server that is the allowance for waking up.
     pub waking: Duration,
+    /// What that would be if each had a processor of its own.
+    pub waking_alone: Duration,
     /// The part of the transfer in which bytes were held back for a delayed acknowledgement.
     pub held_back: Duration,
     /// The part of the transfer in which bytes waited for a receiver's window.
@@ -35,6 +38,7 @@ impl Within {
     /// Adds the parts of another duration.
     pub fn add(&mut self, other: &Self) {
         self.waking += other.waking;
+        self.waking_alone += other.waking_alone;
         self.held_back += other.held_back;
         self.window += other.window;
         self.unexplained += other.unexplained;
@@ -80,6 +84,7 @@ pub fn along(
         attribution: parts.attribution(),
         within: Within {
             waking: Duration::from_nanos(parts.waking),
+            waking_alone: Duration::from_nanos(parts.waking_alone),
             held_back: Duration::from_nanos(parts.held_back),
             window: Duration::from_nanos(parts.window),
             unexplained: Duration::ZERO,
@@ -107,6 +112,7 @@ struct Parts {
     recovery: u64,
     unknown: u64,
     waking: u64,
+    waking_alone: u64,
     held_back: u64,
     /// Whether a window limits the connection of the node in question.
     is_limited: bool,
@@ -147,7 +153,7 @@ impl Parts {
                 Some((node, Point::Started))
             }
             Point::Started => {
-                self.waking += when.waking[0];
+                self.wake(when.waking[0]);
                 let Some(after) = what.after else {
                     self.client += span(Some(begin), when.started);
                     return None;
@@ -189,7 +195,7 @@ impl Parts {
             None => (when.arrived, (node, Point::Arrived)),
         };
         let wait = span(since, when.replied);
-        self.waking += when.waking[1];
+        self.wake(when.waking[1]);
         let unknown = what.unknown.min(wait);
         self.unknown += unknown;
         let pooler = what.pooler.min(wait - unknown);
@@ -198,6 +204,11 @@ impl Parts {
         self.round_trip += behind;
         self.server += wait - unknown - pooler - behind;
         next
+    }
+
+    fn wake(&mut self, waking: Waking) {
+        self.waking += waking.expected;
+        self.waking_alone += waking.alone;
     }
 
     fn reply(&mut self, what: &PlanNode, when: Times) {

@@ -4,12 +4,13 @@ mod joins;
 
 pub use joins::{Joins, NodeIndex};
 
+use crate::cores::Whose;
 use crate::first_window::first_window;
 use crate::load::CoreTime;
 use crate::locks::LockKey;
 use crate::wake_up::set_rests;
 use link::LinkDescription;
-use model::{ConnectionId, Operation, OperationStep, Step, Timestamp, TransactionState};
+use model::{ConnectionId, Operation, OperationStep, Protocol, Step, Timestamp, TransactionState};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -92,6 +93,12 @@ pub struct PlanNode {
     pub client_before: u64,
     /// Whether its client is a server that makes this call for a request it received.
     pub by_server: bool,
+    /// Where it is a call that a server makes to a database: what that speaks. Its connection may be one of a pool.
+    pub pool: Option<Protocol>,
+    /// Whether the connection cannot be given back to a pool after it: there is more of the exchange, or a transaction is open.
+    pub keeps_connection: bool,
+    /// Whether its server is one that answers requests of users: a web server.
+    pub to_web_server: bool,
     /// The node its reply waits for.
     pub reply_after: Option<NodeIndex>,
     /// First of the nodes that wait for this one to start; the others follow by `next_dependent`.
@@ -110,27 +117,45 @@ impl PlanNode {
         self.has_reply || self.first_dependent.is_some()
     }
 
-    /// The spans in which it computed when it was measured: each with whose cores it used (0 of clients, 1 of servers).
-    pub fn computed(&self) -> [(usize, (u64, u64)); 3] {
+    /// Whose cores its client computes on, and its server.
+    pub const fn whose(&self) -> [Whose; 2] {
+        let client = if self.by_server {
+            Whose::WebServers
+        } else {
+            Whose::Clients
+        };
+        let server = if self.to_web_server {
+            Whose::WebServers
+        } else {
+            Whose::Servers
+        };
+        [client, server]
+    }
+
+    /// The spans in which it computed when it was measured: each with whose cores it used.
+    pub fn computed(&self) -> [(Whose, (u64, u64)); 3] {
         let [client, server] = self.computed_at;
+        let [of_client, of_server] = self.whose();
         [
-            (
-                usize::from(self.by_server),
-                (client.saturating_sub(self.client_before), client),
-            ),
-            (1, (server.saturating_sub(self.server_before), server)),
-            (1, (server, server.saturating_add(self.server_inside))),
+            (of_client, (client.saturating_sub(self.client_before), client)),
+            (of_server, (server.saturating_sub(self.server_before), server)),
+            (of_server, (server, server.saturating_add(self.server_inside))),
         ]
     }
 
-    fn keep_work_only(&mut self, work: &[Option<CoreTime>; 2]) {
-        let done = self.computed().map(|(whose, (begin, end))| match &work[whose] {
-            Some(work) => work.between(begin, end),
-            None => end - begin,
-        });
+    fn keep_work_only(&mut self, work: &Work) {
+        let done = self
+            .computed()
+            .map(|(whose, (begin, end))| match &work[whose.index()] {
+                Some(work) => work.between(begin, end),
+                None => end - begin,
+            });
         [self.client_before, self.server_before, self.server_inside] = done;
     }
 }
+
+/// By whose it is, the work that was done in the measurement; absent where time is work.
+pub type Work = [Option<CoreTime>; 3];
 
 /// What of the node before it a node waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,6 +233,9 @@ impl OperationPlan {
             }
             plan.add(index, step, connection, link.is_some());
         }
+        for node in plan.nodes.iter_mut().filter(|node| !node.by_server) {
+            node.to_web_server = operation.kind.is_request();
+        }
         plan.set_first_windows(operation);
         plan.set_reply_waits(operation);
         plan.set_joins(operation);
@@ -269,7 +297,7 @@ impl OperationPlan {
 
     /// Takes out of the computing that was measured the time in which it waited for cores: `work` of clients, and of
     /// servers, where it is known.
-    pub fn keep_work_only(&mut self, work: &[Option<CoreTime>; 2]) {
+    pub fn keep_work_only(&mut self, work: &Work) {
         self.nodes.iter_mut().for_each(|node| node.keep_work_only(work));
         if let Some(work) = &work[0] {
             let (begin, end) = self.computed_after();
@@ -313,6 +341,12 @@ impl OperationPlan {
         let (first, last) = (self.first_nodes[index].place(), self.nodes.len() - 1);
         self.nodes[first].locks = LockKey::of(&step.exchange);
         self.nodes[last].ends_transaction = step.exchange.transaction == Some(TransactionState::Idle);
+        let is_open = |state: TransactionState| state != TransactionState::Idle;
+        self.nodes[last].keeps_connection = step.exchange.transaction.is_some_and(is_open);
+        let pool = step.protocol.is_database().then_some(step.protocol);
+        for node in self.nodes[first..].iter_mut().filter(|node| node.by_server) {
+            node.pool = pool;
+        }
     }
 
     fn waits_for(&self, index: usize, step: &OperationStep, connection: u32) -> (Option<NodeIndex>, After) {
@@ -441,6 +475,9 @@ fn node(
         after_what,
         client_before,
         by_server: false,
+        pool: None,
+        keeps_connection: true,
+        to_web_server: false,
         reply_after: None,
         first_dependent: None,
         next_dependent: None,

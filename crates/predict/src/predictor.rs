@@ -5,6 +5,7 @@ mod without;
 
 use crate::bounds::BoundsEvidence;
 use crate::concurrency::{Concurrency, Ordered};
+use crate::connection_pools::PoolEvidence;
 use crate::connections::ConnectionHistory;
 use crate::examples::Examples;
 use crate::held::{Held, HeldReplay};
@@ -80,6 +81,7 @@ pub struct Predictor {
     paced_replies: PacedReplies,
     requests: Requests,
     locks: LockEvidence,
+    pools: PoolEvidence,
 }
 
 /// All that a predictor has to say.
@@ -222,6 +224,7 @@ impl Predictor {
             paced_replies: PacedReplies::default(),
             requests: Requests::default(),
             locks: LockEvidence::default(),
+            pools: PoolEvidence::default(),
         }
     }
 
@@ -316,6 +319,7 @@ impl Predictor {
             self.load.add(&plan);
             self.requests.add(&plan);
             self.locks.add(&plan);
+            self.pools.add(&plan);
             let named = &mut self.names[place];
             self.pauses.add(operation, &mut named.pauses);
             named.pool.add(operation, plan);
@@ -613,6 +617,7 @@ impl Sum {
             operations,
             turns,
             waking: self.within.waking.as_secs_f64() / replays as f64,
+            waking_alone: self.within.waking_alone.as_secs_f64() / replays as f64,
             is_lossy: target.link.loss.is_some(),
             server_margin: margins.server,
             pacing: margins
@@ -703,6 +708,7 @@ fn with_own_seed(link: &LinkDescription, operation: u64, replay: u64) -> LinkDes
 fn bound_by(attribution: &Attribution, within: &Within) -> BoundBy {
     let Within {
         waking: _,
+        waking_alone: _,
         held_back,
         window,
         unexplained,

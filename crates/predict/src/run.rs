@@ -1,21 +1,24 @@
 //! Plans being carried out over one link, in virtual time: one client's, or those of several at once.
 
 mod beyond;
+mod pooled;
 mod shared_cores;
 mod together;
 
+use crate::cores::Whose;
 use crate::links::Links;
 use crate::locks::{LockKey, Locks};
 use crate::plan::{After, Crossing, NodeIndex, OperationPlan, PlanNode, nanos};
 use crate::virtual_time::VirtualTime;
-use crate::wake_up::{Rest, WakeUp};
+use crate::wake_up::{Rest, WakeUp, Waking};
 use beyond::{SIMULATED_BYTES, beyond_simulated};
 use link::LinkDescription;
 use link::network::Happening;
 use link::tcp::Flow;
-use model::Direction;
+use model::{Direction, Protocol};
+use pooled::Pooled;
 use shared_cores::SharedCores;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// When what happens to a node happened, as far as it came to it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,9 +31,8 @@ pub struct Times {
     pub replied: Option<VirtualTime>,
     /// The last byte of the reply is at the client.
     pub completed: Option<VirtualTime>,
-    /// What of the client's computing before the request, and of the server's before the reply, is the allowance for waking up, in
-    /// nanoseconds.
-    pub waking: [u64; 2],
+    /// What of the client's computing before the request, and of the server's before the reply, is the allowance for waking up.
+    pub waking: [Waking; 2],
 }
 
 /// What a replay waits to be woken for.
@@ -75,13 +77,15 @@ pub struct SimulatedRun<'a> {
     links: Vec<LinkDescription>,
     network: Links<Wake>,
     clients: Vec<Client<'a>>,
-    /// Of the clients, and of the servers.
-    computing: [Option<SharedCores<Wake>>; 2],
+    /// By whose they are; web servers without cores of their own share those of the servers.
+    computing: [Option<SharedCores<Wake>>; 3],
     wake_up: WakeUp,
     /// For each connection, when its client last sent and its server last replied, where cores are shared.
     computed_at: Vec<[Option<u64>; 2]>,
     /// Idle workers of the server, and the requests that wait for one; absent where there are as many as needed.
     workers: Option<(u32, VecDeque<u64>)>,
+    /// Connections that clients share.
+    pooled: Pooled,
     /// What transactions hold.
     locks: Locks<'a>,
     /// A client whose plan has come to its end, to be reported.
@@ -101,6 +105,8 @@ struct Client<'a> {
     begin: VirtualTime,
     times: Vec<Times>,
     servers: Vec<Server>,
+    /// For each connection of the plan, whether the client has it now, where it is one of a pool.
+    uses: Vec<pooled::Use>,
     /// Nodes that have not come to their end.
     unfinished: usize,
     /// Nodes searched for what is stuck.
@@ -142,10 +148,11 @@ impl<'a> SimulatedRun<'a> {
             links: links.to_vec(),
             network: Links::new(links, VirtualTime::BEGIN.as_nanos()),
             clients: Vec::with_capacity(clients as usize),
-            computing: [shared(computing.client), shared(computing.server)],
+            computing: [shared(computing.client), shared(computing.server), None],
             wake_up: WakeUp::None,
             computed_at: Vec::new(),
             workers: None,
+            pooled: Pooled::default(),
             locks: Locks::default(),
             finished: None,
             was_stuck: false,
@@ -158,11 +165,36 @@ impl<'a> SimulatedRun<'a> {
         Self { wake_up, ..self }
     }
 
+    /// The same, with web servers that have cores of their own, if they do.
+    #[must_use]
+    pub fn with_web_servers(mut self, cores: Option<u32>) -> Self {
+        self.computing[Whose::WebServers.index()] = cores.map(SharedCores::new);
+        self
+    }
+
+    /// The place of the cores that these compute on.
+    fn cores_of(&self, whose: Whose) -> usize {
+        let own = whose.index();
+        match whose {
+            Whose::WebServers if self.computing[own].is_none() => Whose::Servers.index(),
+            Whose::Clients | Whose::Servers | Whose::WebServers => own,
+        }
+    }
+
     /// The same, with a server that works on this many requests at once that need calls of its own.
     #[must_use]
     pub fn with_workers(self, workers: Option<u32>) -> Self {
         let workers = workers.map(|workers| (workers.max(1), VecDeque::new()));
         Self { workers, ..self }
+    }
+
+    /// The same, with pools of so many connections, which all clients share.
+    #[must_use]
+    pub fn with_pools(self, limits: &HashMap<Protocol, u32>) -> Self {
+        Self {
+            pooled: Pooled::new(limits),
+            ..self
+        }
     }
 
     /// The same, with what clients hold until their transactions are over.
@@ -201,6 +233,7 @@ impl<'a> SimulatedRun<'a> {
             begin: at,
             times: Vec::new(),
             servers: Vec::new(),
+            uses: Vec::new(),
             unfinished: 0,
             checked: 0,
         });
@@ -209,6 +242,7 @@ impl<'a> SimulatedRun<'a> {
 
     /// The client begins `plan` at `at`, now or later.
     pub fn begin(&mut self, client: u32, plan: &'a OperationPlan, connections: Vec<u32>, at: VirtualTime) {
+        self.give_all_back(client);
         let this = &mut self.clients[client as usize];
         for (connection, window) in connections.iter().zip(&plan.windows) {
             if let Some(window) = window {
@@ -226,6 +260,7 @@ impl<'a> SimulatedRun<'a> {
         this.times.resize(plan.nodes.len(), Times::default());
         this.servers.clear();
         this.servers.resize(plan.connections.len(), Server::default());
+        this.uses.resize(plan.connections.len(), pooled::Use::default());
         (this.unfinished, this.checked) = (plan.nodes.len(), 0);
         self.network.wake_at(at.as_nanos(), Wake::Begin(client));
     }
@@ -309,7 +344,7 @@ impl<'a> SimulatedRun<'a> {
     fn replied_all(&mut self, client: u32) {
         let after = self.clients[client as usize].plan.client_after;
         if self.computing[0].is_some() {
-            self.compute(0, after, Wake::Rest(client));
+            self.compute(Whose::Clients, after, Wake::Rest(client));
         } else {
             self.finished = Some(client);
         }
@@ -371,16 +406,16 @@ impl<'a> SimulatedRun<'a> {
 
     fn start_after_computing(&mut self, id: u64) {
         let what = self.node(id);
-        let whose = usize::from(what.by_server);
+        let [whose, _] = what.whose();
         let longer = match what.after_what {
             After::Completion => self.longer(what.after.map_or(id, |after| self.beside(id, after))),
             After::RequestSent => 0,
             After::RequestArrived => self.longer(id),
         };
         let own = what.rested[0].saturating_add(longer);
-        let waking = self.waking(id, [whose, 0], what.client_before, own);
+        let waking = self.waking(id, whose, 0, what.client_before, own);
         self.times_of(id).waking[0] = waking;
-        let work = what.client_before.saturating_add(waking);
+        let work = what.client_before.saturating_add(waking.expected);
         self.compute(whose, work, Wake::Node(id, Due::Start));
     }
 
@@ -396,13 +431,15 @@ impl<'a> SimulatedRun<'a> {
     }
 
     /// The server's allowance before the reply: it has waited for the request, or for the last call that it made itself.
-    fn server_waking(&self, id: u64) -> u64 {
+    fn server_waking(&self, id: u64) -> Waking {
         let what = self.node(id);
         let waited_for = what.reply_after.map_or(id, |call| self.beside(id, call));
         let longer = self.longer(waited_for);
+        let [_, whose] = what.whose();
         self.waking(
             id,
-            [1, 1],
+            whose,
+            1,
             what.server_before,
             what.rested[1].saturating_add(longer),
         )
@@ -410,16 +447,16 @@ impl<'a> SimulatedRun<'a> {
 
     /// The allowance for `work` on `whose` cores at one `side` of the connection of `id` that rested `own` before, or longer where it had to
     /// wait for a core, too.
-    fn waking(&self, id: u64, [whose, side]: [usize; 2], work: u64, own: u64) -> u64 {
+    fn waking(&self, id: u64, whose: Whose, side: usize, work: u64, own: u64) -> Waking {
         let now = self.network.now();
-        let shared = self.computing[whose].as_ref();
+        let shared = self.computing[self.cores_of(whose)].as_ref();
         let before = shared.and_then(|_| self.computed_at.get(self.connection(id) as usize)?[side]);
         let rest = Rest {
             measured: self.node(id).rested[side],
             own: before.map_or(own, |before| own.max(now.saturating_sub(before))),
             processor: shared.and_then(|shared| shared.rest_of_next(now)),
         };
-        self.wake_up.allowance(work, rest)
+        self.wake_up.waking(work, rest)
     }
 
     /// One side of the connection of `id` has computed.
@@ -435,7 +472,8 @@ impl<'a> SimulatedRun<'a> {
     }
 
     /// Wakes when `work` is done: by a core of its own, or by those that all share.
-    fn compute(&mut self, whose: usize, work: u64, then: Wake) {
+    fn compute(&mut self, whose: Whose, work: u64, then: Wake) {
+        let whose = self.cores_of(whose);
         let now = self.network.now();
         match &mut self.computing[whose] {
             Some(shared) if work > 0 => {
@@ -467,6 +505,9 @@ impl<'a> SimulatedRun<'a> {
     }
 
     fn start(&mut self, id: u64) {
+        if !self.takes_connection(id) {
+            return;
+        }
         let now = self.network.now();
         self.times_of(id).started = Some(self.now());
         self.computed(id, 0);
@@ -611,17 +652,22 @@ impl<'a> SimulatedRun<'a> {
     fn compute_reply(&mut self, id: u64) {
         let what = self.node(id);
         let by_kernel = what.crossing == Crossing::Handshake || what.server_before == 0;
-        let waking = if by_kernel { 0 } else { self.server_waking(id) };
+        let waking = if by_kernel {
+            Waking::default()
+        } else {
+            self.server_waking(id)
+        };
         self.times_of(id).waking[1] = waking;
-        let work = what.server_before.saturating_add(waking);
-        if by_kernel || self.computing[1].is_none() {
+        let work = what.server_before.saturating_add(waking.expected);
+        let [_, whose] = what.whose();
+        if by_kernel || self.computing[self.cores_of(whose)].is_none() {
             let wait = work.saturating_add(what.unknown);
             self.network.wake_at(
                 self.network.now().saturating_add(wait),
                 Wake::Node(id, Due::Reply),
             );
         } else {
-            self.compute(1, work, Wake::Node(id, Due::Reply));
+            self.compute(whose, work, Wake::Node(id, Due::Reply));
         }
     }
 
@@ -644,7 +690,8 @@ impl<'a> SimulatedRun<'a> {
         if what.ends_transaction {
             self.release_locks(Self::parts(id).0 as u32);
         }
-        let inside = self.inside_reply(what.server_inside);
+        let [_, whose] = what.whose();
+        let inside = self.inside_reply(whose, what.server_inside);
         match what.crossing {
             Crossing::Measured { reply, .. } => {
                 let at = now.saturating_add(reply).saturating_add(inside);
@@ -673,13 +720,13 @@ impl<'a> SimulatedRun<'a> {
         if inside == 0 {
             self.replied(id);
         } else {
-            self.compute(1, what.server_inside, Wake::Node(id, Due::Replied));
+            self.compute(whose, what.server_inside, Wake::Node(id, Due::Replied));
         }
     }
 
     /// How long the server's time inside a reply takes at the speed that shared cores have now.
-    fn inside_reply(&self, inside: u64) -> u64 {
-        match &self.computing[1] {
+    fn inside_reply(&self, whose: Whose, inside: u64) -> u64 {
+        match &self.computing[self.cores_of(whose)] {
             Some(shared) if inside > 0 => (inside as f64 * shared.slowdown_of_next()) as u64,
             _ => inside,
         }
@@ -697,6 +744,7 @@ impl<'a> SimulatedRun<'a> {
             return;
         }
         times.completed = Some(now);
+        self.may_give_back(id);
         let what = self.node(id);
         if what.crossing == Crossing::Handshake {
             self.network.establish(self.connection(id));

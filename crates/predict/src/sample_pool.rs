@@ -1,7 +1,6 @@
 //! Operations kept for replays in which they meet others.
 
-use crate::load::CoreTime;
-use crate::plan::{Crossing, OperationPlan};
+use crate::plan::{Crossing, OperationPlan, Work};
 use crate::run::{Computing, RunProgress, SimulatedRun};
 use crate::virtual_time::VirtualTime;
 use link::LinkDescription;
@@ -10,7 +9,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 /// Some operations of one name: all, or evenly spread ones where there are many.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct SamplePool {
     operations: Vec<Recorded>,
     /// Parts of operations that have not ended.
@@ -22,7 +21,7 @@ pub struct SamplePool {
 }
 
 /// One operation; a very long one in parts.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Recorded {
     /// What is carried out one after another.
     pub parts: Vec<Part>,
@@ -30,7 +29,7 @@ pub struct Recorded {
 }
 
 /// A plan and where its connections are among those of the whole operation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Part {
     /// What is to be done.
     pub plan: OperationPlan,
@@ -70,7 +69,7 @@ impl SamplePool {
     }
 
     /// Takes out of the computing that was measured the time in which it waited for cores.
-    pub fn keep_work_only(&mut self, work: &[Option<CoreTime>; 2]) {
+    pub fn keep_work_only(&mut self, work: &Work) {
         self.plans().for_each(|plan| plan.keep_work_only(work));
     }
 

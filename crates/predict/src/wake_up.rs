@@ -32,9 +32,30 @@ pub struct Rest {
     pub processor: Option<u64>,
 }
 
+/// How much longer than measured some work takes, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Waking {
+    /// By what is known of the processor that it gets.
+    pub expected: u64,
+    /// On a processor of its own, which rests as long as it does itself.
+    pub alone: u64,
+}
+
 impl WakeUp {
-    /// How much longer than measured `work` takes after such a rest. Nanoseconds.
-    pub fn allowance(self, work: u64, rest: Rest) -> u64 {
+    /// How much longer than measured `work` takes after such a rest.
+    pub fn waking(self, work: u64, rest: Rest) -> Waking {
+        let alone = Rest {
+            processor: None,
+            ..rest
+        };
+        Waking {
+            expected: self.allowance(work, rest),
+            alone: self.allowance(work, alone),
+        }
+    }
+
+    /// The same as expected. Nanoseconds.
+    fn allowance(self, work: u64, rest: Rest) -> u64 {
         if self == Self::None {
             return 0;
         }
@@ -111,7 +132,7 @@ pub const OWN_FACTOR: f64 = 1.5;
 pub const MOST_OWN: Duration = Duration::from_micros(150);
 
 /// How much less, and how much more, than that it may be, as shares of it: nine in ten programs.
-pub const FEWER: f64 = 0.6;
+pub const FEWER: f64 = 1.0;
 /// See [`FEWER`].
 pub const MORE: f64 = 1.0;
 /// How much more it may be for every turn, however short the work: client, server and link each have a processor that sleeps deeper

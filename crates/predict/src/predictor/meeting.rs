@@ -1,8 +1,103 @@
 //! Operations that were kept until the end, replayed where they meet others: several clients, shared cores.
 
 use super::{Named, Predictor};
+use crate::connection_pools::PoolLimits;
+use crate::cores::Whose;
 use crate::crowd::{self, ClosedLoopResult, Mix, Surroundings};
-use model::DistributionBuilder;
+use crate::locks::{LockKey, Locked};
+use crate::plan::Work;
+use crate::run::Computing;
+use crate::sample_pool::SamplePool;
+use crate::wake_up::WakeUp;
+use crate::web_servers::{OwnCores, Spans, WebServerCores};
+use crate::workers::CapacityLimit;
+use model::{DistributionBuilder, Protocol};
+use std::collections::{HashMap, HashSet};
+
+/// Surroundings in which clients may be, with the work that is to be done there.
+struct Possible<'a> {
+    surroundings: Surroundings<'a>,
+    /// Operations of each name.
+    kept: &'a [SamplePool],
+}
+
+/// What the measurement shows of what clients wait for.
+struct Learned {
+    limit: Option<CapacityLimit>,
+    locked: Locked,
+    /// What certainly is locked, and what may be.
+    all_locks: HashSet<LockKey>,
+    shared: PoolLimits,
+    no_pools: HashMap<Protocol, u32>,
+    web_server_cores: OwnCores,
+    /// Operations of each name, without the time in which they waited.
+    kept: Vec<SamplePool>,
+    /// The same where web servers have other cores, which may be.
+    on_other_cores: Vec<(OwnCores, Vec<SamplePool>)>,
+}
+
+impl Learned {
+    /// As is most likely.
+    fn expected(&self, clients: u32, computing: Computing, wake_up: WakeUp) -> Possible<'_> {
+        let workers = self.limit.as_ref().map(|limit| limit.workers);
+        let is_shared = self.has_shown(clients);
+        Possible {
+            surroundings: Surroundings {
+                computing,
+                web_server_cores: self.web_server_cores,
+                wake_up,
+                workers: workers.filter(|workers| *workers < clients),
+                pools: if is_shared {
+                    &self.shared.certain
+                } else {
+                    &self.no_pools
+                },
+                locks: (clients > 1).then_some(self.locked.certain()),
+            },
+            kept: &self.kept,
+        }
+    }
+
+    /// As it may be too, by what the measurement leaves open of several clients.
+    fn others<'a>(&'a self, clients: u32, expected: &Possible<'a>) -> Vec<Possible<'a>> {
+        let mut others = Vec::new();
+        let mut push = |surroundings, kept| others.push(Possible { surroundings, kept });
+        let (surroundings, kept) = (expected.surroundings, expected.kept);
+        if clients > 1 && self.locked.is_open() {
+            let locks = Some(&self.all_locks);
+            push(
+                Surroundings {
+                    locks,
+                    ..surroundings
+                },
+                kept,
+            );
+        }
+        if self.has_shown(clients) && self.shared.certain != self.shared.all {
+            let pools = &self.shared.all;
+            push(
+                Surroundings {
+                    pools,
+                    ..surroundings
+                },
+                kept,
+            );
+        }
+        for (web_server_cores, kept) in self.on_other_cores.iter().filter(|_| clients > 1) {
+            let surroundings = Surroundings {
+                web_server_cores: *web_server_cores,
+                ..surroundings
+            };
+            push(surroundings, kept);
+        }
+        others
+    }
+
+    /// Whether so many clients shared connections in the measurement.
+    const fn has_shown(&self, clients: u32) -> bool {
+        clients > 1 && clients <= self.shared.requests
+    }
+}
 
 impl Predictor {
     /// Replays what was kept, on targets with several clients or shared cores.
@@ -10,59 +105,96 @@ impl Predictor {
         if !self.meet_others() {
             return;
         }
-        let cores = [self.computing.client, self.computing.server];
+        let learned = self.what_they_wait_for();
+        for index in 0..self.targets.len() {
+            let clients = self.targets[index].clients;
+            if !self.is_alone(&self.targets[index]) {
+                let expected = learned.expected(clients, self.computing, self.wake_up);
+                let others = learned.others(clients, &expected);
+                self.let_meet_on(index, &expected, &others);
+            }
+        }
+    }
+
+    /// Concludes what clients waited for in the measurement, and takes the time in which they did out of the operations.
+    fn what_they_wait_for(&mut self) -> Learned {
         let limit = self.requests.limit(self.workers);
         let locked = std::mem::take(&mut self.locks).conclude();
         let for_worker = |arrived| limit.as_ref().map_or(0, |limit| limit.waited(arrived));
         self.load
             .put_off_servers(|arrived| for_worker(arrived).saturating_add(locked.waited(arrived)));
-        for plan in self.names.iter_mut().flat_map(|named| named.pool.plans()) {
+        let mut kept: Vec<SamplePool> = Vec::with_capacity(self.names.len());
+        kept.extend(self.names.iter_mut().map(|named| std::mem::take(&mut named.pool)));
+        for plan in kept.iter_mut().flat_map(SamplePool::plans) {
             if let Some(limit) = &limit {
                 limit.take_out(plan);
             }
             locked.take_out(plan);
         }
-        let work = [0, 1].map(|whose| cores[whose].map(|cores| self.load.work(whose, cores)));
-        for named in &mut self.names {
-            named.pool.keep_work_only(&work);
+        let WebServerCores { expected, others } = self.web_server_cores(&mut kept);
+        let work_only = |mut kept: Vec<SamplePool>, web_server_cores| {
+            let work = self.work(web_server_cores);
+            kept.iter_mut().for_each(|pool| pool.keep_work_only(&work));
+            kept
+        };
+        let others = others
+            .into_iter()
+            .map(|other| (other, work_only(kept.clone(), other)));
+        let on_other_cores = others.collect();
+        let kept = work_only(kept, expected);
+        Learned {
+            limit,
+            all_locks: locked.all(),
+            locked,
+            shared: std::mem::take(&mut self.pools).conclude(),
+            no_pools: HashMap::new(),
+            web_server_cores: expected,
+            kept,
+            on_other_cores,
         }
-        let all_locks = locked.all();
-        for index in 0..self.targets.len() {
-            let clients = self.targets[index].clients;
-            if !self.is_alone(&self.targets[index]) {
-                let workers = limit.as_ref().map(|limit| limit.workers);
-                let surroundings = Surroundings {
-                    computing: self.computing,
-                    wake_up: self.wake_up,
-                    workers: workers.filter(|workers| *workers < clients),
-                    locks: (clients > 1).then_some(locked.certain()),
-                };
-                let others = (clients > 1 && locked.is_open()).then_some(Surroundings {
-                    locks: Some(&all_locks),
-                    ..surroundings
-                });
-                self.let_meet_on(index, surroundings, others);
+    }
+
+    /// What the measurement shows of the cores of web servers.
+    fn web_server_cores(&self, pools: &mut [SamplePool]) -> WebServerCores {
+        let Some(cores) = self.computing.server else {
+            return WebServerCores::default();
+        };
+        let mut spans = Spans::default();
+        for (name, pool) in pools.iter_mut().enumerate() {
+            pool.plans().for_each(|plan| spans.add(name, plan));
+        }
+        spans.cores(&self.load, cores)
+    }
+
+    /// What was work of the time that was measured.
+    fn work(&self, web_servers: OwnCores) -> Work {
+        let of = |whose: &[Whose], cores: Option<u32>| cores.map(|cores| self.load.work(whose, cores));
+        let (clients, servers) = (self.computing.client, self.computing.server);
+        match web_servers {
+            Some(own) => [
+                of(&[Whose::Clients], clients),
+                of(&[Whose::Servers], servers),
+                of(&[Whose::WebServers], Some(own)),
+            ],
+            None => {
+                let all = of(&[Whose::Servers, Whose::WebServers], servers);
+                [of(&[Whose::Clients], clients), all.clone(), all]
             }
         }
     }
 
     /// The clients of one target, in their surroundings as expected, and in others in which they may be: bounds hold both.
-    fn let_meet_on<'s>(
-        &mut self,
-        target: usize,
-        surroundings: Surroundings<'s>,
-        others: impl IntoIterator<Item = Surroundings<'s>>,
-    ) {
+    fn let_meet_on(&mut self, target: usize, expected: &Possible<'_>, others: &[Possible<'_>]) {
         let pauses: Vec<u64> = self.names.iter_mut().map(Named::pause).collect();
-        for ClosedLoopResult { operations, elapsed } in self.meet(target, surroundings, &pauses) {
+        for ClosedLoopResult { operations, elapsed } in self.meet(target, expected, &pauses) {
             for (name, whole) in operations {
                 let sum = &mut self.names[name].sums[target];
                 sum.add(&whole);
                 sum.elapsed = Some(elapsed);
             }
         }
-        for named in &mut self.names {
-            let workers = surroundings.workers.filter(|_| named.pool.needs_workers());
+        for (named, pool) in self.names.iter_mut().zip(expected.kept) {
+            let workers = expected.surroundings.workers.filter(|_| pool.needs_workers());
             named.sums[target].workers = workers;
         }
         for other in others {
@@ -80,17 +212,18 @@ impl Predictor {
 
     /// The clients of each name among themselves; where they have to wait for each other's workers, those of all names whose operations
     /// need one, as they were mixed in the measurement.
-    fn meet(&self, target: usize, surroundings: Surroundings<'_>, pauses: &[u64]) -> Vec<ClosedLoopResult> {
+    fn meet(&self, target: usize, possible: &Possible<'_>, pauses: &[u64]) -> Vec<ClosedLoopResult> {
+        let surroundings = possible.surroundings;
         let mut done = Vec::new();
         let mut mixed = Mix::default();
         let meet =
             |mix: &Mix<'_>| crowd::closed_loop(&self.targets[target], &self.links[target], mix, surroundings);
-        for (name, named) in self.names.iter().enumerate() {
-            if surroundings.workers.is_some() && named.pool.needs_workers() {
-                mixed.add(name, &named.pool, pauses[name]);
-            } else if !named.pool.operations().is_empty() {
+        for (name, pool) in possible.kept.iter().enumerate() {
+            if surroundings.workers.is_some() && pool.needs_workers() {
+                mixed.add(name, pool, pauses[name]);
+            } else if !pool.operations().is_empty() {
                 let mut own = Mix::default();
-                own.add(name, &named.pool, pauses[name]);
+                own.add(name, pool, pauses[name]);
                 done.push(meet(&own));
             }
         }

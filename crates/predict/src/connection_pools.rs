@@ -1,0 +1,125 @@
+//! Pools of connections that all requests share: what asks for one while all are in use waits until one is given back.
+//!
+//! How many there are at most is not on the wire, but a pool in which every connection is in use opens another one, or makes the next
+//! statement wait if it may not. Where all that are known were in use again and again and there were no more of them, it may not.
+
+use crate::plan::OperationPlan;
+use model::{ConnectionId, Protocol};
+use std::collections::{HashMap, HashSet};
+
+/// When requests had connections of pools. Nanoseconds of the measurement.
+#[derive(Debug, Default)]
+pub struct PoolEvidence {
+    uses: HashMap<Protocol, Vec<Use>>,
+    /// From its beginning to its end, of each request.
+    requests: Vec<(u64, u64)>,
+}
+
+/// From the first statement until the connection could be given back.
+#[derive(Debug, Clone, Copy)]
+struct Use {
+    connection: ConnectionId,
+    request: usize,
+    from: u64,
+    to: u64,
+}
+
+/// How many connections requests share.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PoolLimits {
+    /// As the measurement shows.
+    pub certain: HashMap<Protocol, u32>,
+    /// The same, and what may be so.
+    pub all: HashMap<Protocol, u32>,
+    /// As many requests at once: what more of them would have, it does not show.
+    pub requests: u32,
+}
+
+impl PoolEvidence {
+    /// Takes the next operation.
+    pub fn add(&mut self, plan: &OperationPlan) {
+        let Some(first) = plan.nodes.first().filter(|_| self.requests.len() < MOST_REQUESTS) else {
+            return;
+        };
+        let request = self.requests.len();
+        self.requests.push((first.computed_at[0], plan.replied_at));
+        let mut under_way: Vec<Option<Use>> = vec![None; plan.connections.len()];
+        for node in &plan.nodes {
+            let Some(protocol) = node.pool else { continue };
+            let [asked, replied] = node.computed_at;
+            let connection = plan.connections[node.connection as usize];
+            let under_way = &mut under_way[node.connection as usize];
+            let now = under_way.get_or_insert(Use {
+                connection,
+                request,
+                from: asked,
+                to: replied,
+            });
+            now.to = replied.saturating_add(node.server_inside).max(now.to);
+            if !node.keeps_connection {
+                self.uses.entry(protocol).or_default().push(*now);
+                *under_way = None;
+            }
+        }
+    }
+
+    /// What it shows.
+    ///
+    /// A pool is one whose connections are given back before a request is answered: of those that went to another request one in [`ONE_EARLY_IN`] did, and
+    /// [`LEAST_EARLY`]. Its connections are all there are if all were in use [`LEAST_FULL`] times; else they may be.
+    pub fn conclude(self) -> PoolLimits {
+        let mut limits = PoolLimits {
+            requests: most_at_once(self.requests.iter().copied()).0,
+            ..PoolLimits::default()
+        };
+        for (protocol, mut uses) in self.uses {
+            uses.sort_unstable_by_key(|one| (one.from, one.to));
+            let [handed_on, early] = handed_on(&uses, &self.requests);
+            if early < LEAST_EARLY || early * ONE_EARLY_IN < handed_on {
+                continue;
+            }
+            let connections: HashSet<ConnectionId> = uses.iter().map(|one| one.connection).collect();
+            let connections = connections.len() as u32;
+            let (most, times) = most_at_once(uses.iter().map(|one| (one.from, one.to)));
+            limits.all.insert(protocol, connections);
+            if most >= connections && times >= LEAST_FULL {
+                limits.certain.insert(protocol, connections);
+            }
+        }
+        limits
+    }
+}
+
+/// How often a connection was given to another request, and of these, how often before the request that had it was answered.
+fn handed_on(uses: &[Use], requests: &[(u64, u64)]) -> [usize; 2] {
+    let mut before: HashMap<ConnectionId, usize> = HashMap::new();
+    let (mut all, mut early) = (0, 0);
+    for one in uses {
+        let before = before.insert(one.connection, one.request);
+        if let Some(other) = before.filter(|before| *before != one.request) {
+            all += 1;
+            early += usize::from(one.from < requests[other].1);
+        }
+    }
+    [all, early]
+}
+
+/// How many spans there were at once, at most, and how often it came to be so many.
+fn most_at_once(spans: impl Iterator<Item = (u64, u64)>) -> (u32, usize) {
+    let mut changes: Vec<(u64, i32)> = spans.flat_map(|(from, to)| [(from, 1), (to, -1)]).collect();
+    changes.sort_unstable();
+    let (mut now, mut most, mut times) = (0_i32, 0, 0);
+    for (_, change) in changes {
+        now += change;
+        if now > most {
+            (most, times) = (now, 0);
+        }
+        times += usize::from(now == most && change > 0);
+    }
+    (u32::try_from(most).unwrap_or_default(), times)
+}
+
+const MOST_REQUESTS: usize = 200_000;
+const LEAST_EARLY: usize = 5;
+const ONE_EARLY_IN: usize = 4;
+const LEAST_FULL: usize = 10;

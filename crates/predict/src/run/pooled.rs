@@ -1,0 +1,111 @@
+//! Connections that all clients share: a statement starts when its request has one, and those that find none wait for the next that is given back.
+
+use super::{Due, SimulatedRun, Wake};
+use model::Protocol;
+use std::collections::{HashMap, VecDeque};
+
+/// Pools by what their connections speak.
+#[derive(Debug, Default)]
+pub struct Pooled(HashMap<Protocol, Pool>);
+
+#[derive(Debug)]
+struct Pool {
+    /// Fewer than none where requests that hold one already needed another: they would wait for themselves.
+    free: i64,
+    /// First come, first served.
+    waiting: VecDeque<u64>,
+}
+
+/// A request's use of one connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Use {
+    under_way: u32,
+    /// Between two statements it stays the request's.
+    is_kept: bool,
+}
+
+impl Use {
+    const fn is_held(self) -> bool {
+        self.under_way > 0 || self.is_kept
+    }
+}
+
+impl Pooled {
+    pub fn new(limits: &HashMap<Protocol, u32>) -> Self {
+        let pool = |(protocol, connections): (&Protocol, &u32)| {
+            let pool = Pool {
+                free: i64::from(*connections),
+                waiting: VecDeque::new(),
+            };
+            (*protocol, pool)
+        };
+        Self(limits.iter().map(pool).collect())
+    }
+}
+
+impl SimulatedRun<'_> {
+    /// Whether the node's request has the connection that it needs, from now on; otherwise the node waits.
+    pub(super) fn takes_connection(&mut self, id: u64) -> bool {
+        let what = self.node(id);
+        let Some(pool) = what.pool.and_then(|protocol| self.pooled.0.get_mut(&protocol)) else {
+            return true;
+        };
+        let uses = &mut self.clients[Self::parts(id).0].uses;
+        let holds_another = uses.iter().any(|one| one.is_held());
+        let own = &mut uses[what.connection as usize];
+        if !own.is_held() {
+            if pool.free <= 0 && !holds_another {
+                pool.waiting.push_back(id);
+                return false;
+            }
+            pool.free -= 1;
+        }
+        own.under_way += 1;
+        true
+    }
+
+    /// The node is complete: its connection is given back, unless the request keeps it.
+    pub(super) fn may_give_back(&mut self, id: u64) {
+        let what = self.node(id);
+        let Some(protocol) = what.pool.filter(|protocol| self.pooled.0.contains_key(protocol)) else {
+            return;
+        };
+        let own = &mut self.clients[Self::parts(id).0].uses[what.connection as usize];
+        own.under_way = own.under_way.saturating_sub(1);
+        if own.under_way == 0 {
+            own.is_kept = what.keeps_connection;
+        }
+        if !own.is_held() {
+            self.give_back(protocol);
+        }
+    }
+
+    /// A client begins another plan: it has nothing any more.
+    pub(super) fn give_all_back(&mut self, client: u32) {
+        let this = &mut self.clients[client as usize];
+        let uses = std::mem::take(&mut this.uses);
+        let plan = this.plan;
+        for (connection, _) in uses.iter().enumerate().filter(|(_, one)| one.is_held()) {
+            let mut nodes = plan
+                .nodes
+                .iter()
+                .filter(|node| node.connection as usize == connection);
+            if let Some(protocol) = nodes.find_map(|node| node.pool) {
+                self.give_back(protocol);
+            }
+        }
+    }
+
+    fn give_back(&mut self, protocol: Protocol) {
+        let Some(pool) = self.pooled.0.get_mut(&protocol) else {
+            return;
+        };
+        pool.free += 1;
+        if pool.free > 0
+            && let Some(next) = pool.waiting.pop_front()
+        {
+            self.network
+                .wake_at(self.network.now(), Wake::Node(next, Due::Start));
+        }
+    }
+}

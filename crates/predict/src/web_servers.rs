@@ -1,0 +1,231 @@
+//! How many cores web servers compute on at once: as many as their system has, or fewer, where an interpreter lets one thread run at a time
+//! (Python's lock, an event loop). Where part of what looks like computing is waiting, it is as if they had more.
+//!
+//! The same place of an operation (from one reply to the next statement, say) is the same work each time. Where n compute at once on K cores,
+//! it takes n / K times as long; so with the right K the work at a place does not depend on how many others computed. With too many
+//! cores it seems to grow with their number, with too few to shrink.
+
+use crate::cores::Whose;
+use crate::load::{CoreTime, Load};
+use crate::plan::OperationPlan;
+use std::collections::HashMap;
+
+/// The cores of their own on which web servers compute; absent where they share those of all servers.
+pub type OwnCores = Option<u32>;
+
+/// What the measurement shows of the cores of web servers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WebServerCores {
+    /// What is most likely; those of all servers where nothing is told.
+    pub expected: OwnCores,
+    /// The fewest and the most that may be, where these are others.
+    pub others: Vec<OwnCores>,
+}
+
+/// Computing of web servers: of which place, from when to when.
+#[derive(Debug, Default)]
+pub struct Spans(Vec<((usize, usize), u64, u64)>);
+
+impl Spans {
+    /// Adds what `plan` computed, an operation of the name with this number.
+    pub fn add(&mut self, name: usize, plan: &OperationPlan) {
+        for (place, node) in plan.nodes.iter().enumerate() {
+            for (part, (whose, (begin, end))) in node.computed().into_iter().enumerate() {
+                let is_long = end.saturating_sub(begin) >= SHORTEST;
+                if whose == Whose::WebServers && is_long && self.0.len() < MOST_SPANS {
+                    self.0.push(((name, 3 * place + part), begin, end));
+                }
+            }
+        }
+    }
+
+    /// What they show, where all servers have `cores` in all.
+    pub fn cores(&self, load: &Load, cores: u32) -> WebServerCores {
+        let shared = WebServerCores::default();
+        if cores <= 1 || self.0.is_empty() {
+            return shared;
+        }
+        let alone = load.work(&[Whose::WebServers], 1);
+        let all = load.work(&[Whose::Servers, Whose::WebServers], cores);
+        let of_all = self.trend(&alone, &all);
+        if of_all.is_told() && of_all.slope.abs() <= SLIGHT_SLOPE {
+            return shared;
+        }
+        // From the fewest to the most; one's own all are more than those that are shared with databases.
+        let mut trends: Vec<(OwnCores, Trend)> = Vec::new();
+        for own in 1..=MOST_OWN {
+            if own == cores.min(MOST_OWN) {
+                trends.push((None, of_all));
+            }
+            trends.push((
+                Some(own),
+                self.trend(&alone, &load.work(&[Whose::WebServers], own)),
+            ));
+        }
+        let steepness = |one: &&(OwnCores, Trend)| one.1.slope.abs();
+        let best = trends
+            .iter()
+            .min_by(|one, other| steepness(one).total_cmp(&steepness(other)));
+        let Some((expected, trend)) = best.filter(|(_, trend)| trend.is_told()) else {
+            return WebServerCores {
+                others: vec![Some(1)],
+                ..shared
+            };
+        };
+        let may_be = |one: &&(OwnCores, Trend)| one.1.slope.abs() <= trend.slope.abs() + 2.0 * trend.error;
+        let fewest = trends.iter().find(may_be);
+        let most = trends.iter().rev().find(may_be);
+        let mut others: Vec<OwnCores> = fewest.into_iter().chain(most).map(|(own, _)| *own).collect();
+        others.dedup();
+        others.retain(|other| other != expected);
+        WebServerCores {
+            expected: *expected,
+            others,
+        }
+    }
+
+    /// How the work at a place grows with the number of those that computed at once: its logarithm with that of the number.
+    fn trend(&self, alone: &CoreTime, work: &CoreTime) -> Trend {
+        let mut places: HashMap<(usize, usize), Vec<[f64; 3]>> = HashMap::new();
+        for &(place, begin, end) in &self.0 {
+            let took = (end - begin) as f64;
+            let at_once = took / alone.between(begin, end).max(1) as f64;
+            let work = work.between(begin, end).max(1) as f64;
+            let point = [at_once.ln(), work.ln(), took];
+            places.entry(place).or_default().push(point);
+        }
+        let mut sums = Sums::default();
+        places.values().for_each(|points| sums.add(points));
+        sums.trend()
+    }
+}
+
+/// A slope, and its standard error.
+#[derive(Debug, Clone, Copy)]
+struct Trend {
+    slope: f64,
+    error: f64,
+    points: usize,
+}
+
+impl Trend {
+    fn is_told(&self) -> bool {
+        self.points >= LEAST_POINTS && self.error <= LARGEST_ERROR && self.slope.abs() <= LARGEST_SLOPE
+    }
+}
+
+/// Of deviations from the means of their places, weighted by the time that was taken.
+#[derive(Debug, Default)]
+struct Sums {
+    xx: f64,
+    xy: f64,
+    yy: f64,
+    weight: f64,
+    points: usize,
+}
+
+impl Sums {
+    fn add(&mut self, points: &[[f64; 3]]) {
+        if points.len() < LEAST_AT_A_PLACE {
+            return;
+        }
+        let weight: f64 = points.iter().map(|[_, _, weight]| weight).sum();
+        let mean = |which: usize| points.iter().map(|point| point[which] * point[2]).sum::<f64>() / weight;
+        let (mean_x, mean_y) = (mean(0), mean(1));
+        for [x, y, weight] in points {
+            let (x, y) = (x - mean_x, y - mean_y);
+            self.xx += weight * x * x;
+            self.xy += weight * x * y;
+            self.yy += weight * y * y;
+            self.weight += weight;
+        }
+        self.points += points.len();
+    }
+
+    /// Where all computed with as many others, there is no slope: its error is without bounds.
+    fn trend(&self) -> Trend {
+        let slope = self.xy / self.xx.max(f64::MIN_POSITIVE);
+        let left = (self.yy - slope * self.xy).max(0.0) / self.weight.max(1.0);
+        let spread = self.xx / self.weight.max(1.0);
+        let error = (left / spread.max(1e-9) / self.points.max(1) as f64).sqrt();
+        Trend {
+            slope,
+            error: if spread < LEAST_SPREAD {
+                f64::INFINITY
+            } else {
+                error
+            },
+            points: self.points,
+        }
+    }
+}
+
+/// Of shorter computing, most is what wakes it up.
+const SHORTEST: u64 = 200_000;
+const MOST_SPANS: usize = 500_000;
+/// More cores of their own than these are not told apart.
+const MOST_OWN: u32 = 8;
+const LEAST_POINTS: usize = 50;
+const LEAST_AT_A_PLACE: usize = 4;
+const LARGEST_ERROR: f64 = 0.15;
+/// A slope of 1 is work that grows as the number of those that compute at once.
+const LARGEST_SLOPE: f64 = 0.4;
+/// No reason to doubt that web servers compute on all cores.
+const SLIGHT_SLOPE: f64 = 0.25;
+/// Of the logarithm of how many compute at once: a standard deviation of a sixth.
+const LEAST_SPREAD: f64 = 0.03;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Requests of 4 ms of work, one place each, two at once or alone, on `cores` that they share evenly.
+    fn measured(cores: u32, at_once: impl Fn(u64) -> u64) -> (Load, Spans) {
+        let (mut load, mut spans) = (Load::default(), Spans::default());
+        for round in 0..100 {
+            let begin = round * 100 * MS;
+            let many = at_once(round);
+            let took = 4 * MS * many.max(cores.into()) / u64::from(cores) + round % 7 * MS / 20;
+            for place in 0..many {
+                load.count(Whose::WebServers, (begin, begin + took));
+                spans.0.push(((0, place as usize), begin, begin + took));
+            }
+        }
+        (load, spans)
+    }
+
+    fn told(expected: OwnCores) -> WebServerCores {
+        WebServerCores {
+            expected,
+            others: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn one_interpreter_computes_on_one_core() {
+        let (load, spans) = measured(1, |round| 1 + round % 4);
+        assert_eq!(spans.cores(&load, 2), told(Some(1)));
+        assert_eq!(spans.cores(&load, 8), told(Some(1)));
+    }
+
+    #[test]
+    fn processes_compute_on_all_cores() {
+        let (load, spans) = measured(2, |round| 1 + round % 4);
+        assert_eq!(spans.cores(&load, 2), told(None));
+        assert_eq!(spans.cores(&load, 8), told(Some(2)));
+        assert_eq!(spans.cores(&load, 1), told(None));
+    }
+
+    #[test]
+    fn who_never_computed_beside_another_shows_nothing() {
+        let (load, spans) = measured(2, |_| 1);
+        let open = WebServerCores {
+            expected: None,
+            others: vec![Some(1)],
+        };
+        assert_eq!(spans.cores(&load, 2), open);
+        assert_eq!(Spans::default().cores(&load, 2), told(None));
+    }
+}
