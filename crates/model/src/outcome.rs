@@ -256,9 +256,15 @@ pub struct Unexplained {
 }
 
 impl Prediction {
-    /// Whether its bounds say something: they do not where they lie farther apart, as a factor, than [`WIDEST_BOUNDS`].
-    pub fn has_bounds(&self) -> bool {
-        self.high <= self.low.saturating_mul(WIDEST_BOUNDS)
+    /// Its bounds, low and high, where they say something: they do not where they lie farther apart, as a factor, than [`WIDEST_BOUNDS`]. The duration
+    /// between such bounds is no prediction either.
+    pub fn bounds(&self) -> Option<[Duration; 2]> {
+        (self.high <= self.low.saturating_mul(WIDEST_BOUNDS)).then_some([self.low, self.high])
+    }
+
+    /// Its duration, where it has [`Prediction::bounds`].
+    pub fn bounded(&self) -> Option<Duration> {
+        self.bounds().map(|_| self.duration)
     }
 
     /// Whether some of its operations wait for more than twice as many turns as a typical one.
@@ -271,7 +277,7 @@ impl Prediction {
     pub fn has_slope(&self) -> bool {
         let typical = self.examples.map(|examples| examples.typical.turns as f64);
         let is_between = typical.is_some_and(|turns| self.slope > MIXED_SLOPE * turns);
-        self.slope.is_finite() && self.has_bounds() && !(self.has_unlike_turns() && is_between)
+        self.slope.is_finite() && self.bounds().is_some() && !(self.has_unlike_turns() && is_between)
     }
 }
 

@@ -193,7 +193,7 @@ fn written_of_transactions() -> [String; 3] {
 }
 
 /// What is written where a pooler was seen.
-fn written_of_poolers() -> [String; 5] {
+fn written_of_poolers() -> [String; 6] {
     use samples::{line, micros};
     let pooled = model::Attribution {
         pooler: micros(17),
@@ -213,6 +213,11 @@ fn written_of_poolers() -> [String; 5] {
             let mut operation = samples::operation();
             operation.attribution = pooled;
             writer.operation(&operation)
+        }),
+        line(|writer| {
+            let mut unlike = samples::prediction("GET /article/?", 40, 27.6, None);
+            unlike.low = std::time::Duration::ZERO;
+            writer.prediction(&unlike)
         }),
         line(|writer| {
             let mut prediction = samples::prediction("GET /article/?", 40, 27.6, None);
@@ -414,4 +419,17 @@ fn every_kind_of_warning_is_documented_and_has_a_name_of_its_own() {
         let line = samples::line(|writer| writer.warning(&Warning::new(*kind, "text")));
         assert!(line.contains(&format!("\"kind\":\"{name}\"")), "{line}");
     }
+}
+
+#[test]
+fn what_has_no_bounds_has_no_duration_but_a_reason() {
+    let mut unlike = samples::prediction("GET /article/?", 40, 27.6, None);
+    let keys = |unlike: &model::Prediction| {
+        let line = samples::line(|writer| writer.prediction(unlike));
+        let record: Value = serde_json::from_str(&line).expect("it is JSON");
+        ["duration_ns", "low_ns", "high_ns", "slope", "no_duration"].map(|key| record.get(key).is_some())
+    };
+    assert_eq!(keys(&unlike), [true, true, true, true, false]);
+    unlike.low = unlike.high / 21;
+    assert_eq!(keys(&unlike), [false, false, false, false, true]);
 }

@@ -1,7 +1,7 @@
 //! The curve: predicted time over the round trip, both logarithmic, as it is and without what was found, with its bounds and what was measured. `page.js` draws the same
 //! again when a slider moves.
 
-use super::grid::{GridRow, View};
+use super::grid::{GridRow, View, drawn_bounds};
 use super::markup::time;
 use super::scale::{LogScale, log_ticks, nanos, tick_text};
 use model::Prediction;
@@ -82,12 +82,15 @@ struct Place {
 
 impl Place {
     fn at(rtt: f64, row: &GridRow, cells: &[&Prediction]) -> Self {
-        let of = |cell: &Prediction| Self {
-            rtt: nanos(cell.rtt),
-            median: nanos(cell.duration),
-            low: nanos(cell.low),
-            high: nanos(cell.high),
-            without: nanos(row.without(cell, cell.duration)),
+        let of = |cell: &Prediction| {
+            let [low, high] = drawn_bounds(cell);
+            Self {
+                rtt: nanos(cell.rtt),
+                median: nanos(cell.duration),
+                low: nanos(low),
+                high: nanos(high),
+                without: nanos(row.without(cell, cell.duration)),
+            }
         };
         let next = cells
             .partition_point(|cell| nanos(cell.rtt) <= rtt)

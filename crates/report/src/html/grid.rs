@@ -224,15 +224,21 @@ fn cell_json(cell: &Prediction) -> Value {
             0.0
         }
     });
+    let [low, high] = drawn_bounds(cell);
     json!([
         digits(nanos(cell.duration) as f64),
-        digits(nanos(cell.low) as f64),
-        digits(nanos(cell.high) as f64),
+        digits(nanos(low) as f64),
+        digits(nanos(high) as f64),
         digits(cell.per_second),
         super::predicted::bound_words(cell.bound_by),
         parts,
         digits(nanos(cell.spread.mean.unwrap_or(cell.duration)) as f64),
     ])
+}
+
+/// Where its band is drawn: bounds that bound nothing have none.
+pub fn drawn_bounds(cell: &Prediction) -> [Duration; 2] {
+    cell.bounds().unwrap_or([cell.duration; 2])
 }
 
 fn point_json(point: &Prediction) -> Option<Value> {

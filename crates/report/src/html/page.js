@@ -88,7 +88,7 @@
     byId("o-duration").textContent = time(duration);
     byId("o-link").textContent = linkText();
     byId("o-times").textContent = operation.here ? `, ${factor(duration / operation.here)} times the ${time(operation.here)} measured` : "";
-    byId("o-bounds").textContent = `${time(low)} to ${time(high)}`;
+    byId("o-bounds").textContent = low < high ? `${time(low)} to ${time(high)}` : "none: operations are unlike";
     byId("o-per-second").textContent = number(perSecond);
     byId("o-turns").textContent = number(operation.turns).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
     byId("o-bound-by").textContent = boundBy;

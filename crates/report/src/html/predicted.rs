@@ -145,7 +145,10 @@ fn readout(view: &View, row: &GridRow, out: &mut String) {
         (
             "o-bounds",
             "in 9 of 10 runs",
-            format!("{} to {}", time(cell.low), time(cell.high)),
+            cell.bounds().map_or_else(
+                || "none: operations are unlike".to_owned(),
+                |[low, high]| format!("{} to {}", time(low), time(high)),
+            ),
         ),
         ("o-per-second", "per second", number(cell.per_second)),
         ("o-turns", "turns", turns_text(cell.turns)),
@@ -280,12 +283,9 @@ fn by_round_trip(view: &View, out: &mut String) {
                 out,
                 "<td class=\"n\" data-label=\"{}\">{}<small>{}</small></td>",
                 time(cell.rtt),
-                time(cell.duration),
-                if cell.has_bounds() {
-                    range(cell.low, cell.high)
-                } else {
-                    String::new()
-                }
+                time_or_dash(cell.bounded()),
+                cell.bounds()
+                    .map_or_else(String::new, |[low, high]| range(low, high))
             );
         }
         out.push_str("</tr>\n");
@@ -293,12 +293,9 @@ fn by_round_trip(view: &View, out: &mut String) {
     out.push_str("</tbody></table>\n");
 }
 
-/// A bound of the median, where there are any.
-fn bound(cell: &Prediction, bound: Duration) -> String {
-    match cell.has_bounds() {
-        true => time(bound),
-        false => "-".to_owned(),
-    }
+/// A figure of a prediction, where it has bounds.
+fn time_or_dash(figure: Option<Duration>) -> String {
+    figure.map_or_else(|| "-".to_owned(), time)
 }
 
 /// The links that were asked for, with bounds. Those that were also measured are in a table of their own.
@@ -328,9 +325,9 @@ fn asked(predictions: &[Prediction], view: Option<&View>, out: &mut String) {
             time(cell.rtt),
             rate_words(cell.rate),
             count(cell.clients.into()),
-            time(cell.duration),
-            bound(cell, cell.low),
-            bound(cell, cell.high),
+            time_or_dash(cell.bounded()),
+            time_or_dash(cell.bounds().map(|[low, _]| low)),
+            time_or_dash(cell.bounds().map(|[_, high]| high)),
             number(cell.per_second),
             bound_words(cell.bound_by)
         );

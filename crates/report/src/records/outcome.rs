@@ -234,9 +234,14 @@ pub(super) struct PredictionRecord<'a> {
     clients: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     workers: Option<u32>,
-    duration_ns: u64,
-    low_ns: u64,
-    high_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    low_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_duration: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     per_second: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -302,12 +307,13 @@ impl<'a> PredictionRecord<'a> {
             link: &prediction.link,
             clients: prediction.clients,
             workers: prediction.workers,
-            duration_ns: nanos(prediction.duration),
-            low_ns: nanos(prediction.low),
-            high_ns: nanos(prediction.high),
+            duration_ns: prediction.bounded().map(nanos),
+            low_ns: prediction.bounds().map(|[low, _]| nanos(low)),
+            high_ns: prediction.bounds().map(|[_, high]| nanos(high)),
+            no_duration: prediction.bounds().is_none().then_some("unlike"),
             per_second: Some(prediction.per_second).filter(|number| number.is_finite()),
             turns: Some(prediction.turns).filter(|number| number.is_finite()),
-            slope: Some(prediction.slope).filter(|number| number.is_finite()),
+            slope: prediction.has_slope().then_some(prediction.slope),
             order: prediction.order.map(|order| order.kind.name()),
             order_operations: prediction.order.map(|order| order.looked_at),
             order_seen_at_once: prediction.order.map(|order| order.at_once),

@@ -197,7 +197,7 @@ fn cells(prediction: &Prediction, optional: Optional) -> Vec<String> {
     cells.extend(optional.rate.then(|| rate_text(prediction.rate)));
     cells.extend(optional.impairments.then(|| impairments(&prediction.link)));
     cells.extend(optional.clients.then(|| prediction.clients.to_string()));
-    cells.push(format_duration(prediction.duration));
+    cells.push(duration_or_dash(prediction.bounded()));
     if optional.measured {
         cells.push(
             prediction
@@ -209,8 +209,8 @@ fn cells(prediction: &Prediction, optional: Optional) -> Vec<String> {
         cells.push(prediction.error().map(error_text).unwrap_or_default());
     }
     cells.extend([
-        bound(prediction, prediction.low),
-        bound(prediction, prediction.high),
+        duration_or_dash(prediction.bounds().map(|[low, _]| low)),
+        duration_or_dash(prediction.bounds().map(|[_, high]| high)),
         bound_words(prediction.bound_by).to_owned(),
         number(prediction.turns),
         number(prediction.per_second),
@@ -220,10 +220,6 @@ fn cells(prediction: &Prediction, optional: Optional) -> Vec<String> {
         prediction.operations.to_string(),
     ]);
     cells
-}
-
-fn bound(prediction: &Prediction, bound: Duration) -> String {
-    duration_or_dash(prediction.has_bounds().then_some(bound))
 }
 
 /// What one more millisecond of round trip adds to the operation to which it adds most.
@@ -270,11 +266,11 @@ fn why_so_much(prediction: &Prediction) -> Option<String> {
 fn unlike_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     let mut out = String::new();
     for name in names {
-        let unbounded = of_names(predictions, std::slice::from_ref(name)).find(|one| !one.has_bounds());
+        let unbounded = of_names(predictions, std::slice::from_ref(name)).find(|one| one.bounds().is_none());
         if let Some(one) = unbounded {
             let _ = writeln!(
                 out,
-                "{}: {} are unlike{}, so their median has no bounds; --operations groups otherwise, more of them narrow bounds.",
+                "{}: {} are unlike{}, so no median is predicted; --operations groups otherwise, more of them narrow bounds.",
                 printable(name),
                 counted(one.operations, "operation"),
                 how_unlike(one)
