@@ -14,6 +14,7 @@
 //! earliest that has no connection, otherwise for the latest), and a request that is answered meanwhile waits for it. It takes it if it
 //! ended before the reply did.
 
+mod affinity;
 mod likelihood;
 mod lives;
 mod matching;
@@ -400,6 +401,7 @@ impl Requests {
                 *self.awaited.entry(open.id).or_default() += 1;
                 window.add_candidate(Candidate {
                     id: open.id,
+                    connection: open.connection,
                     started: open.started,
                     answered: None,
                     name: open.name.clone(),

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+mod affinity;
 mod bursts;
 mod critical_path;
 mod hosts;

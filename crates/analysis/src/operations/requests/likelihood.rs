@@ -2,6 +2,7 @@
 //!
 //! Costs are negative logarithms, less their mean: an assignment as likely as what was learned from costs nothing.
 
+use super::affinity::Affinity;
 use foldhash::{HashMap, HashMapExt};
 
 /// Between which two moments of a request a pause lies.
@@ -124,6 +125,7 @@ struct Lengths {
 /// What was learned.
 #[derive(Debug, Default)]
 pub(super) struct Likelihood {
+    pub(super) affinity: Affinity,
     /// Of requests that are decided about.
     known: Counts,
     /// Of those that are being decided about, by the assignment so far.
@@ -142,6 +144,7 @@ pub(super) struct Likelihood {
 impl Likelihood {
     pub(super) fn forget_current(&mut self) {
         self.current = Counts::default();
+        self.affinity.forget_current();
     }
 
     /// What was learned by the current assignment is kept, the older the less.
@@ -150,6 +153,7 @@ impl Likelihood {
             self.known.halve();
         }
         self.known.add(&std::mem::take(&mut self.current));
+        self.affinity.keep_current();
         if self.prefixes.len() > MAX_PREFIXES {
             *self = Self::default();
         }
@@ -229,6 +233,7 @@ impl Likelihood {
     pub(super) fn refresh(&mut self) {
         self.sum = self.known.clone();
         self.sum.add(&self.current);
+        self.affinity.refresh();
         let pauses = self.sum.pauses.iter().zip(TYPICAL);
         self.lengths = pauses.map(|(counts, typical)| lengths(counts, typical)).collect();
         let ranks = self.sum.ranks.iter();

@@ -18,6 +18,8 @@ pub(super) struct Request {
     pub(super) responded: Option<u64>,
     /// Its name, as a number.
     pub(super) name: u32,
+    /// The HTTP connection that it came on.
+    pub(super) asker: u32,
 }
 
 /// Work that belongs to one request: a transaction, or a statement outside of any.
@@ -484,6 +486,7 @@ impl<'a> Search<'a> {
                     + self.likelihood.cost_of_name(request.name, chain.prefix)
                     + self.likelihood.cost_of_place(position, place)
                     + self.rank(state, Pause::BeforeResponse, chain.ended)
+                    + self.cost_of_connection(index, request.asker, chain)
                     - self.paid(chain)
                     + COST_DROPPED * self.count_unfit(state, Some(position)) as f64;
                 next.push(
@@ -502,6 +505,23 @@ impl<'a> Search<'a> {
             all.append(&mut next.found);
         }
         all
+    }
+
+    /// What it costs that a request has asked on the connection of a chain's last work.
+    fn cost_of_connection(&self, request: u32, asker: u32, chain: &Chain) -> f64 {
+        let works = self.group.work.len();
+        let last = chain.last as usize;
+        let connection = match self.group.work.get(last) {
+            Some(work) => Some(work.connection),
+            None => self
+                .group
+                .earlier
+                .get(last - works)
+                .map(|earlier| earlier.connection),
+        };
+        connection.map_or(0.0, |connection| {
+            self.likelihood.affinity.cost(request, asker, connection)
+        })
     }
 
     /// Chains that no request that is not answered can have begun.
@@ -882,7 +902,7 @@ impl Learning<'_> {
     fn responded(&mut self, request: u32, at: u64, likelihood: &mut Likelihood) {
         let place = self.open.iter().position(|open| *open == request).unwrap_or(0);
         self.open.retain(|open| *open != request);
-        let name = self.group.requests[request as usize].name;
+        let Request { name, asker, .. } = self.group.requests[request as usize];
         let Some(position) = self.active.iter().position(|active| active.request == request) else {
             self.begun += 1;
             likelihood.observe_request(name, &[]);
@@ -895,6 +915,7 @@ impl Learning<'_> {
             likelihood.observe_pause(Pause::BeforeResponse, at - active.ended, rank);
         }
         likelihood.observe_request(name, &active.kinds);
+        likelihood.affinity.observe(request, asker, active.connection);
     }
 }
 

@@ -22,6 +22,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) id: u64,
+    /// The HTTP connection that it came on.
+    pub(super) connection: ConnectionId,
     pub(super) started: Timestamp,
     /// When its reply began and ended; absent while it is not answered.
     pub(super) answered: Option<(Timestamp, Timestamp)>,
@@ -151,6 +153,7 @@ impl Window {
             arrived: from.as_nanos(),
             responded: Some(replied.as_nanos()),
             name: number_of(name),
+            asker: request.connection.0,
         });
         for (connection, atoms) in lanes {
             let atoms = match is_one_life(&atoms, lives) {
@@ -176,7 +179,10 @@ impl Window {
         let lanes = self.sorted_lanes();
         let first = self.first_guess(&lanes, shapes);
         let group = self.group(&lanes);
-        let owners = search::assign(&group, &first, &mut self.likelihood);
+        let mut owners = search::assign(&group, &first, &mut self.likelihood);
+        if self.find_streamed_where_kept() {
+            owners = search::assign(&self.group(&lanes), &first, &mut self.likelihood);
+        }
         self.likelihood.keep_current();
         self.decided.1 += ripe.len();
         let decisions = self.hand_out(&lanes, &owners, ripe);
@@ -242,6 +248,35 @@ impl Window {
         }
     }
 
+    /// So does one on a connection that the requests of an HTTP connection are known to keep, while the response of one of them is sent.
+    fn find_streamed_where_kept(&mut self) -> bool {
+        let affinity = &self.likelihood.affinity;
+        let mut found = false;
+        for candidate in self
+            .candidates
+            .iter_mut()
+            .filter(|candidate| !candidate.is_streamed)
+        {
+            let Some((replied, until)) = candidate.answered else {
+                continue;
+            };
+            let is_in_rest = |atom: &Atom| {
+                candidate.started <= atom.started && replied < atom.ended && atom.ended <= until
+            };
+            let is_kept = |lane: &ConnectionId| affinity.is_kept(candidate.connection.0, lane.0);
+            if self
+                .lanes
+                .iter()
+                .any(|(id, lane)| lane.atoms.iter().any(is_in_rest) && is_kept(id))
+            {
+                candidate.is_streamed = true;
+                self.streamed.insert(candidate.name.clone());
+                found = true;
+            }
+        }
+        found
+    }
+
     fn sorted_lanes(&self) -> Vec<ConnectionId> {
         let mut lanes: Vec<ConnectionId> = self.lanes.keys().copied().collect();
         lanes.sort_unstable();
@@ -258,6 +293,7 @@ impl Window {
                 arrived: candidate.started.as_nanos(),
                 responded: candidate.work_ended().map(Timestamp::as_nanos),
                 name: number_of(&candidate.name),
+                asker: candidate.connection.0,
             }));
         for id in lanes {
             let Some(lane) = self.lanes.get(id) else { continue };
