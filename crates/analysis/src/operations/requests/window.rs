@@ -7,15 +7,17 @@
 //!
 //! What a response waited for ended before its first byte, unless requests of that name were seen to ask for more while it is sent.
 
+mod first_guess;
+
 use super::super::Member;
+
 use super::OpenRequest;
 use super::likelihood::Likelihood;
 use super::lives::{FOREVER, Lives};
-use super::matching::{IMPOSSIBLE, cheapest};
-use super::runs::{Atom, Before, Cutting, Lane, Shapes, push, united};
+use super::runs::{Atom, Lane, Shapes, push, united};
 use super::search::{self, Earlier, Group, Owner, Request, Work};
 use model::{Assigned, ConnectionId, ConnectionMap, Fingerprint, Phase, Share, Timestamp};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A request that could have caused what waits.
@@ -315,24 +317,6 @@ impl Window {
         group
     }
 
-    /// The first guess, as indices of candidates, in the order of [`Window::group`].
-    fn first_guess(&self, lanes: &[ConnectionId], shapes: &Shapes) -> Vec<Option<u32>> {
-        let index = |id: u64| self.candidates.iter().position(|candidate| candidate.id == id);
-        let (runs, given) = self.give_out(self.runs(shapes), shapes);
-        let mut guessed: ConnectionMap<Vec<Option<u32>>> = ConnectionMap::default();
-        for (run, owner) in runs.iter().zip(given) {
-            let owner = owner.and_then(|id| Some(index(id)? as u32));
-            guessed
-                .entry(run.lane)
-                .or_default()
-                .extend(std::iter::repeat_n(owner, run.length));
-        }
-        lanes
-            .iter()
-            .flat_map(|lane| guessed.remove(lane).unwrap_or_default())
-            .collect()
-    }
-
     /// Takes out what is due: that of requests in `ripe`, and what is nobody's.
     fn hand_out(&mut self, lanes: &[ConnectionId], owners: &[Owner], ripe: &[u64]) -> Vec<Decision> {
         let horizon = self.horizon(ripe);
@@ -379,165 +363,6 @@ impl Window {
             .map(|candidate| candidate.started)
             .min()
             .unwrap_or(Timestamp::from_nanos(u64::MAX))
-    }
-
-    /// The runs of all connections, in order on each.
-    fn runs(&self, shapes: &Shapes) -> Vec<Run> {
-        let owners = |started, ended| {
-            let possible = self
-                .candidates
-                .iter()
-                .filter(|candidate| candidate.holds(started, ended));
-            possible.map(|candidate| candidate.name.clone()).collect()
-        };
-        let find = |id| self.candidates.iter().find(|candidate| candidate.id == id);
-        let cutting = Cutting {
-            shapes,
-            owners: &owners,
-            name_of: &|id| Some(find(id)?.name.clone()),
-            may_own: &|id, started, ended| find(id).is_some_and(|candidate| candidate.holds(started, ended)),
-            is_open_behind: &|started| {
-                let mut open = self
-                    .candidates
-                    .iter()
-                    .filter(|candidate| candidate.answered.is_none());
-                open.any(|candidate| candidate.started <= started)
-            },
-            usual: self.usual_length(),
-        };
-        let mut runs = Vec::new();
-        for (&id, lane) in &self.lanes {
-            let cuts = cutting.cut(lane);
-            let mut before = lane.before.as_ref().filter(|_| cuts.goes_on);
-            let mut from = 0;
-            for to in cuts.ends {
-                let run = lane
-                    .atoms
-                    .get(from..to)
-                    .and_then(|run| Run::of(id, run, before.take()));
-                runs.extend(run);
-                from = to;
-            }
-        }
-        runs
-    }
-
-    /// Atoms of each request, where all have the same name and one connection each would be enough.
-    fn usual_length(&self) -> Option<usize> {
-        let first = self.candidates.first()?;
-        if self
-            .candidates
-            .iter()
-            .any(|candidate| candidate.name != first.name)
-        {
-            return None;
-        }
-        let all = self.lanes.values();
-        let before = all
-            .clone()
-            .flat_map(|lane| &lane.before)
-            .map(|before| before.shape.len());
-        let waiting = all.map(|lane| lane.atoms.iter().filter(|atom| !atom.is_setup).count());
-        let atoms: usize = before.chain(waiting).sum::<usize>() + self.decided.0;
-        let answered = self
-            .candidates
-            .iter()
-            .filter(|candidate| candidate.answered.is_some())
-            .count();
-        let under_way = self.candidates.len() - answered;
-        // One under way that has a connection is half done, as a rule; others wait for one.
-        let busy = under_way.min(self.lanes.len());
-        let requests = (self.decided.1 + answered) as f64 + busy as f64 / 2.0;
-        Some(((atoms as f64 / requests).round() as usize).max(1))
-    }
-
-    /// Which request each run is given to.
-    fn give_out(&self, runs: Vec<Run>, shapes: &Shapes) -> (Vec<Run>, Vec<Option<u64>>) {
-        let mut given: Vec<Option<u64>> = runs.iter().map(|run| run.owner).collect();
-        let free = (0..runs.len()).filter(|&run| given[run].is_none() && !runs[run].shape.is_empty());
-        let free: Vec<usize> = free.collect();
-        let open: Vec<&Candidate> = self
-            .candidates
-            .iter()
-            .filter(|candidate| !given.contains(&Some(candidate.id)))
-            .filter(|candidate| !shapes.is_idle(&candidate.name))
-            .collect();
-        for (run, candidate) in pair(&runs, &free, &open, shapes) {
-            given[run] = Some(candidate);
-        }
-        // A run that no request has room for may be several requests': a connection need not be kept.
-        let mut pieces = Vec::new();
-        let mut owners = Vec::new();
-        for (run, owner) in runs.into_iter().zip(given) {
-            match owner {
-                Some(_) => {
-                    pieces.push(run);
-                    owners.push(owner);
-                }
-                None => {
-                    owners.extend(run.times.iter().map(|_| None));
-                    pieces.extend(run.split());
-                }
-            }
-        }
-        self.give_out_rest(&pieces, &mut owners);
-        (pieces, owners)
-    }
-
-    /// What is left, piece by piece: to the request that the connection worked for before, otherwise to the one that has waited
-    /// longest, each only when nothing else is under way for it; otherwise to any that was there.
-    fn give_out_rest(&self, runs: &[Run], given: &mut [Option<u64>]) {
-        let mut rest: Vec<usize> = (0..runs.len()).filter(|&run| given[run].is_none()).collect();
-        rest.sort_by_key(|&run| runs[run].started);
-        let mut busy = Busy::default();
-        for (run, owner) in runs.iter().zip(given.iter()) {
-            if let Some(owner) = owner {
-                busy.add(*owner, run);
-            }
-        }
-        for index in rest {
-            let run = &runs[index];
-            let before = index
-                .checked_sub(1)
-                .filter(|&before| runs[before].lane == run.lane);
-            let before = before.and_then(|before| given[before]);
-            let holds = |candidate: &&Candidate| candidate.holds(run.started, run.ended);
-            let mut possible = self.candidates.iter().filter(holds).peekable();
-            let any = possible.peek().map(|candidate| candidate.id);
-            let idle = possible.filter_map(|candidate| {
-                let since = busy.idle_since(candidate, run)?;
-                Some((before != Some(candidate.id), since, candidate.id))
-            });
-            given[index] = idle.min().map(|(.., id)| id).or(any);
-            if let Some(owner) = given[index] {
-                busy.add(owner, run);
-            }
-        }
-    }
-}
-
-/// When each request was waiting for statements.
-#[derive(Debug, Default)]
-struct Busy(HashMap<u64, Vec<(Timestamp, Timestamp)>>);
-
-impl Busy {
-    fn add(&mut self, request: u64, run: &Run) {
-        self.0.entry(request).or_default().extend(&run.times);
-    }
-
-    /// Since when a request had waited for nothing when a run began; absent when it waited for something during the run.
-    fn idle_since(&self, candidate: &Candidate, run: &Run) -> Option<Timestamp> {
-        let times = self.0.get(&candidate.id).map(Vec::as_slice).unwrap_or_default();
-        let mut since = candidate.started;
-        for &(started, ended) in times {
-            if started < run.ended && run.started < ended {
-                return None;
-            }
-            if ended <= run.started {
-                since = since.max(ended);
-            }
-        }
-        Some(since)
     }
 }
 
@@ -589,176 +414,9 @@ fn number_of(name: &Fingerprint) -> u32 {
     kind(hasher.finish())
 }
 
-/// Consecutive atoms of a connection.
-#[derive(Debug)]
-struct Run {
-    lane: model::ConnectionId,
-    length: usize,
-    started: Timestamp,
-    ended: Timestamp,
-    owner: Option<u64>,
-    shape: Vec<u64>,
-    /// When each of its atoms began and ended.
-    times: Vec<(Timestamp, Timestamp)>,
-}
-
-impl Run {
-    /// Its atoms, each as a run.
-    fn split(self) -> Vec<Self> {
-        // What it takes to connect has no shape.
-        let setups = self.times.len() - self.shape.len();
-        let pieces = self
-            .times
-            .iter()
-            .enumerate()
-            .map(|(index, &(started, ended))| Self {
-                lane: self.lane,
-                length: 1,
-                started,
-                ended,
-                owner: None,
-                shape: index
-                    .checked_sub(setups)
-                    .and_then(|index| self.shape.get(index))
-                    .copied()
-                    .into_iter()
-                    .collect(),
-                times: vec![(started, ended)],
-            });
-        pieces.collect()
-    }
-
-    fn of(lane: model::ConnectionId, atoms: &[Atom], before: Option<&Before>) -> Option<Self> {
-        let (first, last) = (atoms.first()?, atoms.last()?);
-        let shape = atoms.iter().filter(|atom| !atom.is_setup).map(|atom| atom.shape);
-        Some(Self {
-            lane,
-            length: atoms.len(),
-            started: first.started,
-            ended: last.ended,
-            owner: before
-                .map(|before| before.request)
-                .or_else(|| atoms.iter().find_map(|atom| atom.owner).map(|(id, _)| id)),
-            shape: shape.collect(),
-            times: atoms.iter().map(|atom| (atom.started, atom.ended)).collect(),
-        })
-    }
-}
-
-/// Pairs the runs in `free` with candidates: index of the run, number of the request.
-fn pair(runs: &[Run], free: &[usize], open: &[&Candidate], shapes: &Shapes) -> Vec<(usize, u64)> {
-    let mut free = free.to_vec();
-    free.sort_by_key(|&run| runs[run].started);
-    let mut open = open.to_vec();
-    open.sort_by_key(|candidate| candidate.started);
-    let mut scale = Scale::default();
-    let mut found = Vec::new();
-    for _ in 0..ROUNDS {
-        found = pair_once(runs, &free, &open, shapes, scale);
-        scale = Scale::of(runs, &free, &open, &found);
-    }
-    found
-        .into_iter()
-        .map(|(row, column)| (free[row], open[column].id))
-        .collect()
-}
-
-/// How far pairs deviate from the order, as a rule.
-#[derive(Debug, Clone, Copy)]
-struct Scale {
-    /// Places by which all are displaced: runs or requests before them were not seen.
-    displaced: f64,
-    /// Places in the order of beginnings, beyond that.
-    places: f64,
-    /// Nanoseconds from a run's end to its request's reply.
-    reply: f64,
-}
-
-impl Default for Scale {
-    fn default() -> Self {
-        Self {
-            displaced: 0.0,
-            places: 1.0,
-            reply: 1e6,
-        }
-    }
-}
-
-impl Scale {
-    fn of(runs: &[Run], free: &[usize], open: &[&Candidate], found: &[(usize, usize)]) -> Self {
-        let places = |&(row, column): &(usize, usize)| row as f64 - column as f64;
-        let displaced = quantile(found.iter().map(places), 0.5);
-        let answered = found
-            .iter()
-            .filter(|(_, column)| open[*column].answered.is_some());
-        let reply = answered.map(|&(row, column)| to_reply(&runs[free[row]], open[column]));
-        Self {
-            displaced,
-            places: quantile(found.iter().map(|pair| (places(pair) - displaced).abs()), TYPICAL)
-                .max(LEAST_PLACES),
-            reply: quantile(reply, TYPICAL).max(LEAST_REPLY),
-        }
-    }
-}
-
-fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let at = (values.len() as f64 * share) as usize;
-    values.get(at).or(values.last()).copied().unwrap_or(0.0)
-}
-
-fn to_reply(run: &Run, candidate: &Candidate) -> f64 {
-    candidate
-        .answered
-        .map_or(0.0, |(replied, _)| replied.since(run.ended).as_nanos() as f64)
-}
-
-fn pair_once(
-    runs: &[Run],
-    free: &[usize],
-    open: &[&Candidate],
-    shapes: &Shapes,
-    scale: Scale,
-) -> Vec<(usize, usize)> {
-    // Behind the candidates: a place for each run that is given to none.
-    let columns = open.len() + free.len();
-    let mut cost = Vec::with_capacity(free.len() * columns);
-    for (row, &run) in free.iter().enumerate() {
-        let run = &runs[run];
-        for (column, candidate) in open.iter().enumerate() {
-            cost.push(if candidate.holds(run.started, run.ended) {
-                let strange = shapes.fits(&candidate.name, &run.shape) == Some(false);
-                let places = row as f64 - column as f64 - scale.displaced;
-                (places / scale.places).powi(2)
-                    + (to_reply(run, candidate) / scale.reply).powi(2)
-                    + if strange { COST_STRANGE } else { 0.0 }
-            } else {
-                IMPOSSIBLE
-            });
-        }
-        cost.extend((0..free.len()).map(|other| if other == row { COST_NOBODYS } else { IMPOSSIBLE }));
-    }
-    let found = cheapest(&cost, free.len(), columns);
-    let pairs = found.into_iter().enumerate();
-    pairs
-        .filter_map(|(row, column)| Some((row, column.filter(|&column| column < open.len())?)))
-        .collect()
-}
-
 const KIND_OF_SETUP: u32 = 1;
 /// Requests that were alone of which is learned.
 const MAX_ALONE: usize = 500;
-/// How often pairs are looked for, each time with the deviations found before.
-const ROUNDS: usize = 3;
-/// The share of pairs that deviate no more than is typical.
-const TYPICAL: f64 = 0.8;
-const LEAST_PLACES: f64 = 0.5;
-/// 20 microseconds.
-const LEAST_REPLY: f64 = 20_000.0;
-/// What it costs to give a run to a request that is known to do other things, and to none.
-const COST_STRANGE: f64 = 9.0;
-const COST_NOBODYS: f64 = 400.0;
 /// Answered requests that wait for those that overlap them.
 const MOST_ANSWERED: usize = 256;
 /// Statements that wait on one host.
