@@ -13,11 +13,10 @@ mod options;
 mod states;
 
 use super::likelihood::{Likelihood, NOTHING};
+use foldhash::{HashMap, HashMapExt};
 use learning::learn;
 use options::Fitting;
 use states::{Chain, Decision, Edge, Layer, Next, State, hash, holder};
-
-use foldhash::{HashMap, HashMapExt};
 
 /// A request, by times in nanoseconds.
 #[derive(Debug, Clone)]

@@ -10,7 +10,6 @@
 mod first_guess;
 
 use super::super::Member;
-
 use super::OpenRequest;
 use super::likelihood::Likelihood;
 use super::lives::{FOREVER, Lives};
