@@ -68,7 +68,7 @@ lay_out() {
     "$tree/usr/bin/longwire" generate bash >"$share/bash-completion/completions/longwire"
     "$tree/usr/bin/longwire" generate zsh >"$share/zsh/site-functions/_longwire"
     "$tree/usr/bin/longwire" generate fish >"$share/fish/vendor_completions.d/longwire.fish"
-    cp -R README.md CHANGELOG.md GLOSSARY.md ARCHITECTURE.md LICENSE-MIT LICENSE-APACHE docs labs "$share/doc/longwire/"
+    cp -R README.md CHANGELOG.md GLOSSARY.md ARCHITECTURE.md LICENSE-MIT LICENSE-APACHE docs contributing labs "$share/doc/longwire/"
     chmod -R u+rwX,go+rX,go-w "$tree"
     find "$tree" -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
 }

@@ -1,5 +1,5 @@
 -- How many bytes cross zones, and what do they cost? Zones by the first numbers of addresses: change the lines of zones, and the price.
--- Run in the folder that holds the folder `tables` (docs/queries.md).
+-- Run in the folder that holds the folder `tables` (docs/export.md).
 with
     [('10.1.', 'zone-a'), ('10.2.', 'zone-b'), ('127.', 'here')] as zones,
     (host -> arrayElementOrNull(arrayFilter(zone -> startsWith(host, zone.1), zones), 1).2) as zone_of

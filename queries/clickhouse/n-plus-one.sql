@@ -1,5 +1,5 @@
 -- In which services is a statement asked again and again, and what would asking once save?
--- Run in the folder that holds the folder `tables` (docs/queries.md).
+-- Run in the folder that holds the folder `tables` (docs/export.md).
 -- A finding has a row for each round trip at which it is priced: one of them counts.
 select host, operation_name, fingerprint,
        sum(times) as executions,

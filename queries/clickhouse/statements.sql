@@ -1,5 +1,5 @@
 -- Which statements cost most round trips, over all hosts, and what would 10 ms more cost?
--- Run in the folder that holds the folder `tables` (docs/queries.md).
+-- Run in the folder that holds the folder `tables` (docs/export.md).
 select fingerprint,
        count(distinct host) as hosts,
        sum(calls) as executions,

@@ -1,5 +1,5 @@
 -- Who talks to which server, with how many round trips and bytes?
--- Run in the folder that holds the folder `tables` (docs/queries.md).
+-- Run in the folder that holds the folder `tables` (docs/export.md).
 select replaceRegexpOne(client, ':[0-9]+$', '') as from_host, server as to_server, protocol_name,
        count(*) as connections,
        sum(turns) as round_trips,

@@ -1,5 +1,5 @@
 -- Which operations stay below 200 ms today and would not 10 ms further away?
--- Run in the folder that holds the folder `tables` (docs/queries.md).
+-- Run in the folder that holds the folder `tables` (docs/export.md).
 -- A long operation comes in parts. Round trips that overlap, on several connections, are all counted: `longwire predict` knows better.
 select host, operation_name, count(*) as operations,
        sum(round_trips) as round_trips_in_all,

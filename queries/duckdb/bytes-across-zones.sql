@@ -1,5 +1,5 @@
 -- How many bytes cross zones, and what do they cost? Zones by the first numbers of addresses: change the lines of zones, and the price.
--- Run in the folder that holds the folder `tables` (docs/queries.md).
+-- Run in the folder that holds the folder `tables` (docs/export.md).
 with zones as (
     select '10.1.' as prefix, 'zone-a' as zone union all
     select '10.2.', 'zone-b' union all

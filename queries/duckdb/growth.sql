@@ -1,5 +1,5 @@
 -- Which operations wait for more round trips this week than the week before?
--- Run in the folder that holds the folder `tables` (docs/queries.md).
+-- Run in the folder that holds the folder `tables` (docs/export.md).
 select operation_name,
        sum(case when date > last_day - 7 then turns else 0 end) * 1.0 / nullif(sum(case when date > last_day - 7 and not continues then 1 else 0 end), 0) as turns_this_week,
        sum(case when not (date > last_day - 7) then turns else 0 end) * 1.0 / nullif(sum(case when not (date > last_day - 7) and not continues then 1 else 0 end), 0) as turns_week_before,

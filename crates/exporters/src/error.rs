@@ -34,7 +34,7 @@ impl ExportError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Setting { .. } | Self::SecretSetting { .. } | Self::Client(_) => Some(
-                "docs/otlp.md lists the settings, and the variables of OpenTelemetry that are read"
+                "docs/export.md lists the settings, and the variables of OpenTelemetry that are read"
                     .to_owned(),
             ),
             Self::Live(_) => None,

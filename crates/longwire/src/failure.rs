@@ -33,7 +33,7 @@ pub fn refuse_other_users_rights() -> ExitCode {
     let _ = writeln!(
         stderr,
         "longwire: this program is setuid or setgid, and would do for everybody what its owner may: it does not run so\n\
-         hint: chmod u-s,g-s {}; docs/permissions.md has the right that each command needs",
+         hint: chmod u-s,g-s {}; docs/interface.md has the right that each command needs",
         std::env::current_exe().map_or_else(
             |_| "PROGRAM".to_owned(),
             |path| usage::printable(&path.display().to_string())

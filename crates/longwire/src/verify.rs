@@ -1,7 +1,7 @@
 //! Predictions proved: operations replayed over an emulated link, measured next to predicted.
 //!
 //! What is proved is TCP and the arithmetic of waiting: the bytes are filler and the servers wait as long as they were
-//! measured to take. How a server behaves elsewhere is not: docs/prediction.md.
+//! measured to take. How a server behaves elsewhere is not: docs/predict.md.
 
 mod backend;
 mod choice;

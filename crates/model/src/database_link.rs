@@ -7,7 +7,7 @@ use std::time::Duration;
 /// What calls from a source database through its own link to another one showed about the distance between the two.
 ///
 /// All spans are differences of the source server's clock, read in the source server: how far the client is from it is
-/// in none of them. How each kind of link is measured: docs/definitions.md#database-to-database.
+/// in none of them. How each kind of link is measured: docs/database-links.md.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DatabaseLinkOutcome {
     /// The link's name in the source database.

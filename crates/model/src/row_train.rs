@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// What a train of rows, each a packet of its own, showed about the path from the server to the client.
 ///
-/// How rows become packets: docs/definitions.md#rows.
+/// How rows become packets: docs/ping.md#rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowTrain {
     /// Rows that came.

@@ -19,7 +19,7 @@ pub struct Sample {
     /// From `at` to the arrival of the last byte of the reply, by the kernel's receive timestamp where the socket gives
     /// one. Absent when there was no reply.
     pub duration: Option<Duration>,
-    /// Of this, server time, where the server reported it. How each server reports it: docs/definitions.md#server-time-as-told.
+    /// Of this, server time, where the server reported it. How each server reports it: docs/ping.md#server-time-as-reported.
     pub server: Option<Duration>,
     /// Whether it was the first of its connection: it pays for what later ones find done (caches, plans, a processor awake),
     /// so it is in no percentile.

@@ -1,4 +1,4 @@
-//! GLOSSARY.md is the law: every public name of this crate is in it, and it names nothing that does not exist.
+//! README.md lists every public name of this crate by its term, and names nothing that does not exist.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,9 +21,9 @@ fn exported() -> BTreeSet<String> {
         .collect()
 }
 
-/// The names in the last column of the glossary's table.
-fn in_glossary() -> BTreeSet<String> {
-    read("../../GLOSSARY.md")
+/// The names in the last column of the page's table.
+fn on_page() -> BTreeSet<String> {
+    read("README.md")
         .lines()
         .filter(|line| line.starts_with('|'))
         .skip(2)
@@ -39,7 +39,7 @@ fn in_glossary() -> BTreeSet<String> {
 }
 
 #[test]
-fn the_glossary_holds_every_public_name_and_no_other() {
+fn the_page_holds_every_public_name_and_no_other() {
     assert!(exported().contains("Exchange"));
-    assert_eq!(in_glossary(), exported());
+    assert_eq!(on_page(), exported());
 }

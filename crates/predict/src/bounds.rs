@@ -117,7 +117,7 @@ impl BoundsEvidence<'_> {
     }
 }
 
-/// Holds for 98 of 100 exchanges measured with the kernel's TCP: docs/prediction.md.
+/// Holds for 98 of 100 exchanges measured with the kernel's TCP: docs/accuracy.md.
 const MODEL_ERROR: f64 = 0.02;
 /// Of what large transfers take where windows depend on losses that no two runs share: measured against cubic, 20 %.
 const LOSS_ERROR: f64 = 0.25;

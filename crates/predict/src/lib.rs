@@ -2,7 +2,7 @@
 //!
 //! An [`model::Operation`] becomes a [`plan`] (steps and what each waits for), the [`mod@replay`] moves its bytes
 //! through `link`'s TCP flows and pipes, and the [`predictor`] sums replays by operation name. The model and its
-//! measured errors are in docs/prediction.md. Start reading at [`predictor`], then [`mod@replay`].
+//! measured errors are in docs/accuracy.md. Start reading at [`predictor`], then [`mod@replay`].
 
 #![forbid(unsafe_code)]
 

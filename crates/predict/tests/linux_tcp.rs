@@ -205,7 +205,7 @@ fn shown(compared: &Compared) -> String {
 
 #[expect(
     clippy::disallowed_macros,
-    reason = "the figures of docs/prediction.md, shown with --nocapture"
+    reason = "the figures of docs/accuracy.md, shown with --nocapture"
 )]
 fn show(compared: &[Compared]) {
     let unrepeatable = compared
@@ -256,7 +256,7 @@ fn predictions_agree_with_the_kernel() {
 }
 
 /// With a queue that overflows, what is lost decides, and with it what recovery does: less certain. The goal of 10 %
-/// at worst is missed here; how far is in docs/prediction.md.
+/// at worst is missed here; how far is in docs/accuracy.md.
 #[test]
 fn most_predictions_agree_where_a_queue_overflows() {
     let compared = compare_all(BOUNDED_QUEUE);
@@ -324,7 +324,7 @@ fn coverage(measured: &str) -> (f64, f64) {
 #[test]
 #[expect(
     clippy::disallowed_macros,
-    reason = "the figures of docs/prediction.md, shown with --nocapture"
+    reason = "the figures of docs/accuracy.md, shown with --nocapture"
 )]
 fn bounds_hold_what_was_measured_nine_times_in_ten_and_are_not_absurdly_wide() {
     for measured in [UNBOUNDED_QUEUE, BOUNDED_QUEUE] {

@@ -209,7 +209,8 @@ fn unsafe_code_is_where_its_page_says() {
             blocks.insert(name, uses("{"));
         }
     }
-    let page = std::fs::read_to_string(root().join("docs/unsafe.md")).expect("docs/unsafe.md");
+    let page =
+        std::fs::read_to_string(root().join("contributing/unsafe.md")).expect("contributing/unsafe.md");
     let mut rows = BTreeMap::new();
     for line in page.lines() {
         if let Some((name, _)) = line.strip_prefix("| `").and_then(|rest| rest.split_once('`')) {
@@ -218,7 +219,7 @@ fn unsafe_code_is_where_its_page_says() {
     }
     assert_eq!(
         blocks, rows,
-        "unsafe blocks of each file, and rows of docs/unsafe.md"
+        "unsafe blocks of each file, and rows of contributing/unsafe.md"
     );
 }
 

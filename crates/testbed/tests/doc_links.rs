@@ -1,4 +1,5 @@
-//! The pages of docs/ and those at the root: every link leads somewhere, and docs/SUMMARY.md lists every page once.
+//! The pages of docs/, of contributing/ and those at the root: every link leads somewhere, and docs/SUMMARY.md lists every page for
+//! users once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -32,6 +33,7 @@ fn what_is_wrong_is_found() {
         "## Twice\n## Twice\n### It's `a`, 3 %: x_y\n[up](../README.md#top) [own](#its-a-3--x_y)\n[no](#nothing) [out](../../x) [w](https://example.org/a)\n[d]: ../gone.txt\n",
     );
     write("docs/b.md", "# B\n");
+    write("ARCHITECTURE.md", "# How it is built\n[a](docs/none.md)\n");
     write(
         "docs/SUMMARY.md",
         "- [Top](../README.md)\n- [A](a.md)\n- [A](a.md)\n",
@@ -39,6 +41,7 @@ fn what_is_wrong_is_found() {
     assert_eq!(
         wrong_links(folder.path()),
         [
+            "ARCHITECTURE.md:2: docs/none.md is no file",
             "README.md:3: docs/gone.md is no file",
             "README.md:3: p.svg is no file",
             "README.md:3: q.png is no file",
@@ -54,10 +57,11 @@ fn what_is_wrong_is_found() {
     );
 }
 
-/// Pages that are checked: those of the root, and all of docs/.
+/// Pages that are checked: those of the root, and all of docs/ and contributing/.
 fn pages(root: &Path) -> Vec<PathBuf> {
     let mut found = markdown_in(root);
-    let mut folders = vec![root.join("docs")];
+    let folders = ["docs", "contributing"].map(|name| root.join(name));
+    let mut folders: Vec<PathBuf> = folders.into_iter().filter(|folder| folder.is_dir()).collect();
     while let Some(folder) = folders.pop() {
         found.extend(markdown_in(&folder));
         let entries =
@@ -218,6 +222,11 @@ fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect()
 }
 
+/// Such pages are not on the users' site.
+fn is_for_contributors(root: &Path, page: &Path) -> bool {
+    page == root.join("ARCHITECTURE.md") || page.starts_with(root.join("contributing"))
+}
+
 fn wrong_in_summary(root: &Path) -> Vec<String> {
     let docs = root.join("docs");
     let listed: Vec<PathBuf> = links(&read(&docs.join("SUMMARY.md")))
@@ -226,6 +235,9 @@ fn wrong_in_summary(root: &Path) -> Vec<String> {
         .collect();
     let mut wrong = Vec::new();
     for page in pages(root) {
+        if is_for_contributors(root, &page) {
+            continue;
+        }
         let name = page.strip_prefix(root).expect("it is below the root").display();
         match listed.iter().filter(|path| **path == page).count() {
             1 => {}

@@ -1,4 +1,4 @@
-//! Every queue between threads has a row in `docs/limits.md`, with its bound and what happens beyond it.
+//! Every queue between threads has a row in `contributing/queues.md`, with its bound and what happens beyond it.
 
 #[path = "queues/finder.rs"]
 mod finder;
@@ -7,7 +7,7 @@ use finder::queues_in;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const PAGE: &str = "docs/limits.md";
+const PAGE: &str = "contributing/queues.md";
 const TITLE: &str = "## Queues between threads";
 
 fn root() -> PathBuf {

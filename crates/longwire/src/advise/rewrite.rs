@@ -3,7 +3,7 @@
 //! The tunnel's connection (a lane) is up already: handshakes stay near the client, as they were measured, and all that moves
 //! finds the lane's window as the operation before left it.
 //!
-//! How the codec's time joins a step (`docs/definitions.md#break-even-rate`):
+//! How the codec's time joins a step (`docs/advise.md#the-codecs-time`):
 //! 1. Nothing of a burst can travel before its first chunk is compressed, and its last chunk is decompressed after all has
 //!    arrived: both are waits, of the step's server time.
 //! 2. While a chunk travels the next is compressed, and those that have arrived are decompressed: compressing the others,

@@ -16,10 +16,10 @@ use sys::metrics::MetricsServer;
 /// Where series go.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ExportArgs {
-    /// Serve series for Prometheus at http://ADDRESS/metrics while it runs. See docs/metrics.md.
+    /// Serve series for Prometheus at http://ADDRESS/metrics while it runs. See docs/export.md.
     #[arg(long, value_parser = to_serve, value_name = "ADDRESS")]
     pub prometheus: Option<SocketAddr>,
-    /// Export series over OTLP/HTTP to this collector: http://HOST:4318. The variables of OpenTelemetry say the rest. See docs/otlp.md.
+    /// Export series over OTLP/HTTP to this collector: http://HOST:4318. The variables of OpenTelemetry say the rest. See docs/export.md.
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
 }

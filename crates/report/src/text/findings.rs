@@ -67,7 +67,7 @@ pub(crate) fn guessed_words<'a>(findings: impl Iterator<Item = &'a Finding>) -> 
         .min_by(|one, other| one.as_fraction().total_cmp(&other.as_fraction()))?;
     Some(format!(
         "of operations whose round trips are theirs by a guess, because several requests were under way at once: about {least} are their own, most \
-         likely (docs/findings.md#whose-it-is)."
+         likely (docs/findings.md#guessed-requests)."
     ))
 }
 

@@ -54,7 +54,7 @@ fn queries_of_the_documentation_have_an_answer() {
     wait_until("operations", || {
         !prometheus.query("longwire_operation_turns_sum").is_empty()
     });
-    let page = include_str!("../../../../../docs/metrics.md");
+    let page = include_str!("../../../../../docs/export.md");
     let queries = page
         .lines()
         .filter(|line| line.starts_with("| ") && line.contains("rate("));
