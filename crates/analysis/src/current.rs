@@ -36,7 +36,7 @@ pub struct OpenConnection {
     pub at: Timestamp,
     /// What it speaks; absent before its first exchange.
     pub protocol: Option<Protocol>,
-    /// Turns of its exchanges so far.
+    /// Round trips of its exchanges so far.
     pub turns: u64,
     /// Exchanges so far.
     pub exchanges: u64,
@@ -63,7 +63,7 @@ pub struct CurrentTotals {
     pub oldest_transaction: Option<Timestamp>,
     /// Payload bytes of all exchanges so far, client-to-server and server-to-client. Those of a summary are of connections that ended.
     pub payload_bytes: [u64; 2],
-    /// Turns of all exchanges so far.
+    /// Round trips of all exchanges so far.
     pub turns: u64,
     /// The round trip that held for the last exchange with a database (or of any, where there is none); a minimum over 10 to 20 s.
     pub rtt: Option<Duration>,
@@ -106,7 +106,7 @@ impl Current {
         }
     }
 
-    /// The open connections with most turns, at most so many.
+    /// The open connections with most round trips, at most so many.
     pub fn connections(&self, most: usize) -> Vec<OpenConnection> {
         let mut all: Vec<&OpenConnection> = self.connections.values().collect();
         all.sort_by_key(|open| (Reverse(open.turns), open.id));

@@ -1,6 +1,6 @@
 //! Findings: what is wasteful in the traffic, and what its remedy would save.
 //!
-//! [`Findings`] is given every fact and every operation. For each operation [`look`] lists the turns of its database connections;
+//! [`Findings`] is given every fact and every operation. For each operation [`look`] lists the round trips of its database connections;
 //! then the kinds look at it one after another, in the order of [`KINDS`], each in a file of its own. A kind notes what it
 //! found in the [`ledger`] and claims the turns it reports: no later kind reports them again, so that savings may be added.
 //! At the end the ledger drops what is too small to report, or may be no waste at all, prices the rest, and names the remedy
@@ -62,7 +62,7 @@ pub struct Distances {
 ///
 /// Memory: a few notes for each of at most [`clients::MOST_CONNECTIONS`] connections, of at most
 /// [`comment_defeats_cache::MOST_PREPARATIONS`] and [`one_shot_prepare::MOST_PREPARED`] prepared statements of theirs, [`codes::MOST_CODES`] fingerprints and
-/// [`ledger::MOST_ENTRIES`] findings, [`series::MOST_IN_ALL`] autocommitted statements, and the turns of one operation.
+/// [`ledger::MOST_ENTRIES`] findings, [`series::MOST_IN_ALL`] autocommitted statements, and the round trips of one operation.
 #[derive(Debug)]
 pub struct Findings {
     distances: Distances,
@@ -185,7 +185,7 @@ impl Findings {
         self.look_at(&operation, OF_SERIES);
     }
 
-    /// Lets `kinds` look at an operation whose turns are listed, one after another.
+    /// Lets `kinds` look at an operation whose round trips are listed, one after another.
     fn look_at<'a>(&'a mut self, operation: &'a Operation, kinds: &[Kind]) -> Look<'a> {
         let mut look = Look {
             operation,

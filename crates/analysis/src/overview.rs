@@ -24,7 +24,7 @@ pub struct Overview {
     other: OtherRows,
     groups: HashMap<(OperationKind, Arc<str>), Group>,
     held: Held,
-    /// What has come so far of operations that come in parts: their time and turns, by their number.
+    /// What has come so far of operations that come in parts: their time and round trips, by their number.
     unfinished: HashMap<u64, (Duration, u64)>,
     durations: DistributionBuilder,
     summary: Summary,
@@ -57,7 +57,7 @@ impl Default for OtherRows {
 }
 
 impl OtherRows {
-    /// The fingerprint of an exchange, or of the row that it is summed in; none for what cost no turn and has no statement.
+    /// The fingerprint of an exchange, or of the row that it is summed in; none for what cost no round trip and has no statement.
     fn of<'a>(&'a self, exchange: &'a Exchange) -> Option<&'a Fingerprint> {
         let row = match exchange.phase {
             Phase::Work if exchange.asked.closes > 0 => &self.closing,
@@ -69,13 +69,13 @@ impl OtherRows {
     }
 }
 
-/// The row of turns in which prepared statements are closed.
+/// The row of round trips in which prepared statements are closed.
 pub const CLOSING: &str = "(prepared statements closed)";
 
 /// The row of connecting, negotiating TLS and logging in.
 pub const SETUP: &str = "(connection set-up)";
 
-/// Most connections kept individually: those with most turns. All are counted.
+/// Most connections kept individually: those with most round trips. All are counted.
 pub const MAXIMUM_CONNECTIONS: usize = 1_000;
 
 /// Most operation names that are distinguished; further ones are summed under [`OTHER_OPERATIONS`].
@@ -87,9 +87,9 @@ pub const OTHER_OPERATIONS: &str = "(other operations)";
 /// All that was summed up.
 #[derive(Debug, Clone, Default)]
 pub struct OverviewTotals {
-    /// Connections, most turns first.
+    /// Connections, most round trips first.
     pub connections: Vec<ConnectionOutcome>,
-    /// Statements, most turns first.
+    /// Statements, most round trips first.
     pub statements: Vec<StatementOutcome>,
     /// Operations by kind and name, longest in all first.
     pub operations: Vec<OperationGroup>,
@@ -258,7 +258,7 @@ impl Overview {
         self.so_far(usize::MAX)
     }
 
-    /// The totals of what was taken so far: of statements and operations those with most turns, and of transactions those open longest, at most
+    /// The totals of what was taken so far: of statements and operations those with most round trips, and of transactions those open longest, at most
     /// so many of each. More can be taken afterwards. Costs a sort of all names, and of the samples of those that are given.
     pub fn so_far(&mut self, most: usize) -> OverviewTotals {
         self.keep_busiest();

@@ -4,14 +4,14 @@
 //! [`Pairing::round_trip`], [`Pairing::assumed_round_trip`], [`Pairing::recovery`], [`Pairing::segment`] before the messages of that segment, and
 //! [`Pairing::message`]; [`Pairing::closed`] once, last.
 //!
-//! How turns are counted:
+//! How round trips are counted:
 //! 1. A TCP handshake is one, when it was seen whole. A server that speaks first (a `Greeting`, or opaque bytes after a
 //!    handshake) is one.
 //! 2. A request sent while no reply is owed is one, once the server answers it. A request sent while a reply is owed
-//!    (pipelining) joins the turn that is under way, unless the client waited all the same: it had been silent for a
+//!    (pipelining) joins the round trip that is under way, unless the client waited all the same: it had been silent for a
 //!    whole round trip and went on only when a reply had come (its window, or its own limit, was used up). A client that keeps the pace at
 //!    which it sends without waiting has not waited for a reply that it happened to get meanwhile ([`pace`]).
-//! 3. A reply that pauses for the client (COPY, LOCAL INFILE, `100 Continue`) ends a turn: what the client sends next
+//! 3. A reply that pauses for the client (COPY, LOCAL INFILE, `100 Continue`) ends a round trip: what the client sends next
 //!    begins another.
 //! 4. Where the protocol is opaque, each answer to client bytes is one: changes of direction.
 
@@ -636,7 +636,7 @@ impl Pairing {
         }
     }
 
-    /// Why the server ends the connection, or continues without the client: an exchange of its own, without a request and a turn.
+    /// Why the server ends the connection, or continues without the client: an exchange of its own, without a request and a round trip.
     fn unasked_error(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
         let mut building = Building::new(self.connection, message, false);
         building.exchange.phase = Phase::Close;
@@ -687,7 +687,7 @@ impl Pairing {
     }
 
     /// Opens an exchange for server bytes that were not asked for: a server that speaks first, or a reply whose request
-    /// was not seen. Only the former, directly after a handshake, is a turn; but nobody waits for a server of HTTP that speaks
+    /// was not seen. Only the former, directly after a handshake, is a round trip; but nobody waits for a server of HTTP that speaks
     /// first, to say why it ends the connection.
     fn open_unasked(&mut self, message: &Message<'_>) {
         let is_http = matches!(message.content, Content::HttpResponse { .. });

@@ -1,4 +1,4 @@
-//! What is missing from a direction: bytes that came ahead of their turn wait, a gap is closed or given up.
+//! What is missing from a direction: bytes that came ahead of their round trip wait, a gap is closed or given up.
 
 use crate::half::{Half, LATEST, Output};
 use crate::pending::Chunk;
@@ -7,7 +7,7 @@ use model::{ConnectionId, Timestamp};
 use std::time::Duration;
 
 impl Half {
-    /// Keeps a packet that is ahead of its turn; returns whether it brought new bytes.
+    /// Keeps a packet that is ahead of its round trip; returns whether it brought new bytes.
     pub fn take_early(&mut self, packet: &Packet<'_>, start: u64, out: &mut Output<'_>) -> bool {
         let head = &packet.head;
         if head.length == 0 {
@@ -30,7 +30,7 @@ impl Half {
             .and_then(|pending| pending.passed_behind(place))
     }
 
-    /// Keeps bytes until their turn; returns whether some of them are new.
+    /// Keeps bytes until their round trip; returns whether some of them are new.
     fn wait(&mut self, at: Timestamp, start: u64, length: u64, payload: &[u8], out: &mut Output<'_>) -> bool {
         let pending = self.pending.get_or_insert_default();
         let before = pending.charge();
@@ -166,12 +166,12 @@ impl Half {
     }
 }
 
-/// Since when bytes behind a gap have their turn.
+/// Since when bytes behind a gap have their round trip.
 #[derive(Debug, Clone, Copy)]
 enum Closed {
     /// Since the gap was closed.
     At(Timestamp),
-    /// The gap is only in the capture, so each chunk has had its turn since it passed. Those that begin before `place`, and
+    /// The gap is only in the capture, so each chunk has had its round trip since it passed. Those that begin before `place`, and
     /// those that had passed by `at`, are delivered.
     Never { place: u64, at: Timestamp },
 }

@@ -244,7 +244,7 @@ fn shortened(before: u64, now: u64) -> io::Error {
 }
 
 /// Moves what is left to the front of the buffer and reads until `count` bytes are available. The buffer grows only
-/// with bytes that have really arrived, and it never waits for more than was asked for: a live pipe is shown at once.
+/// with bytes that have really arrived, and it never waits for more than was requested: a live pipe is shown at once.
 fn fill_buffer(
     reader: &mut dyn Read,
     buffer: &mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! Bytes that arrived ahead of their turn.
+//! Bytes that arrived ahead of their round trip.
 
 use model::Timestamp;
 use std::collections::BTreeMap;

@@ -116,8 +116,7 @@ pub(crate) fn conclude_live(
 
 /// What to do about payload that is missing in a file, and from an interface.
 const LARGER_SNAP: &str = "capture with a larger snap length (tcpdump -s 0) and buffer (tcpdump -B 65536)";
-const FEWER_PACKETS: &str =
-    "narrow what is captured with --port or --filter, or give it more room with --ring";
+const FEWER_PACKETS: &str = "narrow the capture with --port or --filter, or enlarge its buffer with --ring";
 
 fn facts(reader: &Reader<'_>) -> FileFacts {
     let name = |number: &u16| {
@@ -148,7 +147,7 @@ fn byte_warnings(reader: &Reader<'_>, fault: Option<io::Error>) -> Vec<Warning> 
         warn(
             WarningKind::CaptureDamaged,
             format!(
-                "'{name}' could not be read beyond byte {position}: {cause}; what comes before it is reported"
+                "'{name}' could not be read beyond byte {position}: {cause}; everything before it is reported"
             ),
         );
     } else if let Some(place) = notes.secrets.cut {
@@ -181,7 +180,7 @@ fn byte_warnings(reader: &Reader<'_>, fault: Option<io::Error>) -> Vec<Warning> 
         warn(
             WarningKind::CaptureDamaged,
             format!(
-                "'{name}' is unreadable from byte {position} on: what comes before it is reported; copy the file again if you can"
+                "'{name}' is unreadable from byte {position} on: everything before it is reported; copy the file again if you can"
             ),
         );
     }
@@ -214,7 +213,7 @@ fn secrets_warnings(name: &str, secrets: &SecretsTally) -> Vec<Warning> {
         warn(
             WarningKind::KeysMissing,
             format!(
-                "'{name}' has {} of secrets that are not of TLS (WireGuard, SSH or others): what they encrypt is not opened",
+                "'{name}' has {} of secrets that are not of TLS (WireGuard, SSH or others): they open nothing",
                 counted(secrets.foreign, "block", "blocks")
             ),
         );

@@ -21,7 +21,7 @@ pub trait ReplyReader: Default {
     fn owed(&self) -> u64;
 }
 
-/// Why a reply is not what was asked for.
+/// Why a reply is not what was requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplyFault {
     /// The server refused a request.

@@ -1,7 +1,7 @@
 //! Sessions: a client's own connection to a server, connected, encrypted where the target asks for it, logged in where
 //! its protocol has a login. What instruments that ask on their own (`ping`, `load`, `split`) ask with.
 //!
-//! All bytes sent and received are shown to the same decoders that read captures, which determine when a reply is complete. Turns
+//! All bytes sent and received are shown to the same decoders that read captures, which determine when a reply is complete. Round trips
 //! and bytes are counted on the socket, arrivals stamped by the kernel where it does that.
 //!
 //! A protocol that has a login, or a query, is a file and a row of [`Dialect`]. Start reading at [`Session::open`].

@@ -7,7 +7,7 @@ use model::{Decoding, Direction, Message, Timestamp};
 /// Receives messages as they complete. The message borrows from the decoder: keep what is needed, not the message.
 pub type MessageSink<'s> = dyn FnMut(Message<'_>) + 's;
 
-/// Turns the payload of one connection into messages.
+/// Round trips the payload of one connection into messages.
 ///
 /// Calling order: `feed` and `skip` in any order and any number, in the order in which the bytes passed; within
 /// one direction every stream byte exactly once. The result does not depend on how the bytes were split into calls.
@@ -107,7 +107,7 @@ pub trait Decoder {
         false
     }
 
-    /// The client begins a new turn while a direction is lost: what was owed before is over.
+    /// The client begins a new round trip while a direction is lost: what was owed before is over.
     fn forget_owed(&mut self) {}
 
     /// Nothing follows in `direction`, as was seen at `at`: hands out a message that only the end completes (a body that lasts

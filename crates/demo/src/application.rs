@@ -28,11 +28,11 @@ pub enum PageVariant {
 pub struct FetchedPage {
     /// Products shown.
     pub rows: usize,
-    /// Statements sent; each is one turn. Connecting and logging in are two turns more.
+    /// Statements sent; each is one round trip. Connecting and logging in are two round trips more.
     pub statements: usize,
     /// FNV-1a of everything shown: equal when two pages show the same.
     pub checksum: u64,
-    /// From before the connection was asked for until the goodbye was passed to the system. Real time, no think time.
+    /// From before the connection was requested until the goodbye was passed to the system. Real time, no think time.
     pub duration: Duration,
 }
 

@@ -1,6 +1,6 @@
 //! The application's own small PostgreSQL client: blocking, one statement at a time, simple queries.
 //!
-//! Messages: PostgreSQL manual, sections 55.2.1, 55.2.3 and 55.7. It asks for no TLS, so that logging in is one turn.
+//! Messages: PostgreSQL manual, sections 55.2.1, 55.2.3 and 55.7. It asks for no TLS, so that logging in is one round trip.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -210,7 +210,7 @@ const SECOND_WORDS: [&str; 16] = [
 const OPINIONS: [&str; 8] = [
     "Read it twice, and lent it to everyone I know.",
     "The first hundred pages are slow; the rest flies.",
-    "Not what the cover promises, but better.",
+    "Not as the cover promises, but better.",
     "A fine book for a long train ride.",
     "I gave up after the third chapter.",
     "Well researched, and it shows.",

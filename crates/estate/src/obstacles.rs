@@ -1,4 +1,4 @@
-//! What keeps services from moving one by one, and what would let them.
+//! Obstacles to moving services one by one, and what would let them.
 
 use crate::forecast::Observed;
 use crate::placement::{Placement, link_of};
@@ -65,15 +65,15 @@ fn fixed(broken: &BrokenBudget, fixes: &[PlanFix]) -> Option<Duration> {
     Some(broken.found.saturating_sub(saves))
 }
 
-/// Turns of the operations of one name on links that a placement makes longer.
+/// Round trips of the operations of one name on links that a placement makes longer.
 struct Burden<'a> {
     name: &'a str,
     operations: u64,
-    /// By pair of services and statement: turns, and the round trip of the pair's link.
+    /// By pair of services and statement: round trips, and the round trip of the pair's link.
     turns: BTreeMap<(usize, Option<Fingerprint>), (u64, Duration)>,
     /// Of these, turns that open connections to databases, by pair.
     opened: BTreeMap<usize, (u64, Duration)>,
-    /// Turns that open connections to databases on any link, longer or not: findings count them all.
+    /// Round trips that open connections to databases on any link, longer or not: findings count them all.
     opened_anywhere: u64,
 }
 
@@ -144,7 +144,7 @@ impl<'a> Burden<'a> {
         statements.collect()
     }
 
-    /// Remedies of findings in these operations whose turns cross a longer link.
+    /// Remedies of findings in these operations whose round trips cross a longer link.
     fn fixes(&self, findings: &[Finding]) -> Vec<PlanFix> {
         let of_name = findings
             .iter()
@@ -161,7 +161,7 @@ impl<'a> Burden<'a> {
         fixes.collect()
     }
 
-    /// What a remedy saves an operation, mean: its turns, each the round trip of its statement's new link. Of connections opened again, the
+    /// What a remedy saves an operation, mean: its round trips, each the round trip of its statement's new link. Of connections opened again, the
     /// same share of what opening those over longer links takes as the remedy saves of all. Absent for what is known of no single statement.
     fn saves(&self, finding: &Finding) -> Option<Duration> {
         let operations = self.operations.max(1) as f64;

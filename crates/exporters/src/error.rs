@@ -1,6 +1,6 @@
 //! Errors.
 
-/// Why nothing can be exported as it was asked for.
+/// Why nothing can be exported as it was requested.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// A variable or setting has a value that it cannot have.

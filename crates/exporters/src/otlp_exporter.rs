@@ -225,10 +225,8 @@ impl MetricsExport {
                 break;
             }
         }
-        self.state.note(
-            &delivered,
-            "nothing is lost of sums, which the next export brings",
-        );
+        self.state
+            .note(&delivered, "totals are not lost: the next export includes them");
     }
 }
 

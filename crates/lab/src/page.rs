@@ -138,7 +138,7 @@ fn grid(plan: &LabPlan, basis: &Basis<'_>) -> Grid {
         let places = rates.iter().flat_map(|rate| rtts.iter().map(|rtt| (*rtt, *rate)));
         let points: Vec<SweepPoint> = places.map(point).collect();
         let of_link = predict(&observed, basis.measured, &points.iter().collect::<Vec<_>>());
-        // Without distance nothing moves, and no turn is counted.
+        // Without distance nothing moves, and no round trip is counted.
         let turns = of_link.iter().flatten().map(|prediction| prediction.turns);
         let turns = turns.fold(0.0, f64::max);
         let named = of_link.into_iter().flatten().map(|prediction| Prediction {

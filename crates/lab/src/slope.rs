@@ -1,4 +1,4 @@
-//! What one more millisecond of a link's round trip adds: measured, predicted, and the turns counted.
+//! What one more millisecond of a link's round trip adds: measured, predicted, and the round trips counted.
 
 use super::plan::{LabPlan, SweepPoint, at_rest};
 use link::LinkDescription;
@@ -56,7 +56,7 @@ fn slope(plan: &LabPlan, outcomes: &[LabPoint], link: usize, group: &[usize]) ->
             Some((rtt(index), prediction.duration.as_secs_f64()))
         })
         .collect();
-    // Where all other links are at rest, only this link's connections were moved: then the turns are this link's.
+    // Where all other links are at rest, only this link's connections were moved: then the round trips are this link's.
     let alone = |point: &SweepPoint| {
         let others = point
             .lab

@@ -56,7 +56,7 @@ impl Store {
         let lock = File::create(directory.join("lock")).with_context(doing)?;
         if lock.try_lock().is_err() {
             bail!(
-                "another run of this lab is under way in {}: wait for it, or name another --directory",
+                "another run of this lab is in progress in {}: wait for it, or name another --directory",
                 directory.display()
             );
         }

@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LinkError {
     /// Nothing was given.
-    #[error("the link is empty: give at least its round trip, such as rtt=40ms")]
+    #[error("the link is empty: give at least its round-trip time, such as rtt=40ms")]
     Empty,
     /// A word is not `key=value`.
     #[error("'{word}' is not a link setting: write key=value, such as rtt=40ms rate=10mbit")]

@@ -84,7 +84,7 @@ fn errors_say_what_and_what_next() {
     let cases = [
         (
             "",
-            "the link is empty: give at least its round trip, such as rtt=40ms",
+            "the link is empty: give at least its round-trip time, such as rtt=40ms",
         ),
         (
             "40",
@@ -117,7 +117,10 @@ fn errors_say_what_and_what_next() {
             "rtt=40",
             "rtt=: '40' is not a duration: give a number with its unit: ns, us, ms, s, min or h, such as 40ms",
         ),
-        ("rtt=2h", "rtt=2h is out of range: a round trip is at most 1h"),
+        (
+            "rtt=2h",
+            "rtt=2h is out of range: a round-trip time is at most 1h",
+        ),
         (
             "rtt=1ms mtu=100",
             "mtu=100 is out of range: an mtu is between 576 and 65535 bytes, without a unit",

@@ -152,7 +152,7 @@ pub struct LoadOutcome {
     pub elapsed: Duration,
     /// What making all clients took at the beginning, connecting and logging in.
     pub connecting: Duration,
-    /// Turns of all operations, failed ones included: how often a client waited for the server's next bytes.
+    /// Round trips of all operations, failed ones included: how often a client waited for the server's next bytes.
     pub turns: u64,
     /// Payload bytes to the server and from it ([`model::Direction::index`]) in all operations; with TLS, of the plaintext.
     pub payload_bytes: [u64; 2],

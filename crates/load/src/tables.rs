@@ -1,6 +1,6 @@
 //! The tables that the built-in scripts work on: those of `pgbench -i`, in PostgreSQL, MySQL and MariaDB.
 //!
-//! Rows are made by the server from numbers, 100,000 accounts a statement, so that distance costs a turn for each of
+//! Rows are made by the server from numbers, 100,000 accounts a statement, so that distance costs a round trip for each of
 //! these and no rate. PostgreSQL's own tool sends them instead, unless it is given `-I dtGvp`; the rows are the same but
 //! for `filler`, which it leaves null in branches and tellers.
 

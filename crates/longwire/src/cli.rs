@@ -10,7 +10,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use pipeline::output::Status;
 use std::ffi::OsString;
 
-/// What distance costs your database: measured, explained, predicted, proved and cut.
+/// Measure, explain, predict and cut what network round trips cost your database.
 #[derive(Debug, Parser)]
 #[command(
     name = "longwire",
@@ -33,7 +33,7 @@ pub struct Cli {
     /// plugin, Redis' AUTH).
     #[arg(long, global = true)]
     pub allow_cleartext_password: bool,
-    /// Results alone: no progress, no notes, no line for each sample. Warnings and errors stay.
+    /// Print only results, warnings and errors.
     #[arg(short, long, global = true)]
     pub quiet: bool,
 }

@@ -1,4 +1,4 @@
-//! What distance costs your database: measured, explained, predicted, proved and cut.
+//! Measure, explain, predict and cut what network round trips cost your database.
 
 use longwire::{cli, failure, usage};
 use pipeline::output;

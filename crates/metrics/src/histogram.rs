@@ -18,7 +18,7 @@ pub enum Quantity {
 pub struct Histogram {
     quantity: Quantity,
     count: u64,
-    /// In nanoseconds, or turns.
+    /// In nanoseconds, or round trips.
     sum: u128,
     zeros: u64,
     /// How many are at most as large as each bound, and larger than the one before; last those beyond all.
@@ -55,7 +55,7 @@ impl Quantity {
         }
     }
 
-    /// A value in the unit, of one in nanoseconds or turns.
+    /// A value in the unit, of one in nanoseconds or round trips.
     fn in_unit(self, value: u128) -> f64 {
         match self {
             // Whole seconds apart: a sum over months has more nanoseconds than a double has digits.
@@ -85,7 +85,7 @@ impl Histogram {
         self.add(time.as_nanos());
     }
 
-    /// Adds a number of turns.
+    /// Adds a number of round trips.
     pub fn add_turns(&mut self, turns: u64) {
         self.add(u128::from(turns));
     }
@@ -143,7 +143,7 @@ impl Histogram {
         self.quantity.in_unit(self.sum)
     }
 
-    /// The sum in nanoseconds or turns, exact.
+    /// The sum in nanoseconds or round trips, exact.
     pub const fn exact_sum(&self) -> u128 {
         self.sum
     }
@@ -166,7 +166,7 @@ impl Histogram {
 
 /// The bucket of a value above zero.
 fn bucket_of(value: f64) -> i32 {
-    // The logarithm rounds; at the bounds themselves, which turns often are, the neighbour may be right.
+    // The logarithm rounds; at the bounds themselves, which round trips often are, the neighbour may be right.
     let near = (value.log2() * f64::from(BUCKETS_A_DOUBLING)).ceil() as i32;
     if value <= end_of(near - 1) {
         near - 1

@@ -1,4 +1,4 @@
-//! What was observed, as series for monitoring systems: histograms of duration, turns, network, server and client time by target, operation
+//! What was observed, as series for monitoring systems: histograms of duration, round trips, network, server and client time by target, operation
 //! and statement, transactions held, findings, and counts.
 //!
 //! [`Registry`] takes the same facts and operations as the totals of a run do, so that sums agree with what `read` says of the same traffic, to the

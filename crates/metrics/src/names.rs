@@ -1,4 +1,4 @@
-//! Names that have a series of their own, of any number of names: those with most turns and those with most time.
+//! Names that have a series of their own, of any number of names: those with most round trips and those with most time.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -23,7 +23,7 @@ pub(crate) trait Mergeable: Default {
 /// Values of at most so many names, and of all others together. Nothing is lost: the values of a name that has to go are added to the others'.
 ///
 /// While there is room, a name has its own at once. When there is none, its cost is noted, and [`TopNames::refresh`] decides again: one half of the room is
-/// for those with most turns, the other for those with most time, both lately.
+/// for those with most round trips, the other for those with most time, both lately.
 #[derive(Debug)]
 pub(crate) struct TopNames<K, V> {
     most: usize,

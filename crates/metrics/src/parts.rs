@@ -1,4 +1,4 @@
-//! The five histograms of one name: duration, turns, and the network's, the server's and the client's part.
+//! The five histograms of one name: duration, round trips, and the network's, the server's and the client's part.
 
 use crate::family::{FamilyKind, Label, Series, SeriesFamily, SeriesValue};
 use crate::histogram::{Histogram, Quantity};
@@ -7,7 +7,7 @@ use analysis::waited::ExchangeWait;
 use model::Attribution;
 use std::time::Duration;
 
-/// How long things of one name took, where that time went, and their turns.
+/// How long things of one name took, where that time went, and their round trips.
 #[derive(Debug, Clone)]
 pub(crate) struct Parts {
     duration: Histogram,

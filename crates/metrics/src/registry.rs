@@ -194,13 +194,13 @@ impl Registry {
         let mut turns = gauge(
             "longwire_finding_turns",
             "longwire.finding.turns",
-            "Round trips in the last window that a remedy of what was found would save.",
+            "Round trips in the last window that remedies of the findings would save.",
         )
         .in_unit("{turn}");
         let mut time = gauge(
             "longwire_finding_saved_seconds",
             "longwire.finding.saved",
-            "Time in the last window that a remedy of what was found would save at the round trip named.",
+            "Time in the last window that remedies of the findings would save at the given round-trip time.",
         )
         .in_unit("s");
         let began = self.began.as_nanos();
@@ -258,7 +258,7 @@ impl Registry {
         let family = SeriesFamily::new(
             "longwire_names_merged_total",
             "longwire.names.merged",
-            "Names whose series ended because others cost more: what they had counted is in (other).",
+            "Names dropped from the series because others cost more; their counts are in (other).",
             FamilyKind::Counter,
         );
         merged.into_iter().fold(family, |family, (of, count)| {

@@ -38,7 +38,7 @@ pub struct Advice {
     pub replayed: u64,
     /// Exchanges of these operations that would go through the tunnel.
     pub exchanges: u64,
-    /// Turns of them.
+    /// Round trips of them.
     pub turns: u64,
     /// Their payload bytes, request and reply.
     pub payload_bytes: [u64; 2],
@@ -47,7 +47,7 @@ pub struct Advice {
     pub span: Option<Duration>,
     /// Round trip of the links.
     pub rtt: Duration,
-    /// Whether it was asked for, or is that of the traffic.
+    /// Whether it was requested, or is that of the traffic.
     pub rtt_asked: bool,
     /// Rates of the links, each way, in the order asked for.
     pub rates: Vec<BitRate>,

@@ -63,7 +63,7 @@ impl BudgetVerdict {
 /// What a budget is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BudgetMeasure {
-    /// Turns of one operation: of several of a name, of the one with most.
+    /// Round trips of one operation: of several of a name, of the one with most.
     Turns {
         /// The most there may be.
         allowed: u64,
@@ -103,7 +103,7 @@ impl BudgetMeasure {
     /// The word for it: the flag that sets such a budget.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Turns { .. } => "max-turns",
+            Self::Turns { .. } => "max-round-trips",
             Self::Predicted { .. } => "max-predicted",
             Self::Held { .. } => "max-held",
             Self::Forbidden { .. } => "forbid",
@@ -111,14 +111,14 @@ impl BudgetMeasure {
     }
 }
 
-/// Waste that was found though it is forbidden: of several places, the one with most turns.
+/// Waste that was found though it is forbidden: of several places, the one with most round trips.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForbiddenWaste {
     /// The statement; absent where it is about no single one.
     pub fingerprint: Option<Fingerprint>,
     /// How often it was seen.
     pub count: u64,
-    /// Turns that it cost in all.
+    /// Round trips that it cost in all.
     pub turns: u64,
     /// Places it was found in: statements, or servers.
     pub places: u64,
@@ -129,7 +129,7 @@ pub struct ForbiddenWaste {
 pub struct Change {
     /// Their name.
     pub operation_name: Arc<str>,
-    /// Most turns of one of them, before and now; absent where there was none of the name.
+    /// Most round trips of one of them, before and now; absent where there was none of the name.
     pub turns: [Option<u64>; 2],
     /// The link of `predicted`, in its text form.
     pub link: Arc<str>,
@@ -140,7 +140,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Whether anything that a user decides by has changed: turns, or findings. Predicted times vary with what was measured.
+    /// Whether anything that a user decides by has changed: round trips, or findings. Predicted times vary with what was measured.
     pub fn is_none(&self) -> bool {
         self.turns[0] == self.turns[1] && self.new_findings.is_empty()
     }

@@ -20,14 +20,14 @@ pub struct DatabaseLinkOutcome {
     pub first_call: Option<Duration>,
     /// Whole calls: what a statement over this link costs that asks for one row.
     pub calls: Distribution,
-    /// One turn each: the round trip between the databases, their handling of it included.
+    /// One round trip each: the round trip between the databases, their handling of it included.
     pub round_trips: Distribution,
-    /// Turns of a call, established; absent when they could not be.
+    /// Round trips of a call, established; absent when they could not be.
     pub turns_per_call: Option<u64>,
     /// Shortest call divided by shortest round trip: agrees with `turns_per_call` where servers' own time is small compared
     /// with the distance. Absent where calls and round trips are the same spans.
     pub calls_in_round_trips: Option<f64>,
-    /// How the turns were established.
+    /// How the round trips were established.
     pub evidence: String,
     /// The client's own distance to the source (`tcpi_min_rtt` of its connection), which is in none of the figures.
     pub client_rtt: Option<Duration>,

@@ -52,10 +52,10 @@ const MAX_NAME_LEN: usize = 64;
 
 /// One request and its complete reply, as seen at the observation point.
 ///
-/// A TCP handshake is one too: phase connect, no payload, one turn. So the turns of a connection are the sum of its
-/// exchanges' turns.
+/// A TCP handshake is one too: phase connect, no payload, one round trip. So the round trips of a connection are the sum of its
+/// exchanges' round trips.
 ///
-/// An exchange without a turn is one whose reply was not waited for separately: a pipelined request behind
+/// An exchange without a round trip is one whose reply was not waited for separately: a pipelined request behind
 /// another (its wait is the first one's), or a one-way message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
@@ -81,7 +81,7 @@ pub struct Exchange {
     pub executions: u32,
     /// The first step: the request, the wait, and the reply up to its end or to the first pause.
     pub first: Step,
-    /// Further steps of an exchange with more turns (COPY, LOCAL INFILE, `100 Continue`). Empty otherwise.
+    /// Further steps of an exchange with more round trips (COPY, LOCAL INFILE, `100 Continue`). Empty otherwise.
     pub more: Vec<Step>,
     /// The first statement executed, without its literals.
     pub fingerprint: Option<Fingerprint>,

@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Finding {
     /// What kind of waste.
     pub kind: FindingKind,
-    /// The statement it is about; absent where it is about no single one (turns of BEGIN and COMMIT, connections).
+    /// The statement it is about; absent where it is about no single one (round trips of BEGIN and COMMIT, connections).
     pub fingerprint: Option<Fingerprint>,
     /// The name of the operations it was seen in. Seen in operations of several names, it is several findings.
     pub operation_name: Arc<str>,
@@ -23,11 +23,11 @@ pub struct Finding {
     pub dependent: Option<bool>,
     /// How often it was seen: executions, fetches, connections, by kind (docs/findings.md).
     pub count: u64,
-    /// Turns that what is found cost in all.
+    /// Round trips that what is found cost in all.
     pub turns: u64,
-    /// Turns that the remedy would save. 0 for waste that is not turns (rate, window, delayed ACK).
+    /// Round trips that the remedy would save. 0 for waste that is not round trips (rate, window, delayed ACK).
     pub saves_turns: u64,
-    /// Turns that it would save at most: more than `saves_turns` where it does not show whether a driver makes them, which the remedy spares, or its program.
+    /// Round trips that it would save at most: more than `saves_turns` where it does not show whether a driver makes them, which the remedy spares, or its program.
     pub saves_turns_most: u64,
     /// Time saved with the remedy over all operations at each round trip asked, ascending: by replays without what falls away, or where there were none
     /// `saves_turns` round trips and what else the kind reports, which misleads where these overlapped with others on another connection. Of [`FindingKind::HeldTransaction`] it is time for which rows are held, which
@@ -150,7 +150,7 @@ impl Finding {
         matches!(self.owners, FindingOwners::Doubtful(_))
     }
 
-    /// `5`, or `3 to 6` where it is not known how many turns the remedy saves.
+    /// `5`, or `3 to 6` where it is not known how many round trips the remedy saves.
     pub fn saves_turns_words(&self) -> String {
         match self.saves_turns_most > self.saves_turns {
             true => format!("{} to {}", self.saves_turns, self.saves_turns_most),
@@ -173,17 +173,17 @@ impl Finding {
 pub enum FindingKind {
     /// The same statement asked again and again in an operation, for one row (or few) of a result each.
     NPlusOne,
-    /// One row inserted (updated, deleted) by each turn, by the program's own loop.
+    /// One row inserted (updated, deleted) by each round trip, by the program's own loop.
     RowByRow,
-    /// A batch of the driver's that goes over the wire as one turn a row.
+    /// A batch of the driver's that goes over the wire as one round trip a row.
     UnrewrittenBatch,
-    /// A result fetched in more turns than its size asks for.
+    /// A result fetched in more round trips than its size asks for.
     SmallFetch,
-    /// Statements prepared, run once and closed: two or three turns where one does.
+    /// Statements prepared, run once and closed: two or three round trips where one does.
     OneShotPrepare,
     /// Statements prepared anew each time, because a comment in their text carries an identifier that changes.
     CommentDefeatsCache,
-    /// BEGIN, COMMIT, SET, `SELECT 1` and similar statements as turns of their own.
+    /// BEGIN, COMMIT, SET, `SELECT 1` and similar statements as round trips of their own.
     ControlTurns,
     /// A connection made (and logged in) for every operation.
     Reconnect,
@@ -197,13 +197,13 @@ pub enum FindingKind {
     AckStall,
     /// Transfers that wait for the receiver's window instead of the link.
     WindowLimited,
-    /// A listener that answers a connection with RESEND or REDIRECT: a turn more.
+    /// A listener that answers a connection with RESEND or REDIRECT: a round trip more.
     ListenerTurn,
-    /// A command that the server answers with the place of another server: a turn for nothing.
+    /// A command that the server answers with the place of another server: a round trip for nothing.
     Redirected,
     /// A driver that can compress and did not ask for it.
     CompressionNotAsked,
-    /// A transaction that goes on for many turns, or while its client thinks, after its first write.
+    /// A transaction that goes on for many round trips, or while its client thinks, after its first write.
     HeldTransaction,
 }
 
@@ -229,6 +229,15 @@ impl FindingKind {
         Self::HeldTransaction,
     ];
 
+    /// The kind of this name, as [`FindingKind::name`] has it or as older versions had it.
+    pub fn from_name(word: &str) -> Option<Self> {
+        match word {
+            "control-turns" => Some(Self::ControlTurns),
+            "listener-turn" => Some(Self::ListenerTurn),
+            _ => Self::ALL.iter().copied().find(|kind| kind.name() == word),
+        }
+    }
+
     /// The word for it on the command line, in records and in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -238,14 +247,14 @@ impl FindingKind {
             Self::SmallFetch => "small-fetch",
             Self::OneShotPrepare => "one-shot-prepare",
             Self::CommentDefeatsCache => "comment-defeats-cache",
-            Self::ControlTurns => "control-turns",
+            Self::ControlTurns => "control-round-trips",
             Self::Reconnect => "reconnect",
             Self::RepeatedRead => "repeated-read",
             Self::Sequential => "sequential",
             Self::NoCompression => "no-compression",
             Self::AckStall => "ack-stall",
             Self::WindowLimited => "window-limited",
-            Self::ListenerTurn => "listener-turn",
+            Self::ListenerTurn => "listener-round-trip",
             Self::Redirected => "redirected",
             Self::CompressionNotAsked => "compression-not-asked",
             Self::HeldTransaction => "held-transaction",

@@ -101,9 +101,9 @@ pub enum Content<'a> {
     Execute {
         /// Which; absent when it was prepared before the observation began.
         statement: Option<StatementId>,
-        /// Rows asked for at most in this turn; absent when the client asks for all.
+        /// Rows asked for at most in this round trip; absent when the client asks for all.
         fetch_rows: Option<u32>,
-        /// Bytes of rows asked for at most in this turn, where the protocol counts in bytes (Informix's FET_BUF_SIZE,
+        /// Bytes of rows asked for at most in this round trip, where the protocol counts in bytes (Informix's FET_BUF_SIZE,
         /// DRDA's QRYBLKSZ); absent otherwise.
         fetch_bytes: Option<u32>,
         /// Sets of parameters carried (array or bulk execution); 1 otherwise.
@@ -316,7 +316,7 @@ pub struct Decoding {
     pub protocol: Protocol,
     /// Whether payload is (or became) encrypted.
     pub encrypted: bool,
-    /// Why messages are not (or no longer) decoded, in one clause for a person; absent while they are. Turns,
+    /// Why messages are not (or no longer) decoded, in one clause for a person; absent while they are. Round trips,
     /// bytes and times are still counted, from the changes of direction.
     pub opaque: Option<String>,
 }

@@ -19,7 +19,7 @@ pub struct Operation {
     pub duration: Duration,
     /// The exchanges in order of their start, each with what it waited for.
     pub steps: Vec<OperationStep>,
-    /// Turns of all its exchanges, the TCP handshakes included.
+    /// Round trips of all its exchanges, the TCP handshakes included.
     pub turns: u32,
     /// Connections that took part.
     pub connections: u32,
@@ -30,7 +30,7 @@ pub struct Operation {
     /// Time of the client after the last exchange, before the operation ended.
     pub client_after: Duration,
     /// Whether more parts of the same operation follow. A very long operation is passed on in parts with the same
-    /// `id`, so that memory stays bounded; durations, turns and attributions of the parts sum to the whole.
+    /// `id`, so that memory stays bounded; durations, round trips and attributions of the parts sum to the whole.
     pub continues: bool,
     /// The transactions in it that stayed open between two replies, in the order in which they ended; last those still open.
     pub transactions: Vec<OperationTransaction>,
@@ -171,7 +171,7 @@ pub struct Attribution {
     pub server_margin: Margin,
     /// The operation waited for a pooler: for a free connection to the database, or for its own processing. Zero where none was seen.
     pub pooler: Duration,
-    /// Bytes were on their way: one round trip per turn.
+    /// Bytes were on their way: one round trip per round trip.
     pub round_trip: Duration,
     /// Bytes were on their way: beyond the round trip, because of rate, window or size.
     pub transfer: Duration,

@@ -52,7 +52,7 @@ pub struct ConnectionOutcome {
     /// Start-up parameters of the client that bear on speed, by name; only of a list of known ones, at most 16, printable
     /// and cut. Never a user, a database or a password.
     pub settings: Vec<(Arc<str>, Arc<str>)>,
-    /// Turns, the TCP handshake and the server's greeting included.
+    /// Round trips, the TCP handshake and the server's greeting included.
     pub turns: u64,
     /// Exchanges, whole or not.
     pub exchanges: u64,
@@ -110,7 +110,7 @@ pub struct StatementOutcome {
     pub fingerprint: Fingerprint,
     /// Executions.
     pub calls: u64,
-    /// Turns they cost.
+    /// Round trips they cost.
     pub turns: u64,
     /// Messages that asked for rows of a result in parts (of an execution that asks for its first rows in a message of its own,
     /// that one too).
@@ -180,9 +180,9 @@ pub struct OperationGroup {
     pub kind: OperationKind,
     /// How many there were.
     pub count: u64,
-    /// Turns of all of them, the TCP handshakes included.
+    /// Round trips of all of them, the TCP handshakes included.
     pub turns: u64,
-    /// Turns of the one that had most.
+    /// Round trips of the one that had most.
     pub most_turns: u64,
     /// Spread of their durations.
     pub spread: Distribution,
@@ -225,7 +225,7 @@ pub struct Prediction {
     pub spread: Distribution,
     /// Operations per second at that number of clients.
     pub per_second: f64,
-    /// Turns per operation on the moved connections, mean. Turns on several connections at once are all counted.
+    /// Round trips per operation on the moved connections, mean. Round trips on several connections at once are all counted.
     pub turns: f64,
     /// Milliseconds that one more millisecond of round trip adds to an operation: the slope of its predicted duration. Less than
     /// `turns` where several connections wait at once, more where transfers take further round trips.
@@ -267,7 +267,7 @@ impl Prediction {
         self.bounds().map(|_| self.duration)
     }
 
-    /// Whether some of its operations wait for more than twice as many turns as a typical one.
+    /// Whether some of its operations wait for more than twice as many round trips as a typical one.
     pub fn has_unlike_turns(&self) -> bool {
         self.examples
             .is_some_and(|examples| examples.longest.turns > 2 * examples.typical.turns)
@@ -284,7 +284,7 @@ impl Prediction {
 /// Bounds that lie farther apart, as a factor, bound nothing.
 const WIDEST_BOUNDS: u32 = 20;
 
-/// A slope so many times the turns of a typical operation is not its own, where others have many more turns.
+/// A slope so many times the round trips of a typical operation is not its own, where others have many more round trips.
 const MIXED_SLOPE: f64 = 1.5;
 
 /// Two of the operations of a name. Their figures belong together, as medians and means of unlike operations do not.
@@ -295,7 +295,7 @@ pub struct PredictedExamples {
     pub typical: PredictedOperation,
     /// The one that took longest when it was measured.
     pub longest: PredictedOperation,
-    /// The share of them with at least half, and at most twice, as many turns as the typical one.
+    /// The share of them with at least half, and at most twice, as many round trips as the typical one.
     pub alike: Share,
 }
 
@@ -372,7 +372,7 @@ pub struct MeasuredDurations {
     pub errors: u64,
 }
 
-/// An emulated link: what was asked for, and what was realised.
+/// An emulated link: what was requested, and what was realised.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LinkOutcome {
     /// What it connects, for example `web-database`.
@@ -451,7 +451,7 @@ impl BoundBy {
 /// The totals of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
-    /// Turns of all connections.
+    /// Round trips of all connections.
     pub turns: u64,
     /// Exchanges of all connections.
     pub exchanges: u64,

@@ -101,7 +101,7 @@ pub struct HoldingStatement {
     pub fingerprint: Option<Fingerprint>,
     /// The services that it passes between, the asking one first.
     pub between: [Arc<str>; 2],
-    /// Turns of one operation, mean.
+    /// Round trips of one operation, mean.
     pub turns: f64,
     /// Its part of the time on links that the move makes longer.
     pub share: Share,
@@ -114,7 +114,7 @@ pub struct PlanFix {
     pub kind: FindingKind,
     /// The statement; absent where it is about no single one.
     pub fingerprint: Option<Fingerprint>,
-    /// What the median operation becomes shorter: the turns saved, each a round trip of the new link. Server and client time that
+    /// What the median operation becomes shorter: the trips saved, each a round trip of the new link. Server and client time that
     /// falls away too is not counted.
     pub saves: Duration,
     /// What to do.
@@ -204,7 +204,7 @@ pub struct PlanOutcome {
     pub possible: u64,
     /// No placement can cost less than this, whether it keeps the budgets or not.
     pub price_at_least: f64,
-    /// What keeps services from moving one by one.
+    /// Obstacles to moving services one by one.
     pub held_back: Vec<HeldBack>,
     /// From today to the cheapest, in this order.
     pub moves: Vec<PlanMove>,

@@ -14,7 +14,7 @@ pub struct ProgramRun {
     pub connected: Option<Duration>,
     /// Connections it made.
     pub connections: u64,
-    /// Their turns.
+    /// Their round trips.
     pub turns: u64,
     /// Their payload bytes, client-to-server and server-to-client.
     pub payload_bytes: [u64; 2],
@@ -25,7 +25,7 @@ pub struct ProgramRun {
 }
 
 impl ProgramRun {
-    /// What distinguishes two settings on the wire: connections, turns, and payload bytes each way.
+    /// What distinguishes two settings on the wire: connections, round trips, and payload bytes each way.
     pub const fn traffic(&self) -> (u64, u64, [u64; 2]) {
         (self.connections, self.turns, self.payload_bytes)
     }

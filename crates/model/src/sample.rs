@@ -24,9 +24,9 @@ pub struct Sample {
     /// Whether it was the first of its connection: it pays for what later ones find done (caches, plans, a processor awake),
     /// so it is in no percentile.
     pub first: bool,
-    /// Turns it cost, counted from the bytes on the socket; absent where they were not counted.
+    /// Round trips it cost, counted from the bytes on the socket; absent where they were not counted.
     pub turns: Option<u64>,
-    /// The kernel's own smoothed round trip of the connection (`tcpi_rtt`) when the reply was complete. It holds what the
+    /// The kernel's own smoothed round-trip time of the connection (`tcpi_rtt`) when the reply was complete. It holds what the
     /// server took to answer wherever the answer carried the acknowledgement.
     pub kernel_rtt: Option<Duration>,
     /// Why it failed; absent when it did not. Without secrets and literals.
@@ -34,8 +34,8 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Time less server time, shared among the turns: what one round trip took, the two machines' handling of its packets
-    /// included. Where the server did not report its time, that is in it too. Absent without a reply, or without a turn.
+    /// Time less server time, shared among the round trips: what one round trip took, the two machines' handling of its packets
+    /// included. Where the server did not report its time, that is in it too. Absent without a reply, or without a round trip.
     pub fn round_trip(&self) -> Option<Duration> {
         let turns = u32::try_from(self.turns?).ok()?;
         let away = self.duration?.saturating_sub(self.server.unwrap_or_default());
@@ -86,13 +86,13 @@ pub struct Leg {
     /// From the end of the leg before it to the arrival of its last byte: legs follow each other without gaps, so that they
     /// sum to the wall time.
     pub duration: Duration,
-    /// Turns it cost; 0 for what is not asked of the server (DNS).
+    /// Round trips it cost; 0 for what is not asked of the server (DNS).
     pub turns: u64,
     /// Payload bytes each way ([`Direction::index`]); with TLS, of the ciphertext.
     pub payload_bytes: [u64; 2],
-    /// How it can be avoided, or done with fewer turns; absent when it cannot.
+    /// How it can be avoided, or done with fewer round trips; absent when it cannot.
     pub remedy: Option<Arc<str>>,
-    /// Turns that the remedy saves; 0 where there is none, or where it saves work only.
+    /// Round trips that the remedy saves; 0 where there is none, or where it saves work only.
     pub saves_turns: u64,
 }
 

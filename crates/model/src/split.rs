@@ -45,7 +45,7 @@ impl Interval {
 /// Where round trips of a split come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RoundTripSource {
-    /// `longwire echo` on the server's host, with messages of the workload's sizes, at the rate of its turns.
+    /// `longwire echo` on the server's host, with messages of the workload's sizes, at the rate of its round trips.
     Echo,
     /// Both ends of an echo in this process: the server is on this machine.
     OwnEcho,
@@ -76,7 +76,7 @@ pub struct SplitOutcome {
     pub errors: u64,
     /// Spread of the transactions' durations, of the round in the middle.
     pub spread: Distribution,
-    /// Turns of a transaction, mean.
+    /// Round trips of a transaction, mean.
     pub turns: f64,
     /// Payload bytes of a transaction to the server and from it, mean.
     pub payload_bytes: [f64; 2],
@@ -89,7 +89,7 @@ pub struct SplitOutcome {
     pub transaction: Interval,
     /// The client's own part.
     pub client: Interval,
-    /// Turns times the round trip.
+    /// Round trips times the round trip.
     pub network: Interval,
     /// The rest: the server's work, and waiting for processors on either side.
     pub server: Interval,

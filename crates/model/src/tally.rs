@@ -30,7 +30,7 @@ pub struct SampleOutcome {
     pub round_trip_mdev: Option<Duration>,
     /// Spread of the server time, where the server reported it.
     pub server: Distribution,
-    /// Turns of all samples, first ones included.
+    /// Round trips of all samples, first ones included.
     pub turns: u64,
     /// The kernel's own round trip when the last reply was complete.
     pub kernel_rtt: Option<Duration>,

@@ -39,7 +39,7 @@ pub struct HeldTime {
     pub before_write: Attribution,
     /// Where the time went from then on, to the end: the time for which it held rows.
     pub after_write: Attribution,
-    /// Round trips between its beginning and its end: the turns of its exchanges but the first.
+    /// Round trips between its beginning and its end: the round trips of its exchanges but the first.
     pub turns: u32,
     /// Of these, the ones after its first statement that writes.
     pub turns_after_write: u32,

@@ -116,7 +116,7 @@ pub struct TrialOutcome {
     pub span: Option<[Timestamp; 2]>,
     /// Rows inserted, fetched or updated, counted at the end.
     pub rows: u64,
-    /// Turns of the job; absent where they were not counted in this run.
+    /// Round trips of the job; absent where they were not counted in this run.
     pub turns: Option<u64>,
     /// Requests that its client lets be under way at once; absent where it has no such limit, or that is not known.
     pub window: Option<u64>,

@@ -55,7 +55,7 @@ pub enum WarningKind {
     CaptureDamaged,
     /// Packets are carried in something that is not opened.
     PacketsNotOpened,
-    /// The capture has nothing of what was asked for.
+    /// The capture has nothing of what was requested.
     NothingSeen,
     /// Payload passed that is not in the capture.
     PayloadMissing,
@@ -89,7 +89,7 @@ pub enum WarningKind {
     NotPredicted,
     /// Not all was used, because there is no room or time for more.
     LeftOut,
-    /// An emulated link was not as asked for.
+    /// An emulated link was not as requested.
     LinkNotAsAsked,
     /// The machine was too busy or too uneven for exact figures.
     MachineBusy,
@@ -99,7 +99,7 @@ pub enum WarningKind {
     ConnectionsFailed,
     /// What was given has no effect.
     NoEffect,
-    /// What was done differs from what was asked for, and how.
+    /// What was done differs from what was requested, and how.
     DoneOtherwise,
     /// The run was ended before all was done.
     EndedEarly,

@@ -1,6 +1,6 @@
 //! How exactly links do what they are asked, measured from both of their hosts: for `bench/link.sh`.
 //!
-//! `link_bench SECTION...`: rtt, serialisation, rate, packets, throughput, loss. Prints what was asked for next to what was
+//! `link_bench SECTION...`: rtt, serialisation, rate, packets, throughput, loss. Prints what was requested next to what was
 //! realised. `link_bench select USER PORT COUNT PAUSE_MS`: median and p99 in microseconds of `select 1` asked of PostgreSQL at
 //! 127.0.0.1 COUNT times, each after a pause.
 
@@ -206,7 +206,7 @@ fn until_ready(stream: &mut TcpStream) {
 }
 
 fn rtt(sandbox: &Sandbox) {
-    println!("rtt asked    pings  median error  p99 error   self-check median   p99        floor");
+    println!("rtt requested    pings  median error  p99 error   self-check median   p99        floor");
     for milliseconds in [1_u32, 2, 5, 10, 20, 40, 100, 200] {
         let pair = pair(sandbox, &format!("rtt={milliseconds}ms"));
         let interval = if milliseconds < 20 { "0.01" } else { "0.02" };
@@ -237,7 +237,7 @@ fn serialisation(sandbox: &Sandbox) {
 }
 
 fn rate(sandbox: &Sandbox) {
-    println!("rate asked       connections  at the receiver   error   self-check  dropped unasked");
+    println!("rate requested       connections  at the receiver   error   self-check  dropped unasked");
     for (text, bits) in [
         ("64kbit", 64e3),
         ("1mbit", 1e6),

@@ -341,7 +341,7 @@ impl Network {
         }
     }
 
-    /// What was asked for and what was realised, since the last change of the link.
+    /// What was requested and what was realised, since the last change of the link.
     pub fn outcome(&self, link: LinkId) -> LinkOutcome {
         let (reply, answer) = mpsc::sync_channel(1);
         self.forwarder.order(Order::Outcome(link.0, reply));

@@ -1,4 +1,4 @@
-//! Turns facts of all connections into outcomes: operations, totals, predictions, and the records of each.
+//! Round trips facts of all connections into outcomes: operations, totals, predictions, and the records of each.
 
 mod exports;
 mod owners;
@@ -502,7 +502,7 @@ fn not_moved(poolers: &Poolers, moved: &MovedConnections) -> Vec<Warning> {
     let mut texts: Vec<String> = behind
         .map(|(front, back)| {
             format!(
-                "--on names {back}, which is behind the pooler {front}: a prediction cannot move that leg, and what it says is without it; --on {front} \
+                "--on names {back}, which is behind the pooler {front}: a prediction cannot move that leg and leaves it out; --on {front} \
                  moves the connections to the pooler"
             )
         })

@@ -48,7 +48,7 @@ impl LevelCodec {
             .decompressor
             .decompress(coding, &self.compressed, &mut self.turned_back);
         let ended = thread_processor_time();
-        back.context("could not decompress what was compressed")?;
+        back.context("could not decompress its own output")?;
         ensure!(
             self.turned_back == chunk,
             "a compressed chunk did not come back as it was"

@@ -1,4 +1,4 @@
-//! Turns events of connections into facts: the decoders and the pairing of each connection.
+//! Round trips events of connections into facts: the decoders and the pairing of each connection.
 
 use super::notes::{Note, Notes};
 use analysis::exchange_boxes::ExchangeBoxes;
@@ -265,13 +265,13 @@ impl Connection {
         if direction == Direction::ClientToServer || self.stream.is_undecided() {
             return;
         }
-        // The stream turns directions by itself.
+        // The stream round trips directions by itself.
         let as_seen = self.direction(direction);
         self.decode(fingerprints, out, |stream, sink| stream.end(at, as_seen, sink));
         self.pairing.server_ended(at, self.protocol, out);
     }
 
-    /// Notes what affects the messages that follow: immediately, or, while earlier ones wait, when it is their turn.
+    /// Notes what affects the messages that follow: immediately, or, while earlier ones wait, when it is their round trip.
     fn note(&mut self, note: Note) {
         if self.stream.is_undecided() {
             self.notes.add(note);

@@ -1,4 +1,4 @@
-//! Turns files of the command line into facts: captures are decoded, recordings hold facts already.
+//! Round trips files of the command line into facts: captures are decoded, recordings hold facts already.
 //!
 //! [`opening`] finds out what a file is, [`captured`] decodes captures, [`recording`] takes the facts of a recording, [`merging`] puts
 //! those of several in the order of time. [`live`] does the same with what passes a network interface.

@@ -97,18 +97,18 @@ impl Missing {
         let unmeasured = |count: u64| {
             counted(
                 count,
-                "connection without a round trip of its own",
-                "connections without a round trip of their own",
+                "connection without a round-trip time of its own",
+                "connections without a round-trip time of their own",
             )
         };
         let encrypted = format!(
-            "{} encrypted: turns, bytes and times are counted, statements are not seen; `longwire watch` with \
+            "{} encrypted: round trips, bytes and times are counted, statements are not seen; `longwire watch` with \
              sslmode=require in its TARGET encrypts by itself and sees them, --keys opens captures of programs that \
              wrote a key log",
             connections(self.encrypted)
         );
         let damaged = format!(
-            "{} could not be decoded to the end, from there on only turns, bytes and times are counted; the first: {}",
+            "{} could not be decoded to the end, from there on only round trips, bytes and times are counted; the first: {}",
             connections(self.damaged),
             self.reason.unwrap_or_default()
         );
@@ -132,7 +132,7 @@ impl Missing {
             unmeasured(self.same_hosts)
         );
         let loopback = format!(
-            "{} over loopback: none is taken, all of a wait is the server's",
+            "{} over loopback: round-trip time unknown, so all waiting counts as server time",
             unmeasured(self.loopback)
         );
         let bounded = format!(
@@ -176,7 +176,7 @@ fn dropped(losses: &FactLosses) -> Option<Warning> {
     let parts = [
         (exchanges > 0).then(|| {
             let exchanges = counted(exchanges, "exchange", "exchanges");
-            format!("{exchanges} with {}", counted(turns, "turn", "turns"))
+            format!("{exchanges} with {}", counted(turns, "round trip", "round trips"))
         }),
         (starts > 0).then(|| {
             format!(
@@ -203,7 +203,7 @@ fn summed(losses: &FactLosses) -> Option<Warning> {
     (losses.summed > 0).then(|| Warning::new(
         WarningKind::ExchangesDropped,
         format!(
-            "longwire hardly kept up: {} counted as one with the exchange before them; their turns, bytes, calls and times are \
+            "longwire hardly kept up: {} counted as one with the exchange before them; their round trips, bytes, calls and times are \
              complete, but the spread of times is that of fewer, longer exchanges",
             counted(losses.summed, "pipelined exchange is", "pipelined exchanges are")
         ),

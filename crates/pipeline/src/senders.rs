@@ -36,8 +36,7 @@ pub(crate) fn warning(senders: Senders, predicted: &Predicted) -> Option<Warning
         return None;
     };
     let text = format!(
-        "{seen}; predictions send as {CONGESTION_CONTROL} does, which is faster with messages of several packets: their bounds are wider by \
-         what {PACED} adds (docs/prediction.md, Senders)"
+        "{seen}; predictions assume {CONGESTION_CONTROL}, which is faster with messages of several packets: bounds are wider by the delay that {PACED} adds (docs/prediction.md, Senders)"
     );
     Some(Warning::new(WarningKind::PacedSenders, text))
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct BoundsEvidence<'a> {
     /// Operations that were measured.
     pub operations: u64,
-    /// Turns of one, on the moved connections.
+    /// Round trips of one, on the moved connections.
     pub turns: f64,
     /// The part of one that is the allowance for waking up, in seconds.
     pub waking: f64,
@@ -37,8 +37,8 @@ impl BoundsEvidence<'_> {
     ///   as many draws nine times in ten, in both runs.
     /// - The model: [`MODEL_ERROR`] of the network's time, and [`LOSS_ERROR`] of transfers over a link that loses packets.
     /// - Client and server, which take other times in another run: [`COMPUTING_ERROR`] of theirs, more where few operations
-    ///   show how they vary, and [`TURN_ERROR`] a turn.
-    /// - The allowance for waking up, which is assumed: [`FEWER`] of it less, [`MORE`] of it and [`SLEEP`] a turn more; with several clients as much more as
+    ///   show how they vary, and [`TURN_ERROR`] a round trip.
+    /// - The allowance for waking up, which is assumed: [`FEWER`] of it less, [`MORE`] of it and [`SLEEP`] a round trip more; with several clients as much more as
     ///   if none kept a processor awake for another.
     /// - The server's time, which is known between bounds only where round trips of the measurement vary.
     /// - Senders that space out what they send: the first round of each message takes longer by it, what follows by [`PACED_TRANSFER`]; where

@@ -41,7 +41,7 @@ pub struct ExplainedStep {
     pub fingerprint: Option<Fingerprint>,
     /// Whether its connection was moved to the link.
     pub moved: bool,
-    /// Its turns.
+    /// Its round trips.
     pub turns: u32,
     /// Payload bytes of the request.
     pub request_bytes: u64,
@@ -106,7 +106,7 @@ pub fn explain(
 pub const ASSUMPTIONS: &[Assumption] = &[
     Assumption {
         text: Cow::Borrowed(
-            "Each exchange begins when what it waited for in the measurement is there; the application does not change its ways.",
+            "Each request is sent when the reply that it waited for has arrived; the application behaves as measured.",
         ),
         source: "the measurement",
     },
@@ -124,17 +124,17 @@ pub const ASSUMPTIONS: &[Assumption] = &[
     },
     Assumption {
         text: Cow::Borrowed(
-            "What an operation took longer than its replay where it was measured is a wait that distance does not change (of 1 ms and 1 % of it or more); longer transfers take its place.",
+            "Time that the replay does not explain where it was measured (1 ms and 1 % or more) is a wait that distance does not change; longer transfers take its place.",
         ),
         source: "the measurement: docs/definitions.md, Unexplained wait",
     },
     Assumption {
         text: Cow::Borrowed("The moved connections share the link with each other and with nothing else."),
-        source: "the link as asked for",
+        source: "the link as requested",
     },
     Assumption {
         text: Cow::Borrowed(
-            "The measured path's round trips, transfer times and retransmissions are replaced by the link's; connections that do not move keep theirs.",
+            "The measured path's round-trip times, transfer times and retransmissions are replaced by the link's; connections that do not move keep theirs.",
         ),
         source: "the measurement",
     },
@@ -160,7 +160,7 @@ pub const ASSUMPTIONS: &[Assumption] = &[
         text: Cow::Borrowed(
             "A connection that an earlier operation used keeps its window, and the pause between them as measured; one of which nothing earlier was seen starts with 10 packets, or with as many as its first large reply shows.",
         ),
-        source: "the measurement; what happened before it is not known",
+        source: "the measurement; nothing before it is known",
     },
     Assumption {
         text: Cow::Borrowed(
@@ -184,7 +184,7 @@ pub const ASSUMPTIONS: &[Assumption] = &[
         text: Cow::Borrowed(
             "Nothing is lost unless the link's queue is bounded and full, or the link loses packets at random; both sides switch Nagle's algorithm off.",
         ),
-        source: "the link as asked for; what database drivers do",
+        source: "the link as requested; the habits of database drivers",
     },
 ];
 
@@ -200,11 +200,11 @@ pub const OF_SEVERAL: &[Assumption] = &[
         text: Cow::Borrowed(
             "Clients have connections of their own and share the link, its rate and its queue.",
         ),
-        source: "the link as asked for",
+        source: "the link as requested",
     },
     Assumption {
         text: Cow::Borrowed(
-            "Cores are shared evenly. In the measurement, what computed at once beyond the cores waited: only the rest is work, and only work is repeated.",
+            "Cores are shared evenly. Computations beyond the number of cores waited in the measurement; only their work is repeated.",
         ),
         source: "processor sharing; Little's law holds for it",
     },

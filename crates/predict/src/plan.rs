@@ -43,7 +43,7 @@ pub struct OperationPlan {
     pub replied_at: u64,
     /// What it took when it was measured.
     pub measured: u64,
-    /// Turns of the moved exchanges.
+    /// Round trips of the moved exchanges.
     pub turns_moved: u64,
 }
 
@@ -406,7 +406,7 @@ impl OperationPlan {
         self.reply_joins = Joins::new(reply_joins);
     }
 
-    /// Turns "waits for" around. Backwards, so that each list is in the operation's order.
+    /// Round trips "waits for" around. Backwards, so that each list is in the operation's order.
     fn link_dependents(&mut self) {
         for place in (0..self.nodes.len()).rev() {
             let index = NodeIndex::new(place);

@@ -147,7 +147,7 @@ pub struct Whole {
     pub duration: Duration,
     /// Where that goes.
     pub attribution: Attribution,
-    /// Turns of its moved exchanges.
+    /// Round trips of its moved exchanges.
     pub turns: u64,
     /// What the attribution does not tell apart.
     pub within: Within,

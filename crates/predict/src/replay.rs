@@ -18,7 +18,7 @@ pub struct Replayed {
     pub duration: Duration,
     /// Where the time goes; sums to `duration`.
     pub attribution: Attribution,
-    /// Turns of the exchanges that were moved to the link.
+    /// Round trips of the exchanges that were moved to the link.
     pub turns_moved: u64,
     /// For each of the operation's steps, in their order.
     pub steps: Vec<StepTimes>,

@@ -1,7 +1,7 @@
 //! A workload measured at some numbers of clients, elsewhere: the arithmetic of `split`.
 //!
 //! In a closed loop a transaction of one of `c` clients takes `c / throughput`. For one client that is client + network +
-//! server, and network is turns times the round trip, both ways of it: [`shares`].
+//! server, and network is round trips times the round trip, both ways of it: [`shares`].
 //!
 //! How long it takes elsewhere is not derived from a run without distance: requests that come after a rest find a processor asleep and
 //! caches used by others, and come one by one instead of many at once, so that the same work takes longer the less hurried it
@@ -20,13 +20,13 @@ use std::time::Duration;
 pub struct Shares {
     /// The client's own, before it sends.
     pub client: Duration,
-    /// Turns times the round trip.
+    /// Round trips times the round trip.
     pub network: Duration,
     /// The rest: the server's work, and waiting for processors on either side.
     pub server: Duration,
 }
 
-/// Splits a transaction of this many turns, given the round trip and the client's own time. Where round trips under load took
+/// Splits a transaction of this many round trips, given the round trip and the client's own time. Where round trips under load took
 /// longer than the whole transaction, the network is cut to what the client leaves of it.
 pub fn shares(transaction: Duration, turns: f64, round_trip: Duration, client: Duration) -> Shares {
     let client = client.min(transaction);
@@ -50,7 +50,7 @@ pub struct EchoedRoundTrips {
 }
 
 impl EchoedRoundTrips {
-    /// The round trip where messages come at the rate at which `clients` have turns, each `turns` of them in a `transaction`.
+    /// The round trip where messages come at the rate at which `clients` have round trips, each `turns` of them in a `transaction`.
     ///
     /// All streams of an echo wait for the network and for the processors that handle its packets; of the clients only those that do not
     /// wait for the server. By Little's law `n` of them are under way, for which n / round trip(n) is that rate; between the two

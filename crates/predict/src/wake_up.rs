@@ -135,7 +135,7 @@ pub const MOST_OWN: Duration = Duration::from_micros(150);
 pub const FEWER: f64 = 1.0;
 /// See [`FEWER`].
 pub const MORE: f64 = 1.0;
-/// How much more it may be for every turn, however short the work: client, server and link each have a processor that sleeps deeper
+/// How much more it may be for every round trip, however short the work: client, server and link each have a processor that sleeps deeper
 /// the longer nothing comes.
 pub const SLEEP: Duration = Duration::from_micros(150);
 

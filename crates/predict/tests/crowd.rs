@@ -283,7 +283,7 @@ fn what_arrives_late_of_an_operation_that_is_over_is_not_of_the_next() {
     }
     let short = in_sequence(Duration::ZERO, &[query]);
     let there = predicted("rtt=20ms", 2, ALONE, &[long, short]);
-    // Two turns, then one: three round trips for two operations of each client.
+    // Two round trips, then one: three round trips for two operations of each client.
     assert_near(there.per_second, 2.0 * 2.0 / 0.06, 0.02);
 }
 

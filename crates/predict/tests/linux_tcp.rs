@@ -81,7 +81,7 @@ fn connections(measured: &str) -> Vec<Connection> {
         .collect()
 }
 
-/// Turns runs of exchanges into exchanges of runs.
+/// Round trips runs of exchanges into exchanges of runs.
 fn by_exchange(runs: &str) -> Vec<Vec<f64>> {
     let mut exchanges: Vec<Vec<f64>> = Vec::new();
     for run in runs.split(';') {

@@ -35,7 +35,7 @@ fn page(
     predictor.finish().remove(0)
 }
 
-/// Client's and server's time a turn near its database, and by how much each turn took longer behind links than round trip and
+/// Client's and server's time a round trip near its database, and by how much each round trip took longer behind links than round trip and
 /// these, in microseconds: what bench/predictions.sh measured on pages of eight queries.
 const MEASURED: &[(&str, u64, u64, &str, u64)] = &[
     ("Express", 116, 105, "rtt=20ms", 653),
@@ -51,7 +51,7 @@ fn sequential_pages_are_not_predicted_too_short() {
         let allowed = with.duration.saturating_sub(without.duration) / 8;
         assert!(
             allowed.abs_diff(micros(*longer)) < micros(*longer) / 3,
-            "{stack} over {rtt}: {allowed:?} a turn"
+            "{stack} over {rtt}: {allowed:?} a round trip"
         );
         assert!(
             with.low <= truth && truth <= with.high,

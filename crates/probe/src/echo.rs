@@ -2,7 +2,7 @@
 //!
 //! One side listens ([`Listener`]) and answers every request with a reply; the other asks on one or many streams
 //! ([`measure`]), or fills one direction ([`bulk()`]) and asks at the same time. What the two say to each other first is in
-//! [`greeting`]; afterwards a stream carries requests and replies and nothing else, so that sizes are what was asked for.
+//! [`greeting`]; afterwards a stream carries requests and replies and nothing else, so that sizes are what was requested.
 //!
 //! The measured path is as short as the system allows: one stream a thread sends and receives with blocking calls, polling a
 //! little before it sleeps where that pays ([`sys::spin`]); many

@@ -121,7 +121,7 @@ fn deliver(
     }
 }
 
-/// Agreeing on TLS takes several turns: it has a thread of its own, which ends when bytes can pass.
+/// Agreeing on TLS takes several round trips: it has a thread of its own, which ends when bytes can pass.
 fn negotiate(
     client: Socket,
     config: Arc<ClientConfig>,

@@ -90,7 +90,7 @@ pub struct ReplayMeasurements {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ReplayError {
     /// Very long operations are passed on in parts.
-    #[error("the operation is longer than what is held in memory at once")]
+    #[error("the operation is too long to be held in memory")]
     Partial,
     /// No connection of it crosses the link.
     #[error("none of its connections is moved to the other link")]

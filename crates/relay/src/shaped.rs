@@ -436,7 +436,7 @@ impl Shaper {
             match direction {
                 Direction::ClientToServer => connection.late_to_server = Some(late),
                 Direction::ServerToClient => {
-                    // The first bytes after a request end a turn.
+                    // The first bytes after a request end a round trip.
                     if let Some(before) = connection.late_to_server.take() {
                         self.check.late(before + late);
                     }

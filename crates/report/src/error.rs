@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The stream itself gave out: an unreadable file, or damaged compression. Nothing follows.
-    #[error("records could not be read beyond line {line}: {source}; what came before is complete")]
+    #[error("records could not be read beyond line {line}: {source}; everything before is complete")]
     Read {
         /// Lines read before it happened.
         line: u64,

@@ -57,7 +57,7 @@ use std::time::Duration;
 pub struct Page<'a> {
     /// What was measured, in a few words: a file name, a server.
     pub title: &'a str,
-    /// Conditions, totals, operations, statements, connections, warnings; its predictions are shown as asked for, next to
+    /// Conditions, totals, operations, statements, connections, warnings; its predictions are shown as requested, next to
     /// what was measured where they have it.
     pub outcome: &'a ReadOutcome,
     /// The operation that is shown step by step.
@@ -66,13 +66,13 @@ pub struct Page<'a> {
     pub moves: &'a [bool],
     /// What the sliders move over. Without it they move over the outcome's predictions, where these are enough.
     pub grid: Option<&'a Grid>,
-    /// Emulated links of the run: what was asked for and what was realised.
+    /// Emulated links of the run: what was requested and what was realised.
     pub links: &'a [LinkOutcome],
     /// The lab whose outcome it is.
     pub lab: Option<&'a LabOutcome>,
 }
 
-/// Predictions for many links, between which the sliders interpolate: in the round trip linearly, in the rate
+/// Predictions for many links, between which the sliders interpolate: in the round-trip time linearly, in the rate
 /// linearly over its inverse (the time a byte takes).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Grid {

@@ -86,4 +86,4 @@ pub fn shown_statement(fingerprint: &str) -> &str {
 }
 
 const DASH: &str = "-";
-const WITHHELD: &str = "-  withheld: too few samples (p90 needs 100, p95 200, p99 1000)";
+const WITHHELD: &str = "- = too few samples (p90 needs 100, p95 200, p99 1000)";

@@ -20,7 +20,7 @@ const ALL: Style = Style {
     extent: Extent::All,
 };
 
-/// A statement by its calls, turns beyond them, time of a call, and median, in microseconds.
+/// A statement by its calls, round trips beyond them, time of a call, and median, in microseconds.
 fn statements() -> impl Strategy<Value = Vec<StatementOutcome>> {
     vec(
         (1_u64..5_000_000, 0_u64..9_999, 1_u64..900_000, 1_u64..90_000_000),

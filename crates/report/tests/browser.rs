@@ -156,7 +156,7 @@ fn steps_are_drawn_at_the_round_trip_of_the_slider() {
     assert_eq!(
         end,
         json!(model::format_duration(expected)),
-        "{turns} turns, one after another"
+        "{turns} round trips, one after another"
     );
     browser.run("document.querySelector('#presets button:nth-child(2)').click()");
     assert_eq!(browser.text("#v-steps"), "10.0 ms");

@@ -20,11 +20,11 @@ fn the_view_has_a_line_for_each_broken_budget_and_its_remedy() {
         [
             "GET /basket: max-predicted: 1.30 s at rtt=40ms, allowed are 200 ms",
             "    n+1 (SELECT name FROM article WHERE id = ?): Ask for all of them at once.",
-            "GET /basket: forbid: n+1 of SELECT name FROM article WHERE id = ?, seen 90 times, 90 turns, and in 1 other place",
+            "GET /basket: forbid: n+1 of SELECT name FROM article WHERE id = ?, seen 90 times, 90 round trips, and in 1 other place",
             "    Ask for all of them at once.",
             "GET /basket: max-held: 524 ms at rtt=40ms by UPDATE article SET stock = stock - ? WHERE id = ?, allowed are 100 ms",
             "    Write last, and commit at once.",
-            "GET /<a>&\"b\"\\u{1b}[0m: max-turns: 2 turns, allowed is 1",
+            "GET /<a>&\"b\"\\u{1b}[0m: max-round-trips: 2 round trips, allowed is 1",
             "not judged: forbid of GET /secret: statements of 12 of 12 round trips were not seen (encrypted); open TLS with --keys",
         ]
     );
@@ -58,7 +58,7 @@ fn a_parser_of_xml_reads_the_junit_report() {
     assert!(output.status.success(), "{xml}");
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
-        "3 2 1\n'GET /basket' 1 max-predicted\n'GET /<a>&\"b\"\\ufffd[0m' 1 max-turns\n'GET /secret' 1 forbid\n"
+        "3 2 1\n'GET /basket' 1 max-predicted\n'GET /<a>&\"b\"\\ufffd[0m' 1 max-round-trips\n'GET /secret' 1 forbid\n"
     );
 }
 

@@ -18,12 +18,12 @@ fn every_part_is_there_and_well_formed() {
     well_formed(&text);
     for heading in [
         "Where the time went",
-        "What distance would cost",
+        "Cost of distance",
         "One operation, step by step",
-        "Statements by turns",
+        "Statements by round trips",
         "Predicted and measured",
-        "Emulated links, asked and realised",
-        "Connections by turns",
+        "Emulated links, requested and delivered",
+        "Connections by round trips",
         "Conditions",
         "1 warning about these figures",
     ] {
@@ -90,7 +90,10 @@ fn hostile_names_stay_text() {
         3,
         "only the page's own script and its two sets of figures end"
     );
-    assert!(!text.contains('\u{202e}'), "nothing turns the writing around");
+    assert!(
+        !text.contains('\u{202e}'),
+        "nothing round trips the writing around"
+    );
     assert!(text.contains("&lt;/script&gt;&lt;img"), "they are shown");
 }
 
@@ -147,7 +150,7 @@ fn the_same_statement_in_a_row_is_one_line() {
     assert_eq!(text.matches("class=\"turn\"").count(), 1);
     assert!(
         text.contains("1–50</span>") && text.contains("50 ×"),
-        "it shows its turns and how many"
+        "it shows its round trips and how many"
     );
 }
 
@@ -228,7 +231,7 @@ fn nothing_seen_and_nothing_predicted_is_a_page_too() {
     well_formed(&text);
     assert!(text.contains("No TCP connection was seen."));
     assert!(!text.contains("<script"), "nothing moves");
-    assert!(!text.contains("What distance would cost"));
+    assert!(!text.contains("Cost of distance"));
 }
 
 #[test]
@@ -272,7 +275,7 @@ fn without_a_grid_the_asked_links_carry_the_curve() {
     });
     well_formed(&text);
     assert!(
-        !text.contains("class=\"curve") && text.contains("Links asked for"),
+        !text.contains("class=\"curve") && text.contains("Requested links"),
         "one link makes no curve"
     );
 }

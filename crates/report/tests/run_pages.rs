@@ -178,7 +178,7 @@ fn hostile_names_stay_text() {
         assert!(!html.contains("<img"), "{command}: an element out of a name");
         assert!(
             !html.contains('\u{202e}'),
-            "{command}: something turns the writing around"
+            "{command}: something round trips the writing around"
         );
         assert!(
             html.contains("&lt;/script&gt;&lt;img"),

@@ -247,7 +247,7 @@ fn what_matters_is_seen_without_scrolling() {
     for part in [
         "At 40.0 ms, ",
         "median at an rtt of",
-        "findings, by what they cost",
+        "findings, by cost",
         "and 7 more: --all",
     ] {
         assert!(first.contains(part), "'{part}' is below:\n{first}");
@@ -370,13 +370,13 @@ fn progress_tells_rates_of_its_interval() {
     };
     assert_eq!(
         progress_line(&progress),
-        " 12.0 s  1 connection open  1200 exchanges/s  1220 turns/s  network 75 %"
+        " 12.0 s  1 connection open  1200 exchanges/s  1220 round trips/s  network 75 %"
     );
     progress.interval = Duration::ZERO;
     progress.network = None;
     assert_eq!(
         progress_line(&progress),
-        " 12.0 s  1 connection open  - exchanges/s  - turns/s  network -"
+        " 12.0 s  1 connection open  - exchanges/s  - round trips/s  network -"
     );
 }
 
@@ -519,7 +519,7 @@ fn the_slope_between_two_unlike_operations_is_not_printed() {
         }
     });
     assert!(
-        view.contains("Each millisecond of round trip adds about 4.0 ms to GET /page"),
+        view.contains("Each millisecond of round-trip time adds about 4.0 ms to GET /page"),
         "{view}"
     );
 }
@@ -532,11 +532,11 @@ fn what_is_open_only_may_pass_at_once() {
             one.order = order.map(samples::order);
         })
     };
-    assert!(with(Some(OrderKind::AtOnce)).contains("of its 4.0 turns some pass at once"));
-    assert!(with(Some(OrderKind::Open)).contains("of its 4.0 turns some may pass at once"));
+    assert!(with(Some(OrderKind::AtOnce)).contains("of its 4.0 round trips some pass at once"));
+    assert!(with(Some(OrderKind::Open)).contains("of its 4.0 round trips some may pass at once"));
     for order in [None, Some(OrderKind::InSequence)] {
-        // The turns are not why, and what is, is not known.
-        let line = "Each millisecond of round trip adds about 2.0 ms to GET /page.\n";
+        // The round trips are not why, and what is, is not known.
+        let line = "Each millisecond of round-trip time adds about 2.0 ms to GET /page.\n";
         assert!(with(order).contains(line), "{}", with(order));
     }
 }

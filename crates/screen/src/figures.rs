@@ -16,7 +16,7 @@ pub(crate) struct Figures {
     pub(crate) name: Arc<str>,
     /// Calls a second of the last seconds.
     pub(crate) calls: Option<f64>,
-    /// Turns of a call, mean.
+    /// Round trips of a call, mean.
     pub(crate) turns: Option<f64>,
     pub(crate) p50: Option<Duration>,
     pub(crate) p99: Option<Duration>,

@@ -216,7 +216,7 @@ fn figures_table(tab: Tab, figures: &[Figures], baseline: Option<&Baseline>) -> 
         columns: columns(&[
             (tab.title(), 'n', 0),
             ("calls/s", 'c', 1),
-            ("turns", 't', 1),
+            ("trips", 't', 1),
             ("p50", 'p', 1),
             ("p99", 'P', 2),
             ("time", 'b', 2),
@@ -266,7 +266,7 @@ fn held_table(sources: &Sources<'_>) -> Table {
             ("count", 'c', 2),
             ("median", 'p', 1),
             ("longest", 'P', 2),
-            ("turns", 't', 1),
+            ("trips", 't', 1),
             ("rows held", 'd', 1),
             ("time", 'b', 3),
         ]),
@@ -318,7 +318,7 @@ fn connections_table(sources: &Sources<'_>) -> Table {
         ("protocol", 'b', 3),
         ("age", 'a', 4),
         ("rtt", 'p', 1),
-        ("turns", 't', 1),
+        ("trips", 't', 1),
         ("distance", 'd', 2),
         ("payload", 'y', 3),
         ("in transaction", 'x', 1),
@@ -387,7 +387,7 @@ fn findings_table(findings: &[Finding]) -> Table {
     let mut columns = columns(&[
         ("findings", 'n', 0),
         ("saves", 'd', 1),
-        ("turns saved", 't', 2),
+        ("trips saved", 't', 2),
         ("seen in operations", 'c', 3),
     ]);
     if let Some(column) = columns.get_mut(1) {

@@ -27,7 +27,7 @@ pub struct Snapshot {
     pub current: CurrentTotals,
     /// What the kernel counted where packets of an interface are observed.
     pub ring: Option<RingCounts>,
-    /// The open connections with most turns.
+    /// The open connections with most round trips.
     pub open: Vec<OpenConnection>,
     /// How long ago the baseline was set; absent without one.
     pub since_baseline: Option<Duration>,

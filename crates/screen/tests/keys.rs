@@ -135,13 +135,13 @@ fn rates_are_those_of_the_last_seconds() {
         screen.show(live(&moments, second, 100 * second));
     }
     let steady = shown(&mut screen);
-    assert!(steady.contains("turns/s 1000 "), "{steady}");
+    assert!(steady.contains("round trips/s 1000 "), "{steady}");
     assert!(steady.contains(" 100 "), "{steady}");
     for second in 11..=20 {
         screen.show(live(&moments, second, 1_000));
     }
     let idle = shown(&mut screen);
-    assert!(idle.contains("turns/s 0.0 "), "{idle}");
+    assert!(idle.contains("round trips/s 0.0 "), "{idle}");
 }
 
 #[test]

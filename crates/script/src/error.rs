@@ -107,7 +107,7 @@ pub enum Fault {
     #[error("statements combined by \\; can only be sent as text: use -M simple")]
     Combined,
     /// A quote or a comment that does not end.
-    #[error("what begins with {0} does not end")]
+    #[error("the text that begins with {0} does not end")]
     Open(&'static str),
     /// A division by zero.
     #[error("division by zero")]

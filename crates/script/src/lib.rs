@@ -79,7 +79,7 @@ pub enum QueryMode {
     #[default]
     Simple,
     /// Text and values separately, each time again: PostgreSQL `Parse`, `Bind`, `Describe`, `Execute`, `Sync` in one request;
-    /// MySQL `COM_STMT_PREPARE`, `COM_STMT_EXECUTE`, `COM_STMT_CLOSE`, which are two turns.
+    /// MySQL `COM_STMT_PREPARE`, `COM_STMT_EXECUTE`, `COM_STMT_CLOSE`, which are two round trips.
     Extended,
     /// Prepared when a client first runs it, then only executed.
     Prepared,

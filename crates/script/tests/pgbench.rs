@@ -203,7 +203,7 @@ fn expressions_have_the_values_that_pgbench_gives_them() {
         }
         assert_eq!(ours.len(), theirs.len());
     }
-    // Clients of one thread take turns in pgbench: their lines are the same ones, in another order.
+    // Clients of one thread take round trips in pgbench: their lines are the same ones, in another order.
     let mut theirs = by_pgbench(&server, script.path(), 7, 3);
     let mut ours = by_us(&text, 7, 3);
     theirs.sort();

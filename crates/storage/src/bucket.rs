@@ -187,7 +187,7 @@ impl ObjectStore {
         let silent = || {
             silences.set(silences.get() + 1);
             format!(
-                "the server is silent: asked {} times, no answer in time",
+                "the server is silent: no answer in time to any of {} requests",
                 silences.get()
             )
         };

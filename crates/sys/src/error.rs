@@ -142,7 +142,7 @@ pub enum LiveError {
     },
     /// Clients on other machines would send in plain text what TLS was to protect.
     #[error(
-        "{name} would listen on {address}, beyond loopback: clients would send to it in plain text what TLS protects from here to the server"
+        "{name} would listen on {address}, beyond loopback: clients would send to it in plain text, and only the way from here to the server is encrypted"
     )]
     PlainClients {
         /// What would listen.

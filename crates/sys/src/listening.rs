@@ -28,11 +28,11 @@ pub struct ListeningService<'a> {
 /// What protects the bytes between clients and a port of longwire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientSide {
-    /// What the clients themselves do, and nothing was asked for.
+    /// What the clients themselves do, and nothing was requested.
     AsClientsLike,
     /// TLS with keys: clients without one are turned away.
     Keys,
-    /// Nothing, though TLS was asked for from here to the server.
+    /// Nothing, though TLS was requested from here to the server.
     PlainBeforeTls(PlainClients),
 }
 
@@ -141,7 +141,7 @@ fn warning(address: SocketAddr, takes_ipv4_too: bool, service: &ListeningService
         ClientSide::Keys => ("who has a key that it knows can", ""),
         ClientSide::PlainBeforeTls(_) => (
             "anyone who reaches it can",
-            "; clients send to it in plain text what TLS protects from here to the server",
+            "; clients send to it in plain text, and only the way from here to the server is encrypted",
         ),
     };
     Some(format!(

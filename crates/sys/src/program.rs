@@ -62,7 +62,7 @@ impl Program {
         self.child.id()
     }
 
-    /// What it writes to its stderr, once, when that was asked for.
+    /// What it writes to its stderr, once, when that was requested.
     pub fn stderr(&mut self) -> Option<std::process::ChildStderr> {
         self.child.stderr.take()
     }

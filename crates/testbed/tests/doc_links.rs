@@ -224,7 +224,8 @@ fn without_code(line: &str) -> String {
 
 /// Such pages are not on the users' site.
 fn is_for_contributors(root: &Path, page: &Path) -> bool {
-    page == root.join("ARCHITECTURE.md") || page.starts_with(root.join("contributing"))
+    let for_contributors = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
+    for_contributors.iter().any(|name| page == root.join(name)) || page.starts_with(root.join("contributing"))
 }
 
 fn wrong_in_summary(root: &Path) -> Vec<String> {

@@ -20,7 +20,7 @@ impl Closed {
     /// What the connections that stay closed for this reason have in common, behind their number: "2 connections WHOSE ...".
     pub const fn in_common(self) -> &'static str {
         match self {
-            Self::Joined => "whose beginning was not seen",
+            Self::Joined => "that began before the capture",
             Self::Secret => "whose keys are not in it",
             Self::Cipher => {
                 "with a cipher that is not opened (AES-GCM, ChaCha20-Poly1305, AES-CBC and 3DES are)"

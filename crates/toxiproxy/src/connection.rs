@@ -12,7 +12,7 @@ pub(crate) struct Connection {
     sockets: [Socket; 2],
     /// To the server and to the client.
     lanes: [Lane; 2],
-    /// Whether it had more to move than its turn allowed.
+    /// Whether it had more to move than its round trip allowed.
     busy: bool,
 }
 
@@ -241,7 +241,7 @@ impl Connection {
     }
 }
 
-/// Reads of one direction in a row, before other connections have their turn.
+/// Reads of one direction in a row, before other connections have their round trip.
 const ROUNDS: usize = 16;
 
 /// Bytes that are read before a close, of one side.

@@ -83,7 +83,7 @@ fn tell(method: &Method, value: Option<u64>, outcome: &TrialOutcome) {
     let sum = |both: Option<[u64; 2]>| both.map_or(0, |both| both[0] + both[1]);
     let packets = sum(outcome.packets);
     println!(
-        "{:<7} {:<22} {:>8} {:>9.3} s {:>8} turns {:>8} packets {:>7} B mean {:>11} B wire {:>12} client {:>12} server",
+        "{:<7} {:<22} {:>8} {:>9.3} s {:>8} round trips {:>8} packets {:>7} B mean {:>11} B wire {:>12} client {:>12} server",
         method.job.to_string(),
         method.name,
         value.map_or_else(|| "-".to_owned(), |value| value.to_string()),

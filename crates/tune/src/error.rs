@@ -79,7 +79,7 @@ pub enum TuneError {
         /// How many there were.
         found: u64,
     },
-    /// A method was asked for that this workbench does not have.
+    /// A method was requested that this workbench does not have.
     #[error("there is no way `{method}` to {job} here")]
     NoSuchMethod {
         /// The job's name.

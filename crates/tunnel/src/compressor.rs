@@ -22,7 +22,7 @@ pub enum Coding {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompressError {
     /// The bytes are not what a compressor of this version makes after what came before.
-    #[error("a compressed chunk does not continue what came before it")]
+    #[error("a compressed chunk does not continue the previous one")]
     Damaged,
     /// A chunk would be larger than any may be.
     #[error("a chunk of more than {MOST_OF_A_CHUNK} bytes")]

@@ -87,7 +87,7 @@ pub enum LaneError {
         stream: u32,
     },
     /// It asks without reading the answers.
-    #[error("does not read what it is answered")]
+    #[error("does not read its answers")]
     Flood,
     /// It sends without end what serves no stream.
     #[error("floods the lane with {what}")]
@@ -96,7 +96,7 @@ pub enum LaneError {
         what: &'static str,
     },
     /// A chunk cannot be decompressed.
-    #[error("sent what cannot be decompressed: {0}")]
+    #[error("sent bytes that cannot be decompressed: {0}")]
     Chunk(CompressError),
     /// A chunk could not be compressed.
     #[error("could not be sent a chunk: {0}")]
@@ -368,7 +368,7 @@ impl Lane {
         self.streams.get(&id).is_none_or(|stream| stream.sending.finished)
     }
 
-    /// Whether the stream waits for its turn: it will be read.
+    /// Whether the stream waits for its round trip: it will be read.
     pub fn will_read(&self, id: StreamId) -> bool {
         let position = self.streams.get(&id).map(|stream| stream.sending.position);
         position == Some(QueuePosition::Queued)

@@ -2,7 +2,7 @@
 //!
 //! A *lane* is one connection between the ends; it carries many *streams*, each one database connection. What a stream's
 //! sender reads is cut into *chunks*, each compressed with the context that all chunks of that direction of the lane share,
-//! and sent as a frame. This crate turns bytes into frames and back; sockets, keys and clocks are `tunnel_io`'s.
+//! and sent as a frame. This crate round trips bytes into frames and back; sockets, keys and clocks are `tunnel_io`'s.
 //!
 //! Start reading at [`lane`].
 

@@ -30,7 +30,7 @@ use sys::wait::{PollFlags, until_ready};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PeerFault {
     /// The other end's key is none of those named.
-    #[error("shows the key {shown}, which is none of those named here")]
+    #[error("shows the key {shown}, not one of those named here")]
     UnknownKey {
         /// What it showed.
         shown: KeyFingerprint,
@@ -54,7 +54,7 @@ pub enum PeerFault {
     #[error("does not speak as an end of a tunnel does")]
     NotATunnel,
     /// What it sent cannot be decrypted.
-    #[error("sent what cannot be decrypted: a replay, or altered on the way")]
+    #[error("sent bytes that cannot be decrypted: replayed, or altered on the way")]
     Undecipherable,
     /// It did not complete the handshake.
     #[error("did not complete the handshake within {} s", after.as_secs())]

@@ -5,7 +5,7 @@
 //!
 //! How messages become exchanges:
 //! 1. A head is one message, its body another. The last of them completes the request or the reply.
-//! 2. `Expect: 100-continue`: the head completes a request; `100 Continue` is a pause, and the body a further turn. A
+//! 2. `Expect: 100-continue`: the head completes a request; `100 Continue` is a pause, and the body a further round trip. A
 //!    body sent without waiting for it belongs to no request.
 //! 3. A response that arrives while its request's body is still being sent: what was sent so far is the request, the
 //!    rest belongs to no message.

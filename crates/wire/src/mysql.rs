@@ -48,7 +48,7 @@ pub use signature::recognise;
 /// handed out when the block is complete.
 ///
 /// Where the place in the protocol is lost because the observation begins in the middle of a reply, messages are opaque until
-/// the two sides, which take turns, show a new beginning: the server's next byte after a whole command, the client's next byte
+/// the two sides, which take round trips, show a new beginning: the server's next byte after a whole command, the client's next byte
 /// after the server has spoken. Behind bytes that were not captured the sequence numbers show one: `resume`.
 #[derive(Debug, Default)]
 pub struct MysqlDecoder {
@@ -142,7 +142,7 @@ impl MysqlDecoder {
             && self.conversation.is_at_start()
             && self.pending(Direction::ServerToClient) > 0
         {
-            // The server has sent no greeting but the end of a reply whose beginning was not seen.
+            // The server has sent no greeting but the end of a reply that began before the capture.
             self.lose(Direction::ServerToClient, sink);
         }
         self.taken[index] = self.taken[index].saturating_add(count);

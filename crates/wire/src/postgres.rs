@@ -197,7 +197,7 @@ impl Decoder for PostgresDecoder {
 }
 
 impl Session {
-    /// Whether the client may go on with TLS: it has asked for it and begun nothing else. The answer may be lost, or late.
+    /// Whether the client may go on with TLS: it has requested it and begun nothing else. The answer may be lost, or late.
     fn awaits_tls(&self, client: &Framer) -> bool {
         self.shapes.encryption_asked && !self.shapes.started && client.pending() == 0
     }

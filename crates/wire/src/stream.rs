@@ -23,7 +23,7 @@ use search::Search;
 use std::sync::Arc;
 use tls_keys::Secrets;
 
-/// Turns the payload of one connection into messages.
+/// Round trips the payload of one connection into messages.
 ///
 /// Calling order: [`Stream::feed`] and [`Stream::skip`] in the order in which the bytes passed, [`Stream::finish`] once
 /// and last. How the bytes are split into calls changes nothing, except into how many messages opaque bytes are cut.
@@ -391,7 +391,7 @@ impl Stream {
                 self.encrypted = row.protocol == Protocol::Tls;
                 self.reason = self.encrypted.then(|| ENCRYPTED.to_owned());
             }
-            None => self.reason = Some("the protocol is none that longwire decodes".to_owned()),
+            None => self.reason = Some("longwire does not decode the protocol".to_owned()),
         }
         self.state = State::Decided(held, choice);
     }

@@ -1,4 +1,4 @@
-//! TLS: records that can be counted, and a handshake whose turns can be distinguished.
+//! TLS: records that can be counted, and a handshake whose round trips can be distinguished.
 //!
 //! Source: RFC 8446 (TLS 1.3) and RFC 5246 (TLS 1.2). Largest record: 2^14 bytes and what encryption may add.
 //!
@@ -56,7 +56,7 @@ struct Handshake {
 enum HandshakePhase {
     /// No record was seen.
     Start,
-    /// The client has greeted; the server has not, or has asked for another greeting.
+    /// The client has greeted; the server has not, or has requested another greeting.
     Greeted,
     /// The server chose TLS 1.2 or older.
     Old,

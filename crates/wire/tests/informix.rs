@@ -17,7 +17,7 @@ fn text(text: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes(), text, padding].concat()
 }
 
-/// A login each way, the server's features, then client and server in turns.
+/// A login each way, the server's features, then client and server in round trips.
 fn session(features: &[u8], turns: &[Vec<u8>]) -> Vec<Seen> {
     let login = |kind: u8| [&[0, 16, kind, 60, 0, 0, 0, 100, 0, 101][..], &[0; 6]].concat();
     let offer = [shorts(&[126]), text(&[0xff; 9]), shorts(&[12])].concat();

@@ -52,7 +52,7 @@ fn statements_and_turns_are_as_many_as_another_decoder_finds() {
         let replies = seen.windows(2).filter(|pair| {
             pair[0].direction == Direction::ClientToServer && pair[1].direction == Direction::ServerToClient
         });
-        assert_eq!(replies.count(), turns, "{name}: turns");
+        assert_eq!(replies.count(), turns, "{name}: round trips");
         assert!(seen.iter().all(|seen| seen.role != Role::Opaque), "{name}");
     }
 }

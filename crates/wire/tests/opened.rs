@@ -198,7 +198,7 @@ fn what_follows_lost_packets_is_opened_again() {
     }
 }
 
-/// A record that is not authentic takes what it held with it, and no turn: the other side's answer still answers something.
+/// A record that is not authentic takes what it held with it, and no round trip: the other side's answer still answers something.
 #[test]
 fn a_damaged_record_takes_what_it_held_and_no_turn() {
     for (recording, log) in recorded() {

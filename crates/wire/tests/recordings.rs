@@ -255,7 +255,7 @@ fn drda_tells_what_the_program_did() {
         assert_eq!(batch.len(), 200, "{name}: rows of the batch");
         assert!(
             batch.iter().all(|seen| seen.role == Role::RequestPart),
-            "{name}: one turn"
+            "{name}: one round trip"
         );
         assert_eq!(count("Done 1 Open"), 210, "{name}: rows inserted, rows looked up");
         assert_eq!(count("Done 200 Open"), 1, "{name}: all rows at once");
@@ -331,7 +331,7 @@ fn informix_is_decoded_from_any_segment_on() {
     }
 }
 
-/// Bytes that were not captured cost the turn they are in and no more: both directions are found again.
+/// Bytes that were not captured cost the round trip they are in and no more: both directions are found again.
 #[test]
 fn a_hole_loses_no_more_than_its_turn() {
     let recordings = recordings();

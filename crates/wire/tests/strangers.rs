@@ -24,7 +24,7 @@ fn ports(recording: &Recording) -> Vec<u16> {
     ports
 }
 
-/// Turns, as pairing counts them of opaque bytes: each answer to what the client said.
+/// Round trips, as pairing counts them of opaque bytes: each answer to what the client said.
 fn turns(seen: &[Seen]) -> usize {
     let mut asked = false;
     let mut turns = 0;
@@ -56,7 +56,7 @@ fn assert_opaque(context: &str, (seen, stream): &(Vec<Seen>, wire::Stream), segm
     assert_eq!(decoding.protocol, Protocol::Unknown, "{context}");
     assert!(!decoding.encrypted, "{context}");
     assert!(seen.iter().all(|seen| seen.role == Role::Opaque), "{context}");
-    assert_eq!(turns(seen), changes(segments), "{context}: turns");
+    assert_eq!(turns(seen), changes(segments), "{context}: round trips");
     for direction in [Direction::ClientToServer, Direction::ServerToClient] {
         let out: u64 = seen
             .iter()

@@ -6,7 +6,7 @@
 //!
 //! How messages become exchanges:
 //! 1. A client's group is one request, a server's group its reply: the protocol is strictly half duplex.
-//! 2. Where a code or a value is unknown, its message lasts until the other side speaks. Turns are still exact.
+//! 2. Where a code or a value is unknown, its message lasts until the other side speaks. Round trips are still exact.
 //! 3. The server numbers prepared statements in its `DESCRIBE`; number 0, where it never gave that, means the last one.
 //! 4. Opening a cursor executes its statement; each fetch asks for a buffer full of rows (`FET_BUF_SIZE`).
 //! 5. Login, environment and opening a database are login. Of their texts only the version, the client's program and

@@ -3,7 +3,7 @@
 //!
 //! A small request, or a small reply, whose parts lie as far apart as a delayed acknowledgement takes (Linux 40 ms, others 200 ms), or as a round trip does
 //! where that is longer: its sender held the second part back until the first was acknowledged. Saved is that time; it is no
-//! turn. A client, or a server, that computes for exactly that long in the middle of what it sends to a database looks the same.
+//! round trip. A client, or a server, that computes for exactly that long in the middle of what it sends to a database looks the same.
 //!
 //! Web servers and others do compute in the middle of a response: there a response counts only by the part of its time in which its bytes waited for
 //! the acknowledgement, which left its server at the moment at which that arrived.

@@ -3,7 +3,7 @@
 //! Counted is a statement that its connection has prepared before with another identifier, where the client keeps prepared statements: it has
 //! run one again without preparing it, or has prepared [`LEAST_KEPT`] more than it closed. Without that the comment is not the reason.
 //! Saved is the turn of preparing where it is one of its own. Prepared and run in one batch, it costs the server parsing and
-//! memory, and no turn: nothing is saved by our count.
+//! memory, and no round trip: nothing is saved by our count.
 
 use super::ledger::Waste;
 use super::look::{Look, Task, Turn};
@@ -45,7 +45,7 @@ pub(super) fn look(look: &mut Look<'_>) {
     if steps.iter().all(|step| !concerns_prepared(&step.exchange)) {
         return;
     }
-    // Turns are in order within their connections, which is what counts here; what is closed is a message without a turn.
+    // Round trips are in order within their connections, which is what counts here; what is closed is a message without a round trip.
     let mut turns = vec![None; steps.len()];
     for (index, turn) in look.turns.all.iter().enumerate() {
         if let Some(place) = turns.get_mut(turn.step) {
@@ -82,7 +82,7 @@ impl Preparations {
         }
     }
 
-    /// Takes a turn that prepares or runs a statement: whether it prepares again because of an identifier.
+    /// Takes a round trip that prepares or runs a statement: whether it prepares again because of an identifier.
     fn is_defeated(&mut self, turn: &Turn, exchange: &Exchange) -> bool {
         let asked = &exchange.asked;
         let Some(code) = turn
@@ -116,7 +116,7 @@ impl Preparations {
     }
 }
 
-/// Whether the client waits for a statement to be prepared before it runs it: in exchanges of their own, or in one of two turns (asyncpg).
+/// Whether the client waits for a statement to be prepared before it runs it: in exchanges of their own, or in one of two round trips (asyncpg).
 fn has_own_turn(turn: &Turn, exchange: &Exchange) -> bool {
     let asked = &exchange.asked;
     let waits_inside = exchange.turns == 2 && asked.prepares == 1 && exchange.executions == 1;

@@ -1,9 +1,9 @@
 //! Round trips that do no work of their own ([`Control`]): ends of transactions, savepoints, settings, resets, tests of the connection,
 //! and reads of what is known already.
 //!
-//! 1. A transaction around nothing: both turns. Around one statement that reads or writes: both, it is a transaction by itself.
+//! 1. A transaction around nothing: both round trips. Around one statement that reads or writes: both, it is a transaction by itself.
 //!    Around more: the turn of BEGIN, which can be sent with the first statement; COMMIT has to wait for what it commits. A ROLLBACK
-//!    where the server has said that no transaction is open: its turn.
+//!    where the server has said that no transaction is open: its round trip.
 //! 2. SAVEPOINT and RELEASE: both can be sent with the statement between them.
 //! 3. A setting that was made before on the same connection.
 //! 4. Whatever puts the session back, and settings made anew right after it: a pool's work whenever a connection is given back.
@@ -12,7 +12,7 @@
 //! 7. A read of a session's setting; a read, right after a write, of what the reply to that has said.
 //! 8. MULTI, what it queues, and EXEC one by one: all but one, since nobody needs the replies before the last.
 //!
-//! The first three are reported only where a third of the connection's turns in the operation are such: a transaction of several statements has its
+//! The first three are reported only where a third of the connection's round trips in the operation are such: a transaction of several statements has its
 //! price, and one pair around much work is none.
 
 use super::codes::Bound;
@@ -25,7 +25,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::time::Duration;
 
-/// One turn in this many is little.
+/// One round trip in this many is little.
 const LEAST_SHARE: usize = 3;
 
 /// A statement that comes later than this after a test is not what the test was for.
@@ -48,7 +48,7 @@ pub(super) fn look(look: &mut Look<'_>) {
     }
 }
 
-/// The turns of transactions' ends, and those of them that can be saved.
+/// The round trips of transactions' ends, and those of them that can be saved.
 #[derive(Default)]
 struct Transactions {
     turns: u64,
@@ -112,13 +112,13 @@ fn follows_none(look: &Look<'_>, index: usize, lane_start: usize) -> bool {
         .is_some_and(|exchange| exchange.transaction == Some(TransactionState::Idle))
 }
 
-/// The class of a turn that no finding has claimed.
+/// The class of a round trip that no finding has claimed.
 fn control(look: &Look<'_>, index: usize) -> Option<Control> {
     look.turns.all.get(index).filter(|turn| !turn.is_claimed)?;
     class(look, index)
 }
 
-/// The class of a turn, whoever has claimed it.
+/// The class of a round trip, whoever has claimed it.
 fn class(look: &Look<'_>, index: usize) -> Option<Control> {
     let turn = look.turns.all.get(index)?;
     match turn.task {
@@ -158,7 +158,7 @@ fn settings(look: &Look<'_>, lane: Range<usize>, claimed: &[usize]) -> Vec<usize
     saved
 }
 
-/// Turns that are never needed, however few they are.
+/// Round trips that are never needed, however few they are.
 fn always_saved(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
     let mut saved = Vec::new();
     let mut was_reset = false;
@@ -186,7 +186,7 @@ fn always_saved(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
     saved
 }
 
-/// Whether the next turn is soon, and no such turn itself, nor what a pool asks of a connection that it has opened or takes back.
+/// Whether the next round trip is soon, and no such round trip itself, nor what a pool asks of a connection that it has opened or takes back.
 fn precedes_work(look: &Look<'_>, index: usize, end: usize) -> bool {
     let own = class(look, index);
     let next = (index + 1 < end).then(|| look.turns.all.get(index + 1)).flatten();
@@ -227,7 +227,7 @@ fn queues(look: &mut Look<'_>, lane: Range<usize>) {
     }
 }
 
-/// The name of a turn that tests the connection with a message of the protocol itself that has no name.
+/// The name of a round trip that tests the connection with a message of the protocol itself that has no name.
 const PING: &str = "(ping)";
 
 /// Bytes of a request that asks for nothing, at most.

@@ -99,7 +99,7 @@ const ROWS: &[Row] = &[
     row(
         Hibernate,
         Sequence,
-        "give @SequenceGenerator an allocationSize (50 is the default) and the sequence the same INCREMENT BY: one turn for as many rows. \
+        "give @SequenceGenerator an allocationSize (50 is the default) and the sequence the same INCREMENT BY: one round trip for as many rows. \
          Check: hibernate.generate_statistics=true counts the statements of a session.",
     ),
     driver_row(
@@ -185,7 +185,7 @@ const ROWS: &[Row] = &[
     row(
         SqlAlchemy,
         Changes,
-        "one update(...) or delete(...) with a condition for all rows; session.execute(update(Table), list_of_rows) is an executemany, whose turns are the driver's. \
+        "one update(...) or delete(...) with a condition for all rows; session.execute(update(Table), list_of_rows) is an executemany, whose round trips are the driver's. \
          Check: create_engine(echo=True).",
     ),
     row(
@@ -277,13 +277,13 @@ const ROWS: &[Row] = &[
         Go,
         Inserts,
         Software::Postgres,
-        "pgx: CopyFrom for many rows, SendBatch for statements in one turn; with database/sql, one INSERT of many rows. Check: count the statements with a QueryTracer.",
+        "pgx: CopyFrom for many rows, SendBatch for statements in one round trip; with database/sql, one INSERT of many rows. Check: count the statements with a QueryTracer.",
     ),
     driver_row(
         Go,
         Changes,
         Software::Postgres,
-        "pgx: SendBatch sends all statements in one turn. Check: count the statements with a QueryTracer.",
+        "pgx: SendBatch sends all statements in one round trip. Check: count the statements with a QueryTracer.",
     ),
     row(
         Go,

@@ -1,15 +1,15 @@
-//! A transaction that goes on for many turns, or while its client does something else, after its first write: what it wrote is locked until its
+//! A transaction that goes on for many round trips, or while its client does something else, after its first write: what it wrote is locked until its
 //! end, and others who want it wait.
 //!
-//! Of its turns after the first write one is the price of committing; those that another finding claims are left to that one. What is saved is time
-//! for which rows are held, not time for which this client waits: no turn is claimed.
+//! Of its round trips after the first write one is the price of committing; those that another finding claims are left to that one. What is saved is time
+//! for which rows are held, not time for which this client waits: no round trip is claimed.
 
 use super::ledger::Waste;
 use super::look::Look;
 use model::{FindingKind, OperationTransaction};
 use std::time::Duration;
 
-/// Turns after the first write from which on it is reported: pgbench's own transaction has five.
+/// Round trips after the first write from which on it is reported: pgbench's own transaction has five.
 const LEAST_TURNS: u64 = 8;
 
 /// Time of the client after the first write from which on it is reported: longer than a program computes between statements.
@@ -23,7 +23,7 @@ pub(super) fn look(look: &mut Look<'_>) {
 }
 
 fn note(look: &mut Look<'_>, transaction: &OperationTransaction) {
-    // In an earlier part of a very long operation: its turns are not at hand.
+    // In an earlier part of a very long operation: its round trips are not at hand.
     let (Some(first), Some(last)) = (transaction.first_write, transaction.ended_by) else {
         return;
     };
@@ -54,7 +54,7 @@ fn note(look: &mut Look<'_>, transaction: &OperationTransaction) {
     });
 }
 
-/// Turns of the transaction behind step `first` up to `last` that no other finding has claimed.
+/// Round trips of the transaction behind step `first` up to `last` that no other finding has claimed.
 fn unclaimed(look: &Look<'_>, transaction: &OperationTransaction, first: u32, last: u32) -> u64 {
     let all = &look.turns.all;
     let mut lanes = look.turns.lanes.iter();

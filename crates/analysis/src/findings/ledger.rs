@@ -29,7 +29,7 @@ pub(super) struct Waste {
     pub(super) saves_turns: u64,
     /// Of these, those that are saved only if a driver makes them, and not its program at each use.
     pub(super) programs_perhaps: u64,
-    /// Round trips saved that are no turns.
+    /// Round trips saved that are no round trips.
     pub(super) saves_waits: u64,
     /// Time saved whatever the distance.
     pub(super) spares: Duration,
@@ -260,7 +260,7 @@ fn finding(key: &FindingKey, entry: &Entry, clients: &Clients, rtts: &[Duration]
     }
 }
 
-/// Turns of setting sessions up that may be the program's own at each use: none where a driver or a framework makes them once a connection.
+/// Round trips of setting sessions up that may be the program's own at each use: none where a driver or a framework makes them once a connection.
 fn programs_perhaps(sum: &Waste, software: Software, clients: &Clients) -> u64 {
     let driver = clients
         .introduced(sum.connection)

@@ -1,4 +1,4 @@
-//! The turns of one operation's database connections, as findings look at them.
+//! The round trips of one operation's database connections, as findings look at them.
 
 use super::clients::Clients;
 use super::codes::{Code, Codes};
@@ -15,12 +15,12 @@ use model::{
 use std::ops::Range;
 use std::time::Duration;
 
-/// What a turn is spent on.
+/// What a round trip is spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Task {
     /// A statement runs.
     Execute,
-    /// A statement is prepared, and does not run in the same turn.
+    /// A statement is prepared, and does not run in the same round trip.
     Prepare,
     /// Further rows are asked for.
     Fetch,
@@ -28,7 +28,7 @@ pub(super) enum Task {
     Nothing,
 }
 
-/// One turn (or an exchange of several) in the work of a database connection.
+/// One round trip (or an exchange of several) in the work of a database connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
     /// Its step in the operation.
@@ -38,7 +38,7 @@ pub(super) struct Turn {
     /// What its statement is for: by its text, or, where that was not seen, by the replies to it.
     pub(super) verb: Option<Verb>,
     pub(super) task: Task,
-    /// One statement that reads or writes, alone, in one turn, without an error.
+    /// One statement that reads or writes, alone, in one round trip, without an error.
     pub(super) is_plain: bool,
     /// A transaction is open after it.
     pub(super) is_open: bool,
@@ -49,7 +49,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Whether two turns do the same.
+    /// Whether two round trips do the same.
     pub(super) fn repeats(&self, other: &Self) -> bool {
         self.task == other.task
             && self.is_plain == other.is_plain
@@ -67,11 +67,11 @@ impl Turn {
     }
 }
 
-/// The turns of an operation, connection by connection. Kept from operation to operation for its memory.
+/// The round trips of an operation, connection by connection. Kept from operation to operation for its memory.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     pub(super) all: Vec<Turn>,
-    /// The turns of each connection.
+    /// The round trips of each connection.
     pub(super) lanes: Vec<Range<usize>>,
 }
 
@@ -192,7 +192,7 @@ fn turn(index: usize, step: &OperationStep, codes: &mut Codes) -> Turn {
     }
 }
 
-/// One statement alone, in one turn, without an error.
+/// One statement alone, in one round trip, without an error.
 fn is_one_execution(exchange: &Exchange) -> bool {
     let asked = &exchange.asked;
     exchange.executions == 1
@@ -209,7 +209,7 @@ pub(super) struct Look<'a> {
     pub(super) clients: &'a Clients,
     pub(super) ledger: &'a mut Ledger,
     pub(super) preparations: &'a mut Preparations,
-    /// Turns claimed since waste was last noted.
+    /// Round trips claimed since waste was last noted.
     pub(super) claimed: Vec<usize>,
     /// What remedies leave out of the operation.
     pub(super) left_out: Vec<LeftOut>,
@@ -230,7 +230,7 @@ impl<'a> Look<'a> {
         self.operation.steps.get(turn.step).map(|step| &step.exchange)
     }
 
-    /// Claims a turn for a finding.
+    /// Claims a round trip for a finding.
     pub(super) fn claim(&mut self, turn: usize) {
         if let Some(claimed) = self.turns.all.get_mut(turn) {
             claimed.is_claimed = true;
@@ -238,7 +238,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Waste of a kind, of a turn's statement on its connection; nothing counted yet.
+    /// Waste of a kind, of a round trip's statement on its connection; nothing counted yet.
     pub(super) fn waste(&self, kind: FindingKind, turn: usize) -> Option<Waste> {
         let turn = self.turns.all.get(turn)?;
         let step = self.operation.steps.get(turn.step)?;
@@ -248,7 +248,7 @@ impl<'a> Look<'a> {
         })
     }
 
-    /// Notes waste in this operation: of the turns claimed for it, the last ones fall away.
+    /// Notes waste in this operation: of the round trips claimed for it, the last ones fall away.
     pub(super) fn note(&mut self, waste: Waste) {
         let claimed = std::mem::take(&mut self.claimed);
         if waste.saves_turns > 0 {
@@ -265,7 +265,7 @@ impl<'a> Look<'a> {
         self.ledger.note(waste, self.operation);
     }
 
-    /// The last of the claimed exchanges that have so many turns together; none where no exchanges have just as many.
+    /// The last of the claimed exchanges that have so many round trips together; none where no exchanges have just as many.
     fn whole_exchanges(&self, claimed: &[usize], turns: u64) -> Vec<usize> {
         let mut left = turns;
         let from = claimed.iter().rposition(|&turn| {
@@ -283,20 +283,20 @@ impl<'a> Look<'a> {
         if have == turns { exchanges } else { Vec::new() }
     }
 
-    /// Notes waste that is no turn: the bytes of this one were held back.
+    /// Notes waste that is no round trip: the bytes of this one were held back.
     pub(super) fn note_held_back(&mut self, waste: Waste, turn: usize) {
         let step = self.turns.all.get(turn).map(|turn| turn.step);
         self.note_steps_held_back(waste, step.as_slice());
     }
 
-    /// The same of steps of the operation that are no turns of databases.
+    /// The same of steps of the operation that are no round trips of databases.
     pub(super) fn note_steps_held_back(&mut self, waste: Waste, steps: &[usize]) {
         let steps = steps.iter().filter_map(|&step| u32::try_from(step).ok());
         self.leave_out(&waste, Vec::new(), steps.collect());
         self.ledger.note(waste, self.operation);
     }
 
-    /// The steps of turns.
+    /// The steps of round trips.
     fn steps(&self, turns: &[usize]) -> Vec<u32> {
         let turns = turns.iter().filter_map(|&turn| self.turns.all.get(turn));
         turns.filter_map(|turn| u32::try_from(turn.step).ok()).collect()
@@ -314,7 +314,7 @@ impl<'a> Look<'a> {
         });
     }
 
-    /// The turns of the operation's connection with this number, from 0; absent past the last.
+    /// The round trips of the operation's connection with this number, from 0; absent past the last.
     pub(super) fn lane(&self, number: usize) -> Option<Range<usize>> {
         self.turns.lanes.get(number).cloned()
     }

@@ -3,7 +3,7 @@
 //! A loop alone is no waste: pages that ask one statement each on a kept connection look the same. What makes it one:
 //! 1. Its operation is what a user waits for (an HTTP request, a transaction), or all of it is in one transaction.
 //! 2. Or the statement before it returned as many rows as the loop has rounds, and the client hardly paused.
-//! 3. Or the client hardly computed between the turns ([`TIGHT`]). That is weak evidence: a load generator does so too, and
+//! 3. Or the client hardly computed between the round trips ([`TIGHT`]). That is weak evidence: a load generator does so too, and
 //!    so do many clients of one pool. The ledger drops it where such are seen.
 
 use super::look::{Look, Task, Turn};
@@ -11,12 +11,12 @@ use crate::verb::Verb;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Turns that repeat.
+/// Round trips that repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Loop {
-    /// Its first turn.
+    /// Its first round trip.
     pub(super) start: usize,
-    /// Turns of one round.
+    /// Round trips of one round.
     pub(super) period: usize,
     /// How many rounds it has.
     pub(super) rounds: usize,
@@ -34,25 +34,25 @@ pub(super) enum Evidence {
 /// Rounds from which on turns that repeat are a loop.
 pub(super) const LEAST_ROUNDS: usize = 5;
 
-/// Most turns of one round.
+/// Most round trips of one round.
 const LONGEST_PERIOD: usize = 4;
 
-/// A client that computes no longer than this between turns runs a loop of its own.
+/// A client that computes no longer than this between round trips runs a loop of its own.
 pub(super) const TIGHT: Duration = Duration::from_micros(500);
 
-/// A client that pauses longer than this between turns does not loop over a result.
+/// A client that pauses longer than this between round trips does not loop over a result.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Most rows each, on average, that a statement replies or changes in a loop over single rows.
 const MOST_ROWS: u64 = 20;
 
 impl Loop {
-    /// The turns of its `place` in the round, one a round.
+    /// The round trips of its `place` in the round, one a round.
     pub(super) fn turns(self, place: usize) -> impl Iterator<Item = usize> {
         (0..self.rounds).map(move |round| self.start + round * self.period + place)
     }
 
-    /// All its turns.
+    /// All its round trips.
     pub(super) fn all(self) -> Range<usize> {
         self.start..self.start + self.rounds * self.period
     }
@@ -132,15 +132,15 @@ fn parent_rows(look: &Look<'_>, found: Loop, lane_start: usize) -> Option<u64> {
     (turn.verb() == Some(Verb::Read)).then_some(exchange.rows?)
 }
 
-/// The client's longest time before a turn in each round but the first, the median over the rounds. The longest, because a round that
-/// ends with computing is not haste, however quick its other turns are.
+/// The client's longest time before a round trip in each round but the first, the median over the rounds. The longest, because a round that
+/// ends with computing is not haste, however quick its other round trips are.
 pub(super) fn median_pause(turns: &[Turn], period: usize) -> Duration {
     let rounds = turns.chunks(period).skip(1);
     let pauses = rounds.map(|round| round.iter().map(|turn| turn.gap).max().unwrap_or_default());
     model::median(pauses).unwrap_or_default()
 }
 
-/// Whether the turns reply or change few rows each.
+/// Whether the round trips reply or change few rows each.
 pub(super) fn has_few_rows(look: &Look<'_>, turns: impl Iterator<Item = usize>) -> bool {
     let mut count = 0;
     let mut rows = 0;

@@ -4,9 +4,9 @@
 //!    round can need what another statement replied. Dependent: other statements run in every round.
 //! 2. In an operation that a user waits for as a whole, [`loops::LEAST_ROUNDS`] reads with one fingerprint and few rows each
 //!    are one wherever they occur: dependent, as far as the wire shows. Also on several connections, where none began before the one before was over.
-//! 3. Elsewhere the same within turns between which the client hardly computed ([`loops::TIGHT`]): weak evidence, as of a loop.
+//! 3. Elsewhere the same within round trips between which the client hardly computed ([`loops::TIGHT`]): weak evidence, as of a loop.
 //!
-//! Saved are all turns but one: the rows asked for at once. Not reported for reads that all ask the very same: these are
+//! Saved are all round trips but one: the rows asked for at once. Not reported for reads that all ask the very same: these are
 //! [`super::repeated_read`]'s.
 
 use super::frameworks;
@@ -36,7 +36,7 @@ pub(super) fn look(look: &mut Look<'_>) {
     }
 }
 
-/// The parts of a lane in which the client hardly computed between turns, and did nothing but run statements.
+/// The parts of a lane in which the client hardly computed between round trips, and did nothing but run statements.
 fn stretches(look: &Look<'_>, lane: Range<usize>) -> Vec<Range<usize>> {
     let mut stretches = Vec::new();
     let mut start = lane.start;

@@ -10,7 +10,7 @@ use foldhash::{HashMap, HashSet};
 use model::{ConnectionId, FindingKind, OperationKind};
 use std::ops::Range;
 
-/// Which statements connections have prepared in turns of their own, from operation to operation. Bounded.
+/// Which statements connections have prepared in round trips of their own, from operation to operation. Bounded.
 #[derive(Debug, Default)]
 pub(super) struct PreparedBefore(HashSet<(ConnectionId, u32)>);
 
@@ -47,7 +47,7 @@ pub(super) fn look(look: &mut Look<'_>) {
     }
 }
 
-/// The turns in which statements are prepared that run at most once before they are prepared again: those of statements that their connection has
+/// The round trips in which statements are prepared that run at most once before they are prepared again: those of statements that their connection has
 /// prepared before or will, and the others.
 fn run_once(look: &mut Look<'_>, lane: Range<usize>) -> (Vec<usize>, Vec<usize>) {
     let mut prepared: HashMap<u32, (usize, u64, bool)> = HashMap::default();
@@ -85,7 +85,7 @@ fn run_once(look: &mut Look<'_>, lane: Range<usize>) -> (Vec<usize>, Vec<usize>)
     (again, once)
 }
 
-/// Turns in which a statement is closed and nothing else happens.
+/// Round trips in which a statement is closed and nothing else happens.
 fn closings(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
     let closes = |&index: &usize| {
         let turn = &look.turns.all[index];

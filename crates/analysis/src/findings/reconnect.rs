@@ -2,7 +2,7 @@
 //!
 //! A connection counts when an earlier one of the same client host to the same server had been closed before it was opened, and it
 //! did little ([`MOST_WORK`]), but more than to test whether the server answers: a load balancer's check is no work. Connections that were refused,
-//! themselves or before, do not count. Saved are all its turns of connect, tls and login, and of the settings
+//! themselves or before, do not count. Saved are all its round trips of connect, tls and login, and of the settings
 //! and catalogue reads with which its driver opens it: a pool keeps connections. Settings, and reads of them, may be made by a program that
 //! makes them again on each kept connection ([`super::software::Software::may_leave_settings_to_programs`]): then it saves no less than without them, and no more than with them.
 
@@ -13,7 +13,7 @@ use super::look::Look;
 use crate::verb::is_trial;
 use model::{ConnectionId, Exchange, FindingKind, NotSeen, Phase, Protocol};
 
-/// Turns of work that justify a connection of their own.
+/// Round trips of work that justify a connection of their own.
 const MOST_WORK: u64 = 50;
 
 pub(super) fn look(look: &mut Look<'_>) {
@@ -103,7 +103,7 @@ struct Made {
     setup: u64,
     /// Of these, those that a program may make at each use.
     programs_perhaps: u64,
-    /// Which steps of the operation these turns are.
+    /// Which steps of the operation these round trips are.
     steps: Vec<usize>,
     work: u64,
     /// Nothing has come yet that is not a part of opening it.
@@ -124,7 +124,7 @@ impl Made {
         self.is_refused |= exchange.phase != Phase::Work && exchange.error.is_some();
     }
 
-    /// Whether this is the login, in TLS that nothing opened: what a client of a database says first there. A login may take more turns than that one.
+    /// Whether this is the login, in TLS that nothing opened: what a client of a database says first there. A login may take more round trips than that one.
     fn is_hidden_login(&self, exchange: &Exchange) -> bool {
         self.is_login_hidden && exchange.not_seen == Some(NotSeen::Encrypted) && exchange.turns > 0
     }

@@ -1,6 +1,6 @@
 //! Commands that the server answers with the place of another server: a node of a cluster that does not have the key.
 //!
-//! Saved is the turn: a client that keeps the map of the cluster asks the right node at once.
+//! Saved is the round trip: a client that keeps the map of the cluster asks the right node at once.
 
 use super::ledger::Waste;
 use super::look::Look;

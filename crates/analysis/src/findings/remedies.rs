@@ -94,7 +94,7 @@ struct Row {
     /// Absent for all cases.
     case: Option<Case>,
     words: &'static str,
-    /// Turns that remain each time with the first way that the words name.
+    /// Round trips that remain each time with the first way that the words name.
     turns_left: u64,
 }
 
@@ -157,7 +157,7 @@ const REMEDIES: &[Row] = &[
         Kind::NPlusOne,
         Case::Dependent,
         &[],
-        "Asked in turn with other statements, it may need what these reply: join it to them, or collect the keys first and ask once for all.",
+        "It alternates with other statements and may need their results: join it to them, or collect the keys first and ask once for all.",
     ),
     row(
         Kind::UnrewrittenBatch,
@@ -276,12 +276,12 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::OneShotPrepare,
         &[For::ConnectorJ],
-        "Keep prepared statements: cachePrepStmts=true together with useServerPrepStmts=true; or omit useServerPrepStmts, and they take one turn.",
+        "Keep prepared statements: cachePrepStmts=true together with useServerPrepStmts=true; or omit useServerPrepStmts, and they take one round trip.",
     ),
     row(
         Kind::OneShotPrepare,
         &[For::MariadbJdbc],
-        "Keep prepared statements (cachePrepStmts=true, prepStmtCacheSize), or omit useServerPrepStmts, and they take one turn.",
+        "Keep prepared statements (cachePrepStmts=true, prepStmtCacheSize), or omit useServerPrepStmts, and they take one round trip.",
     ),
     row(
         Kind::OneShotPrepare,
@@ -308,13 +308,13 @@ const REMEDIES: &[Row] = &[
         Kind::CommentDefeatsCache,
         &[For::Pgjdbc, For::Kingbase],
         "A comment with a trace or request identifier makes each text a new one, which the driver's cache (prepareThreshold) never knows: leave only what does not \
-         change in comments (route, controller). Where no turn is saved, preparing went along with running: then the cost is the server's parsing and planning.",
+         change in comments (route, controller). Where no round trip is saved, preparing went along with running: then the cost is the server's parsing and planning.",
     ),
     row(
         Kind::CommentDefeatsCache,
         &[],
         "A comment with a trace or request identifier makes each text a new one, which no cache of prepared statements knows: leave only what does not change in \
-         comments (route, controller), pass the identifier as a setting of the session, or send such statements unprepared (the simple protocol). Where no turn is \
+         comments (route, controller), pass the identifier as a setting of the session, or send such statements unprepared (the simple protocol). Where no round trip is \
          saved, preparing went along with running: then the cost is the server's parsing and memory.",
     ),
     case_row(
@@ -328,25 +328,25 @@ const REMEDIES: &[Row] = &[
         Kind::ControlTurns,
         Case::Control(Control::Begin),
         &[For::Mysql, For::PythonMysql],
-        "A transaction of one statement needs no BEGIN and COMMIT: autocommit does it in one turn (SkipDefaultTransaction: true in GORM, isolation_level AUTOCOMMIT with skip_autocommit_rollback=True in SQLAlchemy, whose pool otherwise still sends ROLLBACK). Before several statements BEGIN can be sent together with the first of them.",
+        "A transaction of one statement needs no BEGIN and COMMIT: autocommit does it in one round trip (SkipDefaultTransaction: true in GORM, isolation_level AUTOCOMMIT with skip_autocommit_rollback=True in SQLAlchemy, whose pool otherwise still sends ROLLBACK). Before several statements BEGIN can be sent together with the first of them.",
     ),
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Begin),
         &[],
-        "A transaction of one statement needs no BEGIN and COMMIT: autocommit does it in one turn (SkipDefaultTransaction: true in GORM, isolation_level AUTOCOMMIT in SQLAlchemy). Before several statements BEGIN can be sent together with the first of them.",
+        "A transaction of one statement needs no BEGIN and COMMIT: autocommit does it in one round trip (SkipDefaultTransaction: true in GORM, isolation_level AUTOCOMMIT in SQLAlchemy). Before several statements BEGIN can be sent together with the first of them.",
     ),
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Savepoint),
         &[For::Pgjdbc, For::Kingbase],
-        "A savepoint around a statement costs two turns: the driver sets it where autosave=always or conservative is in the URL; autosave=never, the default, does not. Where the program or its framework nests transactions, do without the inner one.",
+        "A savepoint around a statement costs two round trips: the driver sets it where autosave=always or conservative is in the URL; autosave=never, the default, does not. Where the program or its framework nests transactions, do without the inner one.",
     ),
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Savepoint),
         &[],
-        "A savepoint around a statement costs two turns: atomic(savepoint=False) in Django, no requires_new in ActiveRecord, no begin_nested in SQLAlchemy, rollback of single statements off in ODBC; or send it together with the statement.",
+        "A savepoint around a statement costs two round trips: atomic(savepoint=False) in Django, no requires_new in ActiveRecord, no begin_nested in SQLAlchemy, rollback of single statements off in ODBC; or send it together with the statement.",
     ),
     case_row(
         Kind::ControlTurns,
@@ -400,13 +400,13 @@ const REMEDIES: &[Row] = &[
         Kind::ControlTurns,
         Case::Control(Control::AfterWrite),
         &[For::ConnectorJ, For::MariadbJdbc, For::Mysql, For::Mysqlnd, For::PythonMysql],
-        "The reply to the INSERT has the identifier and the number of warnings: getGeneratedKeys, lastrowid, insert_id or LastInsertId of the driver give it without a turn; SHOW WARNINGS only where that number is not 0.",
+        "The reply to the INSERT has the identifier and the number of warnings: getGeneratedKeys, lastrowid, insert_id or LastInsertId of the driver give it without a round trip; SHOW WARNINGS only where that number is not 0.",
     ),
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::AfterWrite),
         &[],
-        "What is asked after the write can come with its reply: RETURNING (OUTPUT in SQL Server), or the driver's generated keys.",
+        "The value read after the write can come with its reply: RETURNING (OUTPUT in SQL Server), or the driver's generated keys.",
     ),
     case_row(
         Kind::ControlTurns,
@@ -446,8 +446,8 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::Reconnect,
         &[For::Mysqlnd],
-        "Keep connections: with PDO::ATTR_PERSISTENT, which tries the connection at each use (one turn); a pooler next to the application saves this one \
-         too; p: before the host in mysqli logs in again at each use (two turns).",
+        "Keep connections: with PDO::ATTR_PERSISTENT, which tries the connection at each use (one round trip); a pooler next to the application saves this one \
+         too; p: before the host in mysqli logs in again at each use (two round trips).",
     )
     // Measured with PHP 8 and MariaDB: COM_PING by PDO; COM_CHANGE_USER and the authentication after it by mysqli.
     .leaving(1),
@@ -470,7 +470,7 @@ const REMEDIES: &[Row] = &[
         Kind::Sequential,
         Case::Dependent,
         &[],
-        "Different statements, one after another, each a round trip: which of them need what another replied does not show, so no saving is claimed. Send those that do not together (a \
+        "Different statements, one after another, each a round trip: their dependencies are not visible, so no saving is claimed. Send those that do not together (a \
          pipeline, several statements in one text, connections of their own at the same time), read what belongs together with a join, or keep the answers that rarely change.",
     ),
     row(
@@ -491,7 +491,7 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::Sequential,
         &[],
-        "None contains what another replied: send them together, as one statement, or on connections of their own at the same time.",
+        "None contains a value from another's reply: send them together, as one statement, or on connections of their own at the same time.",
     ),
     row(
         Kind::NoCompression,
@@ -511,7 +511,7 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::NoCompression,
         &[],
-        "Compress on the way: longwire tunnel, or what the database offers.",
+        "Compress on the way: longwire tunnel, or the database's own compression.",
     ),
     row(
         Kind::AckStall,
@@ -528,7 +528,7 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::WindowLimited,
         &[],
-        "The receiver allows only 64 KiB in flight: remove a fixed receive buffer (SO_RCVBUF, tcpRcvBuf), and whatever between the two drops window scaling.",
+        "The receiver allows only 64 KiB in flight: remove a fixed receive buffer (SO_RCVBUF, tcpRcvBuf), or the middlebox that drops window scaling.",
     ),
     row(
         Kind::ListenerTurn,
@@ -538,7 +538,7 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::HeldTransaction,
         &[],
-        "What it writes is locked until it ends, and others wait: read and compute before the first write, write last and in few turns (one statement, a batch, \
+        "Its rows are locked until it ends, and others wait: read and compute before the first write, write last and in few round trips (one statement, a batch, \
          a procedure), and commit at once. The time is that for which rows are held.",
     ),
     row(

@@ -90,12 +90,12 @@ impl Answer {
     }
 }
 
-/// A part of what a connection did that one page did, most likely: a transaction, or turns without a pause ([`loops::TIGHT`]) outside of any.
+/// A part of what a connection did that one page did, most likely: a transaction, or round trips without a pause ([`loops::TIGHT`]) outside of any.
 #[derive(Debug, Default)]
 struct Stretch {
     number: u64,
     last: Option<Turn>,
-    /// The last turn ended a transaction.
+    /// The last round trip ended a transaction.
     has_ended: bool,
 }
 

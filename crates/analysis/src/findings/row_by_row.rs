@@ -1,6 +1,6 @@
 //! Rows written one by one: a loop ([`loops`]) in which a statement writes few rows each round.
 //!
-//! Saved are all turns but as many as it takes to send the rows [`MOST_AT_ONCE`] bytes at a time. Whether the loop is a program's or a
+//! Saved are all round trips but as many as it takes to send the rows [`MOST_AT_ONCE`] bytes at a time. Whether the loop is a program's or a
 //! driver's that was given a batch is decided at the end, when the driver is known ([`super::unrewritten_batch`]).
 
 use super::ledger::Waste;

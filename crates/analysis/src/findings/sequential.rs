@@ -1,7 +1,7 @@
 //! Queries that did not need each other's results, asked one after another.
 //!
 //! Only statements without any literal and parameter count: these cannot have needed what another one replied. A run of [`LEAST_RUN`] of
-//! them, each different from the one before and asked without a pause, could have been one turn. Not of system tables: monitoring asks so, and
+//! them, each different from the one before and asked without a pause, could have been one round trip. Not of system tables: monitoring asks so, and
 //! nobody waits for it.
 //!
 //! A row of [`LEAST_ROW`] or more different statements of one request or transaction, none of them asked twice, is reported too, without a

@@ -1,7 +1,7 @@
-//! A result fetched in more turns than its size asks for.
+//! A result fetched in more round trips than its size asks for.
 //!
-//! A statement whose rows come in several turns: an execution that limits rows or bytes and the fetches behind it, a declared cursor's
-//! `fetch` again and again, or a loop over pages (LIMIT and OFFSET, SCAN, pieces of a large object). Saved are all turns but one for every [`LARGE_REPLY`] bytes; of Informix, whose buffers were long limited to 32,767
+//! A statement whose rows come in several round trips: an execution that limits rows or bytes and the fetches behind it, a declared cursor's
+//! `fetch` again and again, or a loop over pages (LIMIT and OFFSET, SCAN, pieces of a large object). Saved are all round trips but one for every [`LARGE_REPLY`] bytes; of Informix, whose buffers were long limited to 32,767
 //! bytes, one for each full buffer and one that finds the end.
 
 use super::ledger::Waste;
@@ -10,13 +10,13 @@ use super::loops::{self, Evidence, Loop};
 use crate::verb::Verb;
 use model::{FindingKind, Protocol};
 
-/// What a client can easily hold at once: a reply of this many bytes costs one turn.
+/// What a client can easily hold at once: a reply of this many bytes costs one round trip.
 const LARGE_REPLY: u64 = 1 << 20;
 
 /// The largest buffer of Informix before 12.10.
 const INFORMIX_BUFFER: u64 = 32_767;
 
-/// Turns from which on a result is fetched piece by piece.
+/// Round trips from which on a result is fetched piece by piece.
 const LEAST_TURNS: u64 = 3;
 
 pub(super) fn look(look: &mut Look<'_>) {
@@ -73,7 +73,7 @@ fn pages(look: &mut Look<'_>, found: Loop, evidence: Evidence) {
 /// Results of one connection that may be under way at once.
 const MOST_OPEN: usize = 64;
 
-/// What a turn asks of a result.
+/// What a round trip asks of a result.
 enum Asks {
     First,
     More,

@@ -40,7 +40,7 @@ impl Made {
         }
     }
 
-    /// One exchange of one turn after the client's `gap`, changed by `change`.
+    /// One exchange of one round trip after the client's `gap`, changed by `change`.
     fn exchange(&mut self, gap: Duration, change: impl FnOnce(&mut Exchange)) -> &mut Self {
         let at = self.now.after(gap);
         let first = Step {
@@ -135,7 +135,7 @@ impl Made {
         findings.finish().findings
     }
 
-    /// Kinds, counts, turns saved.
+    /// Kinds, counts, trips saved.
     fn told(&self, kind: OperationKind) -> Vec<(FindingKind, u64, u64)> {
         self.found(kind, None)
             .into_iter()
@@ -588,7 +588,7 @@ fn what_a_driver_asks_to_open_a_connection_is_saved_by_a_pool_and_left_out_of_re
     assert_eq!(steps, vec![vec![0, 1, 2, 3, 4, 5]; 6]);
 }
 
-/// What is found in seven connections of three turns of login and one of work each.
+/// What is found in seven connections of three round trips of login and one of work each.
 fn connected_anew(protocol: Protocol, driver: Option<&str>) -> Vec<Finding> {
     set_up_anew(protocol, driver, &[])
 }
@@ -631,7 +631,7 @@ fn connections_made_anew_for_little_work_are_reconnects() {
     assert_eq!((findings[0].saves_turns, findings[0].operations), (18, 6));
 }
 
-/// PHP tries or logs in on a kept connection at each use: not all turns of opening one are saved.
+/// PHP tries or logs in on a kept connection at each use: not all round trips of opening one are saved.
 #[test]
 fn a_remedy_promises_no_turns_that_it_leaves() {
     let findings = connected_anew(Protocol::Mysql, Some("mysqlnd"));

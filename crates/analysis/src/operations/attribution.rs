@@ -3,7 +3,7 @@
 //! Every nanosecond between start and end is met once: the exchange that ended last, then the time before it began
 //! (the client), then the exchange that ended last before that, and so on. What ran at the same time is hidden behind it
 //! and is not counted. Within one exchange, in this order and never beyond its length:
-//! server time, retransmissions, client time inside the request, one round trip per turn, and the rest is transfer.
+//! server time, retransmissions, client time inside the request, one round trip per round trip, and the rest is transfer.
 //! The wait of a step without a known server-side round trip is `unknown`.
 
 use super::span;

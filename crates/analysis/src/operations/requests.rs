@@ -686,7 +686,7 @@ impl Requests {
     pub(super) fn note(&self) -> Option<Warning> {
         (self.repeated_identifiers > 0).then(|| {
             let text = format!(
-                "several requests under way at once carried the same identifier; {} with it were assigned by order: give each request a \
+                "several requests in flight at once carried the same identifier; {} with it were assigned by order: give each request a \
                  traceparent or an X-Request-Id of its own",
                 counted(self.repeated_identifiers, "statement", "statements")
             );

@@ -29,7 +29,7 @@ pub(super) struct Transactions {
 enum Known {
     /// None is.
     Idle,
-    /// One whose beginning was not seen.
+    /// One that began before the capture.
     Unseen,
     /// This one.
     Open(Box<Open>),
@@ -268,7 +268,7 @@ impl Open {
     }
 }
 
-/// Turns of an exchange whose round trip begins after its request has arrived.
+/// Round trips of an exchange whose round trip begins after its request has arrived.
 fn turns_after_arrival(exchange: &Exchange) -> u32 {
     exchange.turns.saturating_sub(u32::from(exchange.first.turn))
 }

@@ -123,7 +123,7 @@ impl Building {
         }
     }
 
-    /// Whether this message completes an HTTP request, for the first time: a body that the server was asked for first is part
+    /// Whether this message completes an HTTP request, for the first time: a body that the server was requested first is part
     /// of a request that its server knows.
     pub(super) fn starts_request(&mut self, content: Content<'_>, role: Role) -> bool {
         self.head_only |= matches!(content, Content::HttpRequest { .. });

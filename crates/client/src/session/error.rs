@@ -178,7 +178,7 @@ impl SessionError {
                     .map(|scheme| format!("use {scheme}:// for it, or name another port"));
             }
             Self::NotTheProtocol { .. } | Self::OtherProtocol { .. } | Self::Unexpected(_) => {
-                "does the target's scheme fit what listens on that port?"
+                "does the target's scheme fit the server on that port?"
             }
             Self::TimedOut { .. } => "allow more time, or see whether the server is overloaded or locked",
             Self::Closed => {

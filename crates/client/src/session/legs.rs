@@ -54,7 +54,7 @@ impl Legs {
         self.passed = passed;
     }
 
-    /// How the leg that ended last can be done with `saves_turns` turns less.
+    /// How the leg that ended last can be done with `saves_turns` round trips less.
     pub fn remedy(&mut self, saves_turns: u64, text: &str) {
         if let Some(leg) = self.legs.last_mut() {
             leg.remedy = Some(text.into());

@@ -65,7 +65,10 @@ impl LoginContext<'_, '_> {
                 "the same key exchange first at both ends: PostgreSQL 18, or Groups = P-256:X25519 in the client's openssl.cnf",
             );
         } else if turns > 1 {
-            opening.remedy(turns - 1, "TLS 1.3 at both ends: its handshake takes 1 turn");
+            opening.remedy(
+                turns - 1,
+                "TLS 1.3 at both ends: its handshake takes 1 round trip",
+            );
         }
         opening.own_work("tls computing", Phase::Tls);
         Ok(opening)
@@ -124,7 +127,7 @@ impl LoginContext<'_, '_> {
             .end(name, phase, self.line.arrived(), self.line.passed());
     }
 
-    /// How the leg that ended last can be done with `saves_turns` turns less.
+    /// How the leg that ended last can be done with `saves_turns` round trips less.
     pub fn remedy(&mut self, saves_turns: u64, text: &str) {
         self.legs.remedy(saves_turns, text);
     }

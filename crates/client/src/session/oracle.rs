@@ -3,7 +3,7 @@
 //! The driver times nothing and hides its socket. So it is given a loopback address, behind which this session has the
 //! connection to the server: what the driver says is passed on, and what passes is counted and stamped by the kernel as in
 //! every other session. The way to the driver is in no figure but the legs of the login, each of which holds what the driver
-//! itself takes (some 50 to 100 us a turn).
+//! itself takes (some 50 to 100 us a round trip).
 //!
 //! Checked without a database only, against a scripted listener: see docs/protocols/oracle.md.
 

@@ -64,7 +64,7 @@ fn request_tls(opening: &mut LoginContext<'_, '_>) -> Result<bool, SessionError>
         b"N" if !opening.security.mode.insists() => {
             opening.remedy(
                 1,
-                "sslmode=disable: this server has no TLS, and is asked for it on each connection",
+                "sslmode=disable: this server has no TLS, yet each connection asks for it",
             );
             Ok(false)
         }

@@ -16,7 +16,7 @@ pub struct Reply {
     pub first_byte_at: Timestamp,
     /// When the last bytes of the reply came, likewise.
     pub last_byte_at: Timestamp,
-    /// Turns: changes from the client's bytes to the server's.
+    /// Round trips: changes from the client's bytes to the server's.
     pub turns: u64,
     /// Payload of the request on the socket; with TLS, ciphertext.
     pub request_bytes: u64,

@@ -28,7 +28,7 @@ impl MeasuredLink {
         for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let record = serde_json::from_str(line).map_err(|_| {
                 let line = index + 1;
-                format!("line {line} is no record: it has to be what longwire echo --json or longwire ping --json wrote")
+                format!("line {line} is not a record of longwire echo --json or longwire ping --json")
             })?;
             seen.add(record)
                 .map_err(|fault| format!("line {}: {fault}", index + 1))?;
@@ -145,8 +145,7 @@ impl Seen {
             ),
             (Some(median), None) | (None, Some(median)) => Ok(median),
             (None, None) => Err(
-                "this has no round trip: it needs answered samples of longwire ping --json, or what \
-                                 longwire echo --json wrote for one stream"
+                "this has no round-trip time: it needs answered samples of longwire ping --json, or the record of one stream of longwire echo --json"
                     .to_owned(),
             ),
         }

@@ -128,7 +128,7 @@ fn once<T>(key: &'static str, place: &mut Option<T>, value: T) -> Result<(), Lin
 fn parse_rtt(value: &str) -> Result<Duration, LinkError> {
     let rtt = parse_duration(value).map_err(|source| LinkError::Quantity { key: "rtt", source })?;
     if rtt > MAX_RTT {
-        return Err(out_of_range("rtt", value, "a round trip is at most 1h"));
+        return Err(out_of_range("rtt", value, "a round-trip time is at most 1h"));
     }
     Ok(rtt)
 }

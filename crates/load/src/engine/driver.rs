@@ -1,7 +1,7 @@
 //! A thread's event loop over its clients: `turning` waits and does what is due, `operation` has what a client does,
 //! `replacing` what follows a failure.
 //!
-//! 1. A client that is ready is read, and whatever it then has to send is sent at once: one read and one send a turn. The
+//! 1. A client that is ready is read, and whatever it then has to send is sent at once: one read and one send a round trip. The
 //!    end of an operation is the moment right after the read that brought its last byte, and in a closed loop the begin of
 //!    the next.
 //! 2. A thread with one client that waits does so in the read itself: there is no other client to look after.

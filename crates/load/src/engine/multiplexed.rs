@@ -57,7 +57,7 @@ pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOut
     })
 }
 
-/// As many threads as asked for, or as there are processors; none without a client.
+/// As many threads as requested, or as there are processors; none without a client.
 fn threads(context: &RunContext<'_>) -> usize {
     let processors = || {
         std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))

@@ -56,7 +56,7 @@ fn postgres_is_asked_the_same_in_every_mode() {
 #[test]
 fn mariadb_is_asked_the_same_in_every_mode() {
     let server = MariaDb::start();
-    // Prepared: two statements of each of three clients are prepared once, a turn each.
+    // Prepared: two statements of each of three clients are prepared once, a round trip each.
     for (mode, turns) in MODES.into_iter().zip([60 * 2, 60 * 2 * 2, 60 * 2 + 3 * 2]) {
         server.sql("create or replace table test.seen (id int, client int, half double)");
         let outcome = run(&server.url(), &[(VALUES, 1)], mode, &each(3, 20)).unwrap();
@@ -143,7 +143,7 @@ fn each_turn_waits_for_its_pause() {
         let shortest = outcome.measured.unwrap().spread.min.unwrap();
         assert!(
             shortest >= pause * turns as u32,
-            "{mode:?}: {shortest:?} for {turns} turns"
+            "{mode:?}: {shortest:?} for {turns} round trips"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Turns traffic whose exchanges know what they would become into advice.
+//! Round trips traffic whose exchanges know what they would become into advice.
 
 use super::compare::{self, LevelDurations};
 use super::rewrite;
@@ -94,7 +94,7 @@ pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Wa
     let moves = |step: &OperationStep| seen.moved.moves(step);
     let rtt = asked.rtt.or_else(|| seen.round_trip());
     if rtt.is_none() {
-        let text = "no round trip was measured: 0 is taken, see --rtt";
+        let text = "no round-trip time was measured: 0 is assumed, see --rtt";
         warnings.push(Warning::new(WarningKind::RoundTripUnknown, text));
     }
     let rtt = rtt.unwrap_or_default();
@@ -137,7 +137,7 @@ pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Wa
     Ok((advice, warnings))
 }
 
-/// Turns facts into operations. In traffic that longwire made, an operation is one run of its script, of any number of
+/// Round trips facts into operations. In traffic that longwire made, an operation is one run of its script, of any number of
 /// transactions: nothing on the wire shows that.
 struct Runs {
     operations: Operations,

@@ -19,7 +19,7 @@ pub struct Budget {
 /// What operations may cost at most.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BudgetLimit {
-    /// Turns of each.
+    /// Round trips of each.
     Turns(Most<u64>),
     /// Predicted median over a link.
     Predicted(Most<Duration>, Box<LinkDescription>),
@@ -46,7 +46,7 @@ impl Budget {
     pub fn turns(text: &str) -> Result<Self> {
         let (names, text) = named(text);
         let most = most(text, |text| text.parse().ok()).with_context(|| {
-            format!("'{text}' is no number of turns: write 20, +2 (more than in the baseline), or 'GET /checkout*=20'")
+            format!("'{text}' is not a number of round trips: write 20, +2 (more than in the baseline), or 'GET /checkout*=20'")
         })?;
         Ok(Self {
             names,
@@ -104,8 +104,7 @@ impl Budget {
         kinds
             .split(',')
             .map(|word| {
-                let known = FindingKind::ALL.iter().copied().find(|kind| kind.name() == word);
-                let Some(kind) = known else {
+                let Some(kind) = FindingKind::from_name(word) else {
                     bail!(
                         "'{word}' is no kind of finding: use one or several of {}",
                         kinds_known()
@@ -169,8 +168,10 @@ impl fmt::Display for Budget {
             .map(|names| format!("{names}="))
             .unwrap_or_default();
         match &self.limit {
-            BudgetLimit::Turns(Most::Absolute(turns)) => write!(formatter, "--max-turns {names}{turns}"),
-            BudgetLimit::Turns(Most::More(turns)) => write!(formatter, "--max-turns {names}+{turns}"),
+            BudgetLimit::Turns(Most::Absolute(turns)) => {
+                write!(formatter, "--max-round-trips {names}{turns}")
+            }
+            BudgetLimit::Turns(Most::More(turns)) => write!(formatter, "--max-round-trips {names}+{turns}"),
             BudgetLimit::Predicted(most, link) => {
                 write!(formatter, "--max-predicted {names}{}@{link}", span_of(*most))
             }
@@ -195,7 +196,7 @@ fn link(text: &str) -> Result<LinkDescription> {
     match parse_duration(text) {
         Ok(rtt) => Ok(LinkDescription::with_rtt(rtt)),
         Err(_) if text.contains('=') => text.parse().with_context(|| format!("'{text}' is no link")),
-        Err(fault) => Err(fault).context("the round trip behind @ is not understood"),
+        Err(fault) => Err(fault).context("the round-trip time after @ is not valid"),
     }
 }
 
@@ -226,10 +227,10 @@ mod tests {
     #[test]
     fn budgets_are_read_as_they_are_written() {
         let shown = |budget: Result<Budget>| budget.expect("a budget").to_string();
-        assert_eq!(shown(Budget::turns("20")), "--max-turns 20");
+        assert_eq!(shown(Budget::turns("20")), "--max-round-trips 20");
         assert_eq!(
             shown(Budget::turns("GET /a?b=c*=+2")),
-            "--max-turns GET /a?b=c*=+2"
+            "--max-round-trips GET /a?b=c*=+2"
         );
         assert_eq!(
             shown(Budget::predicted("200ms@40ms")),
@@ -260,7 +261,7 @@ mod tests {
     fn what_is_not_understood_says_how_it_is_written() {
         let refusal = |result: Result<Budget>| format!("{:#}", result.expect_err("refused"));
         assert!(refusal(Budget::turns("many")).contains("write 20"));
-        assert!(refusal(Budget::turns("-1")).contains("no number of turns"));
+        assert!(refusal(Budget::turns("-1")).contains("not a number of round trips"));
         assert!(refusal(Budget::predicted("200ms")).contains("200ms@40ms"));
         assert!(refusal(Budget::predicted("200@40ms")).contains("unit"));
         assert!(refusal(Budget::predicted("200ms@40")).contains("round trip behind @"));

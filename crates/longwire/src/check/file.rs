@@ -21,7 +21,8 @@ pub struct BudgetFile {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
-    max_turns: Option<Number>,
+    #[serde(alias = "max-turns")]
+    max_round_trips: Option<Number>,
     #[serde(default)]
     max_predicted: OneOrMore,
     #[serde(default)]
@@ -39,7 +40,8 @@ struct File {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Named {
     name: String,
-    max_turns: Option<Number>,
+    #[serde(alias = "max-turns")]
+    max_round_trips: Option<Number>,
     #[serde(default)]
     max_predicted: OneOrMore,
     #[serde(default)]
@@ -95,7 +97,7 @@ fn parse(text: &str) -> Result<BudgetFile> {
     let hosts = file.host.texts().into_iter().map(host).collect::<Result<_>>()?;
     let mut budgets = of(
         None,
-        file.max_turns,
+        file.max_round_trips,
         [file.max_predicted, file.max_held, file.forbid],
     )?;
     for named in file.operation {
@@ -103,7 +105,7 @@ fn parse(text: &str) -> Result<BudgetFile> {
         let names = Pattern::new(&named.name);
         let more = of(
             Some(&names),
-            named.max_turns,
+            named.max_round_trips,
             [named.max_predicted, named.max_held, named.forbid],
         );
         budgets.extend(more.context(context)?);
@@ -144,14 +146,14 @@ mod tests {
     #[test]
     fn a_file_is_read_in_its_order() {
         let text = r#"
-            max-turns = 20
+            max-round-trips = 20
             max-predicted = "200ms@40ms"
             max-held = ["100ms@40ms", "5ms"]
             forbid = ["n+1", "row-by-row"]
             host = ["web=10.0.0.5,172.17.0.0/16", "none"]
             [[operation]]
             name = "GET /checkout*"
-            max-turns = "+2"
+            max-round-trips = "+2"
             max-predicted = ["1s@40ms", "2s@rtt=40ms rate=10mbit"]
         "#;
         let file = parse(text).expect("budgets");
@@ -166,13 +168,13 @@ mod tests {
         assert_eq!(
             shown,
             [
-                "--max-turns 20",
+                "--max-round-trips 20",
                 "--max-predicted 200 ms@rtt=40ms",
                 "--max-held 100 ms@rtt=40ms",
                 "--max-held 5.00 ms",
                 "--forbid n+1",
                 "--forbid row-by-row",
-                "--max-turns GET /checkout*=+2",
+                "--max-round-trips GET /checkout*=+2",
                 "--max-predicted GET /checkout*=1.00 s@rtt=40ms",
                 "--max-predicted GET /checkout*=2.00 s@rtt=40ms rate=10mbit",
             ]
@@ -183,8 +185,8 @@ mod tests {
     fn what_is_wrong_is_told_with_its_place() {
         let refusal = |text: &str| format!("{:#}", parse(text).expect_err("refused"));
         assert!(refusal("host = 'web'").starts_with("in host: "));
-        assert!(refusal("max-turn = 20").contains("max-turns"));
-        assert!(refusal("[[operation]]\nmax-turns = 3").contains("name"));
+        assert!(refusal("max-turn = 20").contains("max-round-trips"));
+        assert!(refusal("[[operation]]\nmax-round-trips = 3").contains("name"));
         let named = refusal("[[operation]]\nname = 'GET /'\nforbid = 'n+2'");
         assert!(
             named.contains("'GET /'") && named.contains("'n+2' is no kind"),

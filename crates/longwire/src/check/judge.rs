@@ -16,7 +16,7 @@ use std::time::Duration;
 /// What was read, by the names of operations.
 #[derive(Debug, Default)]
 pub struct Figures {
-    /// Most turns of one operation of each name.
+    /// Most round trips of one operation of each name.
     turns: BTreeMap<Arc<str>, u64>,
     /// Predicted median of each name over each link.
     predicted: BTreeMap<(Arc<str>, Arc<str>), Duration>,
@@ -87,7 +87,7 @@ impl Figures {
             .filter(move |finding| &*finding.operation_name == name)
     }
 
-    /// What to do about turns of these operations: the remedy that leaves most of them out.
+    /// What to do about round trips of these operations: the remedy that leaves most of them out.
     fn remedy(&self, name: &str) -> Option<String> {
         let of_turns = self
             .findings(name)
@@ -95,7 +95,7 @@ impl Figures {
         Self::told(of_turns.max_by_key(|finding| finding.saves_turns)?)
     }
 
-    /// What to do about transactions that are open for long: what saves most of that, or else turns.
+    /// What to do about transactions that are open for long: what saves most of that, or else round trips.
     fn remedy_of_held(&self, name: &str) -> Option<String> {
         let of_held = self
             .findings(name)
@@ -150,7 +150,7 @@ fn held(outcome: &ReadOutcome) -> BTreeMap<(Arc<str>, Option<Arc<str>>), Held> {
 pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Result<Vec<BudgetVerdict>> {
     ensure!(
         !now.turns.is_empty(),
-        "the files hold no operation: no budget can be broken; --operations says what is one"
+        "the files hold no operation, so no budget can be judged; --operations says how exchanges are grouped"
     );
     if let Some(budget) = budgets.iter().find(|budget| budget.is_relative())
         && before.is_none()
@@ -160,10 +160,7 @@ pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Res
     let names = now.names();
     for budget in budgets {
         if !names.iter().any(|name| budget.is_for(name)) {
-            bail!(
-                "{budget} is for no operation that was seen, so it could not be broken; there are {}",
-                listed(now)
-            );
+            bail!("{budget} matches no operation. Seen: {}", listed(now));
         }
     }
     let verdicts: Vec<BudgetVerdict> = names

@@ -23,25 +23,25 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Check captures or recordings against budgets: turns, predicted time, transactions held open, findings.
+/// Check captures or recordings against budgets: round trips, predicted time, transactions held open, findings.
 ///
 /// A budget is for every operation, or for those of some names: 'NAMES=BUDGET', with * for any text; that one then takes the place of
 /// the one for all. Status 0: all budgets are kept; 1: one is broken; 2: nothing could be
 /// checked, too little was seen to judge a budget, or one names operations that do not occur.
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  longwire check app.pcap --max-turns 20 --max-predicted 200ms@40ms --forbid n+1,row-by-row\n  \
-                        longwire check run.lwr --max-turns 20 --max-turns 'GET /checkout*=35' --junit longwire.xml\n  \
-                        longwire check run.lwr --baseline main.lwr --max-turns +0 --github\n  \
+    after_help = "Examples:\n  longwire check app.pcap --max-round-trips 20 --max-predicted 200ms@40ms --forbid n+1,row-by-row\n  \
+                        longwire check run.lwr --max-round-trips 20 --max-round-trips 'GET /checkout*=35' --junit longwire.xml\n  \
+                        longwire check run.lwr --baseline main.lwr --max-round-trips +0 --github\n  \
                         longwire check run.lwr --budgets longwire.toml --operations transaction"
 )]
 pub struct Args {
     /// Capture or recording files; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Most turns of one operation: 20, or +2 more than in the baseline.
-    #[arg(long, value_parser = turns, value_name = "[NAMES=]TURNS")]
-    pub max_turns: Vec<Budget>,
+    /// Most round trips of one operation: 20, or +2 more than in the baseline.
+    #[arg(long, alias = "max-turns", value_parser = round_trips, value_name = "[NAMES=]COUNT")]
+    pub max_round_trips: Vec<Budget>,
     /// Longest predicted median over a link: 200ms@40ms (a round trip), '200ms@rtt=40ms rate=10mbit', or +10ms@40ms more than
     /// is predicted for the baseline.
     #[arg(long, value_parser = predicted, value_name = "[NAMES=]TIME@LINK")]
@@ -125,7 +125,7 @@ pub fn run(args: &Args) -> Result<Status> {
     })
 }
 
-fn turns(text: &str) -> Result<Budget, String> {
+fn round_trips(text: &str) -> Result<Budget, String> {
     Budget::turns(text).map_err(|fault| format!("{fault:#}"))
 }
 
@@ -139,7 +139,7 @@ fn held(text: &str) -> Result<Budget, String> {
 
 /// `budgets`, which are the file's, then those of the command line.
 fn with_those_of_the_command_line(mut budgets: Vec<Budget>, args: &Args) -> Result<Vec<Budget>> {
-    budgets.extend(args.max_turns.iter().cloned());
+    budgets.extend(args.max_round_trips.iter().cloned());
     budgets.extend(args.max_predicted.iter().cloned());
     budgets.extend(args.max_held.iter().cloned());
     for text in &args.forbid {
@@ -147,7 +147,7 @@ fn with_those_of_the_command_line(mut budgets: Vec<Budget>, args: &Args) -> Resu
     }
     ensure!(
         !budgets.is_empty() || args.baseline.is_some(),
-        "nothing to check: give --max-turns, --max-predicted, --max-held, --forbid, --budgets or --baseline"
+        "nothing to check: give --max-round-trips, --max-predicted, --max-held, --forbid, --budgets or --baseline"
     );
     Ok(budgets)
 }

@@ -107,7 +107,7 @@ impl SeenCounts {
             counter(
                 "longwire_packets_dropped_total",
                 "longwire.packets.dropped",
-                "Of these, packets that the kernel dropped because longwire was too slow: what they carried is missing in all figures.",
+                "Of these, packets that the kernel dropped because longwire was too slow: their content is missing in all figures.",
             )
             .with(Vec::new(), since, value(&self.dropped)),
             counter(

@@ -119,7 +119,7 @@ impl InterfaceArgs {
         })
     }
 
-    /// What was asked for, as the command line has it.
+    /// What was requested, as the command line has it.
     pub fn asked(&self) -> String {
         let interfaces = self.interface.iter().map(|name| format!(" --interface {name}"));
         let ports = self.port.iter().map(|port| format!(" --port {port}"));
@@ -278,7 +278,7 @@ impl InterfaceSource {
                 LiveNews::InterfaceGone(name) => {
                     self.left = self.left.map(|left| left.saturating_sub(1));
                     delivery.say(&format!(
-                        "warning: the interface {name} is gone: what was seen of it until now is kept"
+                        "warning: the interface {name} is gone: its traffic until now is kept"
                     ));
                 }
                 LiveNews::NotKept(reason) => delivery.gave_up(PACKETS, reason),
@@ -322,6 +322,6 @@ pub const CLOCK: &str = "kernel timestamps of packets";
 /// The hint of a run without any connection.
 pub fn nothing_seen(point: &str) -> String {
     format!(
-        "no TCP connection was seen at {point}: `--interface any` without --port and --filter shows what there is"
+        "no TCP connection was seen at {point}: `--interface any` without --port and --filter shows all traffic"
     )
 }

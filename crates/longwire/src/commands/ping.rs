@@ -57,7 +57,7 @@ pub struct Args {
     /// Prepare the statement once and execute it; the first call shows what preparing costs.
     #[arg(long, conflicts_with = "no_login")]
     pub prepared: bool,
-    /// One statement of so many rows, each exactly one full packet: how they follow each other.
+    /// Fetch N rows, one full packet each, and show the gaps between packets.
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["no_login", "statement", "prepared", "icmp", "flood", "interval", "count", "prometheus", "via", "print_script", "connect", "driver"])]
     pub rows: Option<u64>,
     /// From database to database.

@@ -82,9 +82,9 @@ pub fn tls_to_be_seen(target: &Target, link: bool, longest: Duration) -> Result<
 }
 
 const TAKEN_OVER: &str = "the server offers TLS: longwire speaks it for the command (which gets PGSSLMODE=disable), so that statements are seen, and \
-                          counts its turns, as libpq's clients have them; say sslmode=disable in the target for a command that does without TLS";
+                          counts its round trips, as libpq's clients have them; say sslmode=disable in the target for a command that does without TLS";
 const LEFT_OUT: &str = "the server offers TLS, which longwire cannot speak through an emulated link: the command is asked to do without (PGSSLMODE=disable), \
-                        so that statements are seen; each connection has 2 turns less than with TLS 1.3, 3 less where the key exchange is begun anew \
+                        so that statements are seen; each connection has 2 round trips less than with TLS 1.3, 3 less where the key exchange is begun anew \
                         or with TLS 1.2; say sslmode=prefer in the target to leave TLS to the command";
 
 /// The conditions of a run with emulated links.
@@ -116,7 +116,7 @@ fn link_texts(planned: &[PlannedRelay]) -> Vec<String> {
     links.collect()
 }
 
-/// What a run was asked for, without passwords: targets, addresses, links.
+/// What a run was requested, without passwords: targets, addresses, links.
 pub fn asked(planned: &[PlannedRelay]) -> String {
     let targets = planned.iter().map(|planned| format!(" {}", planned.target));
     let listens = planned

@@ -10,7 +10,7 @@ use script::builtin::{BUILTINS, Builtin};
 pub enum Mode {
     /// As text with the values in it.
     Simple,
-    /// Text and values apart, each time anew.
+    /// Parse and bind on every execution.
     Extended,
     /// Prepared once, then only executed.
     Prepared,

@@ -39,7 +39,7 @@ pub struct Args {
     /// Rows of a select.
     #[arg(long, default_value = "117158", value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), value_name = "COUNT")]
     pub select_rows: u64,
-    /// Take the columns of this table, and values from its rows, instead of made ones; it is only read.
+    /// Use this table's columns and sample values (read-only).
     #[arg(long, conflicts_with = "row_bytes", value_name = "TABLE")]
     pub like: Option<String>,
     /// What is done with the rows: insert, select, update.
@@ -62,7 +62,7 @@ pub struct Args {
     /// Rounds: runs of each setting that is in question; their median counts.
     #[arg(long, alias = "runs", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT")]
     pub rounds: u32,
-    /// The longest that one run may take: over a link, what would take longer is predicted; here, it is given up.
+    /// Time limit of one run. Slower runs are predicted (over a link) or skipped (locally).
     #[arg(long, default_value = "60s", value_parser = parse_duration, value_name = "TIME")]
     pub patience: Duration,
     /// Run every way with every setting as often as --rounds says, instead of searching.

@@ -134,7 +134,8 @@ pub fn packet_round_trip(server: &Target, stop: &AtomicBool) -> Result<Duration>
     let session = Session::open(server, SessionOptions::new(stop))?;
     let round_trip = session.kernel().and_then(|figures| figures.min_rtt);
     session.close();
-    round_trip.ok_or_else(|| anyhow::anyhow!("this system does not report the round trip of a connection"))
+    round_trip
+        .ok_or_else(|| anyhow::anyhow!("this system does not report the round-trip time of a connection"))
 }
 
 /// Connects to an echo.

@@ -51,7 +51,7 @@ pub struct Visit {
     pub error: Option<String>,
     /// Spread of their durations.
     pub spread: Distribution,
-    /// Turns of a transaction, mean.
+    /// Round trips of a transaction, mean.
     pub turns: f64,
     /// Payload bytes of a transaction to the server and from it.
     pub payload_bytes: [f64; 2],

@@ -152,7 +152,7 @@ impl Campaign<'_, '_> {
     }
 
     /// Has the best setting of each way, and what is recommended, watched where the workbench cannot count by itself (a
-    /// driver's): the report on it, and estimates for other values, are based on turns and bytes.
+    /// driver's): the report on it, and estimates for other values, are based on round trips and bytes.
     fn count_turns(&mut self, race: &mut Race) -> Result<(), JobEnd> {
         let best = (0..self.ways.len()).filter_map(|way| race.search.best_of(way));
         let told: BTreeSet<MethodSetting> = best.chain(race.search.recommended()).collect();
@@ -342,7 +342,7 @@ impl Campaign<'_, '_> {
         })
     }
 
-    /// Roughly, the time of a setting over a link: its time here, plus its turns' round trips, plus its bytes at the link's rate.
+    /// Roughly, the time of a setting over a link: its time here, plus its round trips' round trips, plus its bytes at the link's rate.
     fn guess(&self, setting: MethodSetting, link: &LinkDescription) -> Option<Duration> {
         let way = self.ways.get(setting.way)?;
         let values: Vec<u64> = values(way).iter().map(|value| value.unwrap_or(1)).collect();

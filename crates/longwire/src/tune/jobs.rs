@@ -51,7 +51,7 @@ impl JobsPlan<'_> {
     /// Makes the scratch schema, runs everything, removes the schema.
     ///
     /// # Errors
-    /// When the schema cannot be made, a way that was asked for does not exist, or no link can be emulated.
+    /// When the schema cannot be made, a way that was requested does not exist, or no link can be emulated.
     pub fn run<'a>(
         &self,
         workbench: Box<dyn Workbench + 'a>,

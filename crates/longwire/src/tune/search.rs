@@ -1,7 +1,7 @@
 //! Which setting to run next, and which to recommend: calculations on the times so far, without clock or database.
 //!
 //! The values of a knob are taken as a series in which a value is about twice the one before, and the time over them as a
-//! valley: what a turn costs shrinks with the value, what a batch takes in memory grows. So a few values that lie far apart
+//! valley: what a round trip costs shrinks with the value, what a batch takes in memory grows. So a few values that lie far apart
 //! show which ways are worth a closer look, halving finds the smallest value that is good, and only the few that are left in
 //! question run as often as was asked.
 //!

@@ -36,7 +36,7 @@ pub const COMMANDS: [Word; 12] = [
         &[
             "analyze", "analyse", "report", "parse", "show", "open", "pcap", "summary",
         ],
-        "longwire read FILE reports what a capture or recording holds",
+        "longwire read FILE reports on a capture or recording",
     ),
     word(
         &[
@@ -54,7 +54,7 @@ pub const COMMANDS: [Word; 12] = [
     ),
     word(
         &["bench", "benchmark", "pgbench", "stress", "wrk"],
-        "longwire load TARGET puts load on a server; longwire split shows whose time it is",
+        "longwire load TARGET puts load on a server; longwire split divides its time into client, network and server",
     ),
     word(
         &["latency", "rtt", "distance", "probe", "tcping"],
@@ -118,7 +118,7 @@ pub const FLAGS: [Flag; 17] = [
     flag(
         &[],
         &["--latency", "--delay", "--distance", "--ping", "--at"],
-        "a round trip is --rtt 40ms",
+        "a round-trip time is --rtt 40ms",
     ),
     flag(
         &[],
@@ -197,7 +197,7 @@ pub const FLAGS: [Flag; 17] = [
     flag(
         &["check"],
         &["--budget", "--max", "--threshold", "--limit"],
-        "budgets are --max-turns, --max-predicted TIME@LINK, or a file: --budgets budgets.toml",
+        "budgets are --max-round-trips, --max-predicted TIME@LINK, or a file: --budgets budgets.toml",
     ),
     flag(
         &[],

@@ -40,7 +40,7 @@ pub fn choose(outcome: &ReadOutcome, claim: &Claim<'_>, warnings: &mut Vec<Warni
             .collect();
         whole.sort_by_key(|operation| operation.id);
         if whole.is_empty() {
-            let text = format!("'{name}' was not replayed: it is longer than what is held in memory at once");
+            let text = format!("'{name}' was not replayed: it is too long to be held in memory");
             warnings.push(Warning::new(WarningKind::NotPredicted, text));
             continue;
         }

@@ -74,9 +74,9 @@ fn turns_packets_and_bytes_are_those_on_the_wire() {
             capture.connections,
             "connections of {file}"
         );
-        // Every connection's handshake was seen and is one turn.
+        // Every connection's handshake was seen and is one round trip.
         let turns = capture.turns + capture.connections + capture.greetings;
-        assert_eq!(sum(connections(), "turns"), turns, "turns of {file}");
+        assert_eq!(sum(connections(), "turns"), turns, "round trips of {file}");
         let packets = sum(connections(), "client_packets") + sum(connections(), "server_packets");
         assert_eq!(packets, capture.packets, "packets of {file}");
         assert_eq!(
@@ -113,7 +113,7 @@ fn the_records_of_exchanges_sum_to_their_connection() {
             assert_eq!(
                 sum(of_connection(), "turns"),
                 connection["turns"].as_u64().unwrap(),
-                "turns of {file}"
+                "round trips of {file}"
             );
             assert_eq!(
                 of_connection().count() as u64,

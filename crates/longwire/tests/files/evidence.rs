@@ -40,7 +40,7 @@ fn records(words: &[&str]) -> Vec<Value> {
 fn statements_prepared_before_the_capture_are_none_that_were_seen() {
     let said = read("prepared-before.pcap");
     assert!(
-        said.contains("for 16 turns;")
+        said.contains("for 16 round trips;")
             && said
                 .contains("statements of 16 of 16 round trips were not seen (prepared before the capture)"),
         "{said}"
@@ -140,11 +140,11 @@ fn round_trips_inside_tls_are_counted_and_their_statements_are_not_judged() {
         "{}",
         read("encrypted.pcap")
     );
-    assert_eq!(check("encrypted.pcap", &["--max-turns", "8"]).0, Some(0));
+    assert_eq!(check("encrypted.pcap", &["--max-round-trips", "8"]).0, Some(0));
     assert_eq!(check("encrypted.pcap", &["--forbid", "n+1"]).0, Some(2));
     assert_eq!(check("encrypted.pcap", &["--max-held", "1s"]).0, Some(2));
     // What is broken is broken, whatever else was not seen.
-    let (status, said) = check("encrypted.pcap", &["--max-turns", "7", "--forbid", "n+1"]);
+    let (status, said) = check("encrypted.pcap", &["--max-round-trips", "7", "--forbid", "n+1"]);
     assert_eq!(status, Some(1), "{said}");
     assert!(
         said.contains("1 broken, 0 kept, 1 not judged")
@@ -165,7 +165,7 @@ fn requests_alone_have_no_predicted_duration() {
     assert!(predictions.iter().all(|record| record["type"] != "prediction"));
     let (status, said) = check(
         "http-alone.pcap",
-        &["--max-turns", "20", "--max-predicted", "2s@40ms"],
+        &["--max-round-trips", "20", "--max-predicted", "2s@40ms"],
     );
     assert_eq!(status, Some(2), "{said}");
     // Where the requests themselves move, there is one.
@@ -181,7 +181,7 @@ fn the_figures_of_the_first_sentence_are_one_operation_s() {
         said.starts_with("At 40.0 ms, connect, select ?, repeated (the longest of 2) takes 12."),
         "{said}"
     );
-    assert!(said.contains("instead of 301 ms, for 302 turns"), "{said}");
+    assert!(said.contains("instead of 301 ms, for 302 round trips"), "{said}");
 }
 
 /// The predicted duration of the only operation, in milliseconds, and what bounds it.
@@ -237,7 +237,7 @@ fn unlike_operations_have_no_median_and_no_slope() {
     ]);
     assert!(
         said.contains(
-            "4 operations are unlike (typical 3 turns, longest 302 turns), so no median is predicted"
+            "4 operations are unlike (typical 3 round trips, longest 302 round trips), so no median is predicted"
         ),
         "{said}"
     );

@@ -1,4 +1,4 @@
-//! A browser, nginx, php-fpm and PostgreSQL on four addresses, captured: `data/fastcgi`. What was asked for is an operation each, with
+//! A browser, nginx, php-fpm and PostgreSQL on four addresses, captured: `data/fastcgi`. What was requested is an operation each, with
 //! what was done for it on all three legs.
 
 use serde_json::Value;
@@ -13,7 +13,7 @@ fn read(name: &str) -> Vec<Value> {
     records(&output)
 }
 
-/// Names, connections and turns of all operations.
+/// Names, connections and round trips of all operations.
 fn operations(records: &[Value]) -> Vec<(String, u64, u64)> {
     let number = |record: &Value, key: &str| record[key].as_u64().expect("a number");
     let operations = of_type(records, "operation").into_iter();
@@ -25,7 +25,7 @@ fn operations(records: &[Value]) -> Vec<(String, u64, u64)> {
         .collect()
 }
 
-/// Eight requests with connections of their own, then eight over connections that are kept. Turns: two of HTTP, two of FastCGI, and
+/// Eight requests with connections of their own, then eight over connections that are kept. Round trips: two of HTTP, two of FastCGI, and
 /// those with the database; three for each further look-up.
 #[test]
 fn a_request_that_a_web_server_passes_on_is_one_operation() {

@@ -52,7 +52,7 @@ fn a_web_server_s_two_addresses_are_one_host() {
         ("php-four-clients.pcap.gz", "10.8.5.2 and 127.0.0.1"),
         ("sinatra-four-clients.pcap.gz", "10.8.3.2 and 10.8.2.2"),
         ("spring-four-clients.pcap.gz", "10.8.3.2 and 127.0.0.1"),
-        // PostgreSQL inside TLS sessions whose beginning was not seen, next to sessions of SSH to the web server: an administrator's, who reads
+        // PostgreSQL inside TLS sessions that began before the capture, next to sessions of SSH to the web server: an administrator's, who reads
         // much, and another host's, which types. What was encrypted is blank here.
         ("tls-and-ssh.pcap.gz", "10.9.3.2 and 10.9.2.2"),
     ] {

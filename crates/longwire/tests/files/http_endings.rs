@@ -6,7 +6,7 @@ use testbed::binary::of_type;
 
 const GET: &[u8] = b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/// Turns, bytes of the reply, server time in ms and error of each exchange with payload, and the warnings.
+/// Round trips, bytes of the reply, server time in ms and error of each exchange with payload, and the warnings.
 fn read(conversation: &Conversation) -> (Vec<(u64, u64, u64, String)>, String) {
     let records = conversation.read();
     let number = |record: &Value, key: &str| record[key].as_u64().expect("a number");

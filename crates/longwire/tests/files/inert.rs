@@ -102,8 +102,8 @@ fn read_and_check_print_no_line_that_a_ci_obeys_but_their_own() {
         vec!["read"],
         vec!["read", "--json"],
         vec!["predict", "--rtt", "10ms"],
-        vec!["check", "--max-turns", "1", "--operations", "transaction"],
-        vec!["check", "--max-turns", "::x=1"],
+        vec!["check", "--max-round-trips", "1", "--operations", "transaction"],
+        vec!["check", "--max-round-trips", "::x=1"],
     ] {
         let output = run(&[&words[..], &[text(&file)]].concat());
         let all = stdout(&output) + &stderr(&output);
@@ -114,7 +114,7 @@ fn read_and_check_print_no_line_that_a_ci_obeys_but_their_own() {
         "check",
         text(&file),
         "--github",
-        "--max-turns",
+        "--max-round-trips",
         "1",
         "--operations",
         "transaction",
@@ -127,7 +127,7 @@ fn read_and_check_print_no_line_that_a_ci_obeys_but_their_own() {
     assert!(!annotations.is_empty());
     for annotation in annotations {
         assert!(
-            annotation.starts_with("::error title=longwire max-turns%3A"),
+            annotation.starts_with("::error title=longwire max-round-trips%3A"),
             "{annotation}"
         );
     }
@@ -182,7 +182,7 @@ fn a_cut_or_damaged_recording_is_no_green_check() {
     ];
     let good = place("good.lwr");
     fs::write(&good, &compressed).expect("it is written");
-    let budget = ["--max-turns", "1000"];
+    let budget = ["--max-round-trips", "1000"];
     let checked = |words: &[&str]| run(&[&["check"], words, &budget].concat());
     assert_eq!(
         checked(&[text(&good)]).status.code(),
@@ -205,7 +205,7 @@ fn a_cut_or_damaged_recording_is_no_green_check() {
 fn a_reader_that_left_does_not_make_a_check_green() {
     for format in [&["--json"][..], &["--github"], &[]] {
         let file = capture();
-        let mut command = longwire(&["check", text(&file), "--max-turns", "1"]);
+        let mut command = longwire(&["check", text(&file), "--max-round-trips", "1"]);
         let mut child = command
             .args(format)
             .stdout(Stdio::piped())

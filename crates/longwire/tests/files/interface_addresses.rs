@@ -95,7 +95,7 @@ fn capture(file: &Path, options: &[u8], other: &[u8]) {
     std::fs::write(file, blocks.bytes).expect("it is written");
 }
 
-/// The turns of each page, that of the first one's connection among them, and all that was printed.
+/// The round trips of each page, that of the first one's connection among them, and all that was printed.
 fn read(file: &Path, more: &[&str]) -> (Vec<Value>, String) {
     let file = file.display().to_string();
     let output = binary::run(&[&["read", "--json", &file], more].concat());

@@ -149,7 +149,7 @@ fn a_round_trip_that_is_only_a_bound_is_said_to_be_one() {
     );
     let warned = of_type(&joined, "warning").into_iter().any(|warning| {
         let text = warning["text"].as_str().expect("text");
-        text.contains("2 connections without a round trip of their own: that of the fastest reply")
+        text.contains("2 connections without a round-trip time of their own: that of the fastest reply")
             && text.contains("4.92 ms")
     });
     assert!(warned, "{joined:?}");

@@ -335,7 +335,7 @@ fn every_command_that_reads_captures_opens_them() {
     let request = "GET /?";
     for (arguments, status) in [
         (&["predict", "--json", "--rtt", "40ms"][..], 0),
-        (&["check", "--json", "--max-turns", "0"], 1),
+        (&["check", "--json", "--max-round-trips", "0"], 1),
         (&["tunnel", "advise", "--json", "--on", "http"], 2),
     ] {
         let run = |file: &str| binary::run(&[arguments, &[file]].concat());

@@ -71,7 +71,7 @@ const MISTAKES: [(&[&str], &str); 44] = [
     (&["read", "x.pcap", "--format", "json"], "--json"),
     (&["read", "x.pcap", "--verbose"], "--all"),
     (&["ping", "--host", "db1"], "postgres://user@host:5432/database"),
-    (&["check", "x.pcap", "--budget", "3"], "--max-turns"),
+    (&["check", "x.pcap", "--budget", "3"], "--max-round-trips"),
     (&["watch", "tcp://127.0.0.1:9", "--silent"], "--quiet"),
 ];
 

@@ -112,7 +112,7 @@ fn sequential_pages_on_several_connections_stay_sequential() {
         let at_20 = of(&predictions, page, 20);
         assert_eq!(at_20["order"], "in_sequence", "{capture} {page}");
         let slope = number(at_20, "slope");
-        // A little more than the turns: a process that rests longer wakes up more slowly.
+        // A little more than the round trips: a process that rests longer wakes up more slowly.
         assert!(
             (turns - 0.05..turns * 1.04).contains(&slope),
             "{capture} {page}: {slope}"
@@ -158,7 +158,7 @@ fn each_millisecond_adds_the_slope_and_not_the_turns() {
             .expect("predictions");
         let text = binary::stdout(&predict(capture, &[]));
         let line = format!(
-            "Each millisecond of round trip adds about {:.1} ms to {}",
+            "Each millisecond of round-trip time adds about {:.1} ms to {}",
             steepest.0,
             steepest.1.trim_matches('"')
         );

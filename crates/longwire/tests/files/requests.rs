@@ -123,7 +123,7 @@ fn the_database_alone_shows_the_requests_by_their_identifiers() {
 fn guesses_are_said_and_not_judged() {
     let check = |more: &[&str]| {
         let file = data("threads-bare.pcap.gz");
-        let words = [&["check", &file, "--max-turns", "40"], more].concat();
+        let words = [&["check", &file, "--max-round-trips", "40"], more].concat();
         let output = binary::run(&words);
         (
             output.status.code(),
@@ -133,7 +133,7 @@ fn guesses_are_said_and_not_judged() {
     let (status, said) = check(&[]);
     assert_eq!(status, Some(2), "{said}");
     assert!(
-        said.contains("not judged: max-turns of ")
+        said.contains("not judged: max-round-trips of ")
             && said.contains("GET /mixed?r=?")
             && said.contains("by a guess"),
         "{said}"

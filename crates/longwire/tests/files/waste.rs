@@ -14,7 +14,7 @@ fn read(name: &str) -> Vec<Value> {
     binary::records(&output)
 }
 
-/// Kind, statement, count and turns saved of each finding but n+1 (the queries of some captures are a loop too), sorted.
+/// Kind, statement, count and trips saved of each finding but n+1 (the queries of some captures are a loop too), sorted.
 fn found(name: &str) -> Vec<(String, String, u64, u64)> {
     let records = read(name);
     let findings = records
@@ -52,21 +52,21 @@ fn round_trips_without_work_are_counted_once_each() {
         (
             "pool-resets",
             &[
-                ("control-turns", "DISCARD all", 15, 15),
-                ("control-turns", settings, 15, 15),
+                ("control-round-trips", "DISCARD all", 15, 15),
+                ("control-round-trips", settings, 15, 15),
             ],
         ),
         (
             "savepoints",
             &[
-                ("control-turns", "", 20, 20),
-                ("control-turns", "release savepoint \"s1\"", 10, 10),
-                ("control-turns", "savepoint \"s1\"", 10, 10),
+                ("control-round-trips", "", 20, 20),
+                ("control-round-trips", "release savepoint \"s1\"", 10, 10),
+                ("control-round-trips", "savepoint \"s1\"", 10, 10),
             ],
         ),
-        ("init-db", &[("control-turns", "(COM_INIT_DB)", 15, 15)]),
-        ("hikaricp-isvalid", &[("control-turns", "", 15, 15)]),
-        ("redis-multi-exec", &[("control-turns", "MULTI", 12, 36)]),
+        ("init-db", &[("control-round-trips", "(COM_INIT_DB)", 15, 15)]),
+        ("hikaricp-isvalid", &[("control-round-trips", "", 15, 15)]),
+        ("redis-multi-exec", &[("control-round-trips", "MULTI", 12, 36)]),
         (
             "prepare-execute-close",
             &[(

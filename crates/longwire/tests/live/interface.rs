@@ -45,7 +45,7 @@ fn connections(records: &[Value]) -> Vec<Vec<String>> {
     all
 }
 
-/// Statements with how often they ran, and their turns.
+/// Statements with how often they ran, and their round trips.
 fn statements(records: &[Value]) -> Vec<(String, u64, u64)> {
     let statement = |record: &&Value| {
         let text = record["fingerprint"].to_string();

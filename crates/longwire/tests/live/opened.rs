@@ -1,4 +1,4 @@
-//! TLS in captures, opened with the key log of the client: the same statements, turns and rows as without TLS.
+//! TLS in captures, opened with the key log of the client: the same statements, round trips and rows as without TLS.
 
 mod commands;
 pub(crate) mod plain_text;
@@ -176,7 +176,7 @@ fn settings(directory: &Path, suite: &str) -> PathBuf {
     path
 }
 
-/// What was decoded of the work: fingerprints, rows and turns of exchanges.
+/// What was decoded of the work: fingerprints, rows and round trips of exchanges.
 fn work(records: &[Value]) -> Vec<(Value, Value, Value, Value)> {
     let exchanges = of_type(records, "exchange");
     let work = exchanges.iter().filter(|exchange| exchange["phase"] == "work");
@@ -273,7 +273,7 @@ fn a_postgresql_connection_with_direct_tls_is_decoded_as_without_tls() {
             run.opened() == run.followed(),
             "{encryption:?}: another text than tshark's"
         );
-        // No request for TLS: a turn less than where it is asked for.
+        // No request for TLS: a round trip less than where it is asked for.
         let handshake = if encryption.0 == "1.2" { 2 } else { 1 };
         assert_eq!(turns_of(&opened, &["tls"]), handshake, "{encryption:?}");
     }

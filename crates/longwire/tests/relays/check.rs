@@ -71,26 +71,38 @@ fn budgets_are_kept_or_broken_by_what_was_recorded() {
         (output.status.code(), stdout(&output), stderr(&output))
     };
 
-    let (status, text, errors) = told(&short, &["--max-turns", "5", "--max-predicted", "250ms@40ms"]);
+    let (status, text, errors) = told(
+        &short,
+        &["--max-round-trips", "5", "--max-predicted", "250ms@40ms"],
+    );
     assert_eq!(status, Some(0), "{text}{errors}");
     assert!(text.contains("0 budgets broken, 4 kept"), "{text}");
 
-    let (status, text, _) = told(&long, &["--max-turns", "5", "--max-predicted", "250ms@40ms"]);
+    let (status, text, _) = told(
+        &long,
+        &["--max-round-trips", "5", "--max-predicted", "250ms@40ms"],
+    );
     assert_eq!(status, Some(1));
-    assert!(text.contains("max-turns: 32 turns, allowed are 5"), "{text}");
+    assert!(
+        text.contains("max-round-trips: 32 round trips, allowed are 5"),
+        "{text}"
+    );
     assert!(
         text.contains("select name from article where i = ?: max-predicted: 1."),
         "{text}"
     );
 
     // The general budget is for logging in; the page has one of its own.
-    let named = ["--max-turns", "5", "--max-turns", "select name*=32"];
+    let named = ["--max-round-trips", "5", "--max-round-trips", "select name*=32"];
     assert_eq!(told(&long, &named).0, Some(0));
 
     let baseline = short.display().to_string();
-    let (status, text, _) = told(&long, &["--baseline", &baseline, "--max-turns", "+27"]);
+    let (status, text, _) = told(&long, &["--baseline", &baseline, "--max-round-trips", "+27"]);
     assert_eq!(status, Some(1), "{text}");
-    assert!(text.contains("max-turns: 32 turns, allowed are 31"), "{text}");
+    assert!(
+        text.contains("max-round-trips: 32 round trips, allowed are 31"),
+        "{text}"
+    );
     let since = check(&long, &["--baseline", &baseline, "--json"]);
     assert_eq!(since.status.code(), Some(0), "a baseline alone only reports");
     let changes = records(&since, "change");
@@ -103,7 +115,7 @@ fn budgets_are_kept_or_broken_by_what_was_recorded() {
         - page["predicted_before_ns"].as_u64().expect("a time");
     assert!(
         (1_000_000_000..1_400_000_000).contains(&more),
-        "28 turns of 40 ms: {page}"
+        "28 round trips of 40 ms: {page}"
     );
 }
 
@@ -120,7 +132,7 @@ fn forbidden_waste_is_found_and_its_remedy_told() {
         &[
             "--forbid",
             "n+1,row-by-row",
-            "--max-turns",
+            "--max-round-trips",
             "5",
             "--baseline",
             &short.display().to_string(),
@@ -129,7 +141,7 @@ fn forbidden_waste_is_found_and_its_remedy_told() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(
-        text.contains("select name from article where i = ?: forbid: n+1 of select name from article where i = ?, seen 30 times, 30 turns"),
+        text.contains("select name from article where i = ?: forbid: n+1 of select name from article where i = ?, seen 30 times, 30 round trips"),
         "{text}"
     );
     assert!(!text.contains("forbid: row-by-row"), "{text}");
@@ -177,7 +189,13 @@ fn reports_for_machines_say_the_same() {
     let junit = xml.display().to_string();
     let output = check(
         &file,
-        &["--max-turns", "select name*=5", "--junit", &junit, "--github"],
+        &[
+            "--max-round-trips",
+            "select name*=5",
+            "--junit",
+            &junit,
+            "--github",
+        ],
     );
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let xml = std::fs::read_to_string(&xml).expect("it was written");
@@ -190,7 +208,7 @@ fn reports_for_machines_say_the_same() {
     );
     let text = stdout(&output);
     assert!(
-        text.contains("::error title=longwire max-turns%3A select name from article where i = ?::select name from article where i = ?: max-turns: 12 turns, allowed are 5"),
+        text.contains("::error title=longwire max-round-trips%3A select name from article where i = ?::select name from article where i = ?: max-round-trips: 12 round trips, allowed are 5"),
         "{text}"
     );
 }
@@ -202,12 +220,15 @@ fn budgets_in_a_file_come_before_those_of_the_command_line() {
     let budgets = recorded.directory.path().join("longwire.toml");
     std::fs::write(
         &budgets,
-        "max-turns = 5\n[[operation]]\nname = 'select name*'\nmax-turns = 12\n",
+        "max-round-trips = 5\n[[operation]]\nname = 'select name*'\nmax-round-trips = 12\n",
     )
     .expect("it is written");
     let budgets = budgets.display().to_string();
     assert_eq!(check(&file, &["--budgets", &budgets]).status.code(), Some(0));
-    let stricter = check(&file, &["--budgets", &budgets, "--max-turns", "select name*=11"]);
+    let stricter = check(
+        &file,
+        &["--budgets", &budgets, "--max-round-trips", "select name*=11"],
+    );
     assert_eq!(stricter.status.code(), Some(1));
 }
 
@@ -231,19 +252,19 @@ fn what_cannot_be_checked_is_not_green() {
     };
     refused(&[], "nothing to check");
     refused(
-        &["--max-turns", "GET /chekout=5"],
+        &["--max-round-trips", "GET /chekout=5"],
         "is for no operation that was seen",
     );
-    refused(&["--max-turns", "+2"], "--baseline");
-    refused(&["--max-turns", "many"], "no number of turns");
+    refused(&["--max-round-trips", "+2"], "--baseline");
+    refused(&["--max-round-trips", "many"], "no number of round trips");
     refused(&["--max-predicted", "200ms"], "200ms@40ms");
     refused(&["--max-predicted", "200@40ms"], "unit");
     refused(&["--forbid", "n+2"], "n+1, row-by-row");
     refused(
-        &["--budgets", "/nonexistent.toml", "--max-turns", "5"],
+        &["--budgets", "/nonexistent.toml", "--max-round-trips", "5"],
         "/nonexistent.toml",
     );
     refused(&["--baseline", "/nonexistent.lwr"], "/nonexistent.lwr");
-    let missing = run(&["check", "/nonexistent.lwr", "--max-turns", "5"]);
+    let missing = run(&["check", "/nonexistent.lwr", "--max-round-trips", "5"]);
     assert_eq!(missing.status.code(), Some(2));
 }

@@ -168,7 +168,7 @@ fn is_20_ms_away(url: &str, port: u16, link: &str, through: &str, turns: u64) {
     }
 }
 
-/// Whether a turn takes 20 ms and a call this many of them: the minimum, which other work affects least.
+/// Whether a round trip takes 20 ms and a call this many of them: the minimum, which other work affects least.
 fn agrees(found: &Value, turns: u64) -> bool {
     let in_turns = |key: &str| found[key].as_f64().unwrap_or_default() / 20e6;
     found["turns_per_call"] == turns

@@ -87,7 +87,7 @@ fn pipelined_commands_share_their_turns() {
     // 3200 of them, 16 at once. The client counts batches, not the relay: it may be one more per connection.
     assert!(
         (200..=204).contains(&turns),
-        "{turns} turns of 3200 commands, 16 at once"
+        "{turns} round trips of 3200 commands, 16 at once"
     );
 }
 

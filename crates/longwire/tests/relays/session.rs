@@ -1,4 +1,4 @@
-//! Sessions against real servers, with a capture of the same connection: legs and turns match the wire.
+//! Sessions against real servers, with a capture of the same connection: legs and round trips match the wire.
 
 use client::session::{Session, SessionOptions};
 use model::{Leg, Phase};
@@ -12,7 +12,7 @@ use testbed::{Capture, MariaDb, Postgres, PostgresAuth, Redis};
 static NEVER: AtomicBool = AtomicBool::new(false);
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// The turns of each phase and the bytes, by a session and by its capture.
+/// The round trips of each phase and the bytes, by a session and by its capture.
 struct Compared {
     legs: Vec<Leg>,
     records: Vec<Value>,
@@ -94,7 +94,7 @@ impl Compared {
         of_phase.map(|leg| leg.turns).sum()
     }
 
-    /// Each phase has as many turns as the capture shows.
+    /// Each phase has as many round trips as the capture shows.
     fn assert_phases(&self) {
         for phase in [Phase::Connect, Phase::Tls, Phase::Login] {
             let legs = &self.legs;
@@ -123,7 +123,7 @@ impl Compared {
         );
     }
 
-    /// Names of the legs with their turns.
+    /// Names of the legs with their round trips.
     fn names(&self) -> Vec<(&str, u64)> {
         self.legs.iter().map(|leg| (&*leg.name, leg.turns)).collect()
     }

@@ -1,4 +1,4 @@
-//! TLS that was asked for, by longwire's own clients and behind its relay.
+//! TLS that was requested, by longwire's own clients and behind its relay.
 
 use serde_json::Value;
 use std::process::{Command, Output};

@@ -159,7 +159,7 @@ fn copy_both_ways_loses_no_byte() {
                 || record["fingerprint"].to_string().contains("copy target")
         })
         .expect("the COPY is a statement");
-    // The server asks for the data, then confirms that it has them: two turns.
+    // The server asks for the data, then confirms that it has them: two round trips.
     assert_eq!(
         (copy["turns"].as_u64(), copy["rows"].as_u64()),
         (Some(2), Some(200_000))

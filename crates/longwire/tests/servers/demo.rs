@@ -46,7 +46,7 @@ fn each_page_waits_once_a_statement_and_three_times_to_get_there_near_and_far() 
         .sum();
     let (chatty, joined) = (turns("page, 1 + N look-ups"), turns("page, one join"));
     assert_eq!((chatty.len(), joined.len()), (40, 40));
-    // Handshake and login cost one turn each, each statement one.
+    // Handshake and login cost one round trip each, each statement one.
     assert_eq!(chatty.iter().chain(&joined).sum::<u64>(), statements + 2 * 80);
     assert!(joined.iter().all(|turns| *turns == 3), "{joined:?}");
     let mut proved = 0;
@@ -57,7 +57,7 @@ fn each_page_waits_once_a_statement_and_three_times_to_get_there_near_and_far() 
         } else {
             chatty[0]
         };
-        // The page cannot be faster than its turns, and not much else grows with distance on a link without limit.
+        // The page cannot be faster than its round trips, and not much else grows with distance on a link without limit.
         let least = turns * number("rtt_ns");
         assert!(number("duration_ns") >= least, "{prediction}");
         assert!(number("low_ns") <= number("duration_ns") && number("duration_ns") <= number("high_ns"));

@@ -49,7 +49,7 @@ fn of<'a>(records: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value
     records.iter().filter(move |record| record["type"] == kind)
 }
 
-/// Rows, turns and fetches of the exchanges whose fingerprint begins with this text.
+/// Rows, round trips and fetches of the exchanges whose fingerprint begins with this text.
 fn sums(records: &[Value], fingerprint: &str) -> [u64; 3] {
     let exchanges: Vec<&Value> = of(records, "exchange")
         .filter(|record| {
@@ -120,7 +120,7 @@ fn rows_are_those_the_program_counted() {
     assert_eq!(rows, 300, "all kinds of columns");
     assert!(
         fetches > 0 && turns > fetches,
-        "{turns} turns, {fetches} of them for more rows"
+        "{turns} round trips, {fetches} of them for more rows"
     );
     assert_eq!(sums(&records, "select id, v from kinds where id < ?")[0], 7);
     assert_eq!(sums(&records, "select id, d from kinds")[0], 0);

@@ -46,7 +46,7 @@ fn ping_through_a_driver_is_as_far_as_without_one() {
     let median = through["p50_ns"].as_u64().expect("a median");
     assert!(median >= 10_000_000, "{through}");
     assert_eq!(through["answered"], 20);
-    assert_eq!(through["turns"], 0, "a driver's turns are not counted");
+    assert_eq!(through["turns"], 0, "a driver's round trips are not counted");
 }
 
 #[test]

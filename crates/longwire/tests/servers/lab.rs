@@ -145,7 +145,7 @@ fn a_lab_measures_what_it_predicts() {
         (&Value::from("network"), &Value::from(1.0))
     );
     let turns = slope["measured_turns"].as_f64().expect("a slope");
-    assert!((0.9..1.5).contains(&turns), "{turns} turns of a statement");
+    assert!((0.9..1.5).contains(&turns), "{turns} round trips of a statement");
     assert_eq!(of_type(&records, "lab")[0]["predicted_points"], 2);
     assert_eq!(records.last().expect("records")["type"], "summary");
 

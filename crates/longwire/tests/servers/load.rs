@@ -79,7 +79,7 @@ fn tables_are_made_and_the_builtin_scripts_run_on_them() {
         summary["p50_ns"].is_u64() && summary["per_second"].as_f64() > Some(0.0),
         "{summary}"
     );
-    // Seven statements and one, each a turn; preparing one is another, for each client that uses it.
+    // Seven statements and one, each a round trip; preparing one is another, for each client that uses it.
     let turns = summary["turns"].as_u64().unwrap();
     let least = 7 * scripts[0] + scripts[1];
     assert!((least..=least + 3 * 8).contains(&turns), "{turns} of {scripts:?}");

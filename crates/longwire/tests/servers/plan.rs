@@ -129,7 +129,10 @@ fn a_small_estate_is_planned_from_its_capture() {
         .find(of_work)
         .expect("the transactions are there");
     let predicted = operation["predicted_ns"].as_u64().expect("a time");
-    assert!(predicted >= 4 * 20_000_000, "four turns of 20 ms: {predicted}");
+    assert!(
+        predicted >= 4 * 20_000_000,
+        "four round trips of 20 ms: {predicted}"
+    );
     assert!(!placement(&lines, "broken_budget", apart).is_empty());
     assert!(placement(&lines, "broken_budget", "job=far,database=far").is_empty());
     let moves: Vec<(&Value, &Value)> = of_type(&lines, "plan_move")
@@ -152,7 +155,7 @@ fn a_small_estate_is_planned_from_its_capture() {
     nothing_fits(directory.path(), capture);
 }
 
-/// The text begins with the answer, shows what was asked for, and the page is written.
+/// The text begins with the answer, shows what was requested, and the page is written.
 fn text_and_page(directory: &Path, capture: &str) {
     let out = plan(
         directory,
@@ -214,7 +217,7 @@ fn links_are_measured(directory: &Path, capture: &str) {
         let predicted = predicted.unwrap_or_else(|| panic!("{}", text(&out.stderr)));
         assert!(
             (120_000_000..180_000_000).contains(&predicted),
-            "four turns of 30 ms: {predicted}"
+            "four round trips of 30 ms: {predicted}"
         );
     }
     fs::write(

@@ -34,7 +34,7 @@ fn parts_sum_to_the_transaction_and_a_link_is_predicted_and_measured() {
         let number = |key: &str| split[key].as_f64().unwrap_or_else(|| panic!("{key}: {split}"));
         assert!(
             (number("turns") - 1.0).abs() < 0.01,
-            "select 1 is one turn: {split}"
+            "select 1 is one round trip: {split}"
         );
         // `Query` with `select 1`: 5 + 9 bytes.
         assert!((number("request_bytes") - 14.0).abs() < 0.1, "{split}");
@@ -112,7 +112,7 @@ fn round_trips_come_from_the_echo_that_is_named() {
     let text = String::from_utf8_lossy(&view.get_output().stdout).into_owned();
     for words in [
         "Proved over emulated links",
-        "network = turns x round trip",
+        "network = round trips x round trip",
         "rtt=4ms",
     ] {
         assert!(text.contains(words), "'{words}' is missing in: {text}");

@@ -65,7 +65,7 @@ fn a_run_recommends_a_way_for_each_job_and_distance_and_leaves_nothing() {
     assert_eq!(here["rows"], 200);
     let there = row_by_row("predicted");
     let time = |tuned: &Value| tuned["duration_ns"].as_u64().expect("ns");
-    // 202 turns of 2 ms on top of the faster of the median here and the watched run.
+    // 202 round trips of 2 ms on top of the faster of the median here and the watched run.
     let bounds = 400_000_000..=time(here) + 420_000_000;
     assert!(bounds.contains(&time(there)), "{} in {bounds:?}", time(there));
     assert!(tuned.iter().any(|tuned| tuned["source"] == "emulated"));

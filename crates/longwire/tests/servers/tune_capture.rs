@@ -1,4 +1,4 @@
-//! What a job of tuning counts itself, against a capture of the same run: turns as `longwire read` reports them, packets as they
+//! What a job of tuning counts itself, against a capture of the same run: round trips as `longwire read` reports them, packets as they
 //! are in the file.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 

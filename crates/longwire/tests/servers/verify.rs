@@ -59,7 +59,7 @@ fn is_proved(level: &str, name: &str) {
             number("rtt_ns")
         );
         assert!(number("measured_operations") > 0 && number("measured_errors") == 0);
-        // One turn less: a stream's handshake completes immediately for the client's kernel.
+        // One round trip less: a stream's handshake completes immediately for the client's kernel.
         assert!(
             number("measured_ns") >= least - number("rtt_ns"),
             "faster than light: {prediction}"

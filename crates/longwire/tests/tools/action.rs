@@ -116,7 +116,7 @@ fn program() -> String {
 fn a_budget_that_is_kept_ends_with_0_and_a_summary() {
     let ran = Runner::new().run(&[
         ("files", &capture()),
-        ("args", "--max-turns 1000 --operations connection"),
+        ("args", "--max-round-trips 1000 --operations connection"),
         ("package", &program()),
     ]);
     assert_eq!(ran.status, 0, "{}", ran.log);
@@ -133,7 +133,7 @@ fn a_budget_that_is_kept_ends_with_0_and_a_summary() {
 fn a_budget_that_is_broken_ends_with_1_an_annotation_and_a_summary() {
     let runner = Runner::new();
     let budget = runner.folder.path().join("longwire.toml");
-    std::fs::write(&budget, "max-turns = 1\n").expect("it is written");
+    std::fs::write(&budget, "max-round-trips = 1\n").expect("it is written");
     let ran = runner.run(&[
         ("files", &capture()),
         ("budget", budget.to_str().expect("a plain name")),
@@ -148,7 +148,7 @@ fn a_budget_that_is_broken_ends_with_1_an_annotation_and_a_summary() {
         ran.summary
     );
     assert!(
-        ran.log.contains("::error title=longwire max-turns%3A "),
+        ran.log.contains("::error title=longwire max-round-trips%3A "),
         "{}",
         ran.log
     );
@@ -159,7 +159,7 @@ fn what_cannot_be_checked_ends_with_2() {
     let runner = Runner::new();
     let given = [
         ("files", "missing.lwr"),
-        ("args", "--max-turns 1"),
+        ("args", "--max-round-trips 1"),
         ("package", &*program()),
     ];
     assert_eq!(runner.run(&given).status, 2);

@@ -5,7 +5,7 @@ use std::path::Path;
 use testbed::binary::{self, longwire, number, records};
 use testbed::{Postgres, python};
 
-/// Findings and turns of the pages, by `library`, whose comments carry `comment`.
+/// Findings and round trips of the pages, by `library`, whose comments carry `comment`.
 fn watched(server: &Postgres, library: &str, comment: &str) -> (Vec<Value>, u64) {
     let programs = python::environment(&["psycopg[binary]==3.2.13", "asyncpg==0.30.0"]);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/comments/pages.py");

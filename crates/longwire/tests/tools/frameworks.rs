@@ -100,7 +100,7 @@ fn turns_of(seen: &[Value], name: &str) -> Vec<u64> {
     of_type(seen, "operation")
         .iter()
         .filter(|operation| operation["operation_name"] == name)
-        .map(|operation| operation["turns"].as_u64().expect("its turns"))
+        .map(|operation| operation["turns"].as_u64().expect("its round trips"))
         .collect()
 }
 
@@ -144,7 +144,7 @@ fn transactions_of_sqlalchemy_are_named_whole_and_cost_two_turns() {
     };
     assert_eq!(found["operation_name"], "GET /n1", "{found}");
     // The insert of the page that writes is another transaction of one statement.
-    let found = findings(&seen, "control-turns");
+    let found = findings(&seen, "control-round-trips");
     let of_page: Vec<_> = found
         .iter()
         .filter(|finding| finding["operation_name"] == "GET /joined")

@@ -124,7 +124,7 @@ fn predict_writes_the_links_that_were_asked_for() {
     let file = capture("pgjdbc4274-pg15-trust.pcap");
     let (_kept, html) = page("predict", &file, &["--rtt", "7ms,33ms", "--rate", "3mbit"]);
     let text = text(&html);
-    assert!(text.contains("<caption>Links asked for</caption>"));
+    assert!(text.contains("<caption>Requested links</caption>"));
     let cell = "data-label=\"round trip\">33.0 ms</td><td class=\"n\" data-label=\"rate\">3.00 Mbit/s</td>";
     assert!(text.contains(cell), "the asked link is in a table");
     assert!(

@@ -40,7 +40,7 @@ fn turns_of_fixtures_are_not_those_of_a_test() {
     let checked = longwire(&[])
         .arg("check")
         .arg(&recording)
-        .args(["--operations", "marked", "--max-turns", "0", "--json"])
+        .args(["--operations", "marked", "--max-round-trips", "0", "--json"])
         .output()
         .expect("the binary starts");
     let text = String::from_utf8_lossy(&checked.stdout).into_owned();
@@ -50,7 +50,7 @@ fn turns_of_fixtures_are_not_those_of_a_test() {
         .filter(|record| record["type"] == "check")
         .map(|record| {
             let name = record["operation_name"].as_str().expect("a name").to_owned();
-            (name, record["turns"].as_u64().expect("its turns"))
+            (name, record["turns"].as_u64().expect("its round trips"))
         })
         .collect();
     let of = |test: &str| (format!("test_shop.py::{test}"), 1);

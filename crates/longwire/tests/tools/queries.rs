@@ -102,7 +102,7 @@ fn both_engines_have_the_totals_of_read() {
         assert_eq!(total(&found["n-plus-one"], "round_trips_saved"), repeated);
         assert!(repeated > 0, "there is some");
         let breaks = &found["breaks-at-10-ms"];
-        assert!(!breaks.is_empty(), "a page of many turns breaks");
+        assert!(!breaks.is_empty(), "a page of many round trips breaks");
         for row in breaks {
             assert!(
                 row["p95_ms"].as_f64() <= Some(200.0) && row["p95_ms_at_10_ms_more"].as_f64() > Some(200.0),

@@ -141,7 +141,7 @@ fn check_shows_which_budgets_are_broken() {
         &file,
         "--operations",
         "transaction",
-        "--max-turns",
+        "--max-round-trips",
         "2",
         "--max-predicted",
         "10s@1ms",
@@ -163,7 +163,7 @@ fn check_shows_which_budgets_are_broken() {
         &file,
         "--operations",
         "transaction",
-        "--max-turns",
+        "--max-round-trips",
         "200",
     ];
     let (output, page, answer) = with_page(&kept);

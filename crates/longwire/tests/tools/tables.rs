@@ -39,7 +39,7 @@ fn a_folder_of_tables_gives_the_answers_of_what_it_was_written_from() {
             comparable(records(&[
                 "check",
                 "--json",
-                "--max-turns",
+                "--max-round-trips",
                 "1000000",
                 text(from),
             ]))

@@ -12,7 +12,7 @@ pub(crate) enum Role {
 /// In which order the directions are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Requests and replies in turns, this many.
+    /// Requests and replies in round trips, this many.
     Rounds(u64),
     /// Both directions at the same time.
     Together,
@@ -71,7 +71,7 @@ impl Course {
         Self {
             seed,
             largest,
-            // The end that resets does not take turns: the other end sends all it has.
+            // The end that resets does not take round trips: the other end sends all it has.
             order: if reset.is_some() { Order::Together } else { order },
             bytes,
             reset,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// The results of clients in one measurement.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pace {
-    /// Payload bytes a second of the large result; absent when none was asked for.
+    /// Payload bytes a second of the large result; absent when none was requested.
     pub(crate) rate: Option<f64>,
     /// Round trips of the small exchange, shortest first.
     pub(crate) trips: Vec<Duration>,

@@ -2,7 +2,7 @@
 //!
 //! A processor that has nothing to do sleeps, and takes 50 to 300 us to be itself again when a packet arrives (measured on
 //! virtual machines; an exchange straight over the loopback, after a pause, takes as much longer). An emulated link makes every host wait
-//! for every packet, so that each would pay this on each turn: it would be the machine's sleep that is measured, not the link. Threads of
+//! for every packet, so that each would pay this on each round trip: it would be the machine's sleep that is measured, not the link. Threads of
 //! idle priority, which get only what no other thread wants, keep the processors from it.
 
 use model::Timestamp;

@@ -83,7 +83,7 @@ pub(super) fn run(
     if let Err(reason) = process::die_with_parent() {
         SetupStep::Start.report(reason, &reports);
     }
-    // It may have died before that was asked for.
+    // It may have died before that was requested.
     if process::is_hung_up(outer) {
         process::exit_now(128 + libc::SIGKILL as u8);
     }

@@ -84,7 +84,7 @@ fn key_of(finding: &Finding) -> FindingKey {
     }
 }
 
-/// Turns of what was left out that the remedy leaves each operation after all, where it saves so many: of connections, those to try one that was kept.
+/// Round trips of what was left out that the remedy leaves each operation after all, where it saves so many: of connections, those to try one that was kept.
 fn turns_kept(finding: &Finding, saves_turns: u64) -> f64 {
     match finding.kind {
         FindingKind::Reconnect => {

@@ -49,8 +49,7 @@ fn strays(groups: &[OperationGroup]) -> Option<Warning> {
     Some(Warning::new(
         WarningKind::OwnersUnknown,
         format!(
-            "{round_trips} of {} to databases belong to no HTTP request, and a request may have been under way: what their program did by itself, or \
-             requests whose web server has other addresses (--host joins them): then requests have more round trips than shown",
+            "{round_trips} of {} to databases belong to no HTTP request, although requests may have been in flight: background work of the program, or work for requests to other addresses of the same host (--host joins them), which then have more round trips than shown",
             counted(of, "round trip", "round trips")
         ),
     ))
@@ -67,8 +66,7 @@ fn mostly_guessed(assigned: &Assignments) -> Option<Warning> {
     Some(Warning::new(
         WarningKind::OwnersGuessed,
         format!(
-            "{guessed} of {all} exchanges ({share}) were assigned to their requests by order, which is a guess{likely}: several requests were under \
-             way at once, and turns, times and findings of a request may be its neighbour's. Certain with identifiers in statements \
+            "{guessed} of {all} exchanges ({share}) were assigned to their requests by order, which is a guess{likely}: several requests were in flight at once, and round trips, times and findings of a request may be its neighbour's. Certain with identifiers in statements \
              (traceparent in SQL comments), with one request at a time, or per statement and transaction: docs/requests.md"
         ),
     ))

@@ -16,7 +16,7 @@ pub struct SoFar {
     pub outcome: ReadOutcome,
     /// What is open, and what passed in all.
     pub current: CurrentTotals,
-    /// The open connections with most turns.
+    /// The open connections with most round trips.
     pub open: Vec<OpenConnection>,
 }
 

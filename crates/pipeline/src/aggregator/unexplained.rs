@@ -30,7 +30,7 @@ pub(super) fn warning(predictions: &[Prediction]) -> Option<Warning> {
     };
     let share = Share::of_fraction(unexplained.share.min(1.0))?;
     let text = format!(
-        "the model does not explain {share} of what operations of '{}'{others} took where they were measured{what}",
+        "the model does not explain {share} of the measured time of operations of '{}'{others}{what}",
         first.operation_name
     );
     Some(Warning::new(WarningKind::UnexplainedWait, text))

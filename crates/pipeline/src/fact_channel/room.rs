@@ -21,7 +21,7 @@ const MAX_WAITING_OF_REQUESTS: u64 = 2 * MAX_WAITING;
 pub struct FactLosses {
     /// Exchanges that were dropped.
     pub exchanges: u64,
-    /// The turns of these.
+    /// The round trips of these.
     pub turns: u64,
     /// HTTP requests whose beginning was dropped.
     pub starts: u64,

@@ -3,7 +3,7 @@
 use model::{Exchange, Phase, RequestTraits};
 
 /// Adds `next` to `exchange`, which was before it on the same connection, if both are the same statement and `next` was not waited for
-/// separately. Turns, bytes, executions and the time waited for stay what they were in total.
+/// separately. Round trips, bytes, executions and the time waited for stay what they were in total.
 ///
 /// 1. A pipelined exchange counts from the end of the reply before it (`analysis::waited`): so does the part of a reply that follows its
 ///    beginning. The server's time for `next` becomes time inside the reply.

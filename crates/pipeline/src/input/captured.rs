@@ -1,4 +1,4 @@
-//! Turns captured connections into facts, each with its own decoder.
+//! Round trips captured connections into facts, each with its own decoder.
 
 use super::numbering::Numbering;
 use crate::compression::{CompressionMeter, CompressionOutcome};

@@ -1,4 +1,4 @@
-//! Turns what passes network interfaces into facts, while it passes.
+//! Round trips what passes network interfaces into facts, while it passes.
 //!
 //! One thread takes packets out of the ring that the kernel fills, and decodes them: the ring is what gives it time. The facts go through
 //! a channel of limited length to the thread that sums up. When that one is too slow, the channel is full, then the ring, and then the kernel

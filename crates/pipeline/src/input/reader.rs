@@ -62,7 +62,7 @@ impl FactReader {
         }
     }
 
-    /// What was read in addition, once all facts were handed out; absent when it was asked for before.
+    /// What was read in addition, once all facts were handed out; absent when it was requested before.
     ///
     /// # Errors
     /// When a file cannot be read, or is neither a capture nor a recording.

@@ -1,4 +1,4 @@
-//! Turns records of an earlier run into facts.
+//! Round trips records of an earlier run into facts.
 
 use super::InputSummary;
 use super::numbering::Numbering;
@@ -111,7 +111,7 @@ impl RecordingFacts {
                     self.notes.damaged(
                         WarningKind::CaptureDamaged,
                         format!(
-                            "{} is damaged, what precedes the damage is reported: {fault}",
+                            "{} is damaged; everything before the damage is reported: {fault}",
                             self.name
                         ),
                     );
@@ -190,13 +190,12 @@ impl Seen {
     fn note_missing(&self, name: &str, intact: bool, input: &mut InputSummary) {
         if !self.end && intact {
             input.damaged(WarningKind::CaptureCut, format!(
-                "{name} has no summary at its end: the run that wrote it, or its copy, was cut short; what came before is reported"
+                "{name} has no summary at its end: the run that wrote it, or its copy, was cut short; everything before is reported"
             ));
         }
         if self.dropped > 0 {
             return input.damaged(WarningKind::ExchangesDropped, format!(
-                "{name} lacks {} that the run which wrote it dropped, because it did not keep up with what passed: operations and statements \
-                 are those of the others",
+                "{name} lacks {} that were dropped while it was written, because longwire did not keep up: operations and statements are of the others",
                 counted(self.dropped, "exchange", "exchanges")
             ));
         }

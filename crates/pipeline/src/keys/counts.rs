@@ -47,7 +47,7 @@ impl Counts {
         let damaged = self.damaged.load(Ordering::Relaxed);
         let damaged = (damaged > 0).then(|| {
             format!(
-                "{} not authentic: what was inside is missing from statements and rows, what follows is not",
+                "{} not authentic: their content is missing from statements and rows, later records are not",
                 counted(damaged, "TLS record is", "TLS records are")
             )
         });
@@ -71,7 +71,7 @@ impl Counts {
         match (asked, found) {
             (asked, 0) if late > 0 && late >= asked => None,
             (0, _) => Some(format!(
-                "no TLS connection is there whose beginning was seen: the secrets of {sessions} in {name} open nothing{reasons}"
+                "no TLS connection began in the capture, so the secrets of {sessions} in {name} open nothing{reasons}"
             )),
             (_, 0) if self.is_only(Closed::Secret) => Some(format!(
                 "none of the secrets of {sessions} in {name} fits a TLS connection that was seen: was it written by another run?"

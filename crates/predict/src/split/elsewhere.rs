@@ -23,7 +23,7 @@ pub struct PausedWorkload {
     pub pause: Duration,
     /// Clients divided by transactions a second, pauses included.
     pub transaction: Duration,
-    /// Turns of a transaction, mean.
+    /// Round trips of a transaction, mean.
     pub turns: f64,
     /// Round trip there, without the pause, both ways.
     pub round_trip: Duration,
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(
             pause,
             Duration::from_millis(100),
-            "a tenth of a visit for each turn"
+            "a tenth of a visit for each round trip"
         );
         assert_eq!(
             pause_towards(micros(5_020.0), micros(20.0), 1.0, visit),

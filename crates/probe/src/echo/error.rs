@@ -101,7 +101,7 @@ impl EchoError {
             Self::Live(error) => error.hint(),
             Self::Target(error) => error.hint(),
             Self::Foreign { .. } | Self::Silent { .. } => Some(
-                "start `longwire echo --listen` on the other side; for a database's own round trip use `longwire ping`"
+                "start `longwire echo --listen` on the other side; for a database's round-trip time use `longwire ping`"
                     .to_owned(),
             ),
             Self::Version { .. } => Some("use the same longwire on both sides".to_owned()),

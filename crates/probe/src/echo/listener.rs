@@ -97,7 +97,7 @@ impl Listener {
         self.address
     }
 
-    /// Serves until `stop` is set, or until the first client has ended where that was asked for. Returns how many clients
+    /// Serves until `stop` is set, or until the first client has ended where that was requested. Returns how many clients
     /// it had.
     ///
     /// # Errors

@@ -55,7 +55,7 @@ pub(super) enum Came {
     Part,
 }
 
-/// A connection whose two sides take turns: whole messages of `outgoing` bytes out, of `incoming` bytes in.
+/// A connection whose two sides take round trips: whole messages of `outgoing` bytes out, of `incoming` bytes in.
 #[derive(Debug)]
 pub(super) struct Stream {
     socket: Arc<TcpStream>,

@@ -127,7 +127,7 @@ impl<'a> Plain<'a> {
         self.socket().info()?.rtt
     }
 
-    /// The answer to one request of `request_bytes` bytes that was sent at `at`: one turn.
+    /// The answer to one request of `request_bytes` bytes that was sent at `at`: one round trip.
     pub(super) fn answer(&self, at: Timestamp, request_bytes: usize, arrived: &Arrived) -> Answer {
         Answer {
             at,
@@ -193,7 +193,7 @@ pub(super) enum Complete {
     Never(&'static str),
 }
 
-/// Of a probe: more is not what was asked for.
+/// Of a probe: more is not what was requested.
 const LONGEST_REPLY: usize = 256 * 1024;
 /// How often the end is looked for while waiting.
 const LOOK: Duration = Duration::from_millis(100);

@@ -159,7 +159,7 @@ fn page(targets: &[Figures]) -> String {
             "Samples answered with an error.",
             |of| of.errors,
         ),
-        ("longwire_ping_turns_total", "Turns of all samples.", |of| {
+        ("longwire_ping_turns_total", "Round trips of all samples.", |of| {
             of.turns
         }),
     ];
@@ -177,7 +177,7 @@ fn page(targets: &[Figures]) -> String {
         ),
         (
             "longwire_ping_round_trip_seconds",
-            "Duration less server time where the server reports it, divided by turns.",
+            "Duration less server time where the server reports it, divided by round trips.",
             |of| &of.round_trip,
         ),
         (
@@ -195,7 +195,7 @@ fn page(targets: &[Figures]) -> String {
     let name = "longwire_ping_kernel_rtt_seconds";
     let _ = writeln!(
         out,
-        "# HELP {name} The kernel's own smoothed round trip of the connection.\n# TYPE {name} gauge"
+        "# HELP {name} The kernel's own smoothed round-trip time of the connection.\n# TYPE {name} gauge"
     );
     for figures in targets {
         if let Some(rtt) = figures.kernel_rtt {

@@ -3,7 +3,7 @@
 //! The client is connected to the source only. It makes the source call the far database and time that by its own clock;
 //! only numbers come back. So the client's own distance is in none of the figures, however often it is paid.
 //!
-//! A call may cost several turns. Each kind of link is therefore called in a way that makes one turn a span of its own, and
+//! A call may cost several round trips. Each kind of link is therefore called in a way that makes one round trip a span of its own, and
 //! calls are counted in these spans: see the kinds, [`postgres`] and [`mariadb`].
 
 mod error;
@@ -139,9 +139,9 @@ struct OpenLink {
     sample: String,
     /// Query whose one value is the text of the spans: see [`Spans::parse`].
     read: &'static str,
-    /// Turns that the second span has by construction, or has more than the third.
+    /// Round trips that the second span has by construction, or has more than the third.
     turns: u32,
-    /// How the turns of a whole call are known.
+    /// How the round trips of a whole call are known.
     established: Established,
     /// Statement that opens it again when a call has failed, where the source does not do that by itself.
     reopen: Option<String>,
@@ -149,11 +149,11 @@ struct OpenLink {
     leftover: Option<String>,
 }
 
-/// How the turns of a whole call are known.
+/// How the round trips of a whole call are known.
 enum Established {
-    /// The far server was asked what it had been sent: this many statements a call, each a turn.
+    /// The far server was asked what it had been sent: this many statements a call, each a round trip.
     ByFarServer { statements: Option<u64>, how: String },
-    /// By dividing the time of a call by that of a turn. What the turns are for, where they were counted so.
+    /// By dividing the time of a call by that of a round trip. What the round trips are for, where they were counted so.
     ByDivision { words: &'static str },
 }
 
@@ -162,16 +162,16 @@ enum Established {
 struct Spans {
     /// A whole call.
     call: Duration,
-    /// Several turns, or a call that has that many more than the next.
+    /// Several round trips, or a call that has that many more than the next.
     turns: Duration,
-    /// A call with fewer turns, where there is one.
+    /// A call with fewer round trips, where there is one.
     fewer: Option<Duration>,
-    /// Of the turns, the far server's own time, where it reported it.
+    /// Of the round trips, the far server's own time, where it reported it.
     far: Option<Duration>,
 }
 
 impl Spans {
-    /// Reads `5123 5100 - 12`: call, turns, fewer turns, far server's time, in microseconds; `-` for what is absent.
+    /// Reads `5123 5100 - 12`: call, round trips, fewer round trips, far server's time, in microseconds; `-` for what is absent.
     fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let mut next = || words.next().map(str::parse::<f64>);

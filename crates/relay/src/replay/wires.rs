@@ -271,7 +271,7 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// Which connection came: by its port, or, behind a relay, the one that was asked for first.
+    /// Which connection came: by its port, or, behind a relay, the one that was requested first.
     fn who_asked(&mut self, port: u16) -> Option<u32> {
         let place = if self.ends.through_relay {
             (!self.asked.is_empty()).then_some(0)

@@ -1,4 +1,4 @@
-//! The self-check of an emulated link: what was asked for and what was realised.
+//! The self-check of an emulated link: what was requested and what was realised.
 
 use link::LinkDescription;
 use link::network::DirectionCounts;

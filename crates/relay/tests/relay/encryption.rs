@@ -238,7 +238,7 @@ fn exchange(host: &str, parameters: &str, identity: &Identity) -> Story {
     story
 }
 
-/// Why the relay turns its client away.
+/// Why the relay round trips its client away.
 fn refusal(host: &str, parameters: &str, identity: &Identity) -> LiveError {
     let (listener, address) = listen();
     let server = postgres_server(listener, identity.config.clone(), 0);

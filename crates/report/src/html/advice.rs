@@ -37,12 +37,12 @@ fn lead(advice: &Advice) -> String {
         .payload_bytes
         .map(|bytes| ByteCount::from_bytes(bytes / operations));
     format!(
-        "{}, each of {} turns, {up} to the server and {down} to the client on average. Round trip {}, {}.",
+        "{}, each of {} round trips, {up} to the server and {down} to the client on average. Round-trip time {}, {}.",
         counted(advice.operations, "operation"),
         turns(advice.turns as f64 / operations as f64),
         time(advice.rtt),
         if advice.rtt_asked {
-            "as asked for"
+            "as requested"
         } else {
             "as measured"
         },
@@ -51,7 +51,7 @@ fn lead(advice: &Advice) -> String {
 
 fn map_section(advice: &Advice, out: &mut String) {
     out.push_str(
-        "<section aria-labelledby=\"h-map\">\n<h2 id=\"h-map\">What each level gives, by the rate of the link</h2>\n\
+        "<section aria-labelledby=\"h-map\">\n<h2 id=\"h-map\">Gain of each level, by the rate of the link</h2>\n\
          <p>How much shorter (green) or longer (red) a mean operation is than through a tunnel without compression. A ring marks the fastest of a \
          column.</p>\n",
     );
@@ -169,7 +169,7 @@ fn words(advice: &Advice, level: &LevelAdvice, column: usize) -> String {
 
 fn levels_section(advice: &Advice, out: &mut String) {
     out.push_str(
-        "<section aria-labelledby=\"h-levels\">\n<h2 id=\"h-levels\">What each level costs</h2>\n<table class=\"stack\">\n\
+        "<section aria-labelledby=\"h-levels\">\n<h2 id=\"h-levels\">Cost of each level</h2>\n<table class=\"stack\">\n\
          <thead><tr><th scope=\"col\">level</th><th scope=\"col\" class=\"n\">bytes an operation</th><th scope=\"col\" class=\"n\">of payload</th>\
          <th scope=\"col\" class=\"n\">compressing</th><th scope=\"col\" class=\"n\">turning back</th><th scope=\"col\" class=\"n\">break-even rate</th>",
     );
@@ -199,8 +199,7 @@ fn levels_section(advice: &Advice, out: &mut String) {
     small_print(
         &format!(
             "Compressing: processor time of the ends that send, turning back: of those that receive, both directions, of a mean \
-             operation.{noise} Above the break-even rate a tunnel without compression is faster. Bytes of the tunnel include the headers of its \
-             frames and what encryption adds; packet headers are in neither figure."
+             operation.{noise} Above the break-even rate a tunnel without compression is faster. Bytes of the tunnel include the headers of its frames and the overhead of encryption; packet headers are in neither figure."
         ),
         out,
     );

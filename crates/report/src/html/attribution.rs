@@ -12,7 +12,7 @@ pub fn parts(attribution: &Attribution) -> [(&'static str, &'static str, Duratio
         ("client", "client", attribution.client),
         ("server", "server", attribution.server),
         ("pooler", "pooler", attribution.pooler),
-        ("trip", "round trip", attribution.round_trip),
+        ("trip", "distance", attribution.round_trip),
         ("transfer", "transfer", attribution.transfer),
         ("recovery", "recovery", attribution.recovery),
         ("unknown", "unknown", attribution.unknown),

@@ -43,7 +43,7 @@ fn answer(report: &CheckReport) -> String {
             count(not_judged),
             counted(all, "budget")
         ),
-        0 if all == 0 => "No budget was given; what has changed since the baseline is below.".to_owned(),
+        0 if all == 0 => "No budget was given; changes since the baseline are below.".to_owned(),
         0 if all == 1 => "The budget is kept.".to_owned(),
         0 => format!("All {all} budgets are kept."),
         broken => format!(
@@ -72,7 +72,7 @@ fn budgets(report: &CheckReport, out: &mut String) {
         out,
     );
     small_print(
-        "Turns are those of the operation with most of them; times are predicted medians, and of transactions how long their server \
+        "Round trips are those of the operation with most of them; times are predicted medians, and of transactions how long their server \
          sees them open.",
         out,
     );
@@ -82,7 +82,7 @@ fn budgets(report: &CheckReport, out: &mut String) {
 fn row(verdict: &BudgetVerdict) -> Vec<String> {
     let at = |link: &str| format!("<small>at {}</small>", name_cell(link));
     let (allowed, found) = match &verdict.measure {
-        BudgetMeasure::Turns { allowed, found } => (counted(*allowed, "turn"), count(*found)),
+        BudgetMeasure::Turns { allowed, found } => (counted(*allowed, "round trip"), count(*found)),
         BudgetMeasure::Predicted { link, allowed, found } => {
             (format!("{}{}", time(*allowed), at(link)), time_or_dash(*found))
         }
@@ -107,7 +107,11 @@ fn row(verdict: &BudgetVerdict) -> Vec<String> {
                 || DASH.to_owned(),
                 |waste| {
                     let of = waste.fingerprint.as_deref().unwrap_or_default();
-                    format!("{}<small>{}</small>", counted(waste.turns, "turn"), name_cell(of))
+                    format!(
+                        "{}<small>{}</small>",
+                        counted(waste.turns, "round trip"),
+                        name_cell(of)
+                    )
                 },
             ),
         ),
@@ -134,7 +138,7 @@ fn remedies(report: &CheckReport, out: &mut String) {
     if with.is_empty() {
         return;
     }
-    opening::section("remedies", "What to change", out);
+    opening::section("remedies", "Changes to make", out);
     out.push_str("<ul>\n");
     for (verdict, remedy) in with.iter().take(SHOWN) {
         let _ = writeln!(
@@ -159,7 +163,7 @@ fn changes(all: &[Change], out: &mut String) {
     if changed.is_empty() {
         let _ = writeln!(
             out,
-            "<p>The same turns and no new finding in {}.</p>\n</section>",
+            "<p>The same round trips and no new finding in {}.</p>\n</section>",
             counted(all.len() as u64, "name")
         );
         return;
@@ -184,7 +188,7 @@ fn changes(all: &[Change], out: &mut String) {
         .collect();
     let headings = [
         "operations",
-        "turns before",
+        "round trips before",
         "now",
         "predicted before",
         "predicted now",

@@ -45,7 +45,7 @@ fn svg(view: &View, row: &GridRow, size: Size, out: &mut String) {
     let y = upwards(&curve, &points, row.here, size);
     let _ = writeln!(
         out,
-        "<svg class=\"curve {}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Predicted median over the round trip of the link: {} at {}, \
+        "<svg class=\"curve {}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Predicted median over the round-trip time of the link: {} at {}, \
          {} at {}\">",
         size.class,
         size.width,
@@ -69,7 +69,7 @@ fn svg(view: &View, row: &GridRow, size: Size, out: &mut String) {
     );
 }
 
-/// What is drawn at one round trip, in nanoseconds: between two that were predicted in proportion, since an operation takes its turns times as long.
+/// What is drawn at one round trip, in nanoseconds: between two that were predicted in proportion, since an operation takes its round trips times as long.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     rtt: f64,
@@ -158,7 +158,7 @@ fn axes(x: LogScale, y: LogScale, size: Size, out: &mut String) {
     }
     let _ = writeln!(
         out,
-        "<text class=\"axis\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">round trip (rtt) of the link</text>\
+        "<text class=\"axis\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">round-trip time of the link</text>\
          <text class=\"axis\" x=\"{:.1}\" y=\"14\">duration of one operation</text>",
         f64::midpoint(x.from, x.to),
         y.from + 38.0,

@@ -15,7 +15,7 @@ pub fn write_echo(report: &EchoReport, conditions: &Conditions, out: &mut impl i
     let mut html = String::with_capacity(1 << 15);
     let floor = report.floor.map_or_else(String::new, |floor| {
         format!(
-            " The floor, a round trip inside this process, is {}.",
+            " The floor, the round-trip time inside this process, is {}.",
             time(floor)
         )
     });
@@ -136,7 +136,11 @@ fn rates(bulks: &[BulkOutcome], out: &mut String) {
     if bulks.is_empty() {
         return;
     }
-    opening::section("rates", "Rates, and round trips without and with that load", out);
+    opening::section(
+        "rates",
+        "Rates, and round-trip times without and with that load",
+        out,
+    );
     let drawn: Vec<spreads::Row<'_>> = bulks
         .iter()
         .flat_map(|bulk| {
@@ -165,7 +169,7 @@ fn rates(bulks: &[BulkOutcome], out: &mut String) {
     let headings = [
         "way",
         "rate",
-        "round trip idle",
+        "rtt idle",
         "loaded",
         "queue's delay",
         "payload",

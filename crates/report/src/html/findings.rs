@@ -18,7 +18,7 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
         return;
     };
     out.push_str(
-        "<section aria-labelledby=\"h-findings\">\n<h2 id=\"h-findings\">Findings, by what they cost</h2>\n\
+        "<section aria-labelledby=\"h-findings\">\n<h2 id=\"h-findings\">Findings, by cost</h2>\n\
          <table class=\"stack\">\n<thead><tr><th scope=\"col\">what</th>",
     );
     for saving in &first.savings {
@@ -29,7 +29,7 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
         );
     }
     out.push_str(
-        "<th scope=\"col\" class=\"n\">turns saved</th><th scope=\"col\" class=\"n\">of</th>\
+        "<th scope=\"col\" class=\"n\">trips saved</th><th scope=\"col\" class=\"n\">of</th>\
          <th scope=\"col\" class=\"n\">seen</th><th scope=\"col\" class=\"n\">operations</th></tr></thead>\n<tbody>\n",
     );
     for finding in findings.iter().copied().take(SHOWN) {
@@ -45,8 +45,7 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
     let guessed = guessed.map_or_else(String::new, |words| format!(" {GUESSED} {words}"));
     small_print(
         &format!(
-            "{more}What each saves by itself, over all operations seen: they are replayed without what its remedy leaves out, or, where they were not, it is turns \
-             times the round trip. Together they save what the first sentence says. What time of client and server falls away too is estimated.{guessed}{doubtful}"
+            "{more}Each saving is of that finding alone, over all operations seen: they are replayed without the round trips that its remedy removes, or, where they were not replayed, it is round trips times the round-trip time. The first sentence has what they save together. The time of client and server that is saved too is an estimate.{guessed}{doubtful}"
         ),
         out,
     );
@@ -81,7 +80,7 @@ fn row(outcome: &ReadOutcome, finding: &Finding, out: &mut String) {
     }
     let _ = writeln!(
         out,
-        "<td class=\"n\" data-label=\"turns saved\">{}</td><td class=\"n\" data-label=\"of\">{}</td>\
+        "<td class=\"n\" data-label=\"trips saved\">{}</td><td class=\"n\" data-label=\"of\">{}</td>\
          <td class=\"n\" data-label=\"seen\">{}</td><td class=\"n\" data-label=\"operations\">{}</td></tr>",
         finding.saves_turns_words(),
         count(finding.turns),

@@ -38,12 +38,12 @@ pub struct GridRow {
     pub here: Option<Duration>,
     /// Predictions for which something was also measured.
     pub points: Vec<Prediction>,
-    /// Turns of an operation that its findings would remove, on average.
+    /// Round trips of an operation that its findings would remove, on average.
     pub removed: f64,
 }
 
 impl GridRow {
-    /// How long an operation takes where a prediction says `duration`, without what was found: shortened by the share that the turns removed
+    /// How long an operation takes where a prediction says `duration`, without what was found: shortened by the share that the round trips removed
     /// have of the mean, as in the answer.
     pub fn without(&self, cell: &Prediction, duration: Duration) -> Duration {
         let mean = cell.spread.mean.unwrap_or(cell.duration).as_secs_f64();
@@ -55,7 +55,7 @@ impl GridRow {
     }
 }
 
-/// Turns that the findings of operations of this name would remove, of one operation.
+/// Round trips that the findings of operations of this name would remove, of one operation.
 fn removed(outcome: &ReadOutcome, group: &OperationGroup) -> f64 {
     let of_group = |finding: &&Finding| {
         finding.operation_name == group.name && finding.kind != FindingKind::HeldTransaction

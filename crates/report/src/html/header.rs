@@ -83,7 +83,7 @@ fn lead(summary: &Summary) -> String {
         "{}, {} and {} seen in {}; payload {to_server} to servers, {to_client} to clients{}.",
         counted(summary.connections, "connection"),
         counted(summary.exchanges, "exchange"),
-        counted(summary.turns, "turn"),
+        counted(summary.turns, "round trip"),
         time(summary.duration),
         summary.packets.map_or_else(String::new, |packets| format!(
             ", in {}",

@@ -20,7 +20,7 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
         "<section aria-labelledby=\"h-held\">\n<h2 id=\"h-held\">Transactions held open</h2>\n\
          <table class=\"stack\">\n<thead><tr><th scope=\"col\">transaction</th>",
     );
-    let mut headings = ["count", "median", "longest", "rows held", "turns inside"]
+    let mut headings = ["count", "median", "longest", "rows held", "round trips inside"]
         .map(str::to_owned)
         .to_vec();
     headings.extend(links.iter().map(|(rtt, _)| format!("at {}", time(*rtt))));
@@ -66,7 +66,7 @@ fn row(one: &HeldTransactions, predictions: &[HeldPrediction], links: &[Link], o
     cell("median", &time(one.median));
     cell("longest", &time_or_dash(one.spread.max));
     cell("rows held", &time_or_dash(one.rows_held));
-    cell("turns inside", &per_one(one.turns, one.count));
+    cell("round trips inside", &per_one(one.turns, one.count));
     for (rtt, link) in links {
         let there = predictions.iter().find(|prediction| {
             prediction.name == one.name

@@ -1,4 +1,4 @@
-//! Emulated links: what was asked for and what was realised.
+//! Emulated links: what was requested and what was realised.
 
 use super::markup::{DASH, Escaped, count, cut, small_print, time};
 use super::predicted::rate_words;
@@ -12,10 +12,10 @@ pub fn section(links: &[LinkOutcome], out: &mut String) {
         return;
     }
     out.push_str(
-        "<section aria-labelledby=\"h-links\">\n<h2 id=\"h-links\">Emulated links, asked and realised</h2>\n<table class=\"stack\">\n\
-         <thead><tr><th scope=\"col\">link</th><th scope=\"col\" class=\"n\">rtt asked</th><th scope=\"col\" class=\"n\">error, median</th>\
+        "<section aria-labelledby=\"h-links\">\n<h2 id=\"h-links\">Emulated links, requested and delivered</h2>\n<table class=\"stack\">\n\
+         <thead><tr><th scope=\"col\">link</th><th scope=\"col\" class=\"n\">rtt requested</th><th scope=\"col\" class=\"n\">error, median</th>\
          <th scope=\"col\" class=\"n\">error, p99</th><th scope=\"col\" class=\"n\">floor</th><th scope=\"col\">direction</th>\
-         <th scope=\"col\" class=\"n\">rate asked</th><th scope=\"col\" class=\"n\">realised</th><th scope=\"col\" class=\"n\">packets</th>\
+         <th scope=\"col\" class=\"n\">rate requested</th><th scope=\"col\" class=\"n\">realised</th><th scope=\"col\" class=\"n\">packets</th>\
          <th scope=\"col\" class=\"n\">dropped</th></tr></thead>\n",
     );
     for link in links.iter().take(SHOWN) {
@@ -28,9 +28,8 @@ pub fn section(links: &[LinkOutcome], out: &mut String) {
     };
     small_print(
         &format!(
-            "{more}Error: how much longer a round trip over the link was than asked, from packets that waited for their time. Floor: what this \
-             machine adds to a round trip through a link without any delay; below it nothing is told. A dash: too few packets, or no limit to \
-             reach. Dropped: by a full queue, at random as asked, during an outage as asked."
+            "{more}Error: how much longer a round trip over the link took than requested, from packets that waited for their time. Floor: what this \
+             machine adds to a round trip through a link without any delay; nothing below it can be measured. A dash: too few packets, or no limit to reach. Dropped: by a full queue, by the requested random loss, during the requested outage."
         ),
         out,
     );
@@ -42,7 +41,7 @@ fn row(link: &LinkOutcome, out: &mut String) {
     let asked = cut(&link.asked, LONGEST_NAME);
     let _ = write!(
         out,
-        "<tbody><tr><th scope=\"row\" rowspan=\"2\">{} <code>{}</code></th><td class=\"n\" rowspan=\"2\" data-label=\"rtt asked\">{}</td>\
+        "<tbody><tr><th scope=\"row\" rowspan=\"2\">{} <code>{}</code></th><td class=\"n\" rowspan=\"2\" data-label=\"rtt requested\">{}</td>\
          <td class=\"n\" rowspan=\"2\" data-label=\"error, median\">{}</td><td class=\"n\" rowspan=\"2\" data-label=\"error, p99\">{}</td>\
          <td class=\"n\" rowspan=\"2\" data-label=\"floor\">{}</td>",
         Escaped(&name),
@@ -77,7 +76,7 @@ fn direction(name: &str, direction: &LinkDirectionOutcome, out: &mut String) {
     };
     let _ = writeln!(
         out,
-        "<td class=\"way\" data-label=\"direction\">{name}</td><td class=\"n\" data-label=\"rate asked\">{}</td><td class=\"n\" data-label=\"realised\">{}</td>\
+        "<td class=\"way\" data-label=\"direction\">{name}</td><td class=\"n\" data-label=\"rate requested\">{}</td><td class=\"n\" data-label=\"realised\">{}</td>\
          <td class=\"n\" data-label=\"packets\">{}</td><td class=\"n wrap\" data-label=\"dropped\">{dropped}</td></tr>",
         rate_words([direction.rate; 2]),
         direction

@@ -244,7 +244,7 @@ fn axes(along: &Scale, up: &Scale, out: &mut String) {
 }
 
 fn totals(report: &LoadReport, out: &mut String) {
-    opening::section("totals", "What an operation cost", out);
+    opening::section("totals", "Cost of an operation", out);
     let begun = report.succeeded + report.failed;
     let each = |sum: u64| ByteCount::from_bytes(sum.checked_div(begun).unwrap_or_default()).to_string();
     let [user, system] = report.processor;

@@ -89,7 +89,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Turns that need not be whole: `27`, `27.6`.
+/// Round trips that need not be whole: `27`, `27.6`.
 pub fn turns(value: f64) -> String {
     let text = number(value);
     let trimmed = text.trim_end_matches('0').trim_end_matches('.');
@@ -100,7 +100,7 @@ pub fn turns(value: f64) -> String {
     }
 }
 
-/// How many turns, or other things, one operation has on average: whole numbers without a fraction.
+/// How many round trips, or other things, one operation has on average: whole numbers without a fraction.
 pub fn per_one(amount: u64, of: u64) -> String {
     match of {
         0 => DASH.to_owned(),
@@ -155,7 +155,7 @@ mod tests {
     fn amounts_are_easy_to_read() {
         assert_eq!(count(0), "0");
         assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(counted(1, "turn"), "1 turn");
+        assert_eq!(counted(1, "round trip"), "1 round trip");
         assert_eq!(per_one(54, 2), "27");
         assert_eq!(per_one(55, 2), "27.5");
         assert_eq!(number(f64::NAN), "–");

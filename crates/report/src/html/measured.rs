@@ -41,7 +41,7 @@ pub fn section(predictions: &[Prediction], lab: Option<&LabOutcome>, out: &mut S
         }
     }
     out.push_str(
-        "<table class=\"stack\">\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">round trip</th>\
+        "<table class=\"stack\">\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">rtt</th>\
          <th scope=\"col\" class=\"n\">rate</th><th scope=\"col\" class=\"n\">clients</th><th scope=\"col\" class=\"n\">predicted</th>\
          <th scope=\"col\" class=\"n\">low to high</th><th scope=\"col\" class=\"n\">measured</th><th scope=\"col\" class=\"n\">operations</th>\
          <th scope=\"col\" class=\"n\">error</th></tr></thead>\n<tbody>\n",
@@ -97,7 +97,7 @@ fn table_row(row: &Prediction, out: &mut String) {
     };
     let _ = writeln!(
         out,
-        "<tr><th scope=\"row\">{}{failed}</th><td class=\"n\" data-label=\"round trip\">{}</td><td class=\"n\" data-label=\"rate\">{}</td>\
+        "<tr><th scope=\"row\">{}{failed}</th><td class=\"n\" data-label=\"rtt\">{}</td><td class=\"n\" data-label=\"rate\">{}</td>\
          <td class=\"n\" data-label=\"clients\">{}</td><td class=\"n\" data-label=\"predicted\"><b>{}</b></td>\
          <td class=\"n\" data-label=\"low to high\">{} to {}{outside}</td><td class=\"n\" data-label=\"measured\"><b>{}</b></td>\
          <td class=\"n\" data-label=\"operations\">{}</td><td class=\"n\" data-label=\"error\">{error}</td></tr>",

@@ -57,8 +57,7 @@ pub fn conditions_of_run(conditions: &Conditions, out: &mut String) {
     }
     out.push_str("</dl>\n");
     small_print(
-        "Statements are shown without their literals. This file asks the network for nothing; it may be kept, mailed and printed. \
-         What each figure is and how it misleads: docs/definitions.md and docs/report.md of longwire.",
+        "Statements are shown without their literals. Self-contained: this file makes no network requests. Definitions and caveats of all figures: docs/definitions.md and docs/report.md of longwire.",
         out,
     );
     out.push_str("</section>\n");
@@ -71,9 +70,9 @@ fn connections(outcome: &ReadOutcome, out: &mut String) {
     let mut connections: Vec<&ConnectionOutcome> = outcome.connections.iter().collect();
     connections.sort_by_key(|connection| (Reverse(connection.turns), connection.id));
     out.push_str(
-        "<section aria-labelledby=\"h-connections\">\n<h2 id=\"h-connections\">Connections by turns</h2>\n\
+        "<section aria-labelledby=\"h-connections\">\n<h2 id=\"h-connections\">Connections by round trips</h2>\n\
          <table class=\"stack\">\n<thead><tr><th scope=\"col\">client → server</th><th scope=\"col\">protocol</th>\
-         <th scope=\"col\" class=\"n\">turns</th><th scope=\"col\" class=\"n\">round trip</th>\
+         <th scope=\"col\" class=\"n\">round trips</th><th scope=\"col\" class=\"n\">rtt</th>\
          <th scope=\"col\" class=\"n\">exchanges</th><th scope=\"col\" class=\"n\">payload</th>\
          <th scope=\"col\" class=\"n\">retransmitted</th></tr></thead>\n<tbody>\n",
     );
@@ -87,7 +86,7 @@ fn connections(outcome: &ReadOutcome, out: &mut String) {
         let _ = writeln!(
             out,
             "<tr><th scope=\"row\">{} → {}</th><td data-label=\"protocol\">{}{encrypted}</td>\
-             <td class=\"n\" data-label=\"turns\">{}</td><td class=\"n\" data-label=\"round trip\">{}</td>\
+             <td class=\"n\" data-label=\"trips\">{}</td><td class=\"n\" data-label=\"rtt\">{}</td>\
              <td class=\"n\" data-label=\"exchanges\">{}</td><td class=\"n\" data-label=\"payload\">{}</td>\
              <td class=\"n\" data-label=\"retransmitted\">{}</td></tr>",
             connection.client,
@@ -107,14 +106,13 @@ fn connections(outcome: &ReadOutcome, out: &mut String) {
     let seen = outcome.summary.connections.max(connections.len() as u64);
     let shown = connections.len().min(SHOWN_CONNECTIONS) as u64;
     let left_out = if seen > shown {
-        format!("The {shown} with most turns of {}. ", count(seen))
+        format!("The {shown} with most round trips of {}. ", count(seen))
     } else {
         String::new()
     };
     small_print(
         &format!(
-            "{left_out}The round trip is the shortest one seen: the distance, not what a loaded path gave. A dash: not known from what was \
-             captured."
+            "{left_out}The round-trip time is the shortest one seen: the distance, without queues. A dash: not known from the capture."
         ),
         out,
     );

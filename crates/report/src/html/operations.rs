@@ -17,7 +17,7 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
     out.push_str("<section aria-labelledby=\"h-time\">\n<h2 id=\"h-time\">Where the time went</h2>\n");
     let _ = writeln!(
         out,
-        "<p>{} took {} in all. Each instant is counted once, for what the operation was waiting for then.</p>",
+        "<p>{} took {} in all. Each instant is counted once, for the part that the operation was waiting for.</p>",
         counted(summary.operations, "operation"),
         time(summary.attribution.total())
     );
@@ -33,7 +33,7 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
     groups(&outcome.operations, out);
     small_print(
         &format!(
-            "The time next to each share is the mean of one operation. Network is round trip, transfer and recovery together; {} of all was setup \
+            "The time next to each share is the mean of one operation. Network is distance, transfer and recovery together; {} of all was setup \
              (connect, tls, login). Client is everything that was neither network nor server, also what longwire did not see; of an http operation it is the application, the web server between its calls. Server \
              includes its network stack and any proxy behind the observation point. Percentiles with too few operations are withheld \
              (p99 needs 1,000).",
@@ -50,7 +50,7 @@ fn groups(groups: &[OperationGroup], out: &mut String) {
     let all: std::time::Duration = sorted.iter().map(|group| group.attribution.total()).sum();
     out.push_str(
         "<table class=\"stack barred\">\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">count</th>\
-         <th scope=\"col\" class=\"n\">turns</th><th scope=\"col\" class=\"n\">median</th><th scope=\"col\" class=\"n\">p99</th>\
+         <th scope=\"col\" class=\"n\">round trips</th><th scope=\"col\" class=\"n\">median</th><th scope=\"col\" class=\"n\">p99</th>\
          <th scope=\"col\" class=\"n\">of all time</th><th scope=\"col\" class=\"n\"><i class=\"swatch s-client\"></i>client</th>\
          <th scope=\"col\" class=\"n\"><i class=\"swatch s-server\"></i>server</th>\
          <th scope=\"col\" class=\"n\"><i class=\"swatch s-trip\"></i>network</th></tr></thead>\n",
@@ -101,7 +101,7 @@ fn row(group: &OperationGroup, all: std::time::Duration, out: &mut String) {
     let _ = write!(
         out,
         "<tbody><tr><th scope=\"row\">{} <span class=\"kind\">{}</span></th><td class=\"n\" data-label=\"count\">{}</td>\
-         <td class=\"n\" data-label=\"turns\">{}</td><td class=\"n\" data-label=\"median\">{}</td>\
+         <td class=\"n\" data-label=\"trips\">{}</td><td class=\"n\" data-label=\"median\">{}</td>\
          <td class=\"n\" data-label=\"p99\">{}</td><td class=\"n\" data-label=\"of all time\">{}</td>\
          <td class=\"n\" data-label=\"client\">{}{application}</td><td class=\"n\" data-label=\"server\">{}</td>\
          <td class=\"n\" data-label=\"network\">{}</td></tr>\n<tr class=\"bars\"><td colspan=\"9\">",

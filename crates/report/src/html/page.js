@@ -163,7 +163,7 @@
       out += text("tick", left - 8, y(tick) + 4, "end", tickText(tick));
     }
     for (const tick of [0, ...logTicks(rttUnit, mostX, svg.classList.contains("wide") ? 8 : 5)]) out += text("tick", x(tick), base + 18, "middle", tickText(tick));
-    out += text("axis", (left + width - right) / 2, base + 38, "middle", "round trip (rtt) of the link");
+    out += text("axis", (left + width - right) / 2, base + 38, "middle", "round-trip time of the link");
     out += text("axis", 8, 14, "start", "duration of one operation");
     out += `<path class="band" d="M${line("high").join("L")}L${line("low").reverse().join("L")}Z"/>`;
     out += `<path class="line" d="M${line("median").join("L")}"/>`;
@@ -184,7 +184,7 @@
     const [mx, my] = [x(state.rtt).toFixed(1), y(atRtt(state.rtt)[0]).toFixed(1)];
     out += `<line class="hair" x1="${mx}" x2="${mx}" y1="${base}" y2="${my}"/><circle class="marker" cx="${mx}" cy="${my}" r="6"/>`;
     svg.innerHTML = out;
-    svg.setAttribute("aria-label", `Predicted median over the round trip of the link: ${time(cells[0][0])} at ${time(grid.rtts[0])}, ` +
+    svg.setAttribute("aria-label", `Predicted median over the round-trip time of the link: ${time(cells[0][0])} at ${time(grid.rtts[0])}, ` +
       `${time(last[0])} at ${time(mostX)}`);
   };
 

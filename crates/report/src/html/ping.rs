@@ -50,10 +50,9 @@ fn answer(targets: &[PingOutcome]) -> String {
         return "No target answered.".to_owned();
     };
     let samples = &target.samples;
-    let round_trip = samples
-        .round_trip
-        .p50
-        .map_or_else(String::new, |trip| format!(", a round trip {}", time(trip)));
+    let round_trip = samples.round_trip.p50.map_or_else(String::new, |trip| {
+        format!(", the round-trip time is {}", time(trip))
+    });
     let lost = match samples.totals.lost {
         0 => String::new(),
         lost => format!("; {} of {} lost", count(lost), count(samples.totals.sent)),
@@ -81,7 +80,7 @@ fn spread(targets: &[PingOutcome], out: &mut String) {
             };
             [
                 (of("reply"), &target.samples.time),
-                (of("round trip"), &target.samples.round_trip),
+                (of("rtt"), &target.samples.round_trip),
                 (of("server"), &target.samples.server),
                 (of("floor"), &target.samples.floor),
             ]
@@ -89,7 +88,7 @@ fn spread(targets: &[PingOutcome], out: &mut String) {
         .collect();
     spreads::draw("times of replies, round trips, server and floor", &rows, out);
     small_print(
-        "Reply: until its last byte. Round trip: that without the server's time, a turn. Floor: the same exchange with an echo on this \
+        "Reply: until its last byte. rtt: that without the server's time, per round trip. Floor: the same exchange with an echo on this \
          machine; a round trip near it says little of the distance.",
         out,
     );
@@ -131,11 +130,11 @@ fn table(targets: &[PingOutcome], out: &mut String) {
         "median",
         "99 %",
         "longest",
-        "round trip",
+        "rtt",
         "server",
         "kernel",
         "first call",
-        "turns",
+        "trips",
     ];
     opening::table(&headings, &rows, out);
     small_print(
@@ -167,7 +166,7 @@ fn legs(page: &PingPage<'_>, out: &mut String) {
                 ]
             })
             .collect();
-        opening::table(&["step", "time", "turns", "payload bytes", "remedy"], &rows, out);
+        opening::table(&["step", "time", "trips", "payload bytes", "remedy"], &rows, out);
         small_print(
             &format!(
                 "{}: the connection whose opening took the median time.",

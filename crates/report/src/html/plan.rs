@@ -59,7 +59,7 @@ fn moves(plan: &PlanOutcome, out: &mut String) {
     }
     opening::section("moves", "The order of moves", out);
     if plan.order == OrderOfMoves::AllAtOnce {
-        out.push_str("<p>There is none in which every step keeps the budgets: these move at once.</p>\n");
+        out.push_str("<p>No order keeps all budgets at every step: these move together.</p>\n");
     }
     let rows = plan.moves.iter().map(|step| {
         vec![
@@ -81,14 +81,14 @@ fn held_back(plan: &PlanOutcome, out: &mut String) {
     if plan.held_back.is_empty() {
         return;
     }
-    opening::section("held-back", "What keeps services from moving", out);
+    opening::section("held-back", "Obstacles to moving services", out);
     for held in &plan.held_back {
         let _ = writeln!(out, "<p>{}</p>\n<ul>", Escaped(&held_back_sentence(plan, held)));
         for statement in &held.statements {
             let text = statement.fingerprint.as_deref().unwrap_or("opening connections");
             let _ = writeln!(
                 out,
-                "<li>{} of the added time, {:.1} turns, {} to {}: <code>{}</code></li>",
+                "<li>{} of the added time, {:.1} round trips, {} to {}: <code>{}</code></li>",
                 statement.share,
                 statement.turns,
                 Escaped(&statement.between[0]),
@@ -159,7 +159,7 @@ fn placements(plan: &PlanOutcome, out: &mut String) {
         out,
     );
     small_print(
-        "Times are predicted. A second: with as many operations under way as were measured. Open: how long the longest transaction is open.",
+        "Times are predicted. A second: with as many operations in flight as were measured. Open: how long the longest transaction is open.",
         out,
     );
     out.push_str("</section>\n");

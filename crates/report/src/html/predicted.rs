@@ -1,4 +1,4 @@
-//! What distance would cost: sliders, figures, curve, and a table that needs no script.
+//! Cost of distance: sliders, figures, curve, and a table that needs no script.
 
 use super::grid::{GridRow, View};
 use super::markup::{Escaped, count, counted, cut, number, share, small_print, time, turns as turns_text};
@@ -12,7 +12,7 @@ pub fn section(page: &Page<'_>, view: Option<&View>, out: &mut String) {
     if view.is_none() && page.outcome.predictions.is_empty() {
         return;
     }
-    out.push_str("<section id=\"prediction\" aria-labelledby=\"h-distance\">\n<h2 id=\"h-distance\">What distance would cost</h2>\n");
+    out.push_str("<section id=\"prediction\" aria-labelledby=\"h-distance\">\n<h2 id=\"h-distance\">Cost of distance</h2>\n");
     if let Some(view) = view {
         out.push_str(&introduction(page.grid, view));
         let row = &view.rows[0];
@@ -67,13 +67,13 @@ fn introduction(grid: Option<&Grid>, view: &View) -> String {
     {
         let _ = write!(
             text,
-            "Operations of the name <code>{}</code> are unlike, so no single figure says what a millisecond of round trip adds. ",
+            "Operations of the name <code>{}</code> are unlike, so no single figure says how much a millisecond of round-trip time adds. ",
             Escaped(&cut(&row.name, LONGEST_NAME)),
         );
     } else if turns > 0.0 {
         let _ = write!(
             text,
-            "Each millisecond of round trip adds about <b>{} ms</b> to <code>{}</code>, which has {} turns. ",
+            "Each millisecond of round-trip time adds about <b>{} ms</b> to <code>{}</code>, which has {} round trips. ",
             turns_text(slope),
             Escaped(&cut(&row.name, LONGEST_NAME)),
             turns_text(turns)
@@ -112,7 +112,7 @@ fn sliders(view: &View, out: &mut String) {
         }
         out.push_str("</select>\n");
     }
-    slider("rtt", "round trip", out);
+    slider("rtt", "round-trip time", out);
     if view.rates.len() > 1 {
         slider("rate", "rate, each way", out);
     }
@@ -257,8 +257,8 @@ fn by_round_trip(view: &View, out: &mut String) {
     let clients = counted(view.clients[view.start.clients].into(), "client");
     let _ = write!(
         out,
-        "<table class=\"stack\">\n<caption>Predicted median by round trip, with low and high; rate {rate}, {clients}</caption>\n<thead><tr><th scope=\"col\">operation</th>\
-         <th scope=\"col\" class=\"n\">turns</th><th scope=\"col\" class=\"n\">replayed</th>"
+        "<table class=\"stack\">\n<caption>Predicted median by round-trip time, with low and high; rate {rate}, {clients}</caption>\n<thead><tr><th scope=\"col\">operation</th>\
+         <th scope=\"col\" class=\"n\">round trips</th><th scope=\"col\" class=\"n\">replayed</th>"
     );
     for place in &shown {
         let _ = write!(
@@ -272,7 +272,7 @@ fn by_round_trip(view: &View, out: &mut String) {
         let first = view.cell(row, 0, view.start.rate, view.start.clients);
         let _ = write!(
             out,
-            "<tr><th scope=\"row\">{}</th><td class=\"n\" data-label=\"turns\">{}</td><td class=\"n\" data-label=\"replayed\">{}</td>",
+            "<tr><th scope=\"row\">{}</th><td class=\"n\" data-label=\"trips\">{}</td><td class=\"n\" data-label=\"replayed\">{}</td>",
             Escaped(&cut(&row.name, LONGEST_NAME)),
             turns_text(first.turns),
             count(first.operations)
@@ -310,7 +310,7 @@ fn asked(predictions: &[Prediction], view: Option<&View>, out: &mut String) {
         return;
     }
     out.push_str(
-        "<table class=\"stack\">\n<caption>Links asked for</caption>\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">round trip</th>\
+        "<table class=\"stack\">\n<caption>Requested links</caption>\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">rtt</th>\
          <th scope=\"col\" class=\"n\">rate</th><th scope=\"col\" class=\"n\">clients</th><th scope=\"col\" class=\"n\">median</th>\
          <th scope=\"col\" class=\"n\">low</th><th scope=\"col\" class=\"n\">high</th><th scope=\"col\" class=\"n\">per second</th>\
          <th scope=\"col\">bound by</th></tr></thead>\n<tbody>\n",
@@ -318,7 +318,7 @@ fn asked(predictions: &[Prediction], view: Option<&View>, out: &mut String) {
     for cell in rows.iter().take(SHOWN_ASKED) {
         let _ = writeln!(
             out,
-            "<tr><th scope=\"row\">{}</th><td class=\"n\" data-label=\"round trip\">{}</td><td class=\"n\" data-label=\"rate\">{}</td>\
+            "<tr><th scope=\"row\">{}</th><td class=\"n\" data-label=\"rtt\">{}</td><td class=\"n\" data-label=\"rate\">{}</td>\
              <td class=\"n\" data-label=\"clients\">{}</td><td class=\"n\" data-label=\"median\"><b>{}</b></td><td class=\"n\" data-label=\"low\">{}</td>\
              <td class=\"n\" data-label=\"high\">{}</td><td class=\"n\" data-label=\"per second\">{}</td><td data-label=\"bound by\">{}</td></tr>",
             Escaped(&cut(&cell.operation_name, LONGEST_NAME)),
@@ -374,7 +374,7 @@ fn small(grid: Option<&Grid>) -> String {
     }
     text.push_str(
         "Client and server times stay as measured, the application behaves the same, and nothing else uses the link. Between the \
-         links that were replayed the sliders interpolate: in the round trip linearly, in the rate by the time a byte takes. Low and high are \
+         links that were replayed the sliders interpolate: in the round-trip time linearly, in the rate by the time a byte takes. Low and high are \
          meant to hold the median of 9 in 10 runs with as many operations; single operations vary more. Network here means the moved connections' link and what did not move.",
     );
     text

@@ -95,7 +95,7 @@ fn parts(report: &SplitReport, out: &mut String) {
         false => "",
     };
     small_print(
-        &format!("Round trip is the network's part: turns times the round trip.{more}"),
+        &format!("Network: round trips times the round-trip time.{more}"),
         out,
     );
     out.push_str("</section>\n");
@@ -133,15 +133,15 @@ fn points(report: &SplitReport, out: &mut String) {
         "network",
         "server",
         "server, bounds",
-        "round trip",
-        "turns",
+        "rtt",
+        "trips",
         "transactions",
         "errors",
     ];
     opening::table(&headings, &rows, out);
     let source = match first.source {
         RoundTripSource::Echo => {
-            "an echo's on the server's host, of the same sizes, at the rate of the turns"
+            "an echo's on the server's host, of the same sizes, at the rate of the round trips"
         }
         RoundTripSource::OwnEcho => "an echo's on this machine, where the server is too",
         RoundTripSource::Kernel => {
@@ -150,7 +150,7 @@ fn points(report: &SplitReport, out: &mut String) {
     };
     small_print(
         &format!(
-            "Clients / per second = client + network + server; the network's part is turns times the round trip. Round trips are {source}. \
+            "Clients / per second = client + network + server; the network's part is round trips times the round-trip time. Round-trip times are {source}. \
              Where clients wait for processors, the sum is exact, the line between network and server is not."
         ),
         out,

@@ -1,4 +1,4 @@
-//! Statements by turns.
+//! Statements by round trips.
 
 use super::markup::{DASH, count, counted, share, small_print, statement, time, time_or_dash};
 use crate::ranges::share_range;
@@ -6,7 +6,7 @@ use model::{ByteCount, StatementOutcome};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-/// The statements with most turns, each with a bar of its turns.
+/// The statements with most round trips, each with a bar of its round trips.
 pub fn section(statements: &[StatementOutcome], out: &mut String) {
     if statements.is_empty() {
         return;
@@ -15,9 +15,9 @@ pub fn section(statements: &[StatementOutcome], out: &mut String) {
     sorted.sort_by_key(|statement| Reverse((statement.turns, statement.total)));
     let most = sorted.first().map_or(0, |statement| statement.turns);
     out.push_str(
-        "<section aria-labelledby=\"h-statements\">\n<h2 id=\"h-statements\">Statements by turns</h2>\n\
-         <p>A turn is one wait for the server that a longer distance lengthens by one round trip.</p>\n<table class=\"stack barred\">\n\
-         <thead><tr><th scope=\"col\">statement</th><th scope=\"col\" class=\"n\">turns</th><th scope=\"col\" class=\"n\">calls</th>\
+        "<section aria-labelledby=\"h-statements\">\n<h2 id=\"h-statements\">Statements by round trips</h2>\n\
+         <p>A round trip is one wait for the server, which distance lengthens by the round-trip time.</p>\n<table class=\"stack barred\">\n\
+         <thead><tr><th scope=\"col\">statement</th><th scope=\"col\" class=\"n\">round trips</th><th scope=\"col\" class=\"n\">calls</th>\
          <th scope=\"col\" class=\"n\">time</th><th scope=\"col\" class=\"n\">network</th><th scope=\"col\" class=\"n\">server</th>\
          <th scope=\"col\" class=\"n\">median</th><th scope=\"col\" class=\"n\">rows</th><th scope=\"col\" class=\"n\">payload</th>\
          </tr></thead>\n",
@@ -29,7 +29,7 @@ pub fn section(statements: &[StatementOutcome], out: &mut String) {
     let left_out = sorted.len().saturating_sub(SHOWN) as u64;
     let more = if left_out > 0 {
         format!(
-            "And {} with fewer turns; --all lists all. ",
+            "And {} with fewer round trips; --all lists all. ",
             counted(left_out, "more statement")
         )
     } else {
@@ -37,8 +37,8 @@ pub fn section(statements: &[StatementOutcome], out: &mut String) {
     };
     small_print(
         &format!(
-            "{more}The line under a statement is as long as its share of the most frequent one's turns. Literals are replaced by ?. A \
-             batch sent without waiting is one turn for all its statements and is listed with its first. Time is the sum of the \
+            "{more}The line under a statement is as long as its share of the most frequent one's round trips. Literals are replaced by ?. A \
+             batch sent without waiting is one round trip for all its statements and is listed with its first. Time is the sum of the \
              client's waits; statements that ran side by side count twice."
         ),
         out,
@@ -59,7 +59,7 @@ fn row(outcome: &StatementOutcome, most: u64, out: &mut String) {
     }
     let _ = write!(
         out,
-        "</th><td class=\"n\" data-label=\"turns\"><b>{}</b></td><td class=\"n\" data-label=\"calls\">{}</td>\
+        "</th><td class=\"n\" data-label=\"trips\"><b>{}</b></td><td class=\"n\" data-label=\"calls\">{}</td>\
          <td class=\"n\" data-label=\"time\">{}</td><td class=\"n\" data-label=\"network\">{}</td>\
          <td class=\"n\" data-label=\"server\">{}</td><td class=\"n\" data-label=\"median\">{}</td>\
          <td class=\"n\" data-label=\"rows\">{}</td><td class=\"n\" data-label=\"payload\">{}</td></tr>\n\

@@ -124,8 +124,8 @@ fn table(report: &TuneReport, job: Job, out: &mut String) {
     }
     out.push_str("</table>\n");
     small_print(
-        "The best setting of each way, or the recommended one. Times are medians; turns, packets and bytes are of one run, both \
-         directions. Memory is what a run took beyond what was there before, in the client and in what serves its connection.",
+        "The best setting of each way, or the recommended one. Times are medians; round trips, packets and bytes are of one run, both \
+         directions. Memory is the growth during a run, of the client and of the server process of its connection.",
         out,
     );
 }
@@ -197,8 +197,8 @@ fn words(tuned: &Tuned, setting: Option<String>) -> String {
         format_duration(tuned.median()),
         tuned.source.name(),
         match tuned.typical.turns {
-            Some(turns) => counted(turns, "turn"),
-            None => "turns not counted".to_owned(),
+            Some(turns) => counted(turns, "round trip"),
+            None => "round trips not counted".to_owned(),
         }
     )
 }
@@ -207,7 +207,7 @@ const HEADINGS: [&str; 9] = [
     "setting",
     "time",
     "times the best",
-    "turns",
+    "trips",
     "packets",
     "mean packet",
     "payload",

@@ -61,7 +61,7 @@ fn introduction(page: &Page<'_>, operation: &Operation, out: &mut String) {
         "<p><code>{}</code>: {which}. {} with {} in {}, on {}.</p>",
         Escaped(&cut(&operation.name, LONGEST_NAME)),
         time(operation.duration),
-        counted(u64::from(operation.turns), "turn"),
+        counted(u64::from(operation.turns), "round trip"),
         counted(operation.steps.len() as u64, "exchange"),
         counted(u64::from(operation.connections), "connection"),
     );
@@ -234,8 +234,8 @@ fn tooltip(row: &WaterfallRow<'_>) -> String {
     let exchange = &step.exchange;
     let turns = match row.turns {
         0 => "no turn of its own".to_owned(),
-        1 => format!("turn {}", row.first_turn),
-        turns => format!("turns {} to {}", row.first_turn, row.first_turn + turns - 1),
+        1 => format!("round trip {}", row.first_turn),
+        turns => format!("round trips {} to {}", row.first_turn, row.first_turn + turns - 1),
     };
     let steps = match row.steps.len() {
         1 => format!("step {}", row.first + 1),
@@ -287,11 +287,10 @@ fn notes(operation: &Operation, shown: usize, out: &mut String) {
         );
     }
     if operation.continues {
-        text.push_str("This operation was too long to hold: what is shown is its first part. ");
+        text.push_str("This operation was too long to hold: only its first part is shown. ");
     }
     text.push_str(
-        "Numbers are turns; a dot is a step that cost none of its own. A loop of up to four statements, one after another, is one line. A thin line leads from what a step waited for down to the step. \
-         What waited for what is told by time: two steps that followed each other without need look dependent. Ends are as the client \
+        "Numbers are round trips; a dot is a step that cost none of its own. A loop of up to four statements, one after another, is one line. A thin line leads down to a step from the step it waited for. Dependencies are inferred from times: two steps that happened to follow each other look dependent. Ends are as the client \
          saw them: half a round trip is added to the times of the observation point. Very short stretches are drawn wider than they were.",
     );
     small_print(&text, out);

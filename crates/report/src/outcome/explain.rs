@@ -29,7 +29,7 @@ pub struct ExplainedExchange {
     pub name: String,
     /// Whether its connection was moved to the link.
     pub moved: bool,
-    /// Its turns.
+    /// Its round trips.
     pub turns: u32,
     /// Payload bytes of the request and of the reply.
     pub bytes: [u64; 2],

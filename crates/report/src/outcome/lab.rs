@@ -87,7 +87,7 @@ pub struct LabSlope {
     pub measured: f64,
     /// The same of the predictions.
     pub predicted: Option<f64>,
-    /// Turns per operation on this link's connections, counted in the capture.
+    /// Round trips per operation on this link's connections, counted in the capture.
     pub turns: Option<f64>,
     /// Points it rests on.
     pub points: usize,

@@ -16,7 +16,7 @@ pub struct LoadReport {
     pub threads: u32,
     /// Operations that succeeded.
     pub succeeded: u64,
-    /// Operations that failed; they are in no other figure but turns, bytes and processor time.
+    /// Operations that failed; they are in no other figure but round trips, bytes and processor time.
     pub failed: u64,
     /// Operations that succeeded, per second.
     pub per_second: f64,
@@ -36,7 +36,7 @@ pub struct LoadReport {
     pub elapsed: Duration,
     /// What making all clients took before that: connecting and logging in.
     pub connecting: Duration,
-    /// Turns of all operations.
+    /// Round trips of all operations.
     pub turns: u64,
     /// Payload bytes to the server and from it.
     pub payload_bytes: [u64; 2],

@@ -14,7 +14,7 @@ pub struct ProgressLine {
     pub open_connections: u64,
     /// Exchanges completed in the interval.
     pub exchanges: u64,
-    /// Turns in the interval.
+    /// Round trips in the interval.
     pub turns: u64,
     /// Share of the waiting time in the interval that was network; absent when no client waited.
     pub network: Option<Share>,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct ReadOutcome {
     /// Under which conditions.
     pub conditions: Conditions,
-    /// The connections, in any order; those with most turns suffice, [`Summary::connections`] is how many there
+    /// The connections, in any order; those with most round trips suffice, [`Summary::connections`] is how many there
     /// were.
     pub connections: Vec<ConnectionOutcome>,
     /// The statements, in any order.

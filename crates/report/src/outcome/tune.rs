@@ -27,7 +27,7 @@ pub struct TuneReport {
     pub tuned: Vec<Tuned>,
     /// One a job and distance.
     pub recommendations: Vec<Recommendation>,
-    /// Emulated links: what was asked for and what was realised.
+    /// Emulated links: what was requested and what was realised.
     pub links: Vec<LinkOutcome>,
     /// Runs in all.
     pub runs: TuneRuns,
@@ -42,7 +42,7 @@ pub struct TuneRuns {
     pub taken: u64,
     /// Those that every way with every setting would have taken.
     pub full_sweep: u64,
-    /// Runs that were watched: for predictions, and to count turns.
+    /// Runs that were watched: for predictions, and to count round trips.
     pub watched: u64,
     /// Runs before those that count.
     pub warm_ups: u64,

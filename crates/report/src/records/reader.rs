@@ -153,8 +153,7 @@ impl<R: BufRead> RecordReader<R> {
     fn cut_short(&mut self) -> Record {
         self.cut = true;
         let text = format!(
-            "the records end in the middle, after line {}: the run that wrote them, or its copy, was cut short; \
-             what came before is complete",
+            "the records end in the middle, after line {}: the run that wrote them, or its copy, was cut short; everything before is complete",
             self.number
         );
         Record::Warning(Warning::new(WarningKind::CaptureCut, text))

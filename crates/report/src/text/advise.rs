@@ -21,11 +21,9 @@ pub fn advice_view(advice: &Advice, style: &Style) -> String {
     let mut faint = |text: &str| {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
     };
-    faint(
-        "0 (off): what a mean operation takes; others: how much less (-) or more (+) than off; * fastest at this rate",
-    );
+    faint("0 (off): time of a mean operation; others: less (-) or more (+) than off; * fastest at this rate");
     faint(&format!(
-        "CPU: compressing and turning back, both ends, an operation{}; off is faster above break-even",
+        "CPU: compress + decompress, both ends, per operation{}; off is faster above break-even",
         noise(advice)
     ));
     if advice.price.is_some() {
@@ -114,7 +112,7 @@ fn heading(advice: &Advice) -> String {
         false => String::new(),
     };
     format!(
-        "{}: {}{replayed}, each {} turns, {up} up, {down} down; round trip {rtt}",
+        "{}: {}{replayed}, each {} round trips, {up} up, {down} down; rtt {rtt}",
         super::escape::printable(&advice.source),
         counted(advice.operations, "operation"),
         number(advice.turns as f64 / operations as f64),
@@ -197,7 +195,7 @@ fn noise(advice: &Advice) -> String {
     let noise = advice.levels.iter().filter_map(|level| level.noise);
     let most = noise.max_by(|one, other| one.as_fraction().total_cmp(&other.as_fraction()));
     most.map_or_else(String::new, |most| {
-        format!(" (passes within {:.0} %)", most.as_fraction() * 100.0)
+        format!(" (varied by {:.0} %)", most.as_fraction() * 100.0)
     })
 }
 

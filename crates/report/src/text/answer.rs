@@ -82,7 +82,7 @@ fn found(
     there: &Prediction,
     one: &PredictedOperation,
 ) -> String {
-    let turns = counted(one.turns, "turn", "turns");
+    let turns = counted(one.turns, "round trip", "round trips");
     let remedies = Remedies::of(group, there.rtt, outcome.sure_findings());
     let each = |sum: f64| sum / group.count.max(1) as f64;
     let given_back = remedies.saves.div_f64(group.count.max(1) as f64);
@@ -112,10 +112,13 @@ fn found(
         (_, 0) => format!("; {changes} save{verb} {}", format_duration(given_back)),
         // A loop that lies across operations leaves most of them out, and none shorter.
         (_, removed) if one.turns <= 1 => {
-            format!("; {changes} remove{verb} {removed} of {} such turns", group.turns)
+            format!(
+                "; {changes} remove{verb} {removed} of {} such round trips",
+                group.turns
+            )
         }
         (_, removed) => format!(
-            "; {changes} remove{verb} about {} of its turns, and it takes {}",
+            "; {changes} remove{verb} about {} of its round trips, and it takes {}",
             number(each(removed as f64).min(one.turns as f64)),
             format_duration(
                 one.without
@@ -127,7 +130,7 @@ fn found(
     let guessed = match group.evidence.shows_owners() {
         true => String::new(),
         false => format!(
-            "; {} of {} round trips are its own by a guess",
+            "; {} of {} round trips are assigned to it by a guess",
             group.evidence.guessed, group.evidence.round_trips
         ),
     };
@@ -147,10 +150,9 @@ fn nothing_predicted(outcome: &ReadOutcome) -> Option<String> {
     })
 }
 
-const NO_DATABASE: &str = "No round trip to a database was seen, so nothing is said about distance: capture on the application's host with its \
-                           database's port (tcpdump -w FILE 'port 5432'), or name what moves with --on.";
+const NO_DATABASE: &str = "No round trip to a database was seen, so the cost of distance is unknown: capture on the application's host with its database's port (tcpdump -w FILE 'port 5432'), or name the connections that move with --on.";
 const NOTHING_MOVES: &str =
-    "No connection moves, so nothing is said about distance: name the connections that move with --on.";
+    "No connection moves, so the cost of distance is unknown: name the connections that move with --on.";
 
 /// That the statements of a request are not known, since those that were seen are nobody's. Absent where they are known.
 fn not_joined(outcome: &ReadOutcome, group: &OperationGroup) -> Option<String> {
@@ -163,7 +165,7 @@ fn not_joined(outcome: &ReadOutcome, group: &OperationGroup) -> Option<String> {
     let is_open = group.kind == OperationKind::Http && outcome.unmoved.contains(&group.name) && nobodys > 0;
     is_open.then(|| {
         format!(
-            "What distance does to {} is not known: {} to databases {} seen, and none belongs to a request of that name; --host joins the addresses of \
+            "The cost of distance for {} is unknown: {} to databases {} seen, and none belongs to a request of that name; --host joins the addresses of \
              one machine, --operations transaction shows the statements by themselves.",
             cut(&printable(&group.name), LONGEST_NAME),
             counted(nobodys, "round trip", "round trips"),
@@ -177,7 +179,7 @@ fn not_its_own(group: &OperationGroup) -> Option<String> {
     let own = group.evidence.enough_own().err()?;
     let name = cut(&printable(&group.name), LONGEST_NAME).into_owned();
     Some(format!(
-        "What distance does to {name} is not known: about {own} of its {} are its own, most likely, because several requests were under way at once; \
+        "The cost of distance for {name} is unknown: about {own} of its {} are its own, most likely, because several requests were in flight at once; \
          pass a traceparent on in SQL comments (docs/requests.md), capture one request at a time, or take --operations transaction.",
         counted(group.evidence.round_trips, "round trip", "round trips"),
     ))
@@ -191,7 +193,7 @@ pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Opti
     if finding.kind == FindingKind::HeldTransaction {
         return None;
     }
-    // A loop across operations of one turn leaves them out, and makes none shorter.
+    // A loop across operations of one round trip leaves them out, and makes none shorter.
     let group = outcome
         .operations
         .iter()

@@ -117,13 +117,13 @@ pub(crate) fn why_not_judged(verdict: &BudgetVerdict) -> &str {
         .unwrap_or("it could not be predicted")
 }
 
-/// What was found and what was allowed: `max-turns: 38 turns, allowed are 12`.
+/// What was found and what was allowed: `max-round-trips: 38 turns, allowed are 12`.
 fn sentence(measure: &BudgetMeasure) -> String {
     match measure {
         BudgetMeasure::Turns { allowed, found } => {
             format!(
-                "max-turns: {}, allowed {}",
-                counted(*found, "turn"),
+                "max-round-trips: {}, allowed {}",
+                counted(*found, "round trip"),
                 are(*allowed)
             )
         }
@@ -164,10 +164,10 @@ fn sentence(measure: &BudgetMeasure) -> String {
                 more => format!(", and in {}", counted(more, "other place")),
             };
             format!(
-                "forbid: {kind}{}, seen {}, {}{more}",
+                "forbidden {kind}{}: ran {}, {}{more}",
                 of.unwrap_or_default(),
                 counted(found.count, "time"),
-                counted(found.turns, "turn")
+                counted(found.turns, "round trip")
             )
         }
     }
@@ -186,7 +186,7 @@ fn changes(all: &[Change], style: &Style, out: &mut String) {
     if changed.is_empty() {
         let _ = writeln!(
             out,
-            "since the baseline: the same turns and no new finding in {}",
+            "since the baseline: the same round trips and no new finding in {}",
             counted(all.len() as u64, "name")
         );
         return;
@@ -194,7 +194,7 @@ fn changes(all: &[Change], style: &Style, out: &mut String) {
     let at = format!("at {}", first.link);
     let mut table = Table::new([
         "since the baseline",
-        "turns before",
+        "round trips before",
         "now",
         &format!("{at} before"),
         "now",

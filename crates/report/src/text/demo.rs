@@ -33,7 +33,7 @@ pub fn demo_view(demo: &DemoOutcome, style: &Style) -> String {
     realised(demo, style, &mut out);
     heading(&mut out, style, "\n3. The finding");
     finding(demo, &mut out);
-    heading(&mut out, style, "\n4. What the remedy gives");
+    heading(&mut out, style, "\n4. Effect of the remedy");
     remedy(demo, &mut out);
     if let Some(page) = &demo.page {
         let _ = writeln!(
@@ -51,7 +51,7 @@ fn heading(out: &mut String, style: &Style, text: &str) {
 }
 
 fn measured(demo: &DemoOutcome) -> Table {
-    let mut table = Table::new(["page", "turns", "median", "network", "server", "client"]);
+    let mut table = Table::new(["page", "trips", "median", "network", "server", "client"]);
     for name in [&demo.chatty, &demo.joined] {
         let Some(group) = group(demo, name) else { continue };
         let parts = &group.attribution;
@@ -89,7 +89,7 @@ fn predicted(demo: &DemoOutcome) -> Table {
     table
 }
 
-/// How far the links were from what was asked for.
+/// How far the links were from what was requested.
 fn realised(demo: &DemoOutcome, style: &Style, out: &mut String) {
     let links = demo.links.iter().filter_map(|link| {
         let longer = signed(link.rtt_error_p50_ns?);
@@ -97,7 +97,7 @@ fn realised(demo: &DemoOutcome, style: &Style, out: &mut String) {
     });
     let links: Vec<String> = links.collect();
     if !links.is_empty() {
-        let text = format!("The link's round trips were off by {}", links.join(", "));
+        let text = format!("The link's round-trip times were off by {}", links.join(", "));
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &text));
     }
 }
@@ -110,7 +110,7 @@ fn finding(demo: &DemoOutcome, out: &mut String) {
         };
         let _ = writeln!(
             out,
-            "  {}: this statement runs {} times a page, each time one turn:\n    {}",
+            "  {}: this statement runs {} times a page, each time one round trip:\n    {}",
             finding.kind,
             finding.count / pages,
             printable(fingerprint)

@@ -26,7 +26,7 @@ impl EchoReport {
             self.warn(
                 WarningKind::MachineBusy,
                 format!(
-                    "the other side served {others} at the same time: they are in its processor time, and may be in round trips"
+                    "the other side served {others} at the same time: they count in its processor time, and may lengthen round-trip times"
                 ),
             );
         }
@@ -37,7 +37,7 @@ impl EchoReport {
         }
     }
 
-    /// Whether something did not work that was asked for.
+    /// Whether something did not work that was requested.
     pub fn has_failures(&self) -> bool {
         self.echoes.iter().any(|echo| echo.errors > 0)
             || (self.echoes.is_empty() && self.bulks.is_empty())
@@ -63,7 +63,7 @@ pub fn echo_view(report: &EchoReport, style: &Style) -> String {
     };
     if let Some(floor) = report.floor {
         let text = format!(
-            "floor {}: the median round trip of one stream inside this process, over loopback",
+            "floor {}: the median round-trip time of one stream inside this process, over loopback",
             format_duration(floor)
         );
         faint(&mut out, &text);
@@ -84,7 +84,7 @@ fn trips(report: &EchoReport, style: &Style, out: &mut String) {
         ""
     };
     let heading = format!(
-        "TCP round trips to {}, {} each{spin}; half of one is one way, as qperf's tcp_lat has it",
+        "TCP round-trip times to {}, {} each{spin}; half of one is one way, as qperf's tcp_lat has it",
         super::escape::printable(&report.server),
         format_duration(report.time)
     );
@@ -147,7 +147,7 @@ fn trips(report: &EchoReport, style: &Style, out: &mut String) {
 
 fn rates(report: &EchoReport, style: &Style, out: &mut String) {
     let heading = format!(
-        "Rates to and from {}, {} each, and round trips without and with that load",
+        "Rates to and from {}, {} each, and round-trip times without and with that load",
         super::escape::printable(&report.server),
         format_duration(report.time)
     );

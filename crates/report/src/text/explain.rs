@@ -15,7 +15,7 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
     let _ = writeln!(
         out,
         "\n{}",
-        style.paint(Ink::Heading, "What the prediction takes for granted")
+        style.paint(Ink::Heading, "Assumptions of the prediction")
     );
     for (text, source) in &explained.assumptions {
         let _ = writeln!(
@@ -34,7 +34,7 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
     let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, &heading));
     let _ = writeln!(out, "  {}", unexplained(explained));
     let mut columns = vec![
-        "exchange", "begins", "takes", "turns", "request", "reply", "moved",
+        "exchange", "begins", "takes", "trips", "request", "reply", "moved",
     ];
     let is_assigned = explained.steps.iter().any(|step| step.assigned.is_some());
     if is_assigned {
@@ -84,14 +84,13 @@ fn unexplained(explained: &ExplainOutcome) -> String {
     let rest = format_duration(rest);
     match explained.unexplained_ns {
         _ if percent < 1.0 => {
-            "replayed where it was measured, it takes what was measured, to less than 1 %".to_owned()
+            "replayed at the measured distance, it takes the measured time, to less than 1 %".to_owned()
         }
         0.. => format!(
-            "unexplained wait: {rest} ({percent:.0} %) of what was measured is neither client's, server's nor the distance's; it is taken not to change with \
-             the distance"
+            "unexplained wait: {rest} ({percent:.0} %) of the measured time is neither client, server nor distance; it is assumed not to change with distance"
         ),
         ..0 => format!(
-            "unexplained: replayed where it was measured, it takes {rest} ({percent:.0} %) longer than what was measured"
+            "unexplained: replayed at the measured distance, it takes {rest} ({percent:.0} %) longer than measured"
         ),
     }
 }

@@ -20,11 +20,11 @@ pub fn findings_section(outcome: &ReadOutcome, style: &Style, out: &mut String) 
         }
         return;
     };
-    let mut headings = vec!["findings, by what they cost".to_owned()];
+    let mut headings = vec!["findings, by cost".to_owned()];
     for saving in &first.savings {
         headings.push(format!("saves at {}", format_duration(saving.rtt)));
     }
-    headings.extend(["turns saved".to_owned(), "seen".to_owned()]);
+    headings.extend(["trips saved".to_owned(), "seen".to_owned()]);
     let mut table = Table::new(headings);
     let shown = &findings[..findings.len().min(style.rows(SHOWN))];
     for finding in shown.iter().copied() {
@@ -66,7 +66,7 @@ pub(crate) fn guessed_words<'a>(findings: impl Iterator<Item = &'a Finding>) -> 
         .filter_map(|finding| finding.owners.likely_right())
         .min_by(|one, other| one.as_fraction().total_cmp(&other.as_fraction()))?;
     Some(format!(
-        "of operations whose round trips are theirs by a guess, because several requests were under way at once: about {least} are their own, most \
+        "of operations whose round trips are theirs by a guess, because several requests were in flight at once: about {least} are their own, most \
          likely (docs/findings.md#guessed-requests)."
     ))
 }

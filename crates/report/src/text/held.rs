@@ -23,7 +23,7 @@ pub(super) fn held_section(
     }
     let links = links(predictions);
     let mut headings = vec!["transactions held open".to_owned()];
-    headings.extend(["count", "median", "longest", "turns"].map(str::to_owned));
+    headings.extend(["count", "median", "longest", "trips"].map(str::to_owned));
     headings.extend(
         links
             .iter()
@@ -86,7 +86,7 @@ fn name(one: &HeldTransactions) -> String {
 /// `update stock ... holds its rows for 12.0 turns: 600 us here, 480 ms at 40.0 ms.`
 fn sentence(one: &HeldTransactions, predictions: &[HeldPrediction]) -> String {
     let mut text = format!(
-        "{} holds its rows for {} turns: {} here",
+        "{} holds its rows for {} round trips: {} here",
         cut(&one.name, LONGEST_NAME),
         per_one(one.turns_after_write, one.writing),
         format_duration(one.rows_held.unwrap_or_default()),

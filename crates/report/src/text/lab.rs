@@ -261,7 +261,7 @@ fn slope_line(slope: &LabSlope, operation: &str) -> String {
         let _ = write!(line, "; predicted {}", ratio(predicted));
     }
     if let Some(turns) = slope.turns {
-        let _ = write!(line, "; turns counted {}", ratio(turns));
+        let _ = write!(line, "; round trips counted {}", ratio(turns));
     }
     line.push_str(".\n");
     line
@@ -294,7 +294,7 @@ fn floor_line(outcome: &LabOutcome) -> String {
         .max_by_key(|error| error.unsigned_abs());
     match (floor, off) {
         (Some(floor), Some(off)) => format!(
-            "Links: round trips off by {} at most (median of a point); this machine's floor is {}.\n",
+            "Links: round-trip times off by {} at most (median of a point); this machine's floor is {}.\n",
             format_duration(Duration::from_nanos(off.unsigned_abs())),
             format_duration(floor)
         ),

@@ -1,4 +1,4 @@
-//! What an emulated link did, next to what it was asked for.
+//! What an emulated link did, next to what it was requested.
 
 use super::counted;
 use super::escape::printable;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// One line on a link: how much longer round trips were than asked, the rates where there are any, what was dropped.
 pub fn link_line(link: &LinkOutcome) -> String {
     let mut line = format!(
-        "Link {}, asked {}: ",
+        "Link {}, requested {}: ",
         printable(&link.name),
         printable(&link.asked)
     );
@@ -45,15 +45,14 @@ pub fn link_warnings(link: &LinkOutcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |what: String| {
         let name = printable(&link.name);
-        let text =
-            format!("the link {name} was not as asked: {what}; was the machine busy with other things?");
+        let text = format!("the link {name} was not as requested: {what}; was the machine busy?");
         warnings.push(Warning::new(WarningKind::LinkNotAsAsked, text));
     };
     let allowed = |least: Duration, share: u32| least.max(link.rtt / share);
     if let Some(p50) = link.rtt_error_p50_ns
         && off(p50) > allowed(Duration::from_micros(250), 100)
     {
-        warn(format!("its round trips were {} in the median", longer(p50)));
+        warn(format!("its round-trip time was {} in the median", longer(p50)));
     } else if let Some(p99) = link.rtt_error_p99_ns
         && off(p99) > allowed(Duration::from_millis(2), 20)
     {
@@ -69,7 +68,7 @@ pub fn link_warnings(link: &LinkOutcome) -> Vec<Warning> {
         .sum();
     if unasked > 0 {
         warn(format!(
-            "{} lost without being asked to be",
+            "{} lost beyond the requested loss",
             counted(unasked, "packet")
         ));
     }

@@ -1,6 +1,6 @@
 //! What a load has to say, in the words of the tools that its users know: pgbench's, ab's, JMeter's.
 //!
-//! Those words are theirs, "latency" too. Behind theirs come the lines they do not have: percentiles, turns, bytes and
+//! Those words are theirs, "latency" too. Behind theirs come the lines they do not have: percentiles, round trips, bytes and
 //! processor time of one operation.
 
 use super::{DASH, WITHHELD, counted};
@@ -260,7 +260,7 @@ fn open_loop(report: &LoadReport, out: &mut String) {
     let (lag, begun) = (report.lag.unwrap_or_default(), report.begun.unwrap_or_default());
     let _ = writeln!(
         out,
-        "open loop: {asked:.1}/s asked; times above are from when each was to begin; {} could not begin before the end",
+        "open loop: {asked:.1}/s requested; times above count from each scheduled start; {} did not start before the end",
         report.not_begun,
     );
     let _ = writeln!(
@@ -287,7 +287,7 @@ fn of_each(report: &LoadReport, out: &mut String) {
         LoadWork::Http { .. } => "request",
     };
     if report.turns > 0 {
-        let _ = writeln!(out, "turns per {what} = {:.2}", report.each(report.turns));
+        let _ = writeln!(out, "round trips per {what} = {:.2}", report.each(report.turns));
         let _ = writeln!(
             out,
             "payload per {what} = {} sent, {} received",
@@ -333,7 +333,7 @@ fn statements(report: &LoadReport, out: &mut String) {
     if report.statements.is_empty() {
         return;
     }
-    out.push_str("statements: mean time in ms, turns, errors\n");
+    out.push_str("statements: mean time in ms, round trips, errors\n");
     for statement in &report.statements {
         let _ = writeln!(
             out,

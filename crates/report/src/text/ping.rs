@@ -24,7 +24,7 @@ pub fn ping_opening(opening: &PingOpening) -> String {
         let _ = write!(
             line,
             "; opened with {} in {}",
-            counted(turns, "turn"),
+            counted(turns, "round trip"),
             milliseconds(time)
         );
     }
@@ -51,7 +51,7 @@ pub fn ping_line(sample: &Sample, named: bool, style: &Style) -> String {
         let _ = write!(line, "  server={}", milliseconds(server));
     }
     if let Some(turns) = sample.turns {
-        let _ = write!(line, "  turns={turns}");
+        let _ = write!(line, "  trips={turns}");
     }
     if let Some(rtt) = sample.kernel_rtt {
         let _ = write!(line, "  kernel rtt={}", milliseconds(rtt));
@@ -89,16 +89,11 @@ pub fn ping_summary(outcome: &PingOutcome) -> String {
     }
     let _ = writeln!(out, ", in {}", model::format_duration(outcome.elapsed));
     if let Some(first) = samples.first {
-        let _ = writeln!(out, "first call  {}, in no figure below", milliseconds(first));
+        let _ = writeln!(out, "first call  {} (not included below)", milliseconds(first));
     }
     spread(&mut out, "time", &samples.time, totals.mdev);
     if samples.round_trip.count > 0 && samples.round_trip != samples.time {
-        spread(
-            &mut out,
-            "round trip",
-            &samples.round_trip,
-            samples.round_trip_mdev,
-        );
+        spread(&mut out, "rtt", &samples.round_trip, samples.round_trip_mdev);
     }
     if samples.server.count > 0 {
         spread(&mut out, "server", &samples.server, None);
@@ -120,10 +115,10 @@ pub fn ping_summary(outcome: &PingOutcome) -> String {
 pub fn intermediary_note(found: &Intermediary) -> String {
     let unless = match found.server_reported {
         true => "the server's own time taken off",
-        false => "for what needs no work of a server",
+        false => "for requests that need no work of a server",
     };
     format!(
-        "something stands in between (an SSH tunnel, a proxy, a pooler, a load balancer) and answers TCP for the server: the connection's round trip is {}, \
+        "something stands in between (an SSH tunnel, a proxy, a pooler, a load balancer) and answers TCP for the server: the connection's round-trip time is {}, \
          and no answer took less than {}, {unless}, each time about as long. The distance is behind it: \
          run longwire ping on the host where it ends to see that leg alone, and capture there or on its far side, since a capture from here counts the distance as server time",
         milliseconds(found.near_round_trip),
@@ -134,16 +129,7 @@ pub fn intermediary_note(found: &Intermediary) -> String {
 /// A table of several targets, one row each.
 pub fn ping_table(outcomes: &[PingOutcome], style: &Style) -> String {
     let mut table = Table::new([
-        "target",
-        "sent",
-        "lost",
-        "last ms",
-        "median",
-        "p99",
-        "round trip",
-        "server",
-        "kernel",
-        "turns",
+        "target", "sent", "lost", "last ms", "median", "p99", "rtt", "server", "kernel", "trips",
     ]);
     for outcome in outcomes {
         let samples = &outcome.samples;
@@ -200,14 +186,14 @@ fn floor(out: &mut String, samples: &SampleOutcome) {
     };
     let _ = write!(
         out,
-        "floor       {}: the same exchange with an echo on this machine, as often ({})",
+        "floor       {}: overhead of this machine, measured with a local echo ({})",
         milliseconds(floor),
         counted(samples.floor.count, "time")
     );
     if round_trip < floor * NEAR {
         let _ = write!(
             out,
-            "\nThe round trip is near the floor: most of it may be this machine's own handling, not the distance"
+            "\nThe round-trip time is near the floor: most of it may be this machine's own handling, not the distance"
         );
     }
     out.push('\n');

@@ -148,7 +148,9 @@ fn moves(plan: &PlanOutcome, out: &mut String) {
     match plan.order {
         OrderOfMoves::Nothing => {}
         OrderOfMoves::AllAtOnce => {
-            out.push_str("Order of moves: there is none in which every step keeps the budgets; these move at once.\n\n");
+            out.push_str(
+                "Order of moves: no order keeps all budgets at every step; these move together.\n\n",
+            );
         }
         OrderOfMoves::Found => {
             out.push_str("Order of moves, each of which keeps the budgets:\n");
@@ -174,7 +176,7 @@ fn held_back(plan: &PlanOutcome, held: &HeldBack, out: &mut String) {
         let text = statement.fingerprint.as_deref().unwrap_or("opening connections");
         let _ = writeln!(
             out,
-            "    {} of the added time, {:.1} turns, {} to {}: {}",
+            "    {} of the added time, {:.1} round trips, {} to {}: {}",
             statement.share,
             statement.turns,
             printable(&statement.between[0]),

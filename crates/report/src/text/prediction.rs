@@ -118,7 +118,7 @@ pub(super) fn price_table(predictions: &[Prediction], style: &Style) -> (Table, 
     }
     let mut headings = vec!["median at an rtt of".to_owned()];
     headings.extend(links.iter().map(|link| link_text(*link)));
-    headings.extend(["turns", "bound by"].map(str::to_owned));
+    headings.extend(["trips", "bound by"].map(str::to_owned));
     let mut table = Table::new(headings);
     let names = names(predictions);
     for name in names.iter().take(style.rows(SHOWN_PRICES)) {
@@ -162,7 +162,7 @@ fn heading(first: &Prediction, optional: Optional) -> String {
     if !optional.clients && first.clients != 1 {
         let _ = write!(heading, " with {}", counted(first.clients.into(), "client"));
     }
-    heading.push_str(" (9 runs in 10 have their median between low and high)");
+    heading.push_str(" (low, high: 90 % interval of the median)");
     heading
 }
 
@@ -179,7 +179,7 @@ fn headings(optional: Optional) -> Vec<&'static str> {
         "low",
         "high",
         "bound by",
-        "turns",
+        "trips",
         "per second",
         "p90",
         "p95",
@@ -232,7 +232,7 @@ fn cost_line(predictions: &[Prediction]) -> String {
         Some(prediction) if prediction.turns > 0.0 => {
             let why = why_so_much(prediction).map_or_else(String::new, |why| format!(": {why}"));
             format!(
-                "Each millisecond of round trip adds about {:.1} ms to {}{why}.\n",
+                "Each millisecond of round-trip time adds about {:.1} ms to {}{why}.\n",
                 prediction.slope,
                 super::escape::printable(&prediction.operation_name),
             )
@@ -243,22 +243,22 @@ fn cost_line(predictions: &[Prediction]) -> String {
     }
 }
 
-/// Where the slope comes from: the turns, unless some of these pass at once or transfers take further round trips. Of one operation: those of a
-/// name may be unlike, and the slope is that of their median. `None` where it is less than the turns, and these did wait for each other.
+/// Where the slope comes from: the round trips, unless some of these pass at once or transfers take further round trips. Of one operation: those of a
+/// name may be unlike, and the slope is that of their median. `None` where it is less than the round trips, and these did wait for each other.
 fn why_so_much(prediction: &Prediction) -> Option<String> {
     let typical = prediction.examples.map(|examples| examples.typical.turns as f64);
     let turns = typical.unwrap_or(prediction.turns);
     let order = prediction.order.map(|order| order.kind);
     match prediction.slope / turns.max(f64::MIN_POSITIVE) {
         share if share < 1.0 - SAME => match order? {
-            OrderKind::AtOnce => Some(format!("of its {turns:.1} turns some pass at once")),
-            OrderKind::Open => Some(format!("of its {turns:.1} turns some may pass at once")),
+            OrderKind::AtOnce => Some(format!("some of its {turns:.1} round trips run in parallel")),
+            OrderKind::Open => Some(format!("of its {turns:.1} round trips some may pass at once")),
             OrderKind::InSequence => None,
         },
         share if share > 1.0 + SAME => Some(format!(
-            "it waits for {turns:.1} turns, and for round trips of transfers"
+            "it waits for {turns:.1} round trips, and for round trips of transfers"
         )),
-        _ => Some(format!("it waits for {turns:.1} turns")),
+        _ => Some(format!("it waits for {turns:.1} round trips")),
     }
 }
 
@@ -280,11 +280,11 @@ fn unlike_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     out
 }
 
-/// In what they differ: turns, or else durations.
+/// In what they differ: round trips, or else durations.
 fn how_unlike(prediction: &Prediction) -> String {
     if let Some(examples) = prediction.examples.filter(|_| prediction.has_unlike_turns()) {
         let (typical, longest) = (examples.typical.turns, examples.longest.turns);
-        let (typical, longest) = (counted(typical, "turn"), counted(longest, "turn"));
+        let (typical, longest) = (counted(typical, "round trip"), counted(longest, "round trip"));
         return format!(" (typical {typical}, longest {longest})");
     }
     let durations = prediction.spread.min.zip(prediction.spread.max);
@@ -396,7 +396,7 @@ pub(super) fn number(value: f64) -> String {
     }
 }
 
-/// A slope that is no farther than this from the turns, as a share, is called the turns.
+/// A slope that is no farther than this from the round trips, as a share, is called the round trips.
 const SAME: f64 = 0.05;
 const SHOWN_UNMOVED: usize = 3;
 /// Columns of a name in a sentence.

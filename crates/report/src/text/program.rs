@@ -51,7 +51,7 @@ pub fn program_view(report: &ProgramReport, style: &Style) -> String {
     for settings in &report.unchanged {
         let names: Vec<&str> = settings.iter().map(AsRef::as_ref).collect();
         let text = format!(
-            "{}: the setting changed nothing on the wire: the same turns, the same bytes both ways",
+            "{}: the setting changed nothing on the wire: the same round trips, the same bytes both ways",
             printable(&names.join(", "))
         );
         let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
@@ -72,7 +72,7 @@ fn distance(report: &ProgramReport, link: Option<&Arc<str>>, style: &Style, out:
         "low",
         "high",
         "connected",
-        "turns",
+        "trips",
         "packets",
         "mean packet",
         "bytes",

@@ -14,7 +14,7 @@ pub fn progress_line(progress: &ProgressLine) -> String {
         .network
         .map_or_else(|| super::DASH.to_owned(), |share| share.to_string());
     format!(
-        "{:>7}  {} open  {} exchanges/s  {} turns/s  network {network}",
+        "{:>7}  {} open  {} exchanges/s  {} round trips/s  network {network}",
         format_duration(progress.elapsed),
         counted(progress.open_connections, "connection"),
         rate(progress.exchanges),

@@ -75,7 +75,7 @@ pub fn summary_line(summary: &Summary) -> String {
     let counts = format!(
         "{}, {}",
         counted(summary.connections, "connection"),
-        counted(summary.turns, "turn")
+        counted(summary.turns, "round trip")
     );
     let Some(mean) = mean(summary.attribution.total(), summary.operations) else {
         return format!("{counts}; no operation was seen, so there is no time to report.\n");
@@ -105,7 +105,7 @@ fn seen_lines(conditions: &Conditions, summary: &Summary, style: &Style) -> Stri
         "{}, {}, {}",
         counted(summary.connections, "connection"),
         counted(summary.exchanges, "exchange"),
-        counted(summary.turns, "turn"),
+        counted(summary.turns, "round trip"),
     );
     let room = style.columns().saturating_sub(seen.len() + 2).max(LEAST_PLACE);
     let place = match conditions.observation_point.as_str() {
@@ -137,7 +137,7 @@ fn time_section(summary: &Summary, style: &Style, out: &mut String) {
         ("client", parts.client, Ink::Client),
         ("server", parts.server, Ink::Server),
         ("pooler", parts.pooler, Ink::Server),
-        ("round trips", parts.round_trip, Ink::Network),
+        ("distance", parts.round_trip, Ink::Network),
         ("transfer", parts.transfer, Ink::Network),
         ("recovery", parts.recovery, Ink::Network),
         ("unknown", parts.unknown, Ink::Faint),
@@ -161,7 +161,7 @@ fn time_section(summary: &Summary, style: &Style, out: &mut String) {
     }
     let _ = writeln!(
         out,
-        "  network (round trips, transfer, recovery) {}; setup (connect, tls, login) {} of all",
+        "  network (distance, transfer, recovery) {}; setup (connect, tls, login) {} of all",
         share(parts.network(), parts.total()),
         share(summary.setup, parts.total())
     );
@@ -189,7 +189,7 @@ fn operations_table(groups: &[OperationGroup], style: &Style) -> Table {
     groups.truncate(style.rows(SHOWN_ROWS));
     let with_unknown = groups.iter().any(|group| !group.attribution.unknown.is_zero());
     let with_pooler = groups.iter().any(|group| !group.attribution.pooler.is_zero());
-    let mut headings = vec!["operations by time", "count", "turns", "p50", "p99"];
+    let mut headings = vec!["operations by time", "count", "trips", "p50", "p99"];
     headings.extend(["network", "server"]);
     headings.extend(with_pooler.then_some("pooler"));
     headings.push("client");
@@ -224,7 +224,7 @@ fn statements_table(statements: &[StatementOutcome], style: &Style) -> Table {
     statements.truncate(style.rows(SHOWN_ROWS));
     let with_errors = statements.iter().any(|statement| statement.errors > 0);
     let with_fetches = statements.iter().any(|statement| statement.fetches > 0);
-    let mut headings = vec!["statements by turns", "turns", "calls"];
+    let mut headings = vec!["statements by round trips", "trips", "calls"];
     headings.extend(with_fetches.then_some("fetches"));
     headings.extend(with_errors.then_some("errors"));
     headings.extend(["time", "network", "server", "p50", "p99", "rows", "bytes"]);
@@ -290,11 +290,11 @@ fn connections_table(connections: &[ConnectionOutcome], style: &Style) -> Table 
     let with_programs = connections
         .iter()
         .any(|connection| connection.processes != [None, None]);
-    let mut headings = vec!["connections by turns"];
+    let mut headings = vec!["connections by round trips"];
     headings.extend(with_programs.then_some("programs"));
     headings.extend([
         "protocol",
-        "turns",
+        "trips",
         "rtt",
         "exchanges",
         "payload",
@@ -407,8 +407,7 @@ fn share(part: Duration, whole: Duration) -> String {
 /// Shown where a protocol or an observation point does not give a figure; a dash is for withheld percentiles.
 const UNTOLD: &str = "?";
 /// Under the parts, where the server's is a range.
-const RANGE: &str =
-    "server: a range, because round trips vary; what of it is not the server's is the network's (transfer)";
+const RANGE: &str = "server: a range, because round-trip times vary; the rest of it is network (transfer)";
 /// Columns in front of a bar, without its figures.
 const BAR_INDENT: usize = 19;
 const LONGEST_BAR: usize = 60;

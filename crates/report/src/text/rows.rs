@@ -20,7 +20,7 @@ pub fn rows_view(train: &RowTrain, style: &Style) -> String {
     let _ = writeln!(view, "{}", style.paint(ink, &packets));
     let _ = writeln!(
         view,
-        "Round trip {} (shortest of a few statements; kernel {}); first row after {}.",
+        "Round-trip time {} (shortest of a few statements; kernel {}); first row after {}.",
         duration_or_dash(train.round_trip),
         duration_or_dash(train.kernel_min_rtt),
         format_duration(train.first_row)

@@ -42,8 +42,8 @@ fn points(report: &SplitReport, style: &Style, out: &mut String) {
         "server",
         "low",
         "high",
-        "round trip",
-        "turns",
+        "rtt",
+        "trips",
         "bytes",
         "count",
     ]);
@@ -68,14 +68,14 @@ fn points(report: &SplitReport, style: &Style, out: &mut String) {
     let mut faint = |text: &str| {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
     };
-    faint("clients / per second = client + network + server; network = turns x round trip, both ways of it");
+    faint("clients / per second = client + network + server; network = round trips x round-trip time");
     faint(&format!("low, high: of server; {}", confidence(report)));
     if let Some(point) = report.points.first() {
         faint(source_words(point.source));
     }
     if report.points.iter().any(is_saturated) {
         faint(
-            "where clients wait for processors, so do network and server: their sum is exact, the line between is not",
+            "where clients wait for processors, network and server do too: their sum is exact, their split is not",
         );
     }
 }
@@ -89,21 +89,24 @@ fn confidence(report: &SplitReport) -> String {
     let rounds = report.points.first().map_or(0, |point| point.server.rounds);
     let of = 1_u64.checked_shl(rounds.saturating_sub(1)).unwrap_or(u64::MAX);
     match rounds {
-        0 | 1 => "one round says nothing of how it varies".to_owned(),
-        _ => format!("between them is the true median in {} of {of} such runs", of - 1),
+        0 | 1 => "one round does not show how it varies".to_owned(),
+        _ => format!(
+            "an interval of the true median that holds in {} of {of} such runs",
+            of - 1
+        ),
     }
 }
 
 fn source_words(source: RoundTripSource) -> &'static str {
     match source {
         RoundTripSource::Echo => {
-            "round trips are an echo's on the server's host, of the same sizes, at the rate of the turns"
+            "round-trip times are those of an echo on the server's host with the same message sizes and rate"
         }
         RoundTripSource::OwnEcho => {
-            "the server is on this machine: round trips are an echo's of this process, of the same sizes, at the rate of the turns"
+            "the server is local: round-trip times are those of a local echo with the same message sizes and rate"
         }
         RoundTripSource::Kernel => {
-            "round trips are the kernel's (TCP_INFO), without wake-ups and waiting: server is too long by these; see --echo"
+            "round-trip times are the kernel's (TCP_INFO), without wake-ups and waiting, which count as server time; see --echo"
         }
     }
 }
@@ -139,9 +142,7 @@ fn predictions(report: &SplitReport, style: &Style, out: &mut String) {
     faint(
         "low, high: the rounds' spread and the error of the model; each round visited the workload with pauses in place of the distance",
     );
-    faint(
-        "an rtt is that of packets, as ping has it: it comes instead of that of packets here, wake-ups of processes stay",
-    );
+    faint("--link replaces the round-trip time of packets; wake-ups of processes stay");
 }
 
 fn predicted(prediction: &SplitPrediction) -> Vec<String> {
@@ -214,7 +215,7 @@ fn proofs(report: &SplitReport, style: &Style, out: &mut String) {
         ]);
     }
     table.render(style, out);
-    let note = "per second; low, high: of what was measured";
+    let note = "per second; low, high: of the measurement";
     let _ = writeln!(out, "  {}", style.paint(Ink::Faint, note));
     report
         .links
@@ -223,5 +224,5 @@ fn proofs(report: &SplitReport, style: &Style, out: &mut String) {
 }
 
 /// Whose throughput a prediction is: said next to each.
-pub(crate) const PREDICTED_CLIENT: &str = "predicted for clients as fast as longwire's own, where these run now: slower ones (pgbench, an application) reach less";
+pub(crate) const PREDICTED_CLIENT: &str = "predicted for clients as fast as longwire's own on this machine; slower ones (pgbench, an application) reach less";
 const NOT_PREDICTED: &str = "not predicted";

@@ -57,10 +57,10 @@ impl Table {
         let left_out = match (left_out, hidden) {
             _ if self.rows.is_empty() => return,
             (0, []) => return,
-            (0, hidden) => format!("no room for {}", hidden.join(", ")),
+            (0, hidden) => format!("hidden at this width: {} (use --all)", hidden.join(", ")),
             (more, []) => format!("and {more} more: --all lists all"),
             (more, hidden) => format!(
-                "and {more} more: --all lists all; no room for {}",
+                "and {more} more: --all lists all; hidden at this width: {} (use --all)",
                 hidden.join(", ")
             ),
         };
@@ -130,7 +130,7 @@ mod tests {
     use crate::text::style::{Colour, Extent};
 
     fn rendered(width: usize) -> String {
-        let mut table = Table::new(["statement", "turns", "rows"]);
+        let mut table = Table::new(["statement", "trips", "rows"]);
         table.row([
             "select * from a_table_with_a_long_name where id = ?",
             "12",
@@ -151,7 +151,7 @@ mod tests {
     fn text_is_cut_before_numbers_are_left_out() {
         assert_eq!(
             rendered(46),
-            "  statement                        turns  rows\n  \
+            "  statement                        trips  rows\n  \
              select * from a_table_with_a...     12  3456\n  \
              commit                               1     -\n"
         );

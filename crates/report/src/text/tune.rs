@@ -136,7 +136,7 @@ pub fn tune_view(report: &TuneReport, detail: TuneDetail, style: &Style) -> Stri
 fn job_view(report: &TuneReport, job: Job, detail: TuneDetail, style: &Style, out: &mut String) {
     let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, &report.work(job)));
     let mut table = Table::new([
-        "way", "setting", "time", "x", "turns", "packets", "mean", "payload", "client", "server",
+        "way", "setting", "time", "x", "trips", "packets", "mean", "payload", "client", "server",
     ]);
     for place in report.places(job) {
         table.row([format!("{}:", place_words(place))]);
@@ -278,12 +278,12 @@ fn legend(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
         .iter()
         .any(|tuned| tuned.job == job && report.is_within_reach(tuned))
     {
-        words.push("= within 5 % of the best too, which may be less than what is recommended");
+        words.push("= within 5 % of the best too, possibly with a smaller setting than the recommended one");
     }
     if has(TrialSource::Predicted) {
         words.push("~ predicted from the run here");
     }
-    words.push("time: median; x: of the best; turns, packets, bytes: one run, both ways");
+    words.push("time: median; x: of the best; round trips, packets, bytes: one run, both ways");
     let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &words.join("; ")));
 }
 

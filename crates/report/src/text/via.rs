@@ -12,13 +12,13 @@ pub fn via_line(sample: &Sample, style: &Style) -> String {
     match (&sample.error, sample.round_trip()) {
         (Some(error), _) => style.paint(Ink::Warning, &format!("{number}: {}\n", printable(error))),
         (None, Some(round_trip)) => {
-            let mut line = format!("{number}: round trip {}", format_duration(round_trip));
+            let mut line = format!("{number}: rtt {}", format_duration(round_trip));
             if let (Some(duration), Some(turns)) = (sample.duration, sample.turns.filter(|turns| *turns > 1))
             {
                 let _ = write!(
                     line,
                     " ({} in {})",
-                    counted(turns, "turn"),
+                    counted(turns, "round trip"),
                     format_duration(duration)
                 );
             }
@@ -51,7 +51,7 @@ pub fn via_view(outcome: &DatabaseLinkOutcome, style: &Style) -> String {
     if trips.count > 0 {
         let _ = writeln!(
             view,
-            "Round trip between the databases: median {}, mean {}, min {}, p90 {}, p99 {}, max {} ({}).",
+            "Round-trip time between the databases: median {}, mean {}, min {}, p90 {}, p99 {}, max {} ({}).",
             duration_or_dash(trips.p50),
             duration_or_dash(trips.mean),
             duration_or_dash(trips.min),
@@ -61,9 +61,10 @@ pub fn via_view(outcome: &DatabaseLinkOutcome, style: &Style) -> String {
             counted(trips.count, "sample")
         );
     }
-    let turns = outcome
-        .turns_per_call
-        .map_or_else(|| "turns unknown".to_owned(), |turns| counted(turns, "turn"));
+    let turns = outcome.turns_per_call.map_or_else(
+        || "round trips unknown".to_owned(),
+        |turns| counted(turns, "round trip"),
+    );
     let _ = writeln!(
         view,
         "A call: {turns}, median {}, mean {}, min {}.",
@@ -71,7 +72,7 @@ pub fn via_view(outcome: &DatabaseLinkOutcome, style: &Style) -> String {
         duration_or_dash(outcome.calls.mean),
         duration_or_dash(outcome.calls.min)
     );
-    let _ = writeln!(view, "Turns: {}.", printable(&outcome.evidence));
+    let _ = writeln!(view, "Round trips: {}.", printable(&outcome.evidence));
     if let Some(connect) = outcome.connect {
         let _ = writeln!(view, "Opening the link: {}.", format_duration(connect));
     }

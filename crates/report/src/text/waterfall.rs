@@ -7,7 +7,7 @@ use model::{Direction, Leg, Phase};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The legs as a table with bars along the time, their totals, and which turns could be dropped and how. `title` says
+/// The legs as a table with bars along the time, their totals, and which round trips could be dropped and how. `title` says
 /// what was opened: a target without its password.
 pub fn waterfall(title: &str, legs: &[Leg], style: &Style) -> String {
     let total: Duration = legs.iter().map(|leg| leg.duration).sum();
@@ -17,7 +17,7 @@ pub fn waterfall(title: &str, legs: &[Leg], style: &Style) -> String {
         "Opening {}: {}, {}",
         printable(title),
         format_duration(total),
-        counted(turns, "turn")
+        counted(turns, "round trip")
     );
     out.push_str(&style.paint(Ink::Heading, &cut(&heading, style.columns())));
     out.push('\n');
@@ -57,7 +57,7 @@ impl Shape {
     }
 
     fn heading(&self) -> String {
-        self.line("leg", "time", "turns", "sent", "received")
+        self.line("leg", "time", "trips", "sent", "received")
     }
 
     fn row(&self, leg: &Leg, began: Duration, style: &Style) -> String {
@@ -122,7 +122,7 @@ fn remedies(legs: &[Leg], turns: u64, style: &Style, out: &mut String) {
     if saved > 0 {
         let line = format!(
             "Could be dropped: {saved} of {}, leaving {}.",
-            counted(turns, "turn"),
+            counted(turns, "round trip"),
             turns - saved.min(turns)
         );
         out.push_str(&cut(&line, style.columns()));
@@ -133,7 +133,7 @@ fn remedies(legs: &[Leg], turns: u64, style: &Style, out: &mut String) {
         let line = format!(
             "{} ({}): {}",
             printable(&names),
-            counted(saved, "turn"),
+            counted(saved, "round trip"),
             printable(remedy)
         );
         out.push_str(&wrapped(&line, style.columns()));
@@ -141,7 +141,7 @@ fn remedies(legs: &[Leg], turns: u64, style: &Style, out: &mut String) {
     if opening > 0 {
         let line = format!(
             "A pool that keeps connections open pays these {} once.",
-            counted(opening, "turn")
+            counted(opening, "round trip")
         );
         out.push_str(&cut(&line, style.columns()));
         out.push('\n');
@@ -193,7 +193,7 @@ const fn ink(leg: &Leg) -> Ink {
     if leg.turns == 0 { Ink::Client } else { Ink::Network }
 }
 
-/// Two spaces before each column: time, turns, bytes each way, and the bar's.
+/// Two spaces before each column: time, round trips, bytes each way, and the bar's.
 const NUMBERS: usize = 2 + 2 + 8 + 2 + 5 + 2 + 8 + 2 + 8 + 2;
 const LEAST_NAME: usize = 5;
 const MOST_NAME: usize = 40;
@@ -246,8 +246,8 @@ mod tests {
         assert_eq!(
             waterfall("postgres://app@db1:5432/shop", &legs(), &style),
             "\
-Opening postgres://app@db1:5432/shop: 203 ms, 7 turns
-  leg                time  turns      sent  received
+Opening postgres://app@db1:5432/shop: 203 ms, 7 round trips
+  leg                time  round trips      sent  received
   dns             2.00 ms      0         0         0  #
   tcp             40.0 ms      1         8         1  #####
   tls request     40.0 ms      1         8         1       #####
@@ -257,11 +257,11 @@ Opening postgres://app@db1:5432/shop: 203 ms, 7 turns
   scram 2         10.0 ms      1         8         1                     #
   first query     40.0 ms      1         8         1                      ######
   total            203 ms      7        56         7
-Could be dropped: 3 of 7 turns, leaving 4.
-  tls request (1 turn): sslnegotiation=direct: TLS begins without asking (client
+Could be dropped: 3 of 7 round trips, leaving 4.
+  tls request (1 round trip): sslnegotiation=direct: TLS begins without asking (client
     and server 17 or later)
-  scram 1, scram 2 (2 turns): a certificate
-A pool that keeps connections open pays these 6 turns once.
+  scram 1, scram 2 (2 round trips): a certificate
+A pool that keeps connections open pays these 6 round trips once.
 "
         );
     }

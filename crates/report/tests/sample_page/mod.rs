@@ -41,7 +41,7 @@ pub fn html(page: &Page<'_>) -> String {
     String::from_utf8(out).expect("a page is UTF-8")
 }
 
-/// A duration that is a sum, so that every place between the grid's is known: 9,892 us, the turns' round trips, and
+/// A duration that is a sum, so that every place between the grid's is known: 9,892 us, the round trips' round trips, and
 /// 1 Mbit over the rate; with more clients proportionally more.
 pub fn duration(turns: f64, rtt_millis: f64, rate_mbit: Option<f64>, clients: u32) -> Duration {
     let micros = 9_892.0 + turns * rtt_millis * 1000.0 + rate_mbit.map_or(0.0, |rate| 1e6 / rate);

@@ -240,7 +240,7 @@ pub fn advice() -> Advice {
     }
 }
 
-/// A COPY that failed: two turns, an error, and its text kept on request.
+/// A COPY that failed: two round trips, an error, and its text kept on request.
 pub fn copy() -> Exchange {
     let second = Step {
         client_inside_request: micros(150),
@@ -1007,7 +1007,7 @@ pub fn database_link() -> DatabaseLinkOutcome {
         round_trips: spread(1_000, 40_120),
         turns_per_call: Some(4),
         calls_in_round_trips: Some(4.003),
-        evidence: "a call takes 4.00 times as long as a turn: START TRANSACTION, DECLARE, FETCH and CLOSE where it is 4"
+        evidence: "a call takes 4.00 times as long as a round trip: START TRANSACTION, DECLARE, FETCH and CLOSE where it is 4"
             .to_owned(),
         client_rtt: Some(micros(8_120)),
         failed: 0,

@@ -59,7 +59,7 @@ fn rates(screen: &Screen) -> String {
         None => "-".to_owned(),
     };
     format!(
-        "round trip {}, least {}   turns/s {}   bytes to server {}, to client {}",
+        "rtt {}, min {}   round trips/s {}   bytes to server {}, to client {}",
         span(current.rtt),
         span(current.least_rtt),
         number(rates.map(|rates| rates.turns)),

@@ -42,7 +42,7 @@ pub(super) fn stand_between(channel: RawFd, apart: bool) -> io::Result<()> {
 
 fn become_application(supervisor: Pid, apart: bool) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL)).ok();
-    // It may have been killed before that was asked for.
+    // It may have been killed before that was requested.
     if getppid() != Some(supervisor) {
         return Err(io::ErrorKind::Interrupted.into());
     }

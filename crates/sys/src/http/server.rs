@@ -222,7 +222,7 @@ impl Guests {
 
 const CLIENTS: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
-/// Clients that are accepted before others have their turn.
+/// Clients that are accepted before others have their round trip.
 const ACCEPTED_AT_ONCE: usize = 256;
 const PAUSE: Duration = Duration::from_millis(50);
 

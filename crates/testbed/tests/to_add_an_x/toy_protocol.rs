@@ -1,4 +1,4 @@
-//! A protocol that exists only here: `toy`, a length, and that many bytes, either way in turns.
+//! A protocol that exists only here: `toy`, a length, and that many bytes, either way in round trips.
 
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{FramePlan, Framer, HeaderFault, Input};

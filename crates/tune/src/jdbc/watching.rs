@@ -91,6 +91,6 @@ impl Observer for EventSender {
 /// Events that wait, of 64 KiB at most: then the relay waits too. A job that is watched is not timed.
 const MAX_EVENTS: usize = 256;
 
-/// For the driver's connection to be closed, which it was asked for.
+/// For the driver's connection to be closed, which it was requested.
 const GRACE: Duration = Duration::from_secs(2);
 const A_MOMENT: Duration = Duration::from_millis(5);

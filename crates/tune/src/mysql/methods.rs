@@ -85,7 +85,7 @@ pub const METHODS: &[MethodRow<MysqlReplies>] = &[
         ParameterRow {
             name: "depth",
             series: Series::Depth,
-            spelling: "select ... for update, then {} updates under way",
+            spelling: "select ... for update, then {} updates in flight",
         },
         update::pipeline,
     ),

@@ -23,7 +23,7 @@ pub(crate) struct JobConnection<'a, R> {
     /// Renewed by each byte that passes.
     deadline: Deadline,
     turns: u64,
-    /// Requests that had been asked when the last turn began.
+    /// Requests that had been asked when the last round trip began.
     asked_before_turn: u64,
     /// Requests that the job lets be under way at once, where it limits them.
     window: Option<u64>,
@@ -72,7 +72,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         sent
     }
 
-    /// Sends what is in `out` and waits until nothing is owed any more: a turn.
+    /// Sends what is in `out` and waits until nothing is owed any more: a round trip.
     pub fn ask(&mut self) -> Result<(), TuneError> {
         self.say()?;
         self.needs(self.replies.asked());
@@ -93,9 +93,9 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         self.wait(depth - 1)
     }
 
-    /// The client does not go on without the answer to the request `number`, from 1. That is a turn where it was asked after
-    /// the last turn began: what was asked before is answered in the same round trip, at any distance. So a window of requests is
-    /// a turn each time all of it has gone by, which a capture can show only when the distance is longer than what the server
+    /// The client does not go on without the answer to the request `number`, from 1. That is a round trip where it was asked after
+    /// the last round trip began: what was asked before is answered in the same round trip, at any distance. So a window of requests is
+    /// a round trip each time all of it has gone by, which a capture can show only when the distance is longer than what the server
     /// takes.
     fn needs(&mut self, number: u64) {
         if number > self.asked_before_turn {

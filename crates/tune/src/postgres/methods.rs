@@ -35,7 +35,7 @@ pub const METHODS: &[MethodRow<PostgresReplies>] = &[
         ParameterRow {
             name: "depth",
             series: Series::Depth,
-            spelling: "{} statements under way, each with its Sync; libpq: PQenterPipelineMode",
+            spelling: "{} statements in flight, each with its Sync; libpq: PQenterPipelineMode",
         },
         insert::pipeline,
     ),

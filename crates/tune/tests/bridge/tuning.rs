@@ -57,7 +57,7 @@ fn bench<'a>(coordinate: &str, url: &str, stop: &'a AtomicBool) -> JdbcBench<'a>
     JdbcBench::new(options(&[coordinate]), login, "t1", stop)
 }
 
-/// The run, and the turns of its connection: login and what the driver asks for itself are among them.
+/// The run, and the round trips of its connection: login and what the driver asks for itself are among them.
 fn watched(bench: &mut JdbcBench<'_>, method: &Method, value: Option<u64>) -> (TrialOutcome, u64) {
     let turns = Turns::default();
     let trial = Trial {

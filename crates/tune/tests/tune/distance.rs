@@ -57,7 +57,7 @@ pub fn every_turn_costs_the_distance(postgres: &Postgres, mariadb: &MariaDb) {
             let floor = Duration::from_millis(5) * u32::try_from(outcome.turns.unwrap()).unwrap();
             assert!(
                 outcome.duration >= floor,
-                "{name}: {:?} in {:?} turns",
+                "{name}: {:?} in {:?} round trips",
                 outcome.duration,
                 outcome.turns
             );

@@ -1,4 +1,4 @@
-//! Jobs of tuning on real servers: all rows, as many turns as there are, nothing left behind.
+//! Jobs of tuning on real servers: all rows, as many round trips as there are, nothing left behind.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod distance;

@@ -41,7 +41,7 @@ fn try_all(bench: &mut dyn Workbench, prepared: &Prepared, shape: &Shape) {
             assert!(turns >= 3, "{place}: begin, the job, commit: {turns}");
             assert!(
                 packets[0] + packets[1] >= 2 * turns,
-                "{place}: {packets:?} in {turns} turns"
+                "{place}: {packets:?} in {turns} round trips"
             );
             let (payload, wire) = (outcome.payload_bytes.unwrap(), outcome.wire_bytes.unwrap());
             assert!(wire[0] > payload[0] && wire[1] > payload[1], "{place}");
@@ -77,7 +77,7 @@ fn postgresql_takes_and_brings_all_rows_in_every_method() {
         let outcome = run(bench.as_mut(), &prepared, (job, name), value, None).unwrap();
         outcome.turns.unwrap()
     };
-    // Begin and commit are a turn each; so is preparing, and declaring a cursor.
+    // Begin and commit are a round trip each; so is preparing, and declaring a cursor.
     assert_eq!(turns(Job::Insert, "row by row", None), 2 + 301);
     assert_eq!(turns(Job::Insert, "prepared row by row", None), 3 + 301);
     assert_eq!(turns(Job::Insert, "multi-row statement", Some(64)), 2 + 5);

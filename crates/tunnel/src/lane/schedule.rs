@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 ///
 /// 1. A stream that was idle waits in the first queue and has one chunk ahead of all in the second.
 /// 2. After its chunk it goes to the end of the second queue, whether or not it has more: only when it has nothing left on its
-///    turn there is it idle again. So streams that ask little but often cannot keep the others from their turn.
+///    round trip there is it idle again. So streams that ask little but often cannot keep the others from their round trip.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     quiet: VecDeque<StreamId>,
@@ -23,7 +23,7 @@ impl Schedule {
         self.busy.push_back(stream);
     }
 
-    /// Whether no stream waits for a turn in the second queue.
+    /// Whether no stream waits for a round trip in the second queue.
     pub fn nobody_busy(&self) -> bool {
         self.busy.is_empty()
     }

@@ -29,12 +29,12 @@ pub(super) struct Sending {
     pub compressibility: Compressibility,
 }
 
-/// Where a stream waits for its turn.
+/// Where a stream waits for its round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueuePosition {
     /// Nowhere: it has nothing to send.
     Idle,
-    /// In a queue of the schedule, or at its turn.
+    /// In a queue of the schedule, or at its round trip.
     Queued,
     /// Nowhere: it has no credit.
     Starved,

@@ -1,4 +1,4 @@
-//! A lane with one thread: codec and sending take turns, and only what the kernel's buffer holds leaves while the codec works.
+//! A lane with one thread: codec and sending take round trips, and only what the kernel's buffer holds leaves while the codec works.
 
 use model::{BitRate, Timestamp};
 use std::time::Duration;

@@ -233,7 +233,7 @@ impl Conversation {
         self.has_compression
     }
 
-    /// Whether the client has asked for TLS: its next byte belongs to that.
+    /// Whether the client has requested TLS: its next byte belongs to that.
     pub const fn tls_follows(&self) -> bool {
         self.has_tls
     }
@@ -251,7 +251,7 @@ impl Conversation {
         }
     }
 
-    /// Bytes of a body that [`Interest::watch`] was asked for.
+    /// Bytes of a body that [`Interest::watch`] was requested.
     pub fn watch(&mut self, bytes: &[u8]) {
         self.sets.feed(bytes, &self.statements);
     }

@@ -284,7 +284,7 @@ impl HalfConnection {
     }
 }
 
-/// Turns bytes of the protocol into the stream bytes that carried them.
+/// Round trips bytes of the protocol into the stream bytes that carried them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Meter {
     inner_total: u64,

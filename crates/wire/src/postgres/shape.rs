@@ -24,7 +24,7 @@ pub(super) struct Shapes {
     pub(super) started: bool,
     /// The server owes the one-byte answer to a request for encryption.
     pub(super) negotiating: bool,
-    /// The client has asked for encryption.
+    /// The client has requested encryption.
     pub(super) encryption_asked: bool,
     /// The client announced compression (KingbaseES): once the server agrees, nothing is readable.
     pub(super) compression_announced: bool,

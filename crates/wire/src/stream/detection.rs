@@ -2,7 +2,7 @@
 //!
 //! 1. The first bytes of one direction that only one protocol has, and an answer that this protocol has too, decide at once.
 //!    (HTTP and FastCGI, whose requests leave no doubt, wait for no answer.)
-//! 2. First bytes that several protocols could have show where a turn ends: a decoder is run over all that waits, and must
+//! 2. First bytes that several protocols could have show where a round trip ends: a decoder is run over all that waits, and must
 //!    find whole messages, a request and its reply, and nothing that is not its protocol's.
 //! 3. Where the other direction is silent to the end, or beyond what may wait, only 1's first half counts, or a long row of
 //!    messages.
@@ -171,7 +171,7 @@ impl Candidate {
 }
 
 impl Window {
-    /// Whether so many turns have passed that further ones would not help.
+    /// Whether so many round trips have passed that further ones would not help.
     fn is_long(&self) -> bool {
         self.turns() > MOST_TURNS
     }

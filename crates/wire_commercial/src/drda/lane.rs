@@ -119,7 +119,7 @@ impl HalfConnection {
         self.structure
     }
 
-    /// Whether the object that has just been completed ends its structure, and that its side's turn.
+    /// Whether the object that has just been completed ends its structure, and that its side's round trip.
     pub(super) fn ends_chain(&self) -> bool {
         self.structure
             .is_none_or(|structure| structure.is_over() && !structure.is_chained())

@@ -141,7 +141,7 @@ pub(super) const FETCH: u16 = 9;
 const CLOSE: u16 = 10;
 /// A prepared statement is forgotten.
 pub(super) const RELEASE: u16 = 11;
-/// End of a group: the other side's turn.
+/// End of a group: the other side's round trip.
 pub(super) const EOT: u16 = 12;
 /// An error, or that there are no more rows.
 pub(super) const ERROR: u16 = 13;

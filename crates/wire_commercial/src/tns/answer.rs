@@ -9,7 +9,7 @@ use std::fmt;
 /// A listener's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenerAnswer {
-    /// The same request is to be sent again on the same connection: one more turn.
+    /// The same request is to be sent again on the same connection: one more round trip.
     Resend,
     /// No connection: the answer to a ping, too.
     Refuse(Refusal),

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Counts, turns saved and fingerprints of control-turns findings, sorted, and that no turn is saved twice.
+/// Counts, trips saved and fingerprints of control-round-trips findings, sorted, and that no round trip is saved twice.
 fn controls(made: &Made, kind: OperationKind) -> Vec<(u64, u64, Option<String>)> {
     let findings = made.found(kind, None);
     let saved: u64 = findings.iter().map(|finding| finding.saves_turns).sum();

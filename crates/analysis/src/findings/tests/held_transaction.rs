@@ -90,7 +90,7 @@ fn a_client_that_thinks_holds_them_whatever_the_distance() {
 
 #[test]
 fn short_transactions_and_what_others_report_are_none() {
-    // As many turns as pgbench's.
+    // As many round trips as pgbench's.
     assert_eq!(found(100, &QUERIES[..4], Duration::from_millis(49)), []);
     assert_eq!(found(4, &QUERIES, Duration::ZERO), [], "too few to be a habit");
     let loop_of_reads = [LOOKUP; 20];

@@ -131,7 +131,11 @@ fn preparing_along_with_running_costs_no_turn() {
         (found.kind, found.count, found.turns, found.saves_turns),
         (Kind::CommentDefeatsCache, 10, 0, 0)
     );
-    assert!(found.remedy.contains("no turn is saved"), "{}", found.remedy);
+    assert!(
+        found.remedy.contains("no round trip is saved"),
+        "{}",
+        found.remedy
+    );
     assert_eq!(found.most(), Duration::ZERO);
 }
 

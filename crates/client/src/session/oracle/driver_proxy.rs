@@ -21,7 +21,7 @@ pub(super) struct DriverProxy<'a> {
     /// Of the exchange under way: when the driver's first bytes went on, and when the server's first came.
     sent_at: Option<Timestamp>,
     first_byte_at: Option<Timestamp>,
-    /// What is to be reported of the turn under way, once the server has spoken.
+    /// What is to be reported of the round trip under way, once the server has spoken.
     leg: Option<&'static str>,
     /// What the listener has said, until it has connected the client.
     listener: Option<Vec<u8>>,
@@ -61,7 +61,7 @@ impl<'a> DriverProxy<'a> {
         })
     }
 
-    /// Passes on what either says until the driver is done. `legs` gets a leg a turn.
+    /// Passes on what either says until the driver is done. `legs` gets a leg a round trip.
     pub(super) fn carry(
         &mut self,
         driver: &mut Driver,
@@ -175,7 +175,7 @@ impl<'a> DriverProxy<'a> {
     }
 }
 
-/// The turn under way is over, if there is one.
+/// The round trip under way is over, if there is one.
 fn end_leg(legs: &mut Legs, leg: &mut Option<&'static str>, line: &ClientConnection<'_>) {
     if let Some(name) = leg.take() {
         legs.end(name, Phase::Login, line.arrived(), line.passed());

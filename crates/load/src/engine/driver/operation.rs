@@ -290,7 +290,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         } else if slot.waited {
             self.free(index, now);
         } else {
-            // Nothing was sent to a server: others get a turn before it begins again.
+            // Nothing was sent to a server: others get a round trip before it begins again.
             slot.state = State::Idle;
             self.wake_at(index, now);
         }
@@ -362,7 +362,7 @@ fn connect_failed(site: Site<'_>, reason: OsError) -> LoadError {
     })
 }
 
-/// Replies of one client that are taken by looking, before the others get their turn.
+/// Replies of one client that are taken by looking, before the others get their round trip.
 const MOST_LOOKS: u32 = 16;
 
 /// How long a server may take to close a connection that it was asked to close.

@@ -18,7 +18,7 @@ fn finding(kind: FindingKind, name: &str, fingerprint: &str, turns: u64) -> Find
     }
 }
 
-/// `/basket` has 31 turns of which 30 are an N+1, `/` has 2.
+/// `/basket` has 31 round trips of which 30 are an N+1, `/` has 2.
 fn shop() -> Figures {
     let link: Arc<str> = "rtt=40ms".into();
     Figures {
@@ -78,11 +78,11 @@ fn each_budget_is_kept_or_broken_by_each_name() {
     assert_eq!(
         told,
         [
-            ("GET /", "max-turns", true),
+            ("GET /", "max-round-trips", true),
             ("GET /", "max-predicted", true),
             ("GET /", "forbid", true),
             ("GET /", "forbid", true),
-            ("GET /basket", "max-turns", false),
+            ("GET /basket", "max-round-trips", false),
             ("GET /basket", "max-predicted", false),
             ("GET /basket", "forbid", false),
             ("GET /basket", "forbid", true),

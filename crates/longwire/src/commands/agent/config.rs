@@ -245,7 +245,7 @@ fn source(
     match (relays.first(), interface) {
         (Some(_), Some(interface)) => Err(at(
             &interface,
-            "there are relays too, and what passes them would be counted twice: run an agent for each",
+            "there are relays too, and their traffic would be counted twice: run an agent for each",
         )),
         (None, None) => Err((
             0..0,
@@ -331,7 +331,7 @@ fn circle(planned: &[PlannedRelay]) -> Option<usize> {
     })
 }
 
-/// Whether a relay cannot listen where it is to: another does already, or its clients would be plain where TLS was asked for.
+/// Whether a relay cannot listen where it is to: another does already, or its clients would be plain where TLS was requested.
 fn refuse_listen(planned: &PlannedRelay, taken: &[SocketAddr]) -> Result<(), String> {
     let listen = planned.listen;
     if let Some(other) = taken.iter().find(|other| collide(**other, listen)) {

@@ -26,7 +26,7 @@ impl AgentTotals {
     /// All of it in one line.
     pub(super) fn line(&self, observed: Duration) -> String {
         format!(
-            "observed for {}: {} exchanges in {} operations, {} turns; {} connections ended, with {} bytes",
+            "observed for {}: {} exchanges in {} operations, {} round trips; {} connections ended, with {} bytes",
             format_duration(observed),
             self.exchanges,
             self.operations,

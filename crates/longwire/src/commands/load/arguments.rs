@@ -107,7 +107,7 @@ pub struct Args {
     /// Seconds between lines of progress; 0 for none.
     #[arg(short = 'P', long, default_value_t = 1, value_name = "SECONDS")]
     pub progress: u32,
-    /// Report each statement's time, turns and errors, without literals. The bytes are decoded for it, which costs time.
+    /// Report each statement's time, round trips and errors, without literals. The bytes are decoded for it, which costs time.
     #[arg(short = 'r', long = "report-per-command")]
     pub per_statement: bool,
     /// Keep the run as a recording, for read and predict. The bytes are decoded for it, which costs time.

@@ -113,7 +113,7 @@ pub fn driver(args: &Args, url: &str, stop: &AtomicBool) -> Result<(ClientWork, 
         (args.output.is_some(), "-o"),
     ] {
         if given {
-            bail!("{flag} is for longwire's own clients: through a driver there is only what it takes");
+            bail!("{flag} is for longwire's own clients, not for drivers");
         }
     }
     let login = args.driver.login(url)?;

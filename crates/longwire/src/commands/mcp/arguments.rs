@@ -47,7 +47,7 @@ pub enum StatementOrder {
     /// The total time of their executions.
     #[default]
     Time,
-    /// Turns.
+    /// Round trips.
     Turns,
 }
 
@@ -105,7 +105,7 @@ pub fn of_nothing() -> Value {
 pub fn of_findings() -> Value {
     json!({
         "type": "object",
-        "properties": {"rtt": round_trip_schema("Round trips at which findings are priced; 40ms when left out.")},
+        "properties": {"rtt": round_trip_schema("Round-trip times at which findings are priced; 40ms by default.")},
         "additionalProperties": false,
     })
 }
@@ -115,7 +115,7 @@ pub fn of_predict() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "rtt": round_trip_schema("Round trips to predict for."),
+            "rtt": round_trip_schema("Round-trip times to predict for."),
             "rate": {"type": "string", "description": "Rate of the link, each way or both: 10mbit, 10mbit/2mbit; unlimited when left out."},
         },
         "required": ["rtt"],
@@ -129,7 +129,7 @@ pub fn of_statements() -> Value {
         "type": "object",
         "properties": {
             "top": {"type": "integer", "minimum": 1, "maximum": MOST_STATEMENTS, "description": "How many; 10 when left out."},
-            "by": {"type": "string", "enum": ["time", "turns"], "description": "What they are sorted by; time when left out."},
+            "by": {"type": "string", "enum": ["time", "turns"], "description": "Sort key; time by default."},
         },
         "additionalProperties": false,
     })

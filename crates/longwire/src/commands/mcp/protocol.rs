@@ -126,5 +126,4 @@ const PARSE_ERROR: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
-const INSTRUCTIONS: &str = "Figures of a database's traffic. A turn is a round trip that the client waits for; times are in nanoseconds. Begin with \
-                            summary; findings are what is wasted; predict is what the same work would take with the database further away.";
+const INSTRUCTIONS: &str = "Figures of a database's traffic. A round trip is one wait of the client; times are in nanoseconds. Begin with summary; findings lists waste; predict gives the time of the same work with the database further away.";

@@ -57,19 +57,19 @@ static TOOLS: [Tool; 4] = [
     },
     Tool {
         name: "findings",
-        description: "What is wasted (n+1, row by row, ...): statement, turns, remedy, and what that would save at the given distances.",
+        description: "Waste (n+1, row by row, ...): statement, round trips, remedy, and the saving at the given distances.",
         schema: arguments::of_findings,
         call: findings,
     },
     Tool {
         name: "predict",
-        description: "What the same operations would take with the database at other distances: predicted durations with their bounds.",
+        description: "Predicted durations of the same operations with the database at other distances, with bounds.",
         schema: arguments::of_predict,
         call: predict,
     },
     Tool {
         name: "statements",
-        description: "The statements with most time or most turns, without their literals.",
+        description: "The statements with most time or most round trips, without their literals.",
         schema: arguments::of_statements,
         call: statements,
     },

@@ -23,7 +23,7 @@ use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 /// elsewhere.
 ///
 /// Drives the workload (select 1, or scripts in pgbench's language) at each number of clients, measures round trips of
-/// messages of its sizes at the same rate, and takes them out: clients / throughput = client + turns x round trip + server. Round
+/// messages of its sizes at the same rate, and takes them out: clients / throughput = client + round trips x round trip + server. Round
 /// trips come from `longwire echo --listen` on the server's host (--echo); where the server is on this machine, from an echo in
 /// this process; else from the kernel, which leaves out wake-ups, so that the server's share is a little too long. Throughput elsewhere is
 /// that of clients as fast as longwire's own: each round runs them with pauses in place of the distance.

@@ -100,7 +100,7 @@ fn places(
     Ok(places)
 }
 
-/// Payload bytes of a turn each way.
+/// Payload bytes of a round trip each way.
 fn sizes(visit: &Visit) -> [u32; 2] {
     visit.payload_bytes.map(|bytes| {
         let each = (bytes / visit.turns.max(1.0)).round();
@@ -152,7 +152,7 @@ impl SplitMeasurement {
         })
     }
 
-    /// From each round, the visit to this many clients, and the round trip at the rate of its turns.
+    /// From each round, the visit to this many clients, and the round trip at the rate of its round trips.
     fn visits(&self, clients: u32) -> impl Iterator<Item = (&Visit, RoundTripSample)> {
         self.rounds.iter().filter_map(move |(round, nears)| {
             let of = |wanted: u32| nears.iter().find(|(streams, _)| *streams == wanted);
@@ -193,7 +193,7 @@ impl SplitMeasurement {
         if distance.source() == RoundTripSource::Kernel {
             warnings.push(Warning::new(
                 WarningKind::RoundTripBiased,
-                "round trips are the kernel's, without wake-ups and waiting: the server's share is too long; \
+                "round-trip times are the kernel's, without wake-ups and waiting, which count as server time; \
                  start `longwire echo --listen` on its host and give --echo",
             ));
         }

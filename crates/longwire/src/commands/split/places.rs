@@ -130,7 +130,7 @@ impl Place {
 /// How long pauses may be.
 #[derive(Debug, Clone, Copy)]
 pub struct Pausing {
-    /// Turns of a transaction.
+    /// Round trips of a transaction.
     pub turns: f64,
     /// How long a visit lasts.
     pub visit: Duration,

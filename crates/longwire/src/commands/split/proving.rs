@@ -26,7 +26,7 @@ pub enum Emulation {
     Finished(u8),
 }
 
-/// Finds a place for the proof, where one was asked for. Call it first thing: the program may be run again, inside a sandbox.
+/// Finds a place for the proof, where one was requested. Call it first thing: the program may be run again, inside a sandbox.
 ///
 /// # Errors
 /// When the packet level is requested and the system refuses it.

@@ -176,7 +176,7 @@ fn target(sources: &[PathBuf]) -> Result<Option<&str>> {
     match (urls.as_slice(), sources.len()) {
         ([], _) => Ok(None),
         ([url], 1) => Ok(Some(url)),
-        _ => bail!("a server is asked alone: give one server, or files"),
+        _ => bail!("give one server, or files, not both"),
     }
 }
 

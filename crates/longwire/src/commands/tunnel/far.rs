@@ -33,7 +33,7 @@ pub(super) struct Args {
     /// How hard to compress what goes to the clients, whatever the near end asks for: 0 to 9, or auto.
     #[arg(long, value_name = "LEVEL")]
     level: Option<LevelChoice>,
-    /// What compression may not cross, whatever the near end asks for.
+    /// Reset compression at these boundaries, even if the near end requests less.
     #[arg(long, value_enum, value_name = "WHAT")]
     isolate: Option<Isolate>,
     /// Serve figures for Prometheus at http://ADDRESS/metrics.

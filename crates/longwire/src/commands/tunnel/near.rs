@@ -41,7 +41,7 @@ pub(super) struct Args {
     /// How hard to compress, both ways unless the far end has a level of its own: 0 to 9, or auto.
     #[arg(long, default_value_t = LevelChoice::Auto, value_name = "LEVEL")]
     level: LevelChoice,
-    /// What compression may not cross, so that the size of what is sent tells nothing of what went before.
+    /// Reset compression at these boundaries, so that sizes reveal nothing about earlier data.
     #[arg(long, value_enum, default_value_t = Isolate::None, value_name = "WHAT")]
     isolate: Isolate,
     /// Compress logins as well. By default what is sent before the login is done stays uncompressed,

@@ -1,4 +1,4 @@
-//! Turns `--set NAME=v1,v2 --set URL:name=v1,v2` into the settings that a program is run with.
+//! Round trips `--set NAME=v1,v2 --set URL:name=v1,v2` into the settings that a program is run with.
 
 use anyhow::{Result, bail, ensure};
 use std::process::Command;

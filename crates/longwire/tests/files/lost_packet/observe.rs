@@ -97,7 +97,7 @@ pub fn exchanges(bytes: &[u8]) -> Found {
 
 fn told(exchange: &Exchange) -> String {
     format!(
-        "{} turns {} bytes {} {} messages {} {} rows {:?} executions {} {:?} {:?} {:?}",
+        "{} round trips {} bytes {} {} messages {} {} rows {:?} executions {} {:?} {:?} {:?}",
         exchange.phase.name(),
         exchange.turns,
         exchange.request_bytes,

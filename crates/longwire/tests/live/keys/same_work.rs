@@ -1,4 +1,4 @@
-//! The same program without TLS and with TLS and keys: as many statements, turns and rows, and tshark's plain text to the byte.
+//! The same program without TLS and with TLS and keys: as many statements, round trips and rows, and tshark's plain text to the byte.
 //!
 //! Each comparison prints a line; `bench/keys.sh` keeps them all, also those of Ruby and Node.js, which `cargo test` does
 //! without (feature `stacks`).
@@ -29,7 +29,7 @@ struct Pair<'a> {
     options: Vec<String>,
 }
 
-/// An exchange of work: protocol, fingerprint, rows and turns.
+/// An exchange of work: protocol, fingerprint, rows and round trips.
 type Work = (Value, Value, Value, Value);
 
 impl Pair<'_> {
@@ -66,7 +66,7 @@ impl Pair<'_> {
         assert!(work[0].len() >= 3, "{names}: {:?}", work[0]);
         assert_eq!(work[1], work[0], "{names}");
         let login = [&plain, &with_keys].map(|records| turns(records, &["login"]));
-        assert_eq!(login[1], login[0], "{names}: turns of the login");
+        assert_eq!(login[1], login[0], "{names}: round trips of the login");
         let text = opened(&capture.path(), &run.file());
         let [client, server] = [text[0].len(), text[1].len()];
         assert!(client > 0 && server > 0, "{names}");

@@ -11,7 +11,7 @@ fn run() -> Run {
     Run::of("postgres", port, Postgres::PASSWORD, Some(ENCRYPTIONS[4]))
 }
 
-/// Statements with their calls and turns.
+/// Statements with their calls and round trips.
 fn statements(records: &[Value]) -> Vec<(String, u64, u64)> {
     let statement = |record: &&Value| {
         let text = record["fingerprint"].to_string();
@@ -50,7 +50,7 @@ fn predictions_and_budgets_of_opened_connections_are_of_what_read_shows() {
 
     let operation = of_type(&read, "operation")[0];
     let mut check = vec!["check", "--json", "--operations", "connection"];
-    check.extend(["--max-turns", "1", &file, "--keys", &keys]);
+    check.extend(["--max-round-trips", "1", &file, "--keys", &keys]);
     let judged = binary::records(&binary::run(&check));
     let judged = of_type(&judged, "check")[0];
     assert_eq!(

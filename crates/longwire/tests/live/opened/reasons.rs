@@ -50,7 +50,7 @@ fn reasons_why_connections_stay_closed_are_counted() {
             "{said}"
         );
         let reasons = "counted as opaque: 1 whose keys are not in it, \
-            1 with a cipher that is not opened (AES-GCM, ChaCha20-Poly1305, AES-CBC and 3DES are), 1 whose beginning was not seen";
+            1 with a cipher that is not opened (AES-GCM, ChaCha20-Poly1305, AES-CBC and 3DES are), 1 that began before the capture";
         assert!(said.contains(reasons), "{said}");
     }
     let reasons: Vec<String> = of_type(&records, "connection")

@@ -1,4 +1,4 @@
-//! `top --interface`: the same turns as `watch --interface`, the same refusals, and what is missing is on the screen.
+//! `top --interface`: the same round trips as `watch --interface`, the same refusals, and what is missing is on the screen.
 
 use super::{pgbench, restored, server_of_pgbench, start_with};
 use std::io::Write;
@@ -19,7 +19,7 @@ fn right() -> String {
 const LOAD: [&str; 5] = ["-n", "-c", "2", "-t", "40"];
 const NAME: &str = "update pgbench_accounts";
 
-/// Turns of a transaction, as `watch` reports them at the interface.
+/// Round trips of a transaction, as `watch` reports them at the interface.
 fn turns_by_watch(address: &str) -> String {
     let port = address.rsplit(':').next().expect("a port");
     let observed = [
@@ -77,7 +77,7 @@ fn turns_are_those_of_watch_and_connections_have_their_programs() {
     let row = row.unwrap_or_else(|| panic!("{NAME} is not in\n{shown}"));
     assert!(
         row.contains(&format!(" {turns} ")),
-        "{turns} turns are not in: {row}"
+        "{turns} round trips are not in: {row}"
     );
     assert!(shown.contains("   dropped 0 of "), "{shown}");
     // Each client takes seconds for its next transaction: the connections stay.

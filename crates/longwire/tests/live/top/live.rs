@@ -55,7 +55,7 @@ fn what_is_predicted_of_a_live_run_is_what_predict_says_of_its_recording() {
     let predicted = Duration::from_nanos(number(predicted.expect("a prediction"), "duration_ns"));
     let row = shown.lines().find(|line| line.starts_with(NAME));
     let row = p50(row.unwrap_or_else(|| panic!("{NAME} is not in\n{shown}")));
-    // Seven turns: five of the way are at least 50 ms.
+    // Seven round trips: five of the way are at least 50 ms.
     assert!(predicted > Duration::from_millis(60), "{predicted:?}");
     let apart = row.abs_diff(predicted).as_secs_f64() / predicted.as_secs_f64();
     assert!(apart < 0.05, "{row:?} on the screen, {predicted:?} by predict");

@@ -16,7 +16,7 @@ fn findings(file: &str, kind: &str) -> Vec<Value> {
     findings
 }
 
-/// 200 rows in one batch, 200 turns where one would do.
+/// 200 rows in one batch, 200 round trips where one would do.
 #[test]
 fn a_batch_that_is_not_rewritten_costs_199_turns() {
     let found = findings(
@@ -68,7 +68,7 @@ fn a_batch_that_is_sent_at_once_is_no_finding() {
     }
 }
 
-/// The same 500 rows with three buffers; the fewer bytes they hold, the more turns.
+/// The same 500 rows with three buffers; the fewer bytes they hold, the more round trips.
 #[test]
 fn informix_tells_its_fetch_buffer_and_the_turns_it_costs() {
     for (buffer, turns) in [(4096, 7), (8192, 4), (32767, 2)] {
@@ -127,7 +127,10 @@ fn a_driver_that_did_not_ask_for_compression_is_found() {
 #[test]
 fn a_listener_that_says_resend_costs_a_turn() {
     for driver in ["ojdbc11-23.5", "oracledb-thin"] {
-        let found = findings(&format!("{driver}-connect-resend-refuse.pcap"), "listener-turn");
+        let found = findings(
+            &format!("{driver}-connect-resend-refuse.pcap"),
+            "listener-round-trip",
+        );
         let [finding] = &found[..] else {
             panic!("{driver}, one: {found:#?}")
         };
@@ -137,7 +140,7 @@ fn a_listener_that_says_resend_costs_a_turn() {
             "{finding}"
         );
         assert_eq!(
-            findings(&format!("{driver}-connect-refuse.pcap"), "listener-turn"),
+            findings(&format!("{driver}-connect-refuse.pcap"), "listener-round-trip"),
             Vec::<Value>::new()
         );
     }

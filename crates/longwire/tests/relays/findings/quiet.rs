@@ -146,6 +146,6 @@ fn mariadb_client() -> String {
 
 const PSQL: &str = "psql -X -q -v ON_ERROR_STOP=1";
 
-/// Five questions in one turn.
+/// Five questions in one round trip.
 const PIPELINED: &str = "\\startpipeline\nselect name from items where id = 1;\nselect name from items where id = 2;\n\
     select count(*) from items;\nselect max(id) from items;\nselect name from items where id = 5;\n\\endpipeline\n";

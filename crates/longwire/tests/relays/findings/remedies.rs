@@ -231,7 +231,7 @@ fn control_turns(stage: &Stage, folder: &Path) -> Remedy {
         writeln!(after, "begin\\;{update}\\;commit;").expect("a string takes all");
     }
     Remedy {
-        kind: "control-turns",
+        kind: "control-round-trips",
         change: "psql: BEGIN and COMMIT sent with the statement",
         ..by_psql(stage, folder, "control_turns", &before, &after)
     }
@@ -323,7 +323,7 @@ const ATTEMPTS: usize = 4;
 /// The first run of a Java program is slow by itself.
 const TIMES: usize = 3;
 
-/// Long enough that the other costs of a turn, in a test on a busy machine, are a small part of it.
+/// Long enough that the other costs of a round trip, in a test on a busy machine, are a small part of it.
 const RTT: &str = "100ms";
 
 const MARIADB: &str =

@@ -185,7 +185,7 @@ fn a_pipe_in_place_of_the_configuration_does_not_stop_an_agent_that_reads_it_aga
 /// The commands that write a file, with the flag in front of its name.
 const WRITERS: [&[&str]; 3] = [
     &["read", CAPTURE, "--html"],
-    &["check", CAPTURE, "--max-turns", "1000000", "--junit"],
+    &["check", CAPTURE, "--max-round-trips", "1000000", "--junit"],
     &["predict", CAPTURE, "--rtt", "1ms", "--html"],
 ];
 

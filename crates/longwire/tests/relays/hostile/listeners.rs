@@ -18,7 +18,7 @@ fn ended(command: &mut Command) -> (Option<i32>, String) {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let mut text = String::new();
-    let mut stderr = child.stderr.take().expect("it was asked for");
+    let mut stderr = child.stderr.take().expect("it was requested");
     stderr.read_to_string(&mut text).expect("it can be read");
     (child.wait().expect("it ends").code(), text)
 }

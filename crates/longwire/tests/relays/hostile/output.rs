@@ -90,7 +90,7 @@ fn a_full_disk_ends_the_recording_and_not_the_application() {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut run = watch(command, &["-o", "/dev/full"], APPLICATION, folder.path());
     use_relay(folder.path(), A_WHILE);
-    let stderr = run.child().stderr.take().expect("it was asked for");
+    let stderr = run.child().stderr.take().expect("it was requested");
     ends_with_loss(run, folder.path());
     let said: Vec<String> = BufReader::new(stderr).lines().map_while(Result::ok).collect();
     assert!(
@@ -128,7 +128,7 @@ fn a_reader_of_records_that_leaves_takes_nothing_along() {
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut run = watch(command, &["--json", "--exchanges"], APPLICATION, folder.path());
     let mut first = String::new();
-    let mut stdout = BufReader::new(run.child().stdout.take().expect("it was asked for"));
+    let mut stdout = BufReader::new(run.child().stdout.take().expect("it was requested"));
     use_relay(folder.path(), A_WHILE);
     stdout.read_line(&mut first).expect("it writes");
     assert!(first.contains("conditions"), "{first}");

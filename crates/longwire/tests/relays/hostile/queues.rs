@@ -172,7 +172,13 @@ fn what_was_recorded_with_losses_is_not_judged() {
     let check = |name: &str, text: &str| {
         let path = folder.path().join(name);
         std::fs::write(&path, text).expect("it is written");
-        let mut command = longwire(&["check", "--operations", "connection", "--max-turns", "1000000"]);
+        let mut command = longwire(&[
+            "check",
+            "--operations",
+            "connection",
+            "--max-round-trips",
+            "1000000",
+        ]);
         command.arg(path).output().expect("it starts")
     };
     let (green, refused) = (check("whole.jsonl", &whole), check("lossy.jsonl", &lossy));

@@ -45,7 +45,7 @@ enum Entry {
     Asked(Asked),
 }
 
-/// A connection that the host inside has asked for.
+/// A connection that the host inside has requested.
 struct PendingConnection {
     client: SocketAddrV4,
     server: SocketAddrV4,

@@ -151,8 +151,7 @@ fn dropped(counts: PacketCounts) -> Vec<Warning> {
         share => format!("{share:.1} %"),
     };
     let text = format!(
-        "{} of {} dropped ({share}) because longwire did not keep up: what was in them is in no figure; narrow what is captured with --port or \
-         --filter, or give it more room with --ring",
+        "{} of {} dropped ({share}) because longwire did not keep up; they are not counted: narrow the capture with --port or --filter, or enlarge its buffer with --ring",
         counts.dropped,
         counted(counts.passed, "packet was", "packets were")
     );

@@ -5,7 +5,7 @@ use crate::ping::plain::{Answer, Means, Plain};
 use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 
-/// SYN, SYN-ACK: one turn, answered by the server's kernel. A new connection each time, closed at once.
+/// SYN, SYN-ACK: one round trip, answered by the server's kernel. A new connection each time, closed at once.
 pub(super) struct Connecting<'a> {
     means: Means<'a>,
     address: Option<SocketAddr>,

@@ -5,7 +5,7 @@ use crate::ping::plain::{Answer, Complete, Means, Plain};
 use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 
-/// From the SYN to the last byte of the server's greeting: two turns, the TCP handshake and the wait for a server that speaks
+/// From the SYN to the last byte of the server's greeting: two round trips, the TCP handshake and the wait for a server that speaks
 /// first. Each is an aborted connection to the server.
 pub(super) struct MysqlGreeting<'a> {
     means: Means<'a>,
@@ -24,7 +24,7 @@ impl Probe for MysqlGreeting<'_> {
         self.address = Some(address);
         Ok(Opened {
             server: Some(address),
-            question: "from SYN to the server's greeting: two turns".to_owned(),
+            question: "from SYN to the server's greeting: two round trips".to_owned(),
             caution: Some(
                 "the server counts each as an aborted connection; after max_connect_errors (100) of them without a \
                  login in between it may refuse this host until FLUSH HOSTS",

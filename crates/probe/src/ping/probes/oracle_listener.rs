@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use wire::tns;
 
 /// CONNECT with COMMAND=ping, and what the listener answers to it, on a new connection each time: the listener closes it. The
-/// handshake is apart from it. One turn; a listener that first wants the packet again (RESEND) costs a second.
+/// handshake is apart from it. One round trip; a listener that first wants the packet again (RESEND) costs a second.
 pub(super) struct OracleListener<'a> {
     means: Means<'a>,
     address: Option<SocketAddr>,
@@ -76,9 +76,9 @@ impl Probe for OracleListener<'_> {
                     .to_owned(),
             caution: Some(if self.login_was_meant {
                 "there is no login: longwire was built without the feature oracle (cargo build --release --features oracle). \
-                 What answers is the listener, not a database, and each leaves a line in its log"
+                 The listener answers, not a database, and each leaves a line in its log"
             } else {
-                "each leaves a line in the listener's log; what answers is the listener, not a database"
+                "each leaves a line in the listener's log; the listener answers, not a database"
             }),
             ..Opened::default()
         })

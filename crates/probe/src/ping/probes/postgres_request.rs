@@ -10,7 +10,7 @@ use wire::tls_request::SSL_REQUEST;
 
 /// SSLRequest and its one byte, on a new connection each time: the server hears none but the first. The handshake is apart
 /// from it, and so is the server's making of a process for the connection, which is waited for before anything is asked: what is
-/// timed is one turn. Source: PostgreSQL manual, "SSL Session Encryption".
+/// timed is one round trip. Source: PostgreSQL manual, "SSL Session Encryption".
 pub(super) struct PostgresRequest<'a> {
     means: Means<'a>,
     address: Option<SocketAddr>,

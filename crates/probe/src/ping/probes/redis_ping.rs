@@ -5,7 +5,7 @@ use crate::ping::plain::{Answer, Means};
 use crate::ping::{AnswerTime, Opened, PingError};
 use client::session::{Session, SessionError};
 
-/// `PING`: answered by `+PONG`, or by `-NOAUTH` where a password is wanted first. Either is one turn. With a login, the
+/// `PING`: answered by `+PONG`, or by `-NOAUTH` where a password is wanted first. Either is one round trip. With a login, the
 /// password is proved before it, where the target has one.
 pub(super) struct RedisPing<'a> {
     means: Means<'a>,

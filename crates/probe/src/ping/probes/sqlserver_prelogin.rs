@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use wire::tds;
 
 /// PRELOGIN and its answer, on a new connection each time: the server hears it once. The handshake is apart from it, so that
-/// what is timed is one turn.
+/// what is timed is one round trip.
 pub(super) struct SqlServerPrelogin<'a> {
     means: Means<'a>,
     address: Option<SocketAddr>,
@@ -48,7 +48,7 @@ impl Probe for SqlServerPrelogin<'_> {
             question: "PRELOGIN on a new connection each time, connecting apart from it".to_owned(),
             caution: self
                 .login_was_meant
-                .then_some("longwire has no login for SQL Server: what is asked needs none"),
+                .then_some("longwire has no login for SQL Server: its pre-login message needs none"),
             ..Opened::default()
         })
     }

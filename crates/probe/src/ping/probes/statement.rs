@@ -64,7 +64,7 @@ impl<'a> Statement<'a> {
             // It does not know this statement, as servers that only speak the same protocol may not.
             self.asked = Asked::Text(NOTHING.to_owned());
             self.caution = Some(
-                "the server does not report its own time: it is in the round trip; the statement is `select 1`",
+                "the server does not report its own time: it is part of the round-trip time; the statement is `select 1`",
             );
             rows = session.query(NOTHING, self.means.timeout)?;
         }

@@ -12,7 +12,7 @@ pub enum RowsError {
     #[error(transparent)]
     Session(#[from] SessionError),
     /// A number of rows that is too small to measure with, or absurd.
-    #[error("{rows} rows: between 2 and {MOST_ROWS} can be asked for")]
+    #[error("{rows} rows: write a number from 2 to {MOST_ROWS}")]
     Count {
         /// As asked for.
         rows: u64,
@@ -28,9 +28,7 @@ pub enum RowsError {
         most: u64,
     },
     /// The protocol has no way to make the server send row by row.
-    #[error(
-        "rows can be asked for one packet each from PostgreSQL and MySQL's protocol, and not from {scheme}:// targets"
-    )]
+    #[error("--rows works with PostgreSQL's and MySQL's protocol, not with {scheme}:// targets")]
     Scheme {
         /// The target's scheme.
         scheme: &'static str,
@@ -100,7 +98,7 @@ impl RowsError {
             Self::Session(error) => return error.hint(),
             Self::Encrypted => "without TLS, where the server allows that: sslmode=disable",
             Self::NoPackets => "name a host instead of a directory",
-            Self::Scheme { .. } => "without --rows, ping measures the round trip of every target",
+            Self::Scheme { .. } => "without --rows, ping measures the round-trip time of every target",
             Self::OutOfStep { .. } | Self::NoCursor => "is a proxy or a pool in between?",
             Self::Count { .. } | Self::TooMany { .. } | Self::Statement { .. } => return None,
         };

@@ -22,7 +22,7 @@ pub enum ViaError {
     #[error("--link: a database link's name has letters, digits and _ $ # . @ only")]
     LinkName,
     /// A number of calls that is too small to measure with, or absurd.
-    #[error("{calls} calls: between 1 and 100000 can be asked for")]
+    #[error("{calls} calls: write a number from 1 to 100000")]
     Calls {
         /// As asked for.
         calls: u64,

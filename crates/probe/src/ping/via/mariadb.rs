@@ -2,10 +2,10 @@
 //!
 //! **FEDERATED** (`--link SERVER/TABLE`) asks the far server for the table's status and then reads the table, each with one
 //! statement. In a join that reads the table once for every row of another one, each further row is one further statement: the
-//! time of five rows less that of one is four turns.
+//! time of five rows less that of one is four round trips.
 //!
 //! **CONNECT** (`--link SERVER`) opens a new connection for every call. A table of its kind `Execsrc` sends each command of a
-//! list as one statement: five commands less one are four turns, and what a call takes beyond its turn is connecting.
+//! list as one statement: five commands less one are four round trips, and what a call takes beyond its round trip is connecting.
 //!
 //! `SERVER` is a row of `CREATE SERVER`. Tables that this needs are temporary; CONNECT has no temporary tables, so that its
 //! one is dropped at the end.
@@ -116,14 +116,14 @@ fn open_connect(source: &mut Source<'_, '_>, server: &str) -> Result<OpenLink, V
         read: READ,
         turns: MORE,
         established: Established::ByDivision {
-            words: "CONNECT connects anew for every call: TCP's handshake, greeting, login and the statement where it is 4",
+            words: "CONNECT opens a connection for every call: TCP's handshake, greeting, login and the statement where it is 4",
         },
         reopen: None,
         leftover: Some(table),
     })
 }
 
-/// A block that times three calls: one as users make it, one with few turns, one with [`MORE`] more.
+/// A block that times three calls: one as users make it, one with few round trips, one with [`MORE`] more.
 fn timed([call, few, more]: &[&str; 3]) -> String {
     format!(
         "begin not atomic declare n bigint; declare t, u, v, w datetime(6); \
@@ -143,7 +143,7 @@ const FAR: &str = "longwire_far";
 const SMALL_TABLE: &str = "ENABLED_ROLES";
 const ITS_COLUMNS: &str = "(role_name varchar(128))";
 const READ: &str = "select @longwire_via";
-/// Turns that the longer call has beyond the shorter one.
+/// Round trips that the longer call has beyond the shorter one.
 const MORE: u32 = 4;
 /// A table with more rows would not fit the first packets of a reply, and be work to read.
 const MOST_ROWS: u64 = 100;

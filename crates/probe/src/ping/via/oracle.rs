@@ -2,7 +2,7 @@
 //!
 //! The script is an anonymous PL/SQL block. It calls the far database over the link, times each call by the source's clock
 //! (`SYSTIMESTAMP`, microseconds) and has the source count the round trips of each call: the statistic
-//! `SQL*Net roundtrips to/from dblink` of its session. So the turns of a call are read, not divided out. Where the user may not
+//! `SQL*Net roundtrips to/from dblink` of its session. So the round trips of a call are read, not divided out. Where the user may not
 //! read statistics, they stay unknown.
 //!
 //! Its output are lines of words that begin with [`MARK`], whatever a client prints around them. Neither contains a secret.
@@ -93,7 +93,7 @@ impl Seen {
         let (mut calls, mut round_trips) = (DistributionBuilder::new(), DistributionBuilder::new());
         for (span, turns) in &self.calls {
             calls.add(*span);
-            // Each call by its own count: one that fetched more took more turns, not a longer one.
+            // Each call by its own count: one that fetched more took more round trips, not a longer one.
             let count = turns.and_then(|turns| u32::try_from(turns).ok());
             if let Some(one) = count.and_then(|count| span.checked_div(count)) {
                 round_trips.add(one);

@@ -12,8 +12,8 @@ pub(super) struct SampleSums {
     first_call: Option<Duration>,
     calls: DistributionBuilder,
     round_trips: DistributionBuilder,
-    /// Calls with fewer turns. What longer ones take beyond the median of them is turns: a single one that was held up does not
-    /// make a turn look short.
+    /// Calls with fewer round trips. What longer ones take beyond the median of them is round trips: a single one that was held up does not
+    /// make a round trip look short.
     fewer: DistributionBuilder,
     least_turns: Option<Duration>,
     failed: u64,
@@ -91,7 +91,7 @@ impl SampleSums {
         Ok(sample)
     }
 
-    /// The turns of a sample, less what a call takes besides them; absent when that is nothing.
+    /// The round trips of a sample, less what a call takes besides them; absent when that is nothing.
     fn turns(&mut self, spans: &Spans) -> Option<Duration> {
         self.least_turns = Some(
             self.least_turns
@@ -105,7 +105,7 @@ impl SampleSums {
         spans.turns.checked_sub(usual).filter(|turns| !turns.is_zero())
     }
 
-    /// The minimum time of a turn: from the shortest calls, and not from the smallest difference of two.
+    /// The minimum time of a round trip: from the shortest calls, and not from the smallest difference of two.
     fn least_turn(&mut self, turns: u32) -> Option<Duration> {
         let besides = self.fewer.distribution().min.unwrap_or_default();
         self.least_turns?.checked_sub(besides)?.checked_div(turns)
@@ -155,7 +155,7 @@ impl SampleSums {
     }
 }
 
-/// Turns of a call, from its time in round trips, where that is near a whole number and consists mainly of distance.
+/// Round trips of a call, from its time in round trips, where that is near a whole number and consists mainly of distance.
 fn divide(ratio: Option<f64>, round_trip: Option<Duration>, words: &str) -> (Option<u64>, String) {
     let Some((ratio, round_trip)) = ratio.zip(round_trip) else {
         return (None, "nothing was measured".to_owned());
@@ -168,11 +168,11 @@ fn divide(ratio: Option<f64>, round_trip: Option<Duration>, words: &str) -> (Opt
     }
     if (ratio - whole).abs() > MOST_OFF || whole < 1.0 {
         let how = format!(
-            "not established: a call takes {ratio:.2} times as long as a turn, which is no whole number"
+            "not established: a call takes {ratio:.2} times as long as a round trip, which is no whole number"
         );
         return (None, how);
     }
-    let how = format!("a call takes {ratio:.2} times as long as a turn: {words}");
+    let how = format!("a call takes {ratio:.2} times as long as a round trip: {words}");
     (Some(whole as u64), how)
 }
 
@@ -186,11 +186,11 @@ fn sleep_until(due: Instant, stop: &AtomicBool) {
 }
 
 const LOOK_UP: Duration = Duration::from_millis(50);
-/// Below this a call is mostly the servers' own time, and its time in turns says little.
+/// Below this a call is mostly the servers' own time, and its time in round trips says little.
 const LEAST_TO_DIVIDE: Duration = Duration::from_millis(2);
-/// How far from a whole number a call may be in turns.
+/// How far from a whole number a call may be in round trips.
 const MOST_OFF: f64 = 0.3;
-const LOST_IN_NOISE: &str = "the call with more turns was not slower than the one with fewer";
+const LOST_IN_NOISE: &str = "the call with more round trips was not slower than the one with fewer";
 
 #[cfg(test)]
 mod tests {

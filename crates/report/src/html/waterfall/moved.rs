@@ -13,8 +13,7 @@ pub fn choice(page: &Page<'_>, operation: &Operation, out: &mut String) {
     if measured_rtt(page, operation).is_some() {
         out.push_str(
             "<p class=\"js\"><label><input type=\"checkbox\" id=\"s-steps\" autocomplete=\"off\"> at the slider's round trip: \
-             <output id=\"v-steps\" for=\"s-steps s-rtt\">as measured</output></label> <span class=\"faint\">(each turn on a connection that moves \
-             takes the difference longer, and what waited for it begins later; the curve above comes from a replay that knows more)</span></p>\n",
+             <output id=\"v-steps\" for=\"s-steps s-rtt\">as measured</output></label> <span class=\"faint\">(approximate: adds the extra delay to each round trip; the curve above is the exact replay)</span></p>\n",
         );
     }
 }

@@ -12,9 +12,9 @@ pub struct WaterfallRow<'a> {
     pub steps: &'a [OperationStep],
     /// How many statements the loop has: its steps begin again after so many.
     pub period: usize,
-    /// Number of its first turn, counted from 1.
+    /// Number of its first round trip, counted from 1.
     pub first_turn: u64,
-    /// Its turns.
+    /// Its round trips.
     pub turns: u64,
     /// When the first request left the client, in nanoseconds since the operation began.
     pub from: u64,
@@ -88,7 +88,7 @@ fn run(steps: &[OperationStep], first: usize) -> (usize, usize) {
     longest.unwrap_or((1, 1))
 }
 
-/// How many steps from `first` on are whole turns of a loop of `period` statements.
+/// How many steps from `first` on are whole round trips of a loop of `period` statements.
 fn covered(steps: &[OperationStep], first: usize, period: usize) -> usize {
     let plain = |step: &OperationStep| {
         step.reply_after.is_none() && step.exchange.error.is_none() && step.exchange.fingerprint.is_some()

@@ -103,8 +103,7 @@ impl Asking {
                 self.statements(target, stop)?
             }
             other => bail!(
-                "{}:// servers cannot be asked: capture the traffic of one and give the file, or use postgres://, mysql://, \
-                 mariadb:// or http://",
+                "advise cannot load {}:// servers: capture the traffic of one and give the file, or use postgres://, mysql://, mariadb:// or http://",
                 other.name()
             ),
         };
@@ -162,7 +161,7 @@ fn http(url: &str, target: &Target, stop: &AtomicBool) -> Result<Box<dyn Workloa
 
 fn scale(session: &mut Session<'_>) -> Result<u64> {
     tables::scale(session)?.context(
-        "the tables of the built-in scripts are not there: make them with longwire load --initialize TARGET, or say what to ask with -f or --statement",
+        "the tables of the built-in scripts do not exist: make them with longwire load --initialize TARGET, or give statements with -f or --statement",
     )
 }
 
