@@ -6,7 +6,7 @@ use tls_keys::{KeyLog, Secrets, SessionSecrets};
 
 /// The property of the whole stream, where it holds keys.
 pub fn check_opened(input: &[u8]) {
-    static LOG: LazyLock<Arc<RecordedLog>> = LazyLock::new(|| Arc::new(RecordedLog::read()));
+    static LOG: LazyLock<Arc<RecordedLog>> = LazyLock::new(|| Arc::new(RecordedLog::load()));
     check_stream_with(input, Some(LOG.clone()));
 }
 
@@ -16,7 +16,7 @@ struct RecordedLog {
 }
 
 impl RecordedLog {
-    fn read() -> Self {
+    fn load() -> Self {
         let mut log = KeyLog::default();
         for line in LOGS.iter().flat_map(|text| text.lines()) {
             log.line(line.as_bytes()).expect("a line of a key log");
@@ -33,7 +33,7 @@ impl RecordedLog {
 }
 
 impl Secrets for RecordedLog {
-    fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
+    fn find_secrets(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
         self.log.of(client_random).or_else(|| self.other.clone())
     }
 }

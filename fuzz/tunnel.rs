@@ -3,8 +3,8 @@
 //! An input is a byte (bit 0: the far end; bit 1: no hello before it; bit 2: what comes is not consumed; bits 3-7: how much
 //! of it at a time) and what the other end sends.
 
-use tunnel::lane::{BASE_WINDOW, MOST_STREAMS, POOL};
-use tunnel::{End, LaneEvent, Lane, Wish};
+use tunnel::lane::{BASE_WINDOW, MAX_STREAMS, POOL};
+use tunnel::{End, LaneEvent, Lane, LanePreferences};
 
 /// Plays the input whole and in pieces.
 pub fn check(input: &[u8]) {
@@ -19,10 +19,10 @@ pub fn check(input: &[u8]) {
 /// What a lane told, until it refused the other end.
 fn play(flags: u8, bytes: &[u8], piece: usize) -> Vec<String> {
     let end = if flags & 1 == 0 { End::Near } else { End::Far };
-    let mut lane = Lane::new(end, Wish::default());
+    let mut lane = Lane::new(end, LanePreferences::default());
     let mut told = Vec::new();
     if flags & 2 == 0 {
-        let hello = Lane::new(end.other(), Wish::default()).unsent().to_vec();
+        let hello = Lane::new(end.other(), LanePreferences::default()).unsent().to_vec();
         feed(&mut lane, &hello);
         while lane.next().expect("a hello").is_some() {}
         if end == End::Near {
@@ -57,7 +57,7 @@ fn play(flags: u8, bytes: &[u8], piece: usize) -> Vec<String> {
                 }
             }
         }
-        assert!(held <= MOST_STREAMS * BASE_WINDOW + POOL);
+        assert!(held <= MAX_STREAMS * BASE_WINDOW + POOL);
         assert!(lane.unsent().len() < 2 * 1024 * 1024);
         let unsent = lane.unsent().len();
         lane.sent(unsent);

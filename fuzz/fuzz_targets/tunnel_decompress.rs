@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tunnel::{Coding, Compressor, Decompressor, CompressionLevel, MOST_ADDED_TO_A_CHUNK, MOST_OF_A_CHUNK};
+use tunnel::{Coding, Compressor, Decompressor, CompressionLevel, MAX_CHUNK_OVERHEAD, MAX_CHUNK_BYTES};
 
 fuzz_target!(|input: &[u8]| {
     let (mut near, mut far) = (Compressor::new(), Decompressor::new());
@@ -13,7 +13,7 @@ fuzz_target!(|input: &[u8]| {
     let mut rest = input;
     while let [flags, high, low, behind @ ..] = rest {
         let length = usize::from(u16::from_be_bytes([*high, *low]));
-        let (bytes, behind) = behind.split_at(length.min(MOST_OF_A_CHUNK).min(behind.len()));
+        let (bytes, behind) = behind.split_at(length.min(MAX_CHUNK_BYTES).min(behind.len()));
         rest = behind;
         if flags & 0x20 != 0 {
             let coding = if flags & 0x40 == 0 { Coding::Lz4 } else { Coding::Zstd };
@@ -30,9 +30,9 @@ fn check_hostile(far: &mut Decompressor, coding: Coding, forgets: bool, bytes: &
     }
     let mut out = Vec::new();
     if far.decompress(coding, bytes, &mut out).is_ok() {
-        assert!(out.len() <= MOST_OF_A_CHUNK);
+        assert!(out.len() <= MAX_CHUNK_BYTES);
     }
-    assert!(out.capacity() <= 4 * MOST_OF_A_CHUNK);
+    assert!(out.capacity() <= 4 * MAX_CHUNK_BYTES);
 }
 
 fn check_own(near: &mut Compressor, far: &mut Decompressor, flags: u8, chunk: &[u8]) {
@@ -40,10 +40,10 @@ fn check_own(near: &mut Compressor, far: &mut Decompressor, flags: u8, chunk: &[
         near.forget();
         far.forget();
     }
-    let level = CompressionLevel::of(flags & 0xf).unwrap_or(CompressionLevel::OFF);
+    let level = CompressionLevel::from_number(flags & 0xf).unwrap_or(CompressionLevel::OFF);
     let (mut bytes, mut out) = (Vec::new(), Vec::new());
     let coding = near.compress(chunk, level, &mut bytes).expect("a chunk");
-    assert!(bytes.len() <= chunk.len() + MOST_ADDED_TO_A_CHUNK);
+    assert!(bytes.len() <= chunk.len() + MAX_CHUNK_OVERHEAD);
     far.decompress(coding, &bytes, &mut out).expect("what a compressor made");
     assert!(out == chunk);
 }

@@ -40,7 +40,7 @@ impl<V> ByFingerprint<V> {
         if self.recent.is_empty() {
             self.recent.resize(RECENT, None);
         }
-        let place = place(fingerprint);
+        let place = slot_index(fingerprint);
         if let Some((known, number)) = &self.recent[place]
             && Arc::ptr_eq(known, fingerprint)
         {
@@ -72,7 +72,7 @@ impl<V> ByFingerprint<V> {
 }
 
 /// Where an address is remembered (Fibonacci hashing).
-fn place(fingerprint: &Fingerprint) -> usize {
+fn slot_index(fingerprint: &Fingerprint) -> usize {
     let address = Arc::as_ptr(fingerprint).cast::<u8>() as u64;
     (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - RECENT.trailing_zeros())) as usize
 }

@@ -1,6 +1,6 @@
 //! Findings: what is wasteful in the traffic, and what its remedy would save.
 //!
-//! [`Findings`] is given every fact and every operation. For each operation [`look`] lists the round trips of its database connections;
+//! [`Findings`] is given every fact and every operation. For each operation [`detect_waste`] lists the round trips of its database connections;
 //! then the kinds look at it one after another, in the order of [`KINDS`], each in a file of its own. A kind notes what it
 //! found in the [`ledger`] and claims the turns it reports: no later kind reports them again, so that savings may be added.
 //! At the end the ledger drops what is too small to report, or may be no waste at all, prices the rest, and names the remedy
@@ -10,21 +10,21 @@
 
 mod ack_stall;
 mod clients;
-mod codes;
 mod comment_defeats_cache;
 mod compression_not_asked;
 mod control;
 mod control_turns;
+mod fingerprint_ids;
 mod framework_remedies;
 mod frameworks;
 mod held_transaction;
 mod ledger;
 mod listener_turn;
-mod look;
 mod loops;
 mod n_plus_one;
 mod no_compression;
 mod one_shot_prepare;
+mod operation_view;
 mod pages;
 mod reconnect;
 mod redirected;
@@ -40,12 +40,12 @@ mod window_limited;
 
 use crate::fact::Fact;
 use clients::Clients;
-use codes::Codes;
 use comment_defeats_cache::Preparations;
+use fingerprint_ids::FingerprintIds;
 use ledger::Ledger;
-use look::{Look, Turns};
 use model::{BitRate, Finding, LeftOut, Operation};
 use one_shot_prepare::PreparedBefore;
+use operation_view::{OperationView, Turns};
 use series::{AllSeries, Series};
 use std::time::Duration;
 
@@ -60,14 +60,14 @@ pub struct Distances {
 
 /// Looks for waste in facts and operations as they come.
 ///
-/// Memory: a few notes for each of at most [`clients::MOST_CONNECTIONS`] connections, of at most
-/// [`comment_defeats_cache::MOST_PREPARATIONS`] and [`one_shot_prepare::MOST_PREPARED`] prepared statements of theirs, [`codes::MOST_CODES`] fingerprints and
-/// [`ledger::MOST_ENTRIES`] findings, [`series::MOST_IN_ALL`] autocommitted statements, and the round trips of one operation.
+/// Memory: a few notes for each of at most [`clients::MAX_CONNECTIONS`] connections, of at most
+/// [`comment_defeats_cache::MAX_PREPARATIONS`] and [`one_shot_prepare::MAX_PREPARED`] prepared statements of theirs, [`codes::MAX_CODES`] fingerprints and
+/// [`ledger::MAX_ENTRIES`] findings, [`series::MAX_TOTAL_STATEMENTS`] autocommitted statements, and the round trips of one operation.
 #[derive(Debug)]
 pub struct Findings {
     distances: Distances,
     clients: Clients,
-    codes: Codes,
+    codes: FingerprintIds,
     ledger: Ledger,
     turns: Turns,
     preparations: Preparations,
@@ -94,33 +94,33 @@ pub struct InOperation {
 }
 
 /// One kind's look at an operation.
-type Kind = fn(&mut Look<'_>);
+type Kind = fn(&mut OperationView<'_>);
 
 /// The kinds that look at operations, first those whose claim takes precedence over that of others.
 const KINDS: &[Kind] = &[
-    reconnect::look,
-    listener_turn::look,
-    redirected::look,
-    control_turns::look,
-    row_by_row::look,
-    small_fetch::look,
-    n_plus_one::look,
-    repeated_read::look,
-    comment_defeats_cache::look,
-    one_shot_prepare::look,
-    sequential::look,
-    ack_stall::look,
-    window_limited::look,
-    held_transaction::look,
+    reconnect::detect_waste,
+    listener_turn::detect_waste,
+    redirected::detect_waste,
+    control_turns::detect_waste,
+    row_by_row::detect_waste,
+    small_fetch::detect_waste,
+    n_plus_one::detect_waste,
+    repeated_read::detect_waste,
+    comment_defeats_cache::detect_waste,
+    one_shot_prepare::detect_waste,
+    sequential::detect_waste,
+    ack_stall::detect_waste,
+    window_limited::detect_waste,
+    held_transaction::detect_waste,
 ];
 
 /// Those that look at what lies across operations.
 const OF_SERIES: &[Kind] = &[
-    control_turns::look,
-    row_by_row::look,
-    small_fetch::look,
-    n_plus_one::look,
-    repeated_read::look,
+    control_turns::detect_waste,
+    row_by_row::detect_waste,
+    small_fetch::detect_waste,
+    n_plus_one::detect_waste,
+    repeated_read::detect_waste,
 ];
 
 impl Findings {
@@ -129,7 +129,7 @@ impl Findings {
         Self {
             distances,
             clients: Clients::default(),
-            codes: Codes::default(),
+            codes: FingerprintIds::default(),
             ledger: Ledger::default(),
             turns: Turns::default(),
             preparations: Preparations::default(),
@@ -142,7 +142,7 @@ impl Findings {
     pub fn fact(&mut self, fact: &Fact) {
         self.clients.fact(fact);
         if let Fact::Closed(outcome) = fact {
-            compression_not_asked::look(outcome, &mut self.ledger);
+            compression_not_asked::detect_waste(outcome, &mut self.ledger);
             if let Some(series) = self.series.end(outcome.id) {
                 self.look_at_series(&series);
             }
@@ -159,12 +159,12 @@ impl Findings {
             self.clients.statement(turn.connection, turn.code, tags);
         }
         let rate = self.distances.rate;
-        let mut look = self.look_at(operation, KINDS);
+        let mut view = self.look_at(operation, KINDS);
         if let Some(rate) = rate {
-            no_compression::look(&mut look, rate);
+            no_compression::detect_waste(&mut view, rate);
         }
-        let left_out = look.left_out;
-        if let Some(series) = self.series.take(operation, &self.turns.all) {
+        let left_out = view.left_out;
+        if let Some(series) = self.series.process_operation(operation, &self.turns.all) {
             self.look_at_series(&series);
         }
         InOperation {
@@ -186,8 +186,8 @@ impl Findings {
     }
 
     /// Lets `kinds` look at an operation whose round trips are listed, one after another.
-    fn look_at<'a>(&'a mut self, operation: &'a Operation, kinds: &[Kind]) -> Look<'a> {
-        let mut look = Look {
+    fn look_at<'a>(&'a mut self, operation: &'a Operation, kinds: &[Kind]) -> OperationView<'a> {
+        let mut view = OperationView {
             operation,
             turns: &mut self.turns,
             clients: &self.clients,
@@ -198,9 +198,9 @@ impl Findings {
             prepared_before: &mut self.prepared_before,
         };
         for kind in kinds {
-            kind(&mut look);
+            kind(&mut view);
         }
-        look
+        view
     }
 
     /// What was found since the last call, or the beginning; looks on with nothing found.

@@ -1,7 +1,7 @@
 //! Which addresses are one host: as given, and as the traffic shows.
 //!
 //! A web server may serve its clients at one address and ask its database from another. Until it is known whether the client of a
-//! database is on the host of a server of requests, facts wait (at most [`MOST_WAITING`]). In this order:
+//! database is on the host of a server of requests, facts wait (at most [`MAX_WAITING`]). In this order:
 //! 1. [`model::Host`]s that were given.
 //! 2. The capture says that one of its interfaces has both addresses, or that the machine that captured sends from both ([`machines`]), or this
 //!    machine has them, whose traffic is observed.
@@ -24,7 +24,7 @@ mod machines;
 mod server;
 
 use crate::fact::Fact;
-use crate::taken::Taken;
+use crate::stage_output::StageOutput;
 use evidence::Evidence;
 use model::{CapturedAddress, Host, InterfaceAddresses, Warning, WarningKind, counted};
 use std::collections::{BTreeMap, HashMap};
@@ -81,7 +81,7 @@ struct Inferred {
 }
 
 /// Most facts that wait until it is known which addresses are one host (some 20 MB).
-pub const MOST_WAITING: usize = 40_000;
+pub const MAX_WAITING: usize = 40_000;
 
 impl Hosts {
     pub(crate) fn new(settings: HostSettings) -> Self {
@@ -121,9 +121,9 @@ impl Hosts {
     }
 
     /// Takes a fact.
-    pub(crate) fn take(&mut self, fact: Fact) -> Taken<Fact> {
+    pub(crate) fn process_fact(&mut self, fact: Fact) -> StageOutput<Fact> {
         if self.settings.only_given {
-            return Taken::Go(fact);
+            return StageOutput::Go(fact);
         }
         if let Some(client) = self.evidence.fact(&fact) {
             self.note_own(client);
@@ -142,7 +142,7 @@ impl Hosts {
             }
         }
         match self.waiting.is_empty() {
-            true => Taken::Go(fact),
+            true => StageOutput::Go(fact),
             false => self.wait(fact),
         }
     }
@@ -161,11 +161,11 @@ impl Hosts {
         self.own_clients.extend(server.map(|server| (client, server)));
     }
 
-    fn wait(&mut self, fact: Fact) -> Taken<Fact> {
+    fn wait(&mut self, fact: Fact) -> StageOutput<Fact> {
         self.waiting.push(fact);
-        match self.decide(self.waiting.len() >= MOST_WAITING) {
-            true => Taken::Released(std::mem::take(&mut self.waiting)),
-            false => Taken::Stays,
+        match self.decide(self.waiting.len() >= MAX_WAITING) {
+            true => StageOutput::Released(std::mem::take(&mut self.waiting)),
+            false => StageOutput::Stays,
         }
     }
 
@@ -184,7 +184,7 @@ impl Hosts {
         let inferred = self.inferred.iter();
         let reasons = own.chain(inferred.map(|one| taken_to_be_one(one.client, one.server, &one.reason)));
         let doubtful = self.inferred.iter().filter(|one| {
-            one.outside >= LEAST_OUTSIDE
+            one.outside >= MIN_UNASSIGNED_STATEMENTS
                 && one.outside * FEW_OUTSIDE > one.statements
                 && !self.evidence.follows(one.client, one.server)
         });
@@ -274,7 +274,7 @@ impl Hosts {
             let verdict = match self.of_interface(client) {
                 Some(verdict) => verdict,
                 None => {
-                    let verdict = self.evidence.of(client, last);
+                    let verdict = self.evidence.judge_client(client, last);
                     self.unless_excluded(client, verdict)
                 }
             };
@@ -310,7 +310,7 @@ pub(crate) fn given_host(given: &[Host], address: IpAddr) -> Option<IpAddr> {
 }
 
 /// Statements outside of requests that are worth a sentence: so many, and more than one in so many.
-const LEAST_OUTSIDE: u64 = 10;
+const MIN_UNASSIGNED_STATEMENTS: u64 = 10;
 const FEW_OUTSIDE: u64 = 10;
 
 /// What is known of a client of databases.

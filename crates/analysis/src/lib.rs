@@ -9,7 +9,7 @@
 mod by_fingerprint;
 pub mod current;
 pub mod events;
-pub mod exchange_boxes;
+pub mod exchange_pool;
 pub mod fact;
 pub mod findings;
 pub mod fingerprint;
@@ -20,6 +20,6 @@ pub mod paces;
 pub mod pairing;
 pub mod poolers;
 pub mod round_trip;
-pub mod taken;
+pub mod stage_output;
 pub mod verb;
 pub mod waited;

@@ -18,10 +18,10 @@ pub mod rule;
 pub(crate) mod span;
 mod transactions;
 
-use crate::exchange_boxes::{Emptied, ExchangeBoxes};
+use crate::exchange_pool::{ExchangePool, ExchangeRecycler};
 use crate::fact::Fact;
 use crate::hosts::{HostSettings, Hosts};
-use crate::taken::Taken;
+use crate::stage_output::StageOutput;
 use background::{Background, Cause};
 use bursts::{Burst, Place};
 use foldhash::HashMap;
@@ -72,7 +72,7 @@ pub struct Operations {
     /// Whether each autocommitted statement is an operation, without bursts.
     statements_alone: bool,
     held: usize,
-    emptied: Emptied,
+    emptied: ExchangeRecycler,
 }
 
 /// The name of requests of which neither method nor path is known.
@@ -121,12 +121,12 @@ impl Members {
         self.steps.len()
     }
 
-    fn push(&mut self, member: Member, emptied: &mut Emptied) {
+    fn push(&mut self, member: Member, emptied: &mut ExchangeRecycler) {
         let step = OperationStep {
             assigned: member.assigned,
             probability: member.probability,
             outside_requests: member.outside_requests,
-            ..OperationStep::first(emptied.take(member.exchange), member.protocol)
+            ..OperationStep::first(emptied.take_exchange(member.exchange), member.protocol)
         };
         self.add(step, member.sides);
     }
@@ -219,14 +219,14 @@ impl Operations {
             transactions: Transactions::default(),
             statements_alone: false,
             held: 0,
-            emptied: Emptied::default(),
+            emptied: ExchangeRecycler::default(),
         }
     }
 
     /// Gives the boxes of exchanges back.
-    pub fn with_boxes(mut self, boxes: ExchangeBoxes) -> Self {
+    pub fn with_boxes(mut self, boxes: ExchangePool) -> Self {
         self.requests.give_back(boxes.clone());
-        self.emptied = Emptied::of(boxes);
+        self.emptied = ExchangeRecycler::new(boxes);
         self
     }
 
@@ -259,14 +259,14 @@ impl Operations {
                 self.close(key, &mut |one| grouped.push(one));
             }
         }
-        self.hand_out(grouped, out);
+        self.emit_grouped(grouped, out);
     }
 
     /// Takes the next fact.
     pub fn fact(&mut self, fact: Fact, out: &mut GroupedSink<'_>) {
         match self.rule {
             Rule::Auto | Rule::Http => {
-                self.hosts.take(fact).each(|fact| self.next(fact, out));
+                self.hosts.process_fact(fact).each(|fact| self.next(fact, out));
             }
             _ => self.next(fact, out),
         }
@@ -297,14 +297,14 @@ impl Operations {
         };
         let mut grouped = Vec::new();
         self.group(fact, &mut |one| grouped.push(one));
-        self.hand_out(grouped, out);
+        self.emit_grouped(grouped, out);
         if let Some(connection) = closed {
             self.transactions.closed(connection);
         }
     }
 
     /// Hands out what was grouped, with its transactions.
-    fn hand_out(&mut self, grouped: Vec<Grouped>, out: &mut GroupedSink<'_>) {
+    fn emit_grouped(&mut self, grouped: Vec<Grouped>, out: &mut GroupedSink<'_>) {
         for mut one in grouped {
             match &mut one {
                 Grouped::Operation(operation) => {
@@ -379,7 +379,7 @@ impl Operations {
                     self.exchange(handshake, out);
                 }
                 let one_sided = outcome.totals.seen[0] != outcome.totals.seen[1];
-                let mut honest = |grouped| {
+                let mut drop_if_one_sided = |grouped| {
                     out(if one_sided {
                         without_parts(grouped)
                     } else {
@@ -387,10 +387,10 @@ impl Operations {
                     })
                 };
                 if let Some(member) = self.identified.closed(outcome.id) {
-                    self.by_burst(member, &mut honest);
+                    self.by_burst(member, &mut drop_if_one_sided);
                 }
                 for key in [Key::Connection, Key::Setup, Key::Burst] {
-                    self.close(key(outcome.id), &mut honest);
+                    self.close(key(outcome.id), &mut drop_if_one_sided);
                 }
                 self.background
                     .ended(outcome.id, outcome.at.after(outcome.duration));
@@ -407,16 +407,16 @@ impl Operations {
         }
         let mut grouped = Vec::new();
         self.group_rest(&mut |one| grouped.push(one));
-        self.hand_out(grouped, out);
+        self.emit_grouped(grouped, out);
         let mut notes = self.hosts.notes();
-        notes.extend(self.requests.note());
+        notes.extend(self.requests.warning());
         notes
     }
 
     fn group_rest(&mut self, out: &mut GroupedSink<'_>) {
         let unclaimed = self.requests.finish(out);
         for member in unclaimed {
-            self.unclaimed(member, out);
+            self.process_ungrouped(member, out);
         }
         for member in self.identified.finish() {
             self.by_burst(member, out);
@@ -454,14 +454,14 @@ impl Operations {
                         .ended(member.exchange.connection, member.exchange.ended());
                 }
                 let unclaimed = match self.background.cause_of(&member) {
-                    Cause::Host => Taken::Go(Member {
+                    Cause::Host => StageOutput::Go(Member {
                         outside_requests: true,
                         ..member
                     }),
                     Cause::Doubtful(likely) => self.requests.claim(member, Some(likely), out),
                     Cause::Request => self.requests.claim(member, None, out),
                 };
-                unclaimed.each(|member| self.unclaimed(member, out));
+                unclaimed.each(|member| self.process_ungrouped(member, out));
             }
             Rule::Connection => self.add(
                 Key::Connection(member.exchange.connection),
@@ -488,7 +488,7 @@ impl Operations {
     }
 
     /// Takes what no request caused.
-    fn unclaimed(&mut self, member: Member, out: &mut GroupedSink<'_>) {
+    fn process_ungrouped(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         match self.rule {
             Rule::Http => out(Grouped::Alone(member.exchange, member.protocol)),
             _ => self.identified_or_by_burst(member, out),
@@ -497,7 +497,7 @@ impl Operations {
 
     /// What carries the identifier of a request is that request's, and what is in a transaction with it; the rest by transactions and bursts.
     fn identified_or_by_burst(&mut self, member: Member, out: &mut GroupedSink<'_>) {
-        let sorted = self.identified.take(member);
+        let sorted = self.identified.process_member(member);
         sorted.each(|(member, request)| match request {
             Some((request, assigned)) => {
                 let member = Member {
@@ -522,7 +522,7 @@ impl Operations {
     /// Marks are no part of what they name.
     fn by_mark(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         let host = member.sides.client.address;
-        match mark::of(&member.exchange) {
+        match mark::find_mark(&member.exchange) {
             Some(name) => {
                 self.close(Key::Host(host), out);
                 match name {
@@ -542,7 +542,7 @@ impl Operations {
     fn by_burst(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         let connection = member.exchange.connection;
         let (transaction, burst) = (Key::Connection(connection), Key::Burst(connection));
-        match bursts::place(&member, self.groups.contains_key(&transaction)) {
+        match bursts::position_of(&member, self.groups.contains_key(&transaction)) {
             Place::Alone => out(Grouped::Alone(member.exchange, member.protocol)),
             Place::Event => {
                 self.close(burst, out);

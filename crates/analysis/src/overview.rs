@@ -58,7 +58,7 @@ impl Default for OtherRows {
 
 impl OtherRows {
     /// The fingerprint of an exchange, or of the row that it is summed in; none for what cost no round trip and has no statement.
-    fn of<'a>(&'a self, exchange: &'a Exchange) -> Option<&'a Fingerprint> {
+    fn fingerprint_of<'a>(&'a self, exchange: &'a Exchange) -> Option<&'a Fingerprint> {
         let row = match exchange.phase {
             Phase::Work if exchange.asked.closes > 0 => &self.closing,
             Phase::Work | Phase::Close => &self.unseen,
@@ -159,7 +159,7 @@ impl Overview {
     }
 
     fn statement(&mut self, exchange: &Exchange) {
-        let Some(fingerprint) = self.other.of(exchange) else {
+        let Some(fingerprint) = self.other.fingerprint_of(exchange) else {
             return;
         };
         let waited = waited(exchange);

@@ -36,7 +36,7 @@ struct Calls {
 
 impl Paces {
     /// From operations, in any order, and what was predicted of them by name.
-    pub fn of<'a>(
+    pub fn from_operations<'a>(
         operations: impl Iterator<Item = &'a Operation> + Clone,
         predictions: &'a [Prediction],
     ) -> Self {

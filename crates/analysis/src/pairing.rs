@@ -16,33 +16,33 @@
 //! 4. Where the protocol is opaque, each answer to client bytes is one: changes of direction.
 
 mod asking;
-mod building;
 mod comment;
 mod distance;
 mod doubt;
+mod exchange_builder;
 mod introduction;
-mod owed;
 mod pace;
+mod pending_replies;
 mod waits;
 
 use crate::events::waits_for_event;
-use crate::exchange_boxes::ExchangeBoxes;
+use crate::exchange_pool::ExchangePool;
 use crate::fact::{Fact, FactSink};
 use crate::fingerprint::{Dialect, Fingerprints};
 use crate::round_trip::{MinimumRoundTrip, Path, Paths};
 use asking::PreparedStatements;
-use building::{Building, Progress};
 use decoding::pending_replies::PendingReplies;
 use distance::Distance;
 use doubt::Answers;
+use exchange_builder::{ExchangeBuilder, Progress};
 use introduction::Introduction;
 use model::{
     ConnectionId, ConnectionOutcome, ConnectionTotals, Content, Decoding, Direction, Endpoint, Exchange,
-    Fingerprint, InStead, Margin, Message, NotSeen, Phase, Protocol, Role, RttSource, Side, StatementId,
-    Step, Tags, TcpHandshake, Timestamp,
+    Fingerprint, Margin, Message, NotSeen, Phase, Protocol, RelayHandshake, Role, RttSource, Side,
+    StatementId, Step, Tags, TcpHandshake, Timestamp,
 };
-pub use owed::{MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL, OwedInAll};
 use pace::Pace;
+pub use pending_replies::{MAX_PENDING_REPLIES, MAX_TOTAL_PENDING_REPLIES, PendingReplyBudget};
 use std::hash::RandomState;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,14 +57,14 @@ pub struct Pairing {
     opened: Timestamp,
     last_seen: Timestamp,
     handshake_ended: Option<Timestamp>,
-    queue: PendingReplies<Building, MAXIMUM_OWED>,
+    queue: PendingReplies<ExchangeBuilder, MAX_PENDING_REPLIES>,
     /// Replies after lost bytes, until it is known which requests they answer.
     answers: Answers,
     /// Who spoke last.
     speaker: Option<Direction>,
     /// Whether this client sends requests before it has the replies to earlier ones.
     pipelines: bool,
-    owed: owed::Share,
+    owed: pending_replies::Share,
     pace: Pace,
     /// Bytes of the shortest reply to work so far.
     shortest_reply: u64,
@@ -90,7 +90,7 @@ pub struct Pairing {
     statements: u64,
     keep_literals: bool,
     digests: Option<RandomState>,
-    boxes: ExchangeBoxes,
+    boxes: ExchangePool,
 }
 
 /// Most prepared statements remembered on one connection; executions of others have no fingerprint.
@@ -116,7 +116,7 @@ impl Pairing {
             answers: Answers::default(),
             speaker: None,
             pipelines: false,
-            owed: owed::Share::default(),
+            owed: pending_replies::Share::default(),
             pace: Pace::default(),
             shortest_reply: u64::MAX,
             previous_reply_ended: at,
@@ -137,13 +137,13 @@ impl Pairing {
             statements: 0,
             keep_literals,
             digests: None,
-            boxes: ExchangeBoxes::default(),
+            boxes: ExchangePool::default(),
         }
     }
 
     /// Puts exchanges into boxes that others of the run have emptied.
     #[must_use]
-    pub fn with_boxes(mut self, boxes: ExchangeBoxes) -> Self {
+    pub fn with_boxes(mut self, boxes: ExchangePool) -> Self {
         self.boxes = boxes;
         self
     }
@@ -157,8 +157,8 @@ impl Pairing {
 
     /// Counts what is owed along with the other connections of the run.
     #[must_use]
-    pub fn with_owed(mut self, all: OwedInAll) -> Self {
-        self.owed = owed::Share::of(all);
+    pub fn with_reply_budget(mut self, all: PendingReplyBudget) -> Self {
+        self.owed = pending_replies::Share::new(all);
         self
     }
 
@@ -186,15 +186,15 @@ impl Pairing {
             client_side_rtt: Some(handshake.ack.since(handshake.syn_ack)),
             server_side_rtt: Some(handshake.syn_ack.since(handshake.syn)),
             recovery: handshake.syn.since(self.opened),
-            ..building::empty_step(self.opened)
+            ..exchange_builder::empty_step(self.opened)
         };
-        let exchange = building::exchange(self.connection, Phase::Connect, self.opened, step);
+        let exchange = exchange_builder::exchange(self.connection, Phase::Connect, self.opened, step);
         self.previous_reply_ended = handshake.ack;
         self.emit(Box::new(exchange), Protocol::Unknown, out);
     }
 
     /// The observation point made a round trip to the server on the client's behalf.
-    pub fn in_stead(&mut self, trip: InStead, out: &mut FactSink<'_>) {
+    pub fn in_stead(&mut self, trip: RelayHandshake, out: &mut FactSink<'_>) {
         self.last_seen = self.last_seen.max(trip.ended);
         let [request_bytes, reply_bytes] = trip.payload_bytes;
         let distance = self.distance();
@@ -203,10 +203,10 @@ impl Pairing {
             request_bytes,
             reply_bytes,
             turn: true,
-            ..building::empty_step(trip.asked)
+            ..exchange_builder::empty_step(trip.asked)
         };
         distance.begin_reply(&mut step, trip.came, trip.asked, &self.waits);
-        let mut exchange = building::exchange(self.connection, Phase::Tls, trip.asked, step);
+        let mut exchange = exchange_builder::exchange(self.connection, Phase::Tls, trip.asked, step);
         (exchange.request_bytes, exchange.reply_bytes) = (request_bytes, reply_bytes);
         self.emit(Box::new(exchange), Protocol::Tls, out);
     }
@@ -244,7 +244,7 @@ impl Pairing {
         Distance {
             client_side: self.client_side.current(),
             server_side,
-            bounds: match self.queue.front().is_some_and(Building::has_reply) {
+            bounds: match self.queue.front().is_some_and(ExchangeBuilder::has_reply) {
                 true => None,
                 false => self.path.bounds().or(assumed),
             },
@@ -383,14 +383,14 @@ impl Pairing {
         }
         let fingerprint = self.read_request(message, fingerprints);
         if message.phase != Phase::Work {
-            self.introduction.take(message.content);
+            self.introduction.process_content(message.content);
         }
         let Some(back) = self.queue.back_mut() else { return };
         let text = fingerprint
             .as_ref()
             .and_then(|(fingerprint, ..)| fingerprint.as_deref());
         back.asking
-            .take(message.content, text, &self.prepared, self.digests.as_ref());
+            .process_message(message.content, text, &self.prepared, self.digests.as_ref());
         back.add_request(
             message,
             role,
@@ -424,8 +424,8 @@ impl Pairing {
         &mut self,
         message: &Message<'_>,
         fingerprints: &mut Fingerprints,
-    ) -> Option<(Option<Fingerprint>, building::Weight, u32)> {
-        use building::Weight;
+    ) -> Option<(Option<Fingerprint>, exchange_builder::Weight, u32)> {
+        use exchange_builder::Weight;
         let dialect = match message.protocol {
             Protocol::Mysql => Dialect::Mysql,
             Protocol::Redis => Dialect::Redis,
@@ -504,8 +504,8 @@ impl Pairing {
         out: &mut FactSink<'_>,
     ) {
         let fingerprint = self.read_request(message, fingerprints);
-        let mut building = Building::new(self.connection, message, false);
-        building.asking.take(
+        let mut building = ExchangeBuilder::new(self.connection, message, false);
+        building.asking.process_message(
             message.content,
             fingerprint
                 .as_ref()
@@ -625,7 +625,7 @@ impl Pairing {
             // To a request that was lost the decoder knows no reply. A farewell (an alert of TLS) is none.
             return self.answer_in_doubt(message, Role::ReplyPart);
         }
-        let is_asked = self.queue.front().is_some_and(Building::has_reply);
+        let is_asked = self.queue.front().is_some_and(ExchangeBuilder::has_reply);
         if matches!(message.content, Content::Error { .. }) && !is_asked {
             return self.unasked_error(message, protocol, out);
         }
@@ -638,7 +638,7 @@ impl Pairing {
 
     /// Why the server ends the connection, or continues without the client: an exchange of its own, without a request and a round trip.
     fn unasked_error(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
-        let mut building = Building::new(self.connection, message, false);
+        let mut building = ExchangeBuilder::new(self.connection, message, false);
         building.exchange.phase = Phase::Close;
         let distance = self.distance();
         building.add_reply(message, distance, self.previous_reply_ended, &mut self.waits);
@@ -666,14 +666,14 @@ impl Pairing {
         };
         let waited = self.queue.is_empty() || self.waited_before(message);
         let turn = waited && !self.pace.is_kept(sent);
-        self.pace.note(sent);
+        self.pace.record_request(sent);
         let store = |exchange| self.boxes.fill(exchange);
-        let building = Building::stored(self.connection, message, turn, store);
+        let building = ExchangeBuilder::stored(self.connection, message, turn, store);
         self.add(building);
     }
 
     /// Adds an exchange, for which [`Pairing::make_room`] has made room.
-    fn add(&mut self, building: Building) {
+    fn add(&mut self, building: ExchangeBuilder) {
         self.queue.push(building).ok();
     }
 
@@ -692,10 +692,10 @@ impl Pairing {
     fn open_unasked(&mut self, message: &Message<'_>) {
         let is_http = matches!(message.content, Content::HttpResponse { .. });
         let waited_since = self.handshake_ended.filter(|_| !self.payload_seen && !is_http);
-        let mut building = Building::new(self.connection, message, waited_since.is_some());
+        let mut building = ExchangeBuilder::new(self.connection, message, waited_since.is_some());
         let since = waited_since.unwrap_or(message.started);
         building.exchange.at = since;
-        building.step = building::empty_step(since);
+        building.step = exchange_builder::empty_step(since);
         building.step.turn = waited_since.is_some();
         if waited_since.is_some() {
             building.exchange.phase = Phase::Connect;
@@ -719,7 +719,7 @@ impl Pairing {
     }
 
     #[inline]
-    fn complete(&mut self, mut building: Building, protocol: Protocol, out: &mut FactSink<'_>) {
+    fn complete(&mut self, mut building: ExchangeBuilder, protocol: Protocol, out: &mut FactSink<'_>) {
         if !building.has_reply() {
             building.step.client_side_rtt = self.client_side.current();
             building.step.server_side_rtt = self.server_side.current();
@@ -812,7 +812,7 @@ fn why_opaque(message: &Message<'_>) -> NotSeen {
 /// What is in the box of an exchange that was taken out.
 pub(crate) fn no_exchange() -> Exchange {
     let at = Timestamp::default();
-    building::exchange(ConnectionId(0), Phase::Work, at, building::empty_step(at))
+    exchange_builder::exchange(ConnectionId(0), Phase::Work, at, exchange_builder::empty_step(at))
 }
 
 /// The error of an exchange whose connection ended, or whose observation did, while a reply was owed.

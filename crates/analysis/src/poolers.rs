@@ -5,7 +5,7 @@
 //! fingerprint, executions, rows and, where both have one, digest of its literals; each belongs to one front exchange at most, the first in time.
 //!
 //! A service is a pooler of another when nearly all statements ([`NEARLY_ALL`] of 100, at least [`FEWEST`]) on the connections behind it
-//! belong to statements in front of it. Until that is known, facts wait (at most [`MOST_WAITING`]). From then on the exchanges behind it are no
+//! belong to statements in front of it. Until that is known, facts wait (at most [`MAX_WAITING`]). From then on the exchanges behind it are no
 //! longer handed out, and front exchanges say what the pooler added ([`model::PoolerTime`]).
 
 mod matching;
@@ -13,7 +13,7 @@ mod matching;
 use crate::fact::Fact;
 use crate::hosts::given_host;
 use crate::operations::span;
-use crate::taken::Taken;
+use crate::stage_output::StageOutput;
 use foldhash::{HashMap, HashSet};
 use matching::Matcher;
 use model::{
@@ -23,7 +23,7 @@ use model::{
 use std::net::IpAddr;
 
 /// Most facts that wait until it is known which services are poolers (some 2 MB).
-pub const MOST_WAITING: usize = 4_000;
+pub const MAX_WAITING: usize = 4_000;
 
 /// Of 100 statements behind a pooler, as many at least belong to one in front of it.
 pub const NEARLY_ALL: u64 = 90;
@@ -32,7 +32,7 @@ pub const NEARLY_ALL: u64 = 90;
 pub const FEWEST: u64 = 5;
 
 /// Most services, and most pairs of them, that are looked at.
-const MOST_SERVICES: usize = 1_000;
+const MAX_SERVICES: usize = 1_000;
 
 /// Finds poolers and puts the exchanges on both sides of them together.
 #[derive(Debug, Default)]
@@ -87,15 +87,15 @@ impl Poolers {
     }
 
     /// Takes the next fact; gives those that can be gone on with.
-    pub fn take(&mut self, fact: Fact) -> Taken<Fact> {
+    pub fn process_fact(&mut self, fact: Fact) -> StageOutput<Fact> {
         self.learn(&fact);
         if self.open.is_empty() && self.waiting.is_empty() {
             return self.next(fact).into();
         }
         self.waiting.push(fact);
-        match self.open.is_empty() || self.waiting.len() >= MOST_WAITING {
+        match self.open.is_empty() || self.waiting.len() >= MAX_WAITING {
             true => self.finish().into(),
-            false => Taken::Stays,
+            false => StageOutput::Stays,
         }
     }
 
@@ -163,7 +163,7 @@ impl Poolers {
     }
 
     fn served(&mut self, ends: Ends) {
-        if self.protocols.contains_key(&ends.server) || self.protocols.len() >= MOST_SERVICES {
+        if self.protocols.contains_key(&ends.server) || self.protocols.len() >= MAX_SERVICES {
             return;
         }
         self.protocols.insert(ends.server, None);
@@ -200,7 +200,7 @@ impl Poolers {
             self.open_pair((front, ends.server));
         }
         let looked_at = self.looked_at.entry(ends.client_host).or_default();
-        if self.open.len() < MOST_SERVICES && looked_at.len() < MOST_SERVICES {
+        if self.open.len() < MAX_SERVICES && looked_at.len() < MAX_SERVICES {
             looked_at.insert(ends.server);
         }
     }
@@ -209,7 +209,7 @@ impl Poolers {
     fn open_pair(&mut self, pair: Pair) {
         let (front, back) = pair;
         let is_possible = front != back && may_be_equal(self.protocol(&front), self.protocol(&back));
-        if is_possible && self.open.len() < MOST_SERVICES && !self.judged.contains_key(&pair) {
+        if is_possible && self.open.len() < MAX_SERVICES && !self.judged.contains_key(&pair) {
             self.open.insert(pair);
         }
     }
@@ -260,7 +260,7 @@ impl Poolers {
         }
         for pair in std::mem::take(&mut self.open) {
             let is_pooler = evidence.get(&pair).is_some_and(Found::is_enough);
-            if self.judged.len() < MOST_SERVICES * MOST_SERVICES {
+            if self.judged.len() < MAX_SERVICES * MAX_SERVICES {
                 self.judged.insert(pair, is_pooler);
             }
             if is_pooler {

@@ -18,7 +18,7 @@ pub enum Verb {
 impl Verb {
     /// That of a fingerprint. Words of SQL are in lower case there, those of Redis in upper case. Misleads where a `select`
     /// calls a function that writes.
-    pub fn of(fingerprint: &str) -> Self {
+    pub fn from_fingerprint(fingerprint: &str) -> Self {
         // What most are, without a look into the lists.
         for (beginning, verb) in COMMONEST {
             if fingerprint.starts_with(beginning) {
@@ -65,7 +65,9 @@ pub fn is_work(fingerprint: &str) -> bool {
     let works = |statement: &str| {
         let statement = statement.trim();
         let first = statement.split([' ', '(']).next().unwrap_or_default();
-        !is_trial(statement) && !is_one_of(first, &OF_SESSIONS) && Verb::of(statement) != Verb::Control
+        !is_trial(statement)
+            && !is_one_of(first, &OF_SESSIONS)
+            && Verb::from_fingerprint(statement) != Verb::Control
     };
     works(fingerprint) || (fingerprint.contains(';') && fingerprint.split(';').any(works))
 }
@@ -82,7 +84,7 @@ pub fn is_trial(fingerprint: &str) -> bool {
 /// shows. Misleads where a function or a procedure writes.
 pub fn holds_rows(fingerprint: &str) -> bool {
     let contains = |words: &[&str]| words.iter().any(|word| fingerprint.contains(word));
-    match Verb::of(fingerprint) {
+    match Verb::from_fingerprint(fingerprint) {
         Verb::Write => true,
         Verb::Read => contains(&LOCKING) || (fingerprint.starts_with("with ") && contains(&WRITING_INSIDE)),
         Verb::Other => {
@@ -238,7 +240,7 @@ mod tests {
             ("(prepared S_1)", Verb::Other),
             ("", Verb::Other),
         ] {
-            assert_eq!(Verb::of(fingerprint), verb, "{fingerprint}");
+            assert_eq!(Verb::from_fingerprint(fingerprint), verb, "{fingerprint}");
         }
     }
 

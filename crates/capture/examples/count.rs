@@ -33,7 +33,7 @@ impl Observer for Count {
             ConnectionEvent::Opened { .. }
             | ConnectionEvent::AssumedRoundTrip { .. }
             | ConnectionEvent::Handshake(_)
-            | ConnectionEvent::InStead(_)
+            | ConnectionEvent::RelayHandshake(_)
             | ConnectionEvent::Ended { .. }
             | ConnectionEvent::Closed { .. } => {}
         }
@@ -50,7 +50,7 @@ fn main() -> Result<(), capture::Error> {
         ..Count::default()
     };
     let sources = paths.iter().map(|path| capture::Source::File(path)).collect();
-    let report = capture::read(sources, &mut count)?;
+    let report = capture::read_sources(sources, &mut count)?;
     for warning in &report.warnings {
         eprintln!("warning: {}", warning.text);
     }

@@ -67,12 +67,13 @@ impl Point {
         let Ok(found) = (link.network)(frame) else { return };
         let before = frame.len() - found.packet.len();
         let length = (record.wire as usize).saturating_sub(before);
-        let Some(datagram) = ip::read(found.packet, length).filter(|datagram| datagram.protocol == ip::TCP)
+        let Some(datagram) =
+            ip::parse_datagram(found.packet, length).filter(|datagram| datagram.protocol == ip::TCP)
         else {
             return;
         };
-        let envelope = Envelope::of(record, found.interface, &datagram);
-        let Some((packet, _)) = tcp::read(datagram.payload, datagram.length, &envelope) else {
+        let envelope = Envelope::new(record, found.interface, &datagram);
+        let Some((packet, _)) = tcp::parse_segment(datagram.payload, datagram.length, &envelope) else {
             return;
         };
         let sender = (link.sender)(frame);

@@ -2,7 +2,7 @@
 //!
 //! 1. Back is a packet that is more than [`OUT_OF_ORDER`] before the packet before it on its interface: interfaces of one host are written
 //!    out of order, the packets of one interface by far less.
-//! 2. Ahead is a silence of more than [`LONGEST_SILENCE`] in a file. Live, a silence is one, however long.
+//! 2. Ahead is a silence of more than [`MAX_SILENCE`] in a file. Live, a silence is one, however long.
 //! 3. A silence that is as long as the last steps back is their undoing: a clock that was set wrong and is set right again. It is taken for one where
 //!    the two differ by at most an eighth, because the waiting between the packets is in it too.
 //! 4. The time between the two packets of a step is not known: taken is what packets of that size took before (median), else all packets.
@@ -40,7 +40,7 @@ pub(crate) struct ClockSteps {
 impl Default for Clock {
     fn default() -> Self {
         Self {
-            longest_silence: LONGEST_SILENCE,
+            longest_silence: MAX_SILENCE,
             behind: Duration::ZERO,
             ahead: Duration::ZERO,
             not_undone: VecDeque::new(),
@@ -67,7 +67,7 @@ impl Clock {
     pub fn pass(&mut self, at: Timestamp, interface: u32, wire: u32) -> Timestamp {
         self.packets += 1;
         let Some((recorded, latest)) = self.last else {
-            self.note(at, at, interface);
+            self.record_step(at, at, interface);
             return at;
         };
         // Not by the last packet of all: one of another interface may have passed behind the step, which nothing could show there.
@@ -87,7 +87,7 @@ impl Clock {
             self.gaps.push_back((wire, silence));
         }
         let without = self.without_steps(at);
-        self.note(at, without.max(latest), interface);
+        self.record_step(at, without.max(latest), interface);
         without
     }
 
@@ -119,7 +119,7 @@ impl Clock {
         false
     }
 
-    fn note(&mut self, recorded: Timestamp, latest: Timestamp, interface: u32) {
+    fn record_step(&mut self, recorded: Timestamp, latest: Timestamp, interface: u32) {
         self.last = Some((recorded, latest));
         let known = self.interfaces.iter_mut().find(|(known, _)| *known == interface);
         if let Some((_, last)) = known {
@@ -197,7 +197,7 @@ fn span_text(span: Duration) -> String {
 /// than 128 ms, and is slowed down otherwise.
 const OUT_OF_ORDER: Duration = Duration::from_millis(100);
 /// Silence that is believed.
-const LONGEST_SILENCE: Duration = Duration::from_secs(7 * DAY);
+const MAX_SILENCE: Duration = Duration::from_secs(7 * DAY);
 const DAY: u64 = 86_400;
 /// Steps back that are remembered, to recognise the step ahead that undoes them.
 const NOT_UNDONE: usize = 16;

@@ -238,7 +238,7 @@ impl Copies {
         if !head.has(SYN | ACK) {
             return None;
         }
-        let patience = if head.has(SYN) { SYN_PATIENCE } else { PATIENCE };
+        let patience = if head.has(SYN) { SYN_TIMEOUT } else { TIMEOUT };
         let wanted = mark(head);
         let (newer, older) = self.marks.split_at(self.next.min(self.marks.len()));
         let latest_first = (0..newer.len())
@@ -285,8 +285,8 @@ fn mark(head: &Head) -> u32 {
 /// Packets remembered: those of some milliseconds on a busy link.
 const REMEMBERED: usize = 1024;
 /// How far apart in time copies of one packet may be. The first one of a connection may wait for a neighbour's hardware address.
-const PATIENCE: Duration = Duration::from_millis(20);
-const SYN_PATIENCE: Duration = Duration::from_millis(200);
+const TIMEOUT: Duration = Duration::from_millis(20);
+const SYN_TIMEOUT: Duration = Duration::from_millis(200);
 /// Pairs of endpoints that wait at once, and what waits of each: 4 MB in all.
 const MAX_CANDIDATES: usize = 256;
 const MAX_PER_ORIGINAL: usize = 4;

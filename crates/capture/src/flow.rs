@@ -94,13 +94,13 @@ impl Flow {
             && nothing_passed
             && self.closing.is_none()
             && !self.opening.is_done()
-            && head.at <= self.last_at.after(LONGEST_RETRY)
+            && head.at <= self.last_at.after(MAX_SYN_RETRY)
     }
 
     /// Whether a packet shows only what was seen before: a keep-alive probe apart, its bytes are old.
     pub fn has_seen(&self, direction: Direction, head: &Head) -> bool {
         let half = &self.halves[direction.index()];
-        half.started && (head.has(SYN) || half.place(head.sequence) + 1 < half.next)
+        half.started && (head.has(SYN) || half.stream_offset(head.sequence) + 1 < half.next)
     }
 
     /// Whether a packet answers what was seen of the other direction, and nothing was seen of its own.
@@ -109,7 +109,7 @@ impl Flow {
             &self.halves[direction.index()],
             &self.halves[direction.reverse().index()],
         );
-        let acknowledged = other.place(head.acknowledgement);
+        let acknowledged = other.stream_offset(head.acknowledgement);
         !own.started && other.started && head.has(ACK) && (other.first..=other.next).contains(&acknowledged)
     }
 
@@ -191,11 +191,11 @@ impl Flow {
             self.data(direction, packet, out);
         }
         if self.halves[direction.index()].fin_passed {
-            self.halves[direction.index()].tell_end(self.id, head.at, out);
+            self.halves[direction.index()].emit_end(self.id, head.at, out);
         }
         if head.has(RST) {
-            self.halves[0].tell_end(self.id, head.at, out);
-            self.halves[1].tell_end(self.id, head.at, out);
+            self.halves[0].emit_end(self.id, head.at, out);
+            self.halves[1].emit_end(self.id, head.at, out);
         }
         if head.has(FIN | RST) && self.closing.is_none() {
             let how = if head.has(RST) {
@@ -249,7 +249,7 @@ impl Flow {
             data.claimed = Some(head.acknowledgement);
             return;
         }
-        let acknowledged = data.place(head.acknowledgement);
+        let acknowledged = data.stream_offset(head.acknowledgement);
         if data.tentative && acknowledged > data.next {
             data.settle_start(acknowledged);
         }
@@ -299,7 +299,7 @@ impl Flow {
         }
         let near = self.least(side_of(direction));
         let (sender, receiver) = pair(&mut self.halves, direction);
-        let start = sender.place(head.payload_sequence());
+        let start = sender.stream_offset(head.payload_sequence());
         if sender.tentative {
             sender.settle_start(start);
         }
@@ -393,7 +393,7 @@ impl Flow {
         if let Some(hold) = self.hold.as_mut() {
             hold.until = Timestamp::default();
         }
-        self.release(end, out);
+        self.flush_held(end, out);
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
             let other_seen = self.halves[direction.reverse().index()].packets > 0;
             let half = &mut self.halves[direction.index()];
@@ -463,7 +463,7 @@ const MAX_MEMORY: usize = 64 << 20;
 const REORDERING: Duration = Duration::from_millis(3);
 
 /// Longest time between two SYNs of one attempt: Linux doubles it from 1 s on, six times.
-const LONGEST_RETRY: Duration = Duration::from_secs(65);
+const MAX_SYN_RETRY: Duration = Duration::from_secs(65);
 
 /// Bytes and time by which a captured SYN may come after the packets it should precede.
 const LATE_SYN_BYTES: u32 = 1 << 16;

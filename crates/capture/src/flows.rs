@@ -131,7 +131,7 @@ impl<'o> Flows<'o> {
     pub fn accept(&mut self, source: usize, packet: &Packet<'_>, options: &SynOptions) {
         let head = &packet.head;
         self.pass_time(source, head.at);
-        let (key, from_low) = Key::of(head);
+        let (key, from_low) = Key::from_head(head);
         let known = match self.last {
             Some((last, place)) if last == key => Some(place),
             _ => self.by_key.get(&key).copied(),
@@ -163,12 +163,12 @@ impl<'o> Flows<'o> {
             }
         };
         self.last = Some((key, place));
-        self.take(place, from_low, packet, options);
+        self.process_segment(place, from_low, packet, options);
     }
 
     /// Hands a packet to its connection.
     #[inline]
-    fn take(&mut self, place: Place, from_low: bool, packet: &Packet<'_>, options: &SynOptions) {
+    fn process_segment(&mut self, place: Place, from_low: bool, packet: &Packet<'_>, options: &SynOptions) {
         let (slot, head) = (place.slot, &packet.head);
         let Some(flow) = self.slots[slot as usize].as_deref_mut() else {
             return;
@@ -225,7 +225,7 @@ impl<'o> Flows<'o> {
         for (key, packets) in self.copies.take_indistinct() {
             self.open_with(key, &packets);
         }
-        self.out.observer.release(&self.out.hosts);
+        self.out.observer.flush_settled(&self.out.hosts);
         let mut left: Vec<(ConnectionId, u32)> = (0u32..)
             .zip(&self.slots)
             .filter_map(|(slot, flow)| flow.as_ref().map(|flow| (flow.id, slot)))
@@ -263,7 +263,7 @@ impl<'o> Flows<'o> {
                 return false;
             };
             if flow.held_until().is_some_and(|until| at > until) {
-                flow.release(at, out);
+                flow.flush_held(at, out);
             }
             let Some(until) = flow.held_until() else {
                 flow.listed = false;
@@ -338,7 +338,7 @@ impl<'o> Flows<'o> {
         } else {
             (head.destination, head.source)
         };
-        flow.host_pair = self.out.hosts.place(client_host, server_host);
+        flow.host_pair = self.out.hosts.pair_hosts(client_host, server_host);
         if let Some(host_pair) = flow.host_pair.filter(|_| !certain)
             && (self.out.hosts.wait_once(host_pair) || self.out.observer.is_holding())
         {

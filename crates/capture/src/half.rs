@@ -183,7 +183,7 @@ impl Half {
 
     /// Place of a sequence number: the nearest one to `next`.
     #[inline]
-    pub fn place(&self, sequence: u32) -> u64 {
+    pub fn stream_offset(&self, sequence: u32) -> u64 {
         let ahead = sequence.wrapping_sub(self.next as u32) as i32;
         self.next.wrapping_add_signed(i64::from(ahead))
     }
@@ -280,7 +280,7 @@ impl Half {
 
     /// Reports that nothing follows, once.
     #[cold]
-    pub fn tell_end(&mut self, id: ConnectionId, at: Timestamp, out: &mut Output<'_>) {
+    pub fn emit_end(&mut self, id: ConnectionId, at: Timestamp, out: &mut Output<'_>) {
         if std::mem::replace(&mut self.end_told, true) {
             return;
         }

@@ -73,7 +73,7 @@ impl Flow {
         if !data.started || !head.has(ACK) || head.has(SYN | RST) {
             return false;
         }
-        let acknowledged = data.place(head.acknowledgement);
+        let acknowledged = data.stream_offset(head.acknowledgement);
         acknowledged > data.next
             && acknowledged - data.next <= LARGEST_WINDOW
             && (acknowledged > data.next + 1
@@ -84,7 +84,7 @@ impl Flow {
     /// Whether what is acknowledged and was not seen may be no more than a FIN.
     fn may_be_fin(&self, direction: Direction, head: &Head) -> bool {
         let data = &self.halves[direction.reverse().index()];
-        data.place(head.acknowledgement) == data.next + 1 && !data.has_gap()
+        data.stream_offset(head.acknowledgement) == data.next + 1 && !data.has_gap()
     }
 
     /// Begins to hold packets, with this one.
@@ -112,7 +112,7 @@ impl Flow {
             if hold.is_patient && packet.head.has(RST) {
                 // Whose FIN was acknowledged says no more.
                 hold.until = Timestamp::default();
-                self.release(packet.head.at, out);
+                self.flush_held(packet.head.at, out);
                 return self.process(direction, packet, options, out);
             }
             if hold.is_patient && packet.head.length > 0 {
@@ -126,11 +126,11 @@ impl Flow {
                 hold.progressed |= progressed;
             }
         }
-        self.release(packet.head.at, out);
+        self.flush_held(packet.head.at, out);
     }
 
     /// Releases held packets whose acknowledgements are accounted for, and all of them when the wait is over.
-    pub fn release(&mut self, at: Timestamp, out: &mut Output<'_>) {
+    pub fn flush_held(&mut self, at: Timestamp, out: &mut Output<'_>) {
         let Some(mut hold) = self.hold.take() else { return };
         let over = hold.is_over(at);
         let (id, other) = (self.id, hold.direction.reverse().index());
@@ -148,7 +148,7 @@ impl Flow {
                 if may_be_fin {
                     data.fin_believed = true;
                 } else if !hold.progressed {
-                    data.give_up(id, data.place(head.acknowledgement), head.at, out);
+                    data.give_up(id, data.stream_offset(head.acknowledgement), head.at, out);
                 }
             }
             let Some((head, payload, charge)) = hold.pop() else {

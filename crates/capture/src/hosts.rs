@@ -58,7 +58,7 @@ pub(crate) struct Estimate {
 
 impl Hosts {
     /// The place of a connection between two hosts; absent when there are too many pairs.
-    pub fn place(&mut self, client: Address, server: Address) -> Option<HostPair> {
+    pub fn pair_hosts(&mut self, client: Address, server: Address) -> Option<HostPair> {
         let client_is_high = client.bits > server.bits;
         let (low, high) = if client_is_high {
             (server, client)
@@ -209,10 +209,10 @@ mod tests {
     fn each_side_has_its_own_round_trip_whichever_address_is_the_lower() {
         for (client, server) in [(10, 20), (20, 10)] {
             let mut hosts = Hosts::default();
-            let host_pair = hosts.place(address(client), address(server)).expect("room");
+            let host_pair = hosts.pair_hosts(address(client), address(server)).expect("room");
             hosts.sampled(host_pair, Side::Client, us(5));
             hosts.sampled(host_pair, Side::Server, us(900));
-            let reverse = hosts.place(address(server), address(client)).expect("room");
+            let reverse = hosts.pair_hosts(address(server), address(client)).expect("room");
             let rtt = |host_pair, side| hosts.estimate(host_pair, side).map(|estimate| estimate.rtt);
             assert_eq!(rtt(host_pair, Side::Client), Some(us(5)));
             assert_eq!(rtt(host_pair, Side::Server), Some(us(900)));
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_fastest_answer_bounds_until_a_sample_is_there() {
         let mut hosts = Hosts::default();
-        let host_pair = hosts.place(address(1), address(2)).expect("room");
+        let host_pair = hosts.pair_hosts(address(1), address(2)).expect("room");
         hosts.answered(host_pair, Side::Server, us(400));
         hosts.answered(host_pair, Side::Server, us(300));
         assert!(!hosts.is_settled(host_pair));
@@ -249,11 +249,11 @@ mod tests {
     fn loopback_has_no_distance_but_what_was_seen() {
         let mut hosts = Hosts::default();
         let home = address(u128::from(u32::from_be_bytes([127, 0, 0, 1])));
-        let host_pair = hosts.place(home, home).expect("room");
+        let host_pair = hosts.pair_hosts(home, home).expect("room");
         hosts.answered(host_pair, Side::Server, us(60));
         let estimate = hosts.estimate(host_pair, Side::Server).expect("known");
         assert_eq!((estimate.rtt, estimate.source), (us(0), RttSource::Loopback));
-        let away = hosts.place(address(9), home).expect("room");
+        let away = hosts.pair_hosts(address(9), home).expect("room");
         assert_eq!(hosts.estimate(away, Side::Server), None);
     }
 }

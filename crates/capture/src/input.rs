@@ -133,7 +133,7 @@ impl<'a> Input<'a> {
                 window,
                 length,
                 ahead,
-            } => match ahead.take(window, (self.start, self.end), self.position, count) {
+            } => match ahead.next_packet(window, (self.start, self.end), self.position, count) {
                 Some(there) => Ok(there),
                 None => {
                     let place = (self.start, self.end);
@@ -162,7 +162,7 @@ impl<'a> Input<'a> {
 
 impl Ahead {
     /// Puts the next window behind what is left of this one. Absent when that is not all that is wanted: the rest is read at once.
-    fn take(
+    fn next_packet(
         &mut self,
         window: &mut Vec<u8>,
         (start, end): (usize, usize),
@@ -255,7 +255,7 @@ fn fill_buffer(
     buffer.copy_within(start..end, 0);
     let mut end = end - start;
     while end < count && !*ended {
-        let step = buffer.len().clamp(LEAST_STEP, READ_STEP);
+        let step = buffer.len().clamp(MIN_READ_BYTES, READ_STEP);
         if buffer.len() < end + step {
             buffer.resize(end + step, 0);
         }
@@ -273,7 +273,7 @@ fn fill_buffer(
 }
 
 /// Bytes asked of a reader at first.
-const LEAST_STEP: usize = 16 << 10;
+const MIN_READ_BYTES: usize = 16 << 10;
 /// Bytes asked of a reader at a time, later.
 const READ_STEP: usize = 256 << 10;
 /// Bytes skipped at a time.

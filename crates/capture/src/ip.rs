@@ -59,7 +59,7 @@ pub(crate) enum Protocol {
 }
 
 impl Protocol {
-    pub fn of(datagram: &Datagram<'_>) -> Self {
+    pub fn from_datagram(datagram: &Datagram<'_>) -> Self {
         match (datagram.protocol, datagram.fragment) {
             (UDP, None) => u16_at(datagram.payload, 2, true).map_or(Self::Number(UDP), Self::UdpPort),
             (number, _) => Self::Number(number),
@@ -79,7 +79,7 @@ impl fmt::Display for Protocol {
 /// Reads an IP packet of which `packet` was captured and which had `wire` bytes from its first on.
 /// Absent when it is not IP or its headers are cut.
 #[inline]
-pub(crate) fn read(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
+pub(crate) fn parse_datagram(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
     match packet.first()? >> 4 {
         4 => version_4(packet, wire),
         6 => version_6(packet, wire),

@@ -21,7 +21,7 @@ fn is_probe(half: &Half, head: &Head) -> bool {
         && !head.has(SYN | FIN | RST)
         && half.started
         && half.acked >= half.next
-        && half.place(head.sequence) + 1 == half.next
+        && half.stream_offset(head.sequence) + 1 == half.next
 }
 
 impl Flow {
@@ -46,7 +46,7 @@ impl Flow {
             (Some(stamp), Some((_, echoed))) => stamp == echoed,
             _ => true,
         };
-        let all = probed.place(head.acknowledgement) == probed.next;
+        let all = probed.stream_offset(head.acknowledgement) == probed.next;
         if !(repeats && all && head.length == 0) || head.has(SYN | FIN | RST) || head.at < probe.at {
             return;
         }

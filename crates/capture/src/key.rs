@@ -16,7 +16,7 @@ pub(crate) struct Key {
 impl Key {
     /// The key of a packet, and whether it comes from the key's first endpoint.
     #[inline]
-    pub fn of(head: &Head) -> (Self, bool) {
+    pub fn from_head(head: &Head) -> (Self, bool) {
         let (source, destination) = (head.source.bits, head.destination.bits);
         let from_low = (source, head.source_port) <= (destination, head.destination_port);
         let (low, high, ports) = if from_low {

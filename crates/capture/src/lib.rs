@@ -71,7 +71,7 @@ use source::{Frame, Reader};
 ///
 /// # Errors
 /// When a source cannot be opened or is no capture. All sources are opened before the first event is reported.
-pub fn read(sources: Vec<Source<'_>>, observer: &mut dyn Observer) -> Result<Report, Error> {
+pub fn read_sources(sources: Vec<Source<'_>>, observer: &mut dyn Observer) -> Result<Report, Error> {
     read_with_keys(sources, observer, &|_| true)
 }
 
@@ -109,7 +109,7 @@ fn opened<'a>(datagram: &ip::Datagram<'a>) -> Result<(ip::Datagram<'a>, u32), Op
     let inside = encapsulations::inside(datagram).ok_or(None)?;
     let inner = inside.packet.and_then(|found| {
         let before = datagram.payload.len() - found.packet.len();
-        let datagram = ip::read(found.packet, datagram.length.saturating_sub(before))?;
+        let datagram = ip::parse_datagram(found.packet, datagram.length.saturating_sub(before))?;
         Some((datagram, found.network))
     });
     match inner {
@@ -151,7 +151,8 @@ fn dispatch(
         Err(NoPacket::Other) => return Frame::Other,
     };
     let before = frame.len() - found.packet.len();
-    let Some(datagram) = ip::read(found.packet, (record.wire as usize).saturating_sub(before)) else {
+    let Some(datagram) = ip::parse_datagram(found.packet, (record.wire as usize).saturating_sub(before))
+    else {
         return match record.captured < record.wire as usize {
             true => Frame::Headless,
             false => Frame::Other,
@@ -162,12 +163,12 @@ fn dispatch(
         _ => match opened(&datagram) {
             Ok(opened) => opened,
             Err(Some(name)) => return Frame::Unopened(Carrier::Named(name)),
-            Err(None) => return Frame::NotTcp(ip::Protocol::of(&datagram)),
+            Err(None) => return Frame::NotTcp(ip::Protocol::from_datagram(&datagram)),
         },
     };
     let envelope = tcp::Envelope {
         network,
-        ..tcp::Envelope::of(record, found.interface, &datagram)
+        ..tcp::Envelope::new(record, found.interface, &datagram)
     };
     let seen = if datagram.fragment.is_some() {
         let Some(whole) = fragments.add(record.at, &datagram, record.wire) else {
@@ -178,10 +179,10 @@ fn dispatch(
             wire_bytes: whole.wire_bytes,
             ..envelope
         };
-        tcp::read(&whole.payload, whole.payload.len(), &envelope)
+        tcp::parse_segment(&whole.payload, whole.payload.len(), &envelope)
             .map(|(packet, options)| flows.accept(index, &packet, &options))
     } else {
-        tcp::read(datagram.payload, datagram.length, &envelope)
+        tcp::parse_segment(datagram.payload, datagram.length, &envelope)
             .map(|(packet, options)| flows.accept(index, &packet, &options))
     };
     match seen {

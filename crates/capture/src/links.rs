@@ -289,7 +289,7 @@ fn network(mut ether_type: u16, mut rest: &[u8]) -> Result<Found<'_>, NoPacket> 
             PPPOE if matches!(u16_at(rest, 6, true), Some(0x0021 | 0x0057)) => {
                 return rest.get(8..).map(plain).ok_or(NoPacket::Other);
             }
-            ..=LONGEST_FRAME => match rest {
+            ..=MAX_FRAME_LEN => match rest {
                 // RFC 1042; behind OUI 00-00-f8 is a frame that a bridge passed on (802.1H).
                 [0xaa, 0xaa, 3, 0, 0, 0 | 0xf8, ..] => 6,
                 [6, 6, 3, packet @ ..] => return Ok(plain(packet)),
@@ -324,7 +324,7 @@ const CISCO_METADATA: u16 = 0x8909;
 const PBB: u16 = 0x88e7;
 const PPPOE: u16 = 0x8864;
 /// Up to here an EtherType is the length of an 802.3 frame, behind which is LLC (802.2).
-const LONGEST_FRAME: u16 = 1500;
+const MAX_FRAME_LEN: u16 = 1500;
 /// EtherTypes that carry others and are not opened.
 static CARRIERS: &[(u16, &str)] = &[
     (0x88e5, "MACsec (encrypted)"),

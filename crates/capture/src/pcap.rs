@@ -56,7 +56,7 @@ impl Format for Pcap {
                 notes.cut_bytes += there.len() as u64;
                 return None;
             }
-            let head = Head::read(there, self.big)?;
+            let head = Head::parse(there, self.big)?;
             if !head.is_sane(self.unit) {
                 self.search(input, notes)?;
                 continue;
@@ -141,7 +141,7 @@ impl Pcap {
 
     /// Where the record at `offset` ends, when it looks like one: lengths in order, within a day of `near`.
     fn end_of(&self, bytes: &[u8], offset: usize, near: Option<u32>) -> Option<usize> {
-        let head = Head::read(bytes.get(offset..)?, self.big)?;
+        let head = Head::parse(bytes.get(offset..)?, self.big)?;
         let is_near = near.is_none_or(|seconds| head.seconds.abs_diff(seconds) < 86_400);
         let next = offset + self.header + head.captured;
         let fits = head.captured <= head.wire as usize && next <= bytes.len();
@@ -158,7 +158,7 @@ struct Head {
 
 impl Head {
     #[inline]
-    fn read(bytes: &[u8], big: bool) -> Option<Self> {
+    fn parse(bytes: &[u8], big: bool) -> Option<Self> {
         Some(Self {
             seconds: u32_at(bytes, 0, big)?,
             fraction: u32_at(bytes, 4, big)?,

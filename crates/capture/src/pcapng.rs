@@ -115,7 +115,7 @@ impl Pcapng {
                 self.interfaces.clear();
                 Block::Other
             }
-            INTERFACE => match Interface::read(body, self.big, self.interfaces.len()) {
+            INTERFACE => match Interface::parse(body, self.big, self.interfaces.len()) {
                 Some((interface, described)) if self.interfaces.len() < MAX_INTERFACES => {
                     notes.interface(described.link, interface.snap_length);
                     notes.addresses(described.addresses);
@@ -230,10 +230,10 @@ impl Pcapng {
         let place = input.position();
         let body = input.peek(8 + SECRETS_HEAD).get(8..).unwrap_or_default();
         let behind = length - 12 - SECRETS_HEAD;
-        let head = SecretsHead::read(body, self.big).filter(|head| {
+        let head = SecretsHead::parse(body, self.big).filter(|head| {
             behind
                 .checked_sub(head.length)
-                .is_some_and(|rest| rest <= MOST_OPTIONS)
+                .is_some_and(|rest| rest <= MAX_OPTIONS)
         });
         let Some(head) = head else {
             notes.secrets.fault(place, SecretsFault::Length);
@@ -318,6 +318,6 @@ const MAX_BLOCK: usize = MAX_PACKET + (64 << 10);
 /// Bytes of a large block of secrets looked at at a time.
 const PIECE: usize = 64 << 10;
 /// Bytes of options, and padding, behind the secrets of a large block.
-const MOST_OPTIONS: usize = 64 << 10;
+const MAX_OPTIONS: usize = 64 << 10;
 /// Interfaces of one section; `dumpcap` and its relatives have a few.
 const MAX_INTERFACES: usize = 65_536;

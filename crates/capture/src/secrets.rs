@@ -43,7 +43,7 @@ pub(crate) struct SecretsHead {
 
 impl SecretsHead {
     /// The head of a block with this body, or the beginning of it.
-    pub fn read(body: &[u8], big: bool) -> Option<Self> {
+    pub fn parse(body: &[u8], big: bool) -> Option<Self> {
         Some(Self {
             is_tls: u32_at(body, 0, big)? == TLS_KEY_LOG,
             length: u32_at(body, 4, big)? as usize,
@@ -54,7 +54,7 @@ impl SecretsHead {
 impl SecretsTally {
     /// Takes a block whose body is there as a whole.
     pub fn block(&mut self, place: u64, body: &[u8], big: bool, sink: &KeyLineSink<'_>) {
-        let Some(head) = SecretsHead::read(body, big) else {
+        let Some(head) = SecretsHead::parse(body, big) else {
             return self.fault(place, SecretsFault::Length);
         };
         if !head.is_tls {
@@ -74,7 +74,7 @@ impl SecretsTally {
     /// Takes what there is of a block that the source ends in.
     pub fn cut(&mut self, place: u64, body: &[u8], big: bool, sink: &KeyLineSink<'_>) {
         self.cut = Some(place);
-        let is_tls = SecretsHead::read(body, big).is_some_and(|head| head.is_tls);
+        let is_tls = SecretsHead::parse(body, big).is_some_and(|head| head.is_tls);
         if let (true, Some(secrets)) = (is_tls, body.get(SECRETS_HEAD..)) {
             // What comes after the last line's end may be half a secret, or padding.
             KeyLines::default().feed(secrets, sink);
@@ -97,7 +97,7 @@ impl SecretsTally {
     }
 }
 
-/// Splits the text of a block into lines. Memory: one line of at most [`LONGEST_LINE`] bytes.
+/// Splits the text of a block into lines. Memory: one line of at most [`MAX_LINE_LEN`] bytes.
 #[derive(Default)]
 pub(crate) struct KeyLines {
     /// The beginning of a line whose end has not come.
@@ -134,7 +134,7 @@ impl KeyLines {
     }
 
     fn extend(&mut self, part: &[u8]) {
-        let room = LONGEST_LINE - self.begun.len();
+        let room = MAX_LINE_LEN - self.begun.len();
         self.is_too_long |= part.len() > room;
         self.begun.extend_from_slice(&part[..part.len().min(room)]);
     }
@@ -154,7 +154,7 @@ const TLS_KEY_LOG: u32 = 0x544c_534b;
 /// Bytes of a block's body before the secrets: their type and length.
 pub(crate) const SECRETS_HEAD: usize = 8;
 /// A line has a label, 32 bytes and at most 64 bytes in hexadecimal digits.
-const LONGEST_LINE: usize = 4096;
+const MAX_LINE_LEN: usize = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn lines_are_the_same_however_the_text_is_split() {
-        let long = "x".repeat(2 * LONGEST_LINE);
+        let long = "x".repeat(2 * MAX_LINE_LEN);
         let text = format!("# {long}\none\r\n\ntwo\n{long}\nlast");
         for size in [1, 3, 4096, usize::MAX] {
             let seen = RefCell::new(Vec::new());

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Takes events and passes them on, at once or a little later.
 pub(crate) struct Settling<'o> {
     observer: &'o mut dyn Observer,
-    held: Option<Box<Held>>,
+    held: Option<Box<BufferedEvents>>,
     /// Connections of which nothing was reported yet but that they are to be, in their order.
     unopened: BTreeMap<ConnectionId, Opening>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Opening {
 
 /// What is held.
 #[derive(Default)]
-struct Held {
+struct BufferedEvents {
     until: Timestamp,
     /// Each with where its payload is in `payload`.
     events: Vec<(ConnectionId, ConnectionEvent<'static>, Range<usize>)>,
@@ -102,9 +102,9 @@ impl<'o> Settling<'o> {
     /// From now on events are held: the hosts of connection `id`, about to be opened at `at`, are not known.
     pub fn wait_for(&mut self, id: ConnectionId, host_pair: HostPair, at: Timestamp) {
         let held = self.held.get_or_insert_with(|| {
-            Box::new(Held {
+            Box::new(BufferedEvents {
                 until: at.after(SETTLE_TIMEOUT),
-                ..Held::default()
+                ..BufferedEvents::default()
             })
         });
         held.awaited.insert(id, host_pair);
@@ -122,14 +122,14 @@ impl<'o> Settling<'o> {
         {}
         let full = held.events.len() >= MAX_EVENTS || held.payload.len() >= MAX_PAYLOAD;
         if full || at > held.until || held.unsettled.is_empty() {
-            self.release(hosts);
+            self.flush_settled(hosts);
         }
     }
 
     /// Passes everything on.
-    pub fn release(&mut self, hosts: &Hosts) {
+    pub fn flush_settled(&mut self, hosts: &Hosts) {
         let Some(held) = self.held.take() else { return };
-        let Held {
+        let BufferedEvents {
             events,
             payload,
             awaited,
@@ -158,7 +158,7 @@ impl Opening {
     }
 }
 
-impl Held {
+impl BufferedEvents {
     fn push(&mut self, id: ConnectionId, event: ConnectionEvent<'_>) {
         let (event, payload) = event.detach();
         let from = self.payload.len();

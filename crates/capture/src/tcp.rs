@@ -71,7 +71,7 @@ impl Envelope {
     /// What surrounds the TCP packet of an IP packet that was captured as `record` on `interface`, as its link layer
     /// says.
     #[inline]
-    pub fn of(record: &Record, interface: u32, datagram: &Datagram<'_>) -> Self {
+    pub fn new(record: &Record, interface: u32, datagram: &Datagram<'_>) -> Self {
         Self {
             at: record.at,
             source: datagram.source,
@@ -88,7 +88,7 @@ impl Envelope {
 /// Reads the TCP packet of which `bytes` were captured and which had `length` bytes on the wire. Gives the options
 /// too when it is a SYN. Absent when the header is cut or impossible.
 #[inline]
-pub(crate) fn read<'a>(
+pub(crate) fn parse_segment<'a>(
     bytes: &'a [u8],
     length: usize,
     envelope: &Envelope,
@@ -128,7 +128,7 @@ pub(crate) fn read<'a>(
     };
     let payload = bytes.get(header_length..).unwrap_or_default();
     let options = if flags & SYN != 0 {
-        SynOptions::read(options)
+        SynOptions::parse(options)
     } else {
         SynOptions::default()
     };
@@ -156,7 +156,7 @@ impl Head {
 }
 
 impl SynOptions {
-    fn read(options: &[u8]) -> Self {
+    fn parse(options: &[u8]) -> Self {
         let mut found = Self::default();
         each_option(options, |kind, option| match kind {
             2 => found.mss = u16_at(option, 2, true),

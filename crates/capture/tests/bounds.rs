@@ -35,7 +35,7 @@ fn open_of(frames: &[Frame]) -> Open {
         name: "test",
         reader: Box::new(bytes.as_slice()),
     };
-    capture::read(vec![source], &mut open).expect("a capture");
+    capture::read_sources(vec![source], &mut open).expect("a capture");
     assert_eq!(open.now, 0, "every connection is closed in the end");
     open
 }

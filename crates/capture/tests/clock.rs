@@ -19,7 +19,7 @@ fn frames() -> Vec<Frame> {
 }
 
 /// When payload passed, and what was said.
-fn read(frames: &[Frame]) -> (Vec<Duration>, Vec<String>) {
+fn read_frames(frames: &[Frame]) -> (Vec<Duration>, Vec<String>) {
     let (observed, report) = read_bytes(&build::pcap(NANO, frames)).expect("a capture");
     assert_eq!(observed.len(), 1);
     let first = observed[0].segments[0].at;
@@ -33,7 +33,7 @@ const YEAR: i64 = 365 * 86_400 * SECOND;
 
 #[test]
 fn a_clock_that_steps_is_said_and_changes_no_time() {
-    let (steady, said) = read(&frames());
+    let (steady, said) = read_frames(&frames());
     assert!(said.is_empty(), "{said:?}");
     for (step, words) in [
         (-2 * SECOND, "stepped back by 2.00 s"),
@@ -47,7 +47,7 @@ fn a_clock_that_steps_is_said_and_changes_no_time() {
             for frame in &mut frames[place..] {
                 frame.at = frame.at.saturating_add_signed(step);
             }
-            let (times, said) = read(&frames);
+            let (times, said) = read_frames(&frames);
             assert_eq!(times, steady, "{words} at {place}");
             let [said] = &said[..] else { panic!("{said:?}") };
             assert!(said.contains(words), "{said}");
@@ -69,7 +69,7 @@ fn stepped(steps: &[(std::ops::Range<usize>, i64)]) -> Vec<Frame> {
 
 #[test]
 fn a_clock_that_is_wrong_for_a_while_changes_no_time() {
-    let (steady, _) = read(&frames());
+    let (steady, _) = read_frames(&frames());
     let (half, two, three) = (SECOND / 2, 2 * SECOND, 3 * SECOND);
     for (steps, said_as) in [
         (
@@ -93,7 +93,7 @@ fn a_clock_that_is_wrong_for_a_while_changes_no_time() {
             "(the largest of 4 steps)",
         ),
     ] {
-        let (times, said) = read(&stepped(&steps));
+        let (times, said) = read_frames(&stepped(&steps));
         assert_eq!(times, steady, "{steps:?}");
         let [said] = &said[..] else { panic!("{said:?}") };
         assert!(said.contains(said_as), "{said}");
@@ -110,7 +110,7 @@ fn waiting_after_a_step_back_is_not_the_undoing_of_it() {
                 frame.at = frame.at.saturating_add_signed(*wait);
             }
         }
-        let (times, _) = read(&frames);
+        let (times, _) = read_frames(&frames);
         *times.last().expect("payload")
     };
     let steady = waited(&[]);
@@ -129,9 +129,9 @@ fn a_clock_that_is_slowed_down_is_no_step() {
     for frame in &mut slewed {
         frame.at -= frame.at / 2_000;
     }
-    let (times, said) = read(&slewed);
+    let (times, said) = read_frames(&slewed);
     assert!(said.is_empty(), "{said:?}");
-    let (steady, _) = read(&frames());
+    let (steady, _) = read_frames(&frames());
     let by = steady
         .last()
         .expect("payload")
@@ -157,7 +157,7 @@ fn packets_of_another_interface_out_of_order_are_no_step() {
     }
     let (observed, report) = read_bytes(&capture).expect("a capture");
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
-    let (steady, _) = read(&frames);
+    let (steady, _) = read_frames(&frames);
     let first = observed[0].segments[0].at;
     let times: Vec<Duration> = observed[0]
         .segments
@@ -174,7 +174,7 @@ fn a_long_silence_is_no_step() {
     for frame in &mut frames[9..] {
         frame.at += 3 * 86_400 * 1_000_000_000;
     }
-    let (times, said) = read(&frames);
+    let (times, said) = read_frames(&frames);
     assert!(said.is_empty(), "{said:?}");
     assert!(*times.last().expect("payload") > Duration::from_secs(3 * 86_400));
 }

@@ -76,7 +76,7 @@ fn a_file_that_shrinks_while_it_is_read_is_told_and_ends_nothing_else() {
     let mut file = tempfile::NamedTempFile::new().expect("file");
     file.write_all(&many()).expect("written");
     let mut observer = Shorten(Some(file.reopen().expect("it can be opened again")));
-    let report = capture::read(vec![Source::File(file.path())], &mut observer).expect("a capture");
+    let report = capture::read_sources(vec![Source::File(file.path())], &mut observer).expect("a capture");
     let warnings: Vec<_> = report.warnings.iter().map(|warning| &*warning.text).collect();
     assert!(
         warnings

@@ -80,7 +80,7 @@ impl Seen {
 }
 
 /// Reads bytes as a stream. A line is one of a key log when it begins as one.
-fn read(bytes: &[u8]) -> Seen {
+fn read_capture(bytes: &[u8]) -> Seen {
     let lines = RefCell::new(Vec::new());
     let sink = |line: &[u8]| {
         lines
@@ -120,13 +120,13 @@ fn found(bytes: &[u8]) -> Vec<String> {
 #[test]
 fn lines_are_handed_on_wherever_their_block_is_and_the_packets_are_the_same() {
     let frames = frames();
-    let plain = read(&section(false, &frames, 0, &[]));
+    let plain = read_capture(&section(false, &frames, 0, &[]));
     let text = lines(3);
     let expected: Vec<&str> = text.lines().collect();
     for big in [false, true] {
         for before in [0, 1, 40, frames.len() - 1, frames.len()] {
             let bytes = section(big, &frames, before, &key_log(big, &text));
-            let seen = read(&bytes);
+            let seen = read_capture(&bytes);
             assert_eq!(seen.lines, expected, "{big} {before}");
             assert_eq!(found(&bytes), expected, "{big} {before}");
             assert!(seen.shape() == plain.shape(), "{big} {before}: other packets");
@@ -134,7 +134,7 @@ fn lines_are_handed_on_wherever_their_block_is_and_the_packets_are_the_same() {
         }
     }
     // The text need not end with a line's end, nor fill four bytes.
-    let seen = read(&section(false, &frames, 0, &key_log(false, text.trim_end())));
+    let seen = read_capture(&section(false, &frames, 0, &key_log(false, text.trim_end())));
     assert_eq!((seen.lines.len(), seen.report.warnings.len()), (3, 0));
 }
 
@@ -147,7 +147,7 @@ fn sections_of_both_byte_orders_hold_keys() {
         section(true, &frames[..40], 50, &key_log(true, one)),
         section(false, &frames[40..], 50, &key_log(false, other)),
     ];
-    let seen = read(&bytes.concat());
+    let seen = read_capture(&bytes.concat());
     assert_eq!(seen.lines, text.lines().collect::<Vec<_>>());
     assert_eq!(seen.report.packets, frames.len() as u64);
 }
@@ -161,7 +161,7 @@ fn a_capture_that_is_cut_in_the_block_gives_the_lines_before_and_the_place() {
     let place = whole.len() - block.len();
     let expected: Vec<&str> = text.lines().collect();
     for length in place + 1..whole.len() {
-        let seen = read(&whole[..length]);
+        let seen = read_capture(&whole[..length]);
         assert_eq!(seen.report.packets, 10, "{length}");
         assert!(expected.starts_with(&seen.lines.iter().map(String::as_str).collect::<Vec<_>>()));
         let there = (length - place).saturating_sub(16) / (text.len() / 3);
@@ -185,11 +185,11 @@ fn flipped_bits_in_the_block_cost_no_packet() {
         .windows(block.len())
         .position(|part| part == block)
         .expect("it is there");
-    let plain = read(&whole);
+    let plain = read_capture(&whole);
     for bit in 0..8 * block.len() {
         let mut damaged = whole.clone();
         damaged[place + bit / 8] ^= 1 << (bit % 8);
-        let seen = read(&damaged);
+        let seen = read_capture(&damaged);
         assert!(seen.shape() == plain.shape(), "bit {bit}: other packets");
         assert!(seen.lines.len() <= 6, "bit {bit}: {} lines", seen.lines.len());
     }
@@ -200,7 +200,7 @@ fn blocks_that_are_wrong_are_reported_with_the_first_place() {
     let frames = &frames()[..10];
     let place = build::section(false).len() + build::interface(false, 1, 0, None, None).len();
     let text = lines(2);
-    let with = |block: &[u8]| read(&section(false, frames, 0, block));
+    let with = |block: &[u8]| read_capture(&section(false, frames, 0, block));
 
     let seen = with(&key_log(false, ""));
     seen.warns_of(&format!(
@@ -235,11 +235,11 @@ fn a_key_log_larger_than_any_packet_is_read_piece_by_piece() {
     for (kind, count) in [(TLS, 20_000), (WIREGUARD, 0)] {
         let block = secrets(false, kind, text.len(), text.as_bytes());
         let whole = section(false, frames, 5, &block);
-        let seen = read(&whole);
+        let seen = read_capture(&whole);
         assert_eq!((seen.lines.len(), seen.report.packets), (count, 10));
         assert_eq!(found(&whole).len(), count);
         // Cut in the middle of it.
-        let seen = read(&whole[..whole.len() / 2]);
+        let seen = read_capture(&whole[..whole.len() / 2]);
         assert_eq!(seen.report.packets, 5);
         seen.warns_of("ends inside a block of keys that begins at byte ");
     }
@@ -252,7 +252,7 @@ fn a_length_that_covers_the_rest_of_the_file_costs_the_block_only() {
     for length in [0x0020_0000_u32, 0x7fff_fff0, 0xffff_fffc, 0x0001_0000, 16, 8] {
         let mut block = key_log(false, &text);
         block[4..8].copy_from_slice(&length.to_le_bytes());
-        let seen = read(&section(false, frames, 5, &block));
+        let seen = read_capture(&section(false, frames, 5, &block));
         assert_eq!(seen.report.packets, 10, "{length:x}");
         seen.warns_of("is damaged in 1 place");
     }
@@ -282,7 +282,7 @@ proptest! {
             let to = (from + removed).min(damaged.len());
             damaged.splice(from..to, inserted);
         }
-        let seen = read(&damaged);
+        let seen = read_capture(&damaged);
         prop_assert_eq!(&seen.lines, &found(&damaged));
         prop_assert!(seen.lines.iter().all(|line| line.len() <= 3 * 4096));
         prop_assert!(seen.report.packets <= 12);

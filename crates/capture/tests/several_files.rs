@@ -7,7 +7,7 @@ use model::Direction::{ClientToServer, ServerToClient};
 use support::build::{self, Frame, NANO, Tcp, tcp};
 use support::{ObservedConnection, read_sources};
 
-fn read(captures: &[Vec<u8>]) -> (Vec<ObservedConnection>, Report) {
+fn read_captures(captures: &[Vec<u8>]) -> (Vec<ObservedConnection>, Report) {
     let names: Vec<String> = (0..captures.len())
         .map(|number| format!("file {number}"))
         .collect();
@@ -35,10 +35,10 @@ fn conversation() -> Vec<Tcp> {
 fn files_of_a_rotated_capture_are_one_in_any_order() {
     let packets = conversation();
     let pieces: Vec<Vec<u8>> = packets.chunks(15).map(build::capture_of).collect();
-    let whole = read(&[build::capture_of(&packets)]).0.remove(0);
+    let whole = read_captures(&[build::capture_of(&packets)]).0.remove(0);
     for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
         let files = order.map(|number| pieces[number].clone());
-        let (observed, report) = read(&files);
+        let (observed, report) = read_captures(&files);
         assert_eq!(observed.len(), 1);
         assert_eq!(observed[0].segments, whole.segments);
         assert_eq!(observed[0].totals(), whole.totals());
@@ -60,7 +60,7 @@ fn a_connection_in_two_files_is_told_from_the_first_with_one_warning() {
             }
         })
         .collect();
-    let (alone, _) = read(&[build::capture_of(&near_client)]);
+    let (alone, _) = read_captures(&[build::capture_of(&near_client)]);
     for late in [false, true] {
         // The second file's clock may be late enough to show everything after the first file has ended.
         let shift = if late { 30_000_000 } else { 0 };
@@ -71,7 +71,8 @@ fn a_connection_in_two_files_is_told_from_the_first_with_one_warning() {
                 ..packet.clone()
             })
             .collect();
-        let (observed, report) = read(&[build::capture_of(&near_client), build::capture_of(&second)]);
+        let (observed, report) =
+            read_captures(&[build::capture_of(&near_client), build::capture_of(&second)]);
         assert_eq!(observed.len(), 1, "{late}");
         assert_eq!(observed[0].segments, alone[0].segments);
         assert_eq!(observed[0].totals(), alone[0].totals());
@@ -99,7 +100,7 @@ fn connections_of_two_files_are_told_in_the_order_of_time() {
             .frame_between("10.0.0.9:50000", "10.0.0.1:80")
         })
         .collect();
-    let (observed, report) = read(&[build::capture_of(&database), build::pcap(NANO, &web)]);
+    let (observed, report) = read_captures(&[build::capture_of(&database), build::pcap(NANO, &web)]);
     assert_eq!(observed.len(), 2);
     assert_eq!(report.warnings, []);
     assert_eq!((observed[0].server.port, observed[1].server.port), (5432, 80));

@@ -55,7 +55,7 @@ fn seen(packets: &[Tcp], view: View, is_seen: impl Fn(usize, &Tcp) -> bool) -> V
         .collect()
 }
 
-fn read(mut frames: Vec<Frame>) -> Vec<ObservedConnection> {
+fn read_frames(mut frames: Vec<Frame>) -> Vec<ObservedConnection> {
     frames.sort_by_key(|frame| frame.at);
     read_bytes(&build::pcap(NANO, &frames)).expect("a capture").0
 }
@@ -110,7 +110,7 @@ fn each_kind_of_translation_counts_once() {
             .iter()
             .flat_map(|view| seen(&conversation(), *view, |_, _| true))
             .collect();
-        let connections = read(frames);
+        let connections = read_frames(frames);
         assert_eq!(connections.len(), 1, "{what}");
         assert_whole(&connections[0], what);
         let last = views.last().expect("one").server;
@@ -137,12 +137,12 @@ fn a_partial_copy_adds_nothing_and_a_partial_original_is_completed() {
     for (what, part) in parts {
         let mut frames = seen(&conversation(), SERVICE, all);
         frames.extend(seen(&conversation(), copy, part));
-        let connections = read(frames);
+        let connections = read_frames(frames);
         assert_eq!(connections.len(), 1, "copy {what}");
         assert_whole(&connections[0], what);
         let mut frames = seen(&conversation(), SERVICE, part);
         frames.extend(seen(&conversation(), copy, all));
-        let connections = read(frames);
+        let connections = read_frames(frames);
         assert_eq!(connections.len(), 1, "original {what}");
         assert_whole(&connections[0], what);
     }
@@ -159,7 +159,7 @@ fn connections_that_happen_to_have_the_same_numbers_are_their_own() {
             frame.at += delay * 1000;
             frame
         }));
-        let connections = read(frames);
+        let connections = read_frames(frames);
         assert_eq!(connections.len(), 2, "{delay} us apart");
         for connection in &connections {
             assert_whole(connection, "own");
@@ -176,7 +176,7 @@ fn a_connection_that_is_never_answered_counts_once() {
         view("10.0.0.1:40000", "10.244.1.7:5432", 12),
         |_, _| true,
     ));
-    assert_eq!(read(frames).len(), 1);
+    assert_eq!(read_frames(frames).len(), 1);
 }
 
 fn tagged(frames: Vec<Frame>, vlan: u16) -> Vec<Frame> {
@@ -233,7 +233,7 @@ fn the_same_addresses_in_two_virtual_networks_are_two_connections() {
     for (what, wrap) in wraps {
         let mut frames = wrap(seen(&conversation(), SERVICE, |_, _| true), 10);
         frames.extend(wrap(seen(&another(), SERVICE, |_, _| true), 20));
-        let connections = read(frames);
+        let connections = read_frames(frames);
         assert_eq!(connections.len(), 2, "{what}");
         for connection in &connections {
             assert_whole(connection, what);
@@ -256,7 +256,7 @@ fn one_connection_with_other_tags_each_way_or_with_and_without_tags_is_one() {
     let mut both = tagged(seen(&conversation(), SERVICE, |_, _| true), 10);
     both.extend(seen(&conversation(), behind, |_, _| true));
     for (what, frames) in [("each way", each_way), ("one way", one_way), ("copies", both)] {
-        let connections = read(frames);
+        let connections = read_frames(frames);
         assert_eq!(connections.len(), 1, "{what}");
         assert_whole(&connections[0], what);
     }

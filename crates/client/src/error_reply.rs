@@ -15,7 +15,7 @@ impl ErrorReply {
         Self {
             code: String::from_utf8_lossy(code).into_owned(),
             text: match NAMES_ALONE.iter().any(|known| known.as_bytes() == code) {
-                true => readable(text).chars().take(LONGEST).collect(),
+                true => readable(text).chars().take(MAX_MESSAGE_LEN).collect(),
                 false => without_values(text),
             },
         }
@@ -71,10 +71,10 @@ const FACILITIES: [&str; 12] = [
 /// Words in front of codes, with `=`, `:`, a blank or a bracket between them: DB2's, the SQL standard's, the operating system's.
 const WORDS_OF_CODES: [&str; 4] = ["SQLCODE", "SQLSTATE", "errno", "Errcode"];
 /// Digits and letters of the longest code.
-const LONGEST_CODE: usize = 6;
+const MAX_CODE_LEN: usize = 6;
 
 /// Letters of a message that are kept.
-const LONGEST: usize = 200;
+const MAX_MESSAGE_LEN: usize = 200;
 
 fn readable(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
@@ -114,13 +114,13 @@ pub fn without_values(text: &[u8]) -> String {
             }
         };
     }
-    plain.chars().take(LONGEST).collect()
+    plain.chars().take(MAX_MESSAGE_LEN).collect()
 }
 
 /// Whether digits that begin `rest` are the number of an error, by what is in front of them: a facility and a hyphen, or a word for it.
 fn is_error_code(before: &str, rest: &str) -> bool {
     let code = rest.split(|next: char| !next.is_ascii_alphanumeric()).next();
-    if code.is_none_or(|code| code.len() > LONGEST_CODE) {
+    if code.is_none_or(|code| code.len() > MAX_CODE_LEN) {
         return false;
     }
     let word = before.trim_end_matches(['-', '=', ':', ' ', '[', '(']);

@@ -10,7 +10,7 @@ mod requests;
 pub(crate) use login::{Challenge, Greeting, LoginRequest};
 pub use replies::{ExpectedAnswer, MysqlReplies, begun_error, error, header, prepared_statement};
 pub use requests::{
-    BULK_NULL, BULK_VALUE, GOODBYE, GOODBYE_IN_BLOCK, LONGEST_PACKET, ParameterType, REFUSAL, append_number,
+    BULK_NULL, BULK_VALUE, GOODBYE, GOODBYE_IN_BLOCK, MAX_PACKET_LEN, ParameterType, REFUSAL, append_number,
     append_text, bulk, close, execute, fetch, in_blocks, make_value, open_cursor, packet, prepare, query,
 };
 

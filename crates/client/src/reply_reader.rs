@@ -14,11 +14,11 @@ pub trait ReplyReader: Default {
     ///
     /// # Errors
     /// [`ReplyFault`]; what follows it must not be read.
-    fn take(&mut self, bytes: &[u8]) -> Result<(), ReplyFault>;
+    fn process_bytes(&mut self, bytes: &[u8]) -> Result<(), ReplyFault>;
     /// Rows that came.
     fn rows(&self) -> u64;
     /// Requests that are not answered yet.
-    fn owed(&self) -> u64;
+    fn expected_replies(&self) -> u64;
 }
 
 /// Why a reply is not what was requested.
@@ -69,7 +69,7 @@ impl<const HEADER: usize> MessageCutter<HEADER> {
 
     /// Takes from `bytes` up to the end of a message: whether that is there. `length` reads the length of the body from a header,
     /// `wanted` says how many bytes of the body are kept, by the header and the first byte of the body, which always is.
-    pub fn take(
+    pub fn next_message(
         &mut self,
         bytes: &mut &[u8],
         length: impl Fn([u8; HEADER]) -> Option<usize>,

@@ -118,7 +118,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// Every [`SessionError`] but [`SessionError::TooLong`].
     pub fn open(target: &Target, options: SessionOptions<'a>) -> Result<Self, SessionError> {
-        let security = TlsSettings::of(target)?;
+        let security = TlsSettings::from_target(target)?;
         let deadline = Deadline::after(options.timeout);
         let again = options.again();
         // As in libpq: `allow` begins without.
@@ -148,7 +148,7 @@ impl<'a> Session<'a> {
         let (compression, loading) = (options.compression, options.loading);
         let asks_otherwise = options.asks_otherwise;
         let (line, legs) = opening::connect(target, options, deadline)?;
-        let credentials = Credentials::of(target);
+        let credentials = Credentials::from_target(target);
         let opening = LoginContext {
             user: credentials.user,
             password: credentials.password,
@@ -167,7 +167,7 @@ impl<'a> Session<'a> {
             asks_otherwise,
             takes_bulk: false,
         };
-        let dialect = Dialect::of(target.scheme);
+        let dialect = Dialect::from_scheme(target.scheme);
         let opening = match dialect {
             Dialect::Sql(SqlProtocol::Postgres) => postgres::log_in(opening)?,
             Dialect::Sql(SqlProtocol::Mysql) => mysql::log_in(opening)?,
@@ -308,7 +308,7 @@ impl<'a> Session<'a> {
     ) -> Result<(Reply, Vec<u8>), SessionError> {
         let deadline = Deadline::after(timeout);
         let before = self.line.passed();
-        let sent_at = self.say(request, &deadline, &mut listening)?;
+        let sent_at = self.send_request(request, &deadline, &mut listening)?;
         while !listening.is_over() {
             let came = self.line.receive(&deadline)?;
             if came.is_empty() {
@@ -318,14 +318,14 @@ impl<'a> Session<'a> {
             listening.stamp(self.line.arrived());
             if listening.is_asked_for_data() {
                 let refusal = self.dialect.sql().map_or(&b""[..], SqlProtocol::refusal);
-                self.say(refusal, &deadline, &mut listening)?;
+                self.send_request(refusal, &deadline, &mut listening)?;
                 listening.goes_on();
             }
         }
         Ok(listening.reply(sent_at, before, &self.line))
     }
 
-    fn say(
+    fn send_request(
         &mut self,
         bytes: &[u8],
         deadline: &Deadline,
@@ -352,8 +352,8 @@ pub struct Parts {
 }
 
 impl Dialect {
-    const fn of(scheme: Scheme) -> Self {
-        match (scheme, SqlProtocol::of(scheme)) {
+    const fn from_scheme(scheme: Scheme) -> Self {
+        match (scheme, SqlProtocol::from_scheme(scheme)) {
             (_, Some(protocol)) => Self::Sql(protocol),
             (Scheme::Redis, None) => Self::Redis,
             (_, None) => Self::Other,

@@ -15,7 +15,7 @@ pub enum SqlProtocol {
 
 impl SqlProtocol {
     /// Of targets with this scheme; absent where there is none.
-    pub const fn of(scheme: Scheme) -> Option<Self> {
+    pub const fn from_scheme(scheme: Scheme) -> Option<Self> {
         match scheme {
             Scheme::Postgres | Scheme::Kingbase => Some(Self::Postgres),
             Scheme::Mysql | Scheme::Mariadb => Some(Self::Mysql),

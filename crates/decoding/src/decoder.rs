@@ -18,7 +18,7 @@ pub trait Decoder {
     ///
     /// # Errors
     /// As these two.
-    fn take(
+    fn process_input(
         &mut self,
         direction: Direction,
         input: Input<'_>,
@@ -36,7 +36,7 @@ pub trait Decoder {
         bytes: &[u8],
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
-        self.take(direction, Input::seen(at, bytes), sink)
+        self.process_input(direction, Input::seen(at, bytes), sink)
     }
 
     /// `count` bytes passed that are not available (missing from the capture). Inside the body of a message whose
@@ -51,7 +51,7 @@ pub trait Decoder {
         count: u64,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
-        self.take(direction, Input::unseen(at, count), sink)
+        self.process_input(direction, Input::unseen(at, count), sink)
     }
 
     /// Bytes taken in `direction` that no message was handed out for yet (an unfinished message).
@@ -98,17 +98,17 @@ pub trait Decoder {
 
     /// The place in `direction` is lost, because bytes were not captured: what was being said there is over, and how many
     /// messages were lost is not known. Its bytes are opaque until it is restarted.
-    fn lose(&mut self, direction: Direction) {
+    fn desync(&mut self, direction: Direction) {
         let _ = direction;
     }
 
     /// Whether a reply is owed, as far as the decoder knows that.
-    fn owes(&self) -> bool {
+    fn has_pending_reply(&self) -> bool {
         false
     }
 
     /// The client begins a new round trip while a direction is lost: what was owed before is over.
-    fn forget_owed(&mut self) {}
+    fn clear_pending(&mut self) {}
 
     /// Nothing follows in `direction`, as was seen at `at`: hands out a message that only the end completes (a body that lasts
     /// until the close).

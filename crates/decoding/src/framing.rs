@@ -44,7 +44,7 @@ impl<'a> Input<'a> {
     }
 
     /// Consumes up to `most` of the seen bytes and gives them.
-    pub fn take(&mut self, most: usize) -> &'a [u8] {
+    pub fn take_bytes(&mut self, most: usize) -> &'a [u8] {
         let (taken, rest) = self.bytes.split_at(most.min(self.bytes.len()));
         self.bytes = rest;
         taken
@@ -52,7 +52,7 @@ impl<'a> Input<'a> {
 
     /// Consumes up to `most` bytes, seen or not, and says how many there were.
     pub fn pass(&mut self, most: u64) -> u64 {
-        let seen = self.take(usize::try_from(most).unwrap_or(usize::MAX)).len() as u64;
+        let seen = self.take_bytes(usize::try_from(most).unwrap_or(usize::MAX)).len() as u64;
         let unseen = self.unseen.min(most - seen);
         self.unseen -= unseen;
         seen + unseen

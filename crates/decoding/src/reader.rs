@@ -28,7 +28,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `length` bytes.
-    pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+    pub fn take_bytes(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.bytes.split_at_checked(length)?;
         self.bytes = rest;
         Some(taken)
@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
 
     /// A reader confined to the next `length` bytes.
     pub fn sub(&mut self, length: usize) -> Option<Reader<'a>> {
-        self.take(length).map(Reader::new)
+        self.take_bytes(length).map(Reader::new)
     }
 
     /// The next `N` bytes.
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
     /// The bytes before the next NUL, which is taken too.
     pub fn cstr(&mut self) -> Option<&'a [u8]> {
         let end = self.bytes.iter().position(|&byte| byte == 0)?;
-        let text = self.take(end)?;
+        let text = self.take_bytes(end)?;
         self.u8()?;
         Some(text)
     }
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
     pub fn lenenc_bytes(&mut self) -> Option<&'a [u8]> {
         let mut ahead = *self;
         let length = ahead.lenenc_int()?;
-        let text = ahead.take(usize::try_from(length).ok()?)?;
+        let text = ahead.take_bytes(usize::try_from(length).ok()?)?;
         *self = ahead;
         Some(text)
     }

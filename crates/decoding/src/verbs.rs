@@ -11,7 +11,7 @@ pub fn begins_statement(text: &[u8]) -> bool {
 
 /// The same of a text of two bytes a character, the less significant first.
 pub fn begins_statement_16(text: &[u8]) -> bool {
-    let wide = text.chunks_exact(2).take(LONGEST_LOOK);
+    let wide = text.chunks_exact(2).take(MAX_INSPECTED_LEN);
     let narrow: Vec<u8> = wide
         .map(|pair| if pair[1] == 0 { pair[0] } else { b'?' })
         .collect();
@@ -108,7 +108,7 @@ const VERBS: [&[u8]; 67] = [
     b"start_replication",
 ];
 /// Characters that are inspected.
-const LONGEST_LOOK: usize = 256;
+const MAX_INSPECTED_LEN: usize = 256;
 
 #[cfg(test)]
 mod tests {

@@ -96,17 +96,17 @@ struct Visit {
 
 impl Visit {
     fn chatty(&mut self, category: &str) -> Result<Vec<Entry>, DemoError> {
-        let products = self.ask(&format!(
+        let products = self.run_query(&format!(
             "SELECT id, title, price_cents, author_id FROM products WHERE category = '{category}' ORDER BY id"
         ))?;
         let mut entries = Vec::new();
         for product in products {
-            let [id, title, price_cents, author_id] = self.take(product, "product")?;
+            let [id, title, price_cents, author_id] = self.take_columns(product, "product")?;
             let author_id = self.present(author_id, "author's number")?;
             let id = self.present(id, "product's number")?;
-            let author = self.ask(&format!("SELECT name FROM authors WHERE id = {author_id}"))?;
+            let author = self.run_query(&format!("SELECT name FROM authors WHERE id = {author_id}"))?;
             let [author] = self.take_only(author, "author")?;
-            let reviews = self.ask(&format!(
+            let reviews = self.run_query(&format!(
                 "SELECT count(*), sum(stars) FROM reviews WHERE product_id = {id}"
             ))?;
             let [reviews, stars] = self.take_only(reviews, "reviews")?;
@@ -116,25 +116,29 @@ impl Visit {
     }
 
     fn joined(&mut self, category: &str) -> Result<Vec<Entry>, DemoError> {
-        let rows = self.ask(&format!(
+        let rows = self.run_query(&format!(
             "SELECT p.title, p.price_cents, a.name, count(r.id), sum(r.stars) FROM products p \
              JOIN authors a ON a.id = p.author_id LEFT JOIN reviews r ON r.product_id = p.id \
              WHERE p.category = '{category}' GROUP BY p.id ORDER BY p.id"
         ))?;
         let mut entries = Vec::new();
         for row in rows {
-            let columns = self.take(row, "product")?;
+            let columns = self.take_columns(row, "product")?;
             entries.push(self.entry(columns)?);
         }
         Ok(entries)
     }
 
-    fn ask(&mut self, sql: &str) -> Result<Vec<Row>, DemoError> {
+    fn run_query(&mut self, sql: &str) -> Result<Vec<Row>, DemoError> {
         self.statements += 1;
         self.client.query(sql)
     }
 
-    fn take<const N: usize>(&self, row: Row, what: &'static str) -> Result<[Option<String>; N], DemoError> {
+    fn take_columns<const N: usize>(
+        &self,
+        row: Row,
+        what: &'static str,
+    ) -> Result<[Option<String>; N], DemoError> {
         row.try_into().map_err(|_| DemoError::Incomplete {
             server: self.server,
             missing: what,
@@ -150,7 +154,7 @@ impl Visit {
             server: self.server,
             missing: what,
         })?;
-        self.take(row, what)
+        self.take_columns(row, what)
     }
 
     fn entry(&self, columns: [Option<String>; 5]) -> Result<Entry, DemoError> {

@@ -137,10 +137,10 @@ impl Client {
 }
 
 fn open(server: SocketAddr) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
+    let stream = TcpStream::connect_timeout(&server, TIMEOUT)?;
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     Ok(stream)
 }
 
@@ -189,7 +189,7 @@ fn error_field(body: &[u8], code: u8) -> Option<String> {
 }
 
 /// How long the application waits for a connection or a byte. A page's waits are far below it on any link shown.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Largest message of a page, with a wide margin, in bytes.
 const MESSAGE_LIMIT: u32 = 1 << 20;

@@ -66,7 +66,7 @@ impl Conversation {
         let asked = Instant::now();
         loop {
             match self.session.run(sql, parameters, format, aborted) {
-                Err(refused) if refused.code == LOCK_NOT_AVAILABLE && asked.elapsed() < LOCK_PATIENCE => {
+                Err(refused) if refused.code == LOCK_NOT_AVAILABLE && asked.elapsed() < LOCK_TIMEOUT => {
                     tokio::time::sleep(LOCK_PAUSE).await;
                 }
                 answer => return answer,
@@ -229,7 +229,7 @@ fn is_aborted(client: &impl ClientInfo) -> bool {
 }
 
 /// How long a statement waits for another connection's transaction to end.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Pause between two tries at a lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(2);

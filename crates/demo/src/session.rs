@@ -107,7 +107,7 @@ impl Session {
                 ))
             }
             Command::Savepoint | Command::Sql => {
-                let give_up = give_up(Arc::clone(&self.stopping));
+                let give_up = stop_when_set(Arc::clone(&self.stopping));
                 connection
                     .progress_handler(STEPS, Some(give_up))
                     .map_err(|failure| from_sqlite(&failure))?;
@@ -129,7 +129,7 @@ fn batch(connection: &Connection, sql: &str) -> Result<(), Refusal> {
 }
 
 /// Reports when a running statement has used up its time.
-fn give_up(stopping: Arc<AtomicBool>) -> impl FnMut() -> bool + Send + 'static {
+fn stop_when_set(stopping: Arc<AtomicBool>) -> impl FnMut() -> bool + Send + 'static {
     let started = Instant::now();
     move || stopping.load(Ordering::Relaxed) || started.elapsed() > STATEMENT_LIMIT
 }

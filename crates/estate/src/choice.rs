@@ -40,7 +40,7 @@ pub fn order(
     let mut waiting = VecDeque::from([from]);
     while let Some(at) = waiting.pop_front() {
         if at == to {
-            return Some(way(&before, [from, to]));
+            return Some(move_path(&before, [from, to]));
         }
         for (next, _) in &kept {
             if at.differences(next) == 1 && *next != from && !before.contains_key(next) {
@@ -53,7 +53,7 @@ pub fn order(
 }
 
 /// From the placement that each was reached from to the placements on the way.
-fn way(before: &HashMap<&Placement, &Placement>, [from, to]: [&Placement; 2]) -> Vec<Placement> {
+fn move_path(before: &HashMap<&Placement, &Placement>, [from, to]: [&Placement; 2]) -> Vec<Placement> {
     let mut way = Vec::new();
     let mut at = to;
     while at != from {

@@ -233,7 +233,7 @@ impl Text<'_> {
         ))
     }
 
-    fn place(self, name: &Spanned<String>, places: &[Arc<str>]) -> Result<usize, EstateError> {
+    fn place_index(self, name: &Spanned<String>, places: &[Arc<str>]) -> Result<usize, EstateError> {
         let known = places.iter().position(|place| **place == **name.get_ref());
         known.ok_or_else(|| {
             let what = format!(
@@ -262,7 +262,7 @@ impl Text<'_> {
 
     fn service(self, one: &RawService, places: &[Arc<str>]) -> Result<EstateService, EstateError> {
         let name = one.name.get_ref();
-        let place = self.place(&one.place, places)?;
+        let place = self.place_index(&one.place, places)?;
         let host = |text: &Spanned<String>| {
             let host = format!("{name}={}", text.get_ref()).parse::<Host>();
             host.map_err(|_| {
@@ -274,7 +274,7 @@ impl Text<'_> {
         let mut may = match &one.may {
             Some(names) => names
                 .iter()
-                .map(|name| self.place(name, places))
+                .map(|name| self.place_index(name, places))
                 .collect::<Result<_, _>>()?,
             None => (0..places.len()).collect::<Vec<_>>(),
         };

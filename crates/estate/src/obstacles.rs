@@ -130,7 +130,7 @@ impl<'a> Burden<'a> {
         let statements =
             sorted
                 .into_iter()
-                .take(MOST_STATEMENTS)
+                .take(MAX_STATEMENTS)
                 .filter_map(|((pair, fingerprint), turns)| {
                     let [client, server] = observed.traffic.pairs[*pair];
                     let name = |service: usize| Arc::clone(&observed.estate.services[service].name);
@@ -181,4 +181,4 @@ impl<'a> Burden<'a> {
 }
 
 /// Most statements that are named.
-const MOST_STATEMENTS: usize = 3;
+const MAX_STATEMENTS: usize = 3;

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 /// The connections that were observed, as those of services. Memory: a number for each connection between services, and the
-/// first [`MOST_UNKNOWN`] addresses of others.
+/// first [`MAX_UNKNOWN_ADDRESSES`] addresses of others.
 #[derive(Debug, Default)]
 pub struct EstateTraffic {
     /// Pairs of services: who asks, who answers.
@@ -36,7 +36,7 @@ impl EstateTraffic {
             return;
         }
         for (service, endpoint) in services.iter().zip([client, server]) {
-            if service.is_none() && self.unknown.len() < MOST_UNKNOWN {
+            if service.is_none() && self.unknown.len() < MAX_UNKNOWN_ADDRESSES {
                 self.unknown.insert(endpoint.address);
             }
         }
@@ -96,4 +96,4 @@ impl EstateTraffic {
 }
 
 /// Most addresses without a service that are named.
-pub const MOST_UNKNOWN: usize = 20;
+pub const MAX_UNKNOWN_ADDRESSES: usize = 20;

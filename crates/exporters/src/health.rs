@@ -45,7 +45,7 @@ impl Health {
     pub fn state(&self) -> Result<(), String> {
         let alive = Duration::from_millis(self.0.alive.load(Ordering::Relaxed));
         let silent = self.0.began.elapsed().saturating_sub(alive);
-        if silent > PATIENCE {
+        if silent > TIMEOUT {
             return Err(format!(
                 "the observation has not moved for {} s",
                 silent.as_secs()
@@ -57,4 +57,4 @@ impl Health {
 }
 
 /// The observation reports several times a second.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);

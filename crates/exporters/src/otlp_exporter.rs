@@ -46,7 +46,7 @@ struct News(Arc<Mutex<Vec<String>>>);
 impl News {
     fn add(&self, text: String) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() < MOST_NEWS {
+        if all.len() < MAX_NOTICES {
             all.push(text);
         }
     }
@@ -128,7 +128,7 @@ impl OtlpExporter {
         for (_, thread) in self.threads {
             // An attempt under way ends by its own timeout, which may be later: it is left alone.
             while !thread.is_finished() && Instant::now() < until {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL_INTERVAL);
             }
             if thread.is_finished() {
                 thread.join().ok();
@@ -169,7 +169,7 @@ impl State {
         }
     }
 
-    fn note(&mut self, delivered: &Result<(), String>, kept: &str) {
+    fn record_delivery(&mut self, delivered: &Result<(), String>, kept: &str) {
         match delivered {
             Err(reason) if !self.fails => self.news.add(format!(
                 "warning: exports to {} fail: {reason}; {kept}",
@@ -226,7 +226,7 @@ impl MetricsExport {
             }
         }
         self.state
-            .note(&delivered, "totals are not lost: the next export includes them");
+            .record_delivery(&delivered, "totals are not lost: the next export includes them");
     }
 }
 
@@ -236,7 +236,7 @@ fn in_requests(families: Vec<SeriesFamily>) -> Vec<Vec<SeriesFamily>> {
     let mut series = usize::MAX;
     for family in families {
         series = series.saturating_add(family.series.len());
-        if series > MOST_SERIES {
+        if series > MAX_SERIES {
             all.push(Vec::new());
             series = family.series.len();
         }
@@ -271,14 +271,14 @@ impl SpansExport {
             let body = traces_request(batch, &self.settings.resource);
             let delivered =
                 self.sending
-                    .deliver(&body, Instant::now() + LONGEST_DELIVERY, stop, &mut stopped);
+                    .deliver(&body, Instant::now() + MAX_DELIVERY_DURATION, stop, &mut stopped);
             self.waiting.fetch_sub(count, Ordering::Relaxed);
             match &delivered {
                 Ok(()) => self.counts.spans_sent(count),
                 Err(_) => self.counts.spans_dropped(count),
             }
             self.state
-                .note(&delivered, "spans that find no room are dropped and counted");
+                .record_delivery(&delivered, "spans that find no room are dropped and counted");
         }
     }
 
@@ -288,7 +288,7 @@ impl SpansExport {
         let (mut batch, mut count) = (Vec::new(), 0);
         while count < self.settings.batch {
             let left = until.saturating_duration_since(Instant::now());
-            match self.receiver.recv_timeout(left.min(LOOK)) {
+            match self.receiver.recv_timeout(left.min(POLL_INTERVAL)) {
                 Ok(spans) => {
                     count += spans.count();
                     batch.push(spans);
@@ -315,10 +315,10 @@ fn now() -> Timestamp {
 }
 
 /// Series of one request: some megabytes at most.
-const MOST_SERIES: usize = 2_000;
+const MAX_SERIES: usize = 2_000;
 
 /// How long the spans of one export are tried: they leave the queue to others then.
-const LONGEST_DELIVERY: Duration = Duration::from_secs(60);
+const MAX_DELIVERY_DURATION: Duration = Duration::from_secs(60);
 
-const LOOK: Duration = Duration::from_millis(100);
-const MOST_NEWS: usize = 100;
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+const MAX_NOTICES: usize = 100;

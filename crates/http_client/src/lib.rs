@@ -78,7 +78,7 @@ fn tls_config(url: &str, tls: &PemFiles) -> Result<TlsConfig, HttpClientError> {
 }
 
 fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, HttpClientError> {
-    let text = read(path)?;
+    let text = read_file(path)?;
     let found = parse_pem(&text).filter_map(|item| match item {
         Ok(PemItem::Certificate(certificate)) => Some(certificate),
         _ => None,
@@ -91,10 +91,10 @@ fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, HttpClientErro
 }
 
 fn private_key(path: &Path) -> Result<PrivateKey<'static>, HttpClientError> {
-    PrivateKey::from_pem(&read(path)?).map_err(|_| no_file(path, "there is no private key in it (PEM)"))
+    PrivateKey::from_pem(&read_file(path)?).map_err(|_| no_file(path, "there is no private key in it (PEM)"))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, HttpClientError> {
+fn read_file(path: &Path) -> Result<Vec<u8>, HttpClientError> {
     sys::files::read_small(path, sys::files::MAX_CERTIFICATES_BYTES)
         .map_err(|error| no_file(path, &error.to_string()))
 }

@@ -90,7 +90,7 @@ extern "C" fn remember_path() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SSL_CTX_new(method: *const c_void) -> *mut c_void {
     type Real = unsafe extern "C" fn(*const c_void) -> *mut c_void;
-    let library = Library::of(method);
+    let library = Library::from_method(method);
     let Some(real) = library.function(c"SSL_CTX_new", SSL_CTX_new as *const ()) else {
         return ptr::null_mut();
     };
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn SSL_CTX_new_ex(
     method: *const c_void,
 ) -> *mut c_void {
     type Real = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_void) -> *mut c_void;
-    let library = Library::of(method);
+    let library = Library::from_method(method);
     let Some(real) = library.function(c"SSL_CTX_new_ex", SSL_CTX_new_ex as *const ()) else {
         return ptr::null_mut();
     };
@@ -130,7 +130,7 @@ struct Library {
 
 impl Library {
     /// The one that `method` is in: OpenSSL's methods are constants of its library.
-    fn of(method: *const c_void) -> Self {
+    fn from_method(method: *const c_void) -> Self {
         let _errno = KeptErrno::now();
         let mut info = AddressInfo {
             file: ptr::null(),
@@ -183,7 +183,7 @@ impl Drop for Library {
     fn drop(&mut self) {
         if !self.handle.is_null() {
             let _errno = KeptErrno::now();
-            // SAFETY: opened by `of`, and closed here alone; the program's own use keeps the library loaded.
+            // SAFETY: opened by `from_method`, and closed here alone; the program's own use keeps the library loaded.
             unsafe { dlclose(self.handle) };
         }
     }

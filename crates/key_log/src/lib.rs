@@ -75,7 +75,7 @@ impl KeyCollection {
     fn collect(file: KeyFile, directory: PrivateDirectory) -> Result<Self, KeyCollectionError> {
         Ok(Self {
             file,
-            preload: Preload::place(&directory)?,
+            preload: Preload::install_library(&directory)?,
             java_agent: None,
             directory,
         })

@@ -22,7 +22,9 @@ pub(crate) struct Preload {
 
 impl Preload {
     /// Writes it into `directory`; or why it cannot be loaded from there.
-    pub fn place(directory: &PrivateDirectory) -> Result<Result<Self, &'static str>, KeyCollectionError> {
+    pub fn install_library(
+        directory: &PrivateDirectory,
+    ) -> Result<Result<Self, &'static str>, KeyCollectionError> {
         let directory = directory.path();
         if let Some(obstacle) = obstacle(directory) {
             return Ok(Err(obstacle));

@@ -12,7 +12,7 @@ pub(crate) fn count(log: impl Read) -> io::Result<u64> {
     loop {
         line.clear();
         // A program may have written anything: what is longer than any line is taken in pieces.
-        if log.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+        if log.by_ref().take(MAX_LINE_LEN).read_until(b'\n', &mut line)? == 0 {
             return Ok(sessions);
         }
         let Some(random) = client_random(&line) else {
@@ -21,7 +21,7 @@ pub(crate) fn count(log: impl Read) -> io::Result<u64> {
         let mut hasher = DefaultHasher::new();
         random.to_ascii_lowercase().hash(&mut hasher);
         let is_new = match seen.len() {
-            ..MOST_TOLD_APART => seen.insert(hasher.finish()),
+            ..MAX_DISTINCT_SESSIONS => seen.insert(hasher.finish()),
             _ => !seen.contains(&hasher.finish()),
         };
         sessions += u64::from(is_new);
@@ -37,6 +37,6 @@ fn client_random(line: &[u8]) -> Option<&[u8]> {
 }
 
 /// A label, 32 bytes and at most 64 bytes in hexadecimal digits are shorter.
-const LONGEST: u64 = 512;
+const MAX_LINE_LEN: u64 = 512;
 /// Sessions beyond this are counted as often as they were written.
-const MOST_TOLD_APART: usize = 1 << 20;
+const MAX_DISTINCT_SESSIONS: usize = 1 << 20;

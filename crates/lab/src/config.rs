@@ -258,7 +258,7 @@ impl LabFile {
     ///
     /// # Errors
     /// When it cannot be read, or with a [`ConfigError`] when something in it is wrong.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub fn read_file(path: &Path) -> Result<Self> {
         let text = read_small_text(path, MAX_CONFIG_BYTES)
             .with_context(|| format!("could not read {}", path.display()))?;
         Ok(Self::parse(path, text)?)
@@ -271,8 +271,8 @@ impl LabFile {
     pub fn parse(path: &Path, text: String) -> Result<Self, ConfigError> {
         let file = File { path, text: &text };
         let mut root = tree::parse(path, &text)?;
-        let sweeps = sweep::read(file, &mut root)?;
-        let variants = variants::read(file, &mut root)?;
+        let sweeps = sweep::parse_sweeps(file, &mut root)?;
+        let variants = variants::parse_variants(file, &mut root)?;
         let lab = lab(file, &root)?;
         sweep::check(file, &sweeps, &lab)?;
         variants::check(file, &variants, &sweeps, &lab)?;
@@ -351,9 +351,9 @@ fn lab(file: File<'_>, root: &Table) -> Result<Lab, ConfigError> {
         name: name(file, section.text("name")?)?,
         home: home(file.path),
         seed,
-        links: links::read(file, section.entry("links"), &hosts, seed)?,
-        services: services::read(file, section.entry("services"), &hosts)?,
-        workload: workload::read(file, workload, &hosts)?,
+        links: links::parse_links(file, section.entry("links"), &hosts, seed)?,
+        services: services::parse_services(file, section.entry("services"), &hosts)?,
+        workload: workload::parse_workload(file, workload, &hosts)?,
         measure: measure(file, section.entry("measure"))?,
         hosts,
     };
@@ -474,7 +474,7 @@ fn command_line(file: File<'_>, key: &str, node: &ConfigNode) -> Result<CommandL
 fn measure(file: File<'_>, entry: Option<&tree::Entry>) -> Result<MeasureSettings, ConfigError> {
     let empty = Table::default();
     let section = match entry {
-        Some(entry) => Section::of(file, entry, "[measure]".to_owned())?,
+        Some(entry) => Section::new(file, entry, "[measure]".to_owned())?,
         None => Section::root(file, &empty),
     };
     let operations = section.number("operations", 1, 100_000_000)?;

@@ -42,7 +42,7 @@ pub struct ObservedOperations {
 
 impl Addresses {
     /// These.
-    pub const fn of(hosts: Vec<(IpAddr, String)>) -> Self {
+    pub const fn new(hosts: Vec<(IpAddr, String)>) -> Self {
         Self { hosts }
     }
 
@@ -95,14 +95,14 @@ impl ObservedOperations {
     ///
     /// # Errors
     /// When a file cannot be read.
-    pub fn read(files: &[PathBuf], lab: &Lab, captured: &Captured) -> Result<Self> {
+    pub fn read_captures(files: &[PathBuf], lab: &Lab, captured: &Captured) -> Result<Self> {
         let addresses = &captured.addresses;
         let mut observed = Self::default();
         let mut groups = Groups::new(lab.workload.operation, &captured.windows);
         let mut own: HashMap<ConnectionId, bool> = HashMap::new();
         let mut overview = Overview::default();
         let mut findings = Findings::new(Distances::default());
-        let input = input::read(files, Reading::default(), &mut |mut fact| {
+        let input = input::read_files(files, Reading::default(), &mut |mut fact| {
             if let Fact::Opened {
                 connection,
                 client,

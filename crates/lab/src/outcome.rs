@@ -22,7 +22,7 @@ pub fn outcome(file: &LabFile, plan: &LabPlan, run: &LabRun<'_>, conditions: Con
     for index in 0..points.len() {
         points[index].times = points[index]
             .against
-            .and_then(|against| LabTimes::of(&points[index].rounds, &points[against].rounds));
+            .and_then(|against| LabTimes::from_rounds(&points[index].rounds, &points[against].rounds));
     }
     LabOutcome {
         name: file.lab.name.clone(),
@@ -101,7 +101,7 @@ fn warnings(plan: &LabPlan, run: &LabRun<'_>, points: &[LabPoint]) -> Vec<Warnin
         // What the machine adds to a link without distance is its floor, which is reported separately.
         for (_, outcome) in links.filter(|(link, _)| !is_at_rest(&link.link)) {
             let told = link_warnings(outcome).into_iter();
-            all.extend(told.map(|warning| warning.of(&format!("point {number}"))));
+            all.extend(told.map(|warning| warning.with_name(&format!("point {number}"))));
         }
         for (text, count) in kept.iter().flat_map(|kept| &kept.errors) {
             let plural = if *count == 1 { "" } else { "s" };

@@ -172,10 +172,10 @@ fn axes(plan: &LabPlan) -> (Vec<Duration>, Vec<LinkRates>) {
     rates.extend(RATES_MBIT.map(|rate| [BitRate::from_bits_per_second(rate * 1_000_000); 2]));
     for link in plan.points.iter().flat_map(|point| &point.lab.links) {
         let (rtt, rate) = (link.link.rtt, link.link.rate);
-        if !rtts.contains(&rtt) && rtts.len() < MOST_RTTS {
+        if !rtts.contains(&rtt) && rtts.len() < MAX_RTTS {
             rtts.push(rtt);
         }
-        if !rates.contains(&rate) && rates.len() < MOST_RATES {
+        if !rates.contains(&rate) && rates.len() < MAX_RATES {
             rates.push(rate);
         }
     }
@@ -187,7 +187,7 @@ fn fewer(basis: &Basis<'_>) -> ObservedOperations {
     let mut exchanges = 0;
     let enough = |operation: &&Operation| {
         exchanges += operation.steps.len();
-        exchanges <= MOST_EXCHANGES
+        exchanges <= MAX_EXCHANGES
     };
     ObservedOperations {
         operations: basis
@@ -204,6 +204,6 @@ fn fewer(basis: &Basis<'_>) -> ObservedOperations {
 
 const RTTS_MS: [u64; 9] = [0, 1, 5, 10, 20, 40, 80, 120, 200];
 const RATES_MBIT: [u64; 3] = [100, 10, 1];
-const MOST_RTTS: usize = 16;
-const MOST_RATES: usize = 8;
-const MOST_EXCHANGES: usize = 10_000;
+const MAX_RTTS: usize = 16;
+const MAX_RATES: usize = 8;
+const MAX_EXCHANGES: usize = 10_000;

@@ -67,7 +67,7 @@ impl LabProgress {
 }
 
 impl ProgressSink for LabProgress {
-    fn note(&self, text: &str) {
+    fn show_note(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| line(text)),
             None => line(text),
@@ -120,7 +120,7 @@ impl Default for LabProgress {
 }
 
 fn line(text: &str) {
-    pipeline::output::note(text);
+    pipeline::output::print_note(text);
 }
 
 /// `12 s`, `3 min 20 s`: the time left is not known more precisely.

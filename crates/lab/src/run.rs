@@ -106,7 +106,7 @@ impl<'a> LabRun<'a> {
         let files = self
             .store
             .captures(&baseline.lab.identity(), baseline.lab.links.len());
-        let observed = ObservedOperations::read(&files, &baseline.lab, &kept.captured)?;
+        let observed = ObservedOperations::read_captures(&files, &baseline.lab, &kept.captured)?;
         Ok(Some(Basis {
             lab: &baseline.lab,
             observed,
@@ -205,7 +205,7 @@ impl<'a> LabRun<'a> {
         let expected = self.expected(index);
         self.progress.begin(&what, expected);
         setup.wiring.set_links(&point.lab);
-        self.settle(setup, &point.lab, &what)?;
+        self.wait_until_settled(setup, &point.lab, &what)?;
         let before = setup.services.processor_times();
         let ran = self.timed(setup, &point.lab, point.lab.measure.amount, &what)?;
         let processors = setup.services.processor_times_since(&before);
@@ -225,7 +225,7 @@ impl<'a> LabRun<'a> {
     }
 
     /// Prepares the point before anything counts: operations over its links, which are then set anew.
-    fn settle(&self, setup: &mut LabSetup, lab: &Lab, what: &str) -> Result<()> {
+    fn wait_until_settled(&self, setup: &mut LabSetup, lab: &Lab, what: &str) -> Result<()> {
         if lab.measure.settle == 0 {
             return Ok(());
         }
@@ -332,7 +332,7 @@ impl<'a> LabRun<'a> {
         };
         let lab = &self.plan.baselines[index].lab;
         let files = self.store.captures(&lab.identity(), lab.links.len());
-        let observed = ObservedOperations::read(&files, lab, &kept.captured)?;
+        let observed = ObservedOperations::read_captures(&files, lab, &kept.captured)?;
         let Some(measured) = kept.rounds.first().map(|round| &round.measured) else {
             return Ok(());
         };
@@ -403,7 +403,7 @@ impl<'a> LabRun<'a> {
         let over = |done: u64| {
             amount
                 .operations
-                .is_some_and(|most| done >= most.min(MOST_WINDOWS))
+                .is_some_and(|most| done >= most.min(MAX_WINDOWS))
                 || amount.duration.is_some_and(|most| begun.elapsed() >= most)
         };
         let mut done = 0;
@@ -436,7 +436,7 @@ impl<'a> LabRun<'a> {
                     if !what.is_empty() {
                         self.progress.refresh(what);
                     }
-                    std::thread::park_timeout(LOOK);
+                    std::thread::park_timeout(POLL_INTERVAL);
                 }
             });
             let ran = workload::run(lab, amount, &setup.wiring, &control);
@@ -480,7 +480,7 @@ fn by_capture(ran: LoadOutcome, lab: &Lab, files: &[PathBuf], captured: &Capture
     if !is_timed_by_capture(lab) {
         return Ok(ran);
     }
-    let observed = ObservedOperations::read(files, lab, captured)?;
+    let observed = ObservedOperations::read_captures(files, lab, captured)?;
     Ok(LoadOutcome {
         measured: ran
             .measured
@@ -579,7 +579,7 @@ fn now() -> Timestamp {
 }
 
 /// How often it is checked whether the user wants to end the run.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Runs of a command that are captured separately.
-const MOST_WINDOWS: u64 = 10_000;
+const MAX_WINDOWS: u64 = 10_000;

@@ -94,7 +94,7 @@ pub fn start(lab: &Lab, wiring: &Wiring, directory: &Path, say: &dyn Fn(&str)) -
             service,
             settings: settings(service)?,
             host: LabHost(wiring.network(), wiring.host(&service.host)),
-            directory: files.of(&service.name),
+            directory: files.path_of(&service.name),
             files,
             home: &home,
         };
@@ -118,7 +118,7 @@ pub fn start(lab: &Lab, wiring: &Wiring, directory: &Path, say: &dyn Fn(&str)) -
 
 /// The settings of a service that was checked when its file was read.
 fn settings(service: &Service) -> Result<ServiceSettings> {
-    ServiceSettings::read(service.kind, &service.settings)
+    ServiceSettings::parse(service.kind, &service.settings)
         .map_err(|fault| anyhow::anyhow!("[services.{}]: {}", service.name, fault.what))
 }
 
@@ -126,7 +126,7 @@ fn settings(service: &Service) -> Result<ServiceSettings> {
 struct LabHost<'a>(&'a Network, HostId);
 
 impl ServerHost for LabHost<'_> {
-    fn place(&self, command: &mut Command) {
+    fn prepare_command(&self, command: &mut Command) {
         self.0.run_in(self.1, command);
     }
 
@@ -304,7 +304,7 @@ impl Starting<'_> {
             .split_once(':')
             .filter(|(name, _)| self.lab.services.iter().any(|service| service.name == *name));
         let path = match service {
-            Some((name, path)) => self.files.of(name).join(path),
+            Some((name, path)) => self.files.path_of(name).join(path),
             None => self.lab.home.join(text),
         };
         std::path::absolute(&path).with_context(|| format!("{} is no path", path.display()))
@@ -318,7 +318,7 @@ impl Starting<'_> {
                 return Ok(format!("{}:{port}", self.wiring.address(&php.host)));
             }
             if php.host == self.service.host {
-                return Ok(PhpFpm::socket(&self.files.of(name)).display().to_string());
+                return Ok(PhpFpm::socket(&self.files.path_of(name)).display().to_string());
             }
         }
         bail!(

@@ -153,7 +153,7 @@ const BASELINES: &str = "baselines";
 const SCRATCH: &str = "point";
 const MEASURED: &str = "measured.json";
 /// The largest file of a measured point.
-const MOST_STORED_BYTES: u64 = 256 * 1024 * 1024;
+const MAX_STORED_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A name for an identity: 64-bit FNV-1a.
 fn key(identity: &str) -> String {
@@ -234,14 +234,14 @@ struct StoredDirection {
 
 /// Absent when the file is missing, was truncated, or is of another version or point: then the point is measured again.
 fn load(path: &Path, identity: &str) -> Option<MeasuredPoint> {
-    let text = read_small_text(path, MOST_STORED_BYTES).ok()?;
+    let text = read_small_text(path, MAX_STORED_BYTES).ok()?;
     let stored: StoredPoint = serde_json::from_str(&text).ok()?;
     let same = stored.version == env!("CARGO_PKG_VERSION") && stored.identity == second_key(identity);
     same.then(|| MeasuredPoint {
         rounds: stored.rounds.into_iter().map(StoredRound::round).collect(),
         errors: stored.errors,
         captured: Captured {
-            addresses: Addresses::of(stored.addresses),
+            addresses: Addresses::new(stored.addresses),
             windows: stored.windows_ns.into_iter().map(window).collect(),
         },
     })
@@ -260,7 +260,7 @@ fn save(path: &Path, identity: &str, kept: &MeasuredPoint) -> Result<()> {
     let stored = StoredPoint {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         identity: second_key(identity),
-        rounds: kept.rounds.iter().map(StoredRound::of).collect(),
+        rounds: kept.rounds.iter().map(StoredRound::new).collect(),
         errors: kept.errors.clone(),
         addresses: kept.captured.addresses.all().to_vec(),
         windows_ns: kept.captured.windows.iter().map(nanos_of).collect(),
@@ -282,14 +282,14 @@ fn second_key(identity: &str) -> String {
 }
 
 impl StoredRound {
-    fn of(round: &LabRound) -> Self {
+    fn new(round: &LabRound) -> Self {
         let processor = |used: &LabProcessor| StoredProcessor {
             service: used.service.clone(),
             host: used.host.clone(),
             time_ns: nanos(used.time),
         };
         Self {
-            measured: StoredMeasured::of(&round.measured),
+            measured: StoredMeasured::new(&round.measured),
             durations_ns: round
                 .durations
                 .samples()
@@ -299,7 +299,7 @@ impl StoredRound {
             payload_bytes: round.payload.map(ByteCount::as_bytes),
             client_processor_ns: nanos(round.client_processor),
             processors: round.processors.iter().map(processor).collect(),
-            links: round.links.iter().map(StoredLink::of).collect(),
+            links: round.links.iter().map(StoredLink::new).collect(),
         }
     }
 
@@ -326,7 +326,7 @@ impl StoredRound {
 }
 
 impl StoredMeasured {
-    fn of(measured: &MeasuredDurations) -> Self {
+    fn new(measured: &MeasuredDurations) -> Self {
         Self {
             operations: measured.operations,
             median_ns: nanos(measured.duration),
@@ -364,7 +364,7 @@ impl StoredMeasured {
 }
 
 impl StoredLink {
-    fn of(link: &LinkOutcome) -> Self {
+    fn new(link: &LinkOutcome) -> Self {
         Self {
             name: link.name.clone(),
             asked: link.asked.clone(),
@@ -467,7 +467,7 @@ mod tests {
             }],
             errors: vec![("server: closed".to_owned(), 1)],
             captured: Captured {
-                addresses: Addresses::of(vec![(IpAddr::from([10, 0, 0, 1]), "web".to_owned())]),
+                addresses: Addresses::new(vec![(IpAddr::from([10, 0, 0, 1]), "web".to_owned())]),
                 windows: vec![window((5, 1_790_000_000_000_000_000))],
             },
         }

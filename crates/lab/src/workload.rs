@@ -40,7 +40,7 @@ pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &RunControl) -> 
         } => {
             let target = Target::parse(target)?;
             let quoting = load::sql::quoting(target.scheme);
-            let script = Scripts::of(statements.iter().map(String::as_str), quoting)?;
+            let script = Scripts::parse(statements.iter().map(String::as_str), quoting)?;
             let address = SocketAddr::new(wiring.address(&target.host), target.port);
             let sql = load::sql::SqlLoad::new(&target, script, QueryMode::Simple)?
                 .at(address)

@@ -1,6 +1,6 @@
 //! A pipe that holds what passes it.
 
-use crate::{Passage, Pipe};
+use crate::{PacketOutcome, Pipe};
 use model::Timestamp;
 use std::collections::VecDeque;
 
@@ -26,13 +26,13 @@ impl<T> DelayLine<T> {
     }
 
     /// Takes a packet at `at`; it is dropped when the queue has no room.
-    pub fn accept(&mut self, at: Timestamp, wire_bytes: u32, packet: T) -> Passage {
-        let passage = self.pipe.accept(at, wire_bytes);
-        match passage {
-            Passage::Arrives(arrives) => self.on_the_way.push_back((arrives, packet)),
-            Passage::Dropped(_) => self.dropped += 1,
+    pub fn accept(&mut self, at: Timestamp, wire_bytes: u32, packet: T) -> PacketOutcome {
+        let outcome = self.pipe.accept(at, wire_bytes);
+        match outcome {
+            PacketOutcome::Arrives(arrives) => self.on_the_way.push_back((arrives, packet)),
+            PacketOutcome::Dropped(_) => self.dropped += 1,
         }
-        passage
+        outcome
     }
 
     /// The next packet that is at the other end at `at`.

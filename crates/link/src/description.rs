@@ -121,7 +121,7 @@ impl FromStr for LinkDescription {
     /// # Errors
     /// When a setting is unknown, repeated, not understood, out of range or without effect.
     fn from_str(text: &str) -> Result<Self, LinkError> {
-        LinkSettings::read(text)?.link().check()
+        LinkSettings::parse(text)?.link().check()
     }
 }
 

@@ -20,4 +20,4 @@ pub use impairments::DropCause;
 pub use impairments::delay::{Jitter, JitterDistribution};
 pub use impairments::loss::LossShare;
 pub use impairments::outage::Outage;
-pub use pipe::{Passage, Pipe};
+pub use pipe::{PacketOutcome, Pipe};

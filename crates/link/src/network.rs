@@ -8,7 +8,7 @@ mod emulation;
 pub use emulation::DirectionCounts;
 
 use crate::tcp::{Flow, Reaction, Sending};
-use crate::{LinkDescription, Passage, Pipe, TCP_HEADER_BYTES};
+use crate::{LinkDescription, PacketOutcome, Pipe, TCP_HEADER_BYTES};
 use emulation::Emulation;
 use model::{Direction, Timestamp};
 use std::cmp::Reverse;
@@ -36,7 +36,7 @@ pub struct SimulatedNetwork<W> {
 
 /// What the network reports to its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Happening<W> {
+pub enum NetworkEvent<W> {
     /// Time asked for with [`SimulatedNetwork::wake_at`].
     Wake(W),
     /// All bytes (or the control packet) that this waiter waited for have arrived.
@@ -54,7 +54,7 @@ struct Event<W> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What<W> {
-    Told(Happening<W>),
+    Told(NetworkEvent<W>),
     /// A packet of `flow` arrives; it also acknowledges the opposite flow up to `received`.
     Packet {
         flow: u32,
@@ -193,7 +193,7 @@ impl<W: Ord> SimulatedNetwork<W> {
 
     /// Asks to be woken at `at`.
     pub fn wake_at(&mut self, at: u64, wake: W) {
-        self.push(at, What::Told(Happening::Wake(wake)));
+        self.push(at, What::Told(NetworkEvent::Wake(wake)));
     }
 
     /// Sends a packet of the handshake; `waiter` waits for it.
@@ -209,11 +209,11 @@ impl<W: Ord> SimulatedNetwork<W> {
 
     /// The client has the answer to its handshake: it acknowledges.
     pub fn establish(&mut self, connection: u32) {
-        let passage = self.put(Direction::ClientToServer, TCP_HEADER_BYTES);
-        self.established[connection as usize] = match passage {
-            Passage::Arrives(arrives) => arrives.as_nanos(),
+        let outcome = self.put(Direction::ClientToServer, TCP_HEADER_BYTES);
+        self.established[connection as usize] = match outcome {
+            PacketOutcome::Arrives(arrives) => arrives.as_nanos(),
             // The server repeats its part of the handshake, and the client this one.
-            Passage::Dropped(_) => self.now.saturating_add(HANDSHAKE_TIMEOUT + self.delays[0]),
+            PacketOutcome::Dropped(_) => self.now.saturating_add(HANDSHAKE_TIMEOUT + self.delays[0]),
         };
     }
 
@@ -224,7 +224,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         if at < self.now {
             self.send_empty(Direction::ClientToServer, waiter);
         } else {
-            self.push(at, What::Told(Happening::Arrived(waiter)));
+            self.push(at, What::Told(NetworkEvent::Arrived(waiter)));
         }
     }
 
@@ -246,7 +246,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         let pieces = if span == 0 {
             1
         } else {
-            bytes.div_ceil(u64::from(self.packet_bytes)).clamp(1, MOST_PIECES)
+            bytes.div_ceil(u64::from(self.packet_bytes)).clamp(1, MAX_PIECES)
         };
         self.flows[flow as usize].announce(bytes, waiter);
         for piece in 1..=pieces {
@@ -272,19 +272,19 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 
     /// What happens next; absent when nothing more will.
-    pub fn advance(&mut self) -> Option<Happening<W>> {
+    pub fn advance(&mut self) -> Option<NetworkEvent<W>> {
         self.advance_to(u64::MAX)
     }
 
     /// What happens next, until `limit` at the latest; absent when nothing does. For users with a clock, and for those with
     /// several networks, whose events must be returned in the order of their times.
-    pub fn advance_to(&mut self, limit: u64) -> Option<Happening<W>> {
+    pub fn advance_to(&mut self, limit: u64) -> Option<NetworkEvent<W>> {
         loop {
             if let Some(waiter) = self.satisfied.pop_front() {
-                return Some(Happening::Arrived(waiter));
+                return Some(NetworkEvent::Arrived(waiter));
             }
             if let Some(flow) = self.next_progress() {
-                return Some(Happening::Received(flow));
+                return Some(NetworkEvent::Received(flow));
             }
             if self.events.peek()?.0.at > limit {
                 return None;
@@ -295,7 +295,7 @@ impl<W: Ord> SimulatedNetwork<W> {
                 continue;
             }
             match event.what {
-                What::Told(happening) => return Some(happening),
+                What::Told(network_event) => return Some(network_event),
                 What::Packet {
                     flow,
                     length,
@@ -330,14 +330,14 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 
     fn settle_both(&mut self, flow: u32) {
-        self.settle(flow);
-        self.settle(flow ^ 1);
+        self.flush_acknowledged(flow);
+        self.flush_acknowledged(flow ^ 1);
     }
 
     /// Catches up with a delayed acknowledgement that has left since: no event was made for it, because nothing waited.
-    fn settle(&mut self, flow: u32) {
+    fn flush_acknowledged(&mut self, flow: u32) {
         let delay = self.delays[(flow & 1) as usize ^ 1];
-        self.flows[flow as usize].settle(self.now, delay);
+        self.flows[flow as usize].resolve_timer(self.now, delay);
     }
 
     /// Sends what the flow may send.
@@ -357,15 +357,15 @@ impl<W: Ord> SimulatedNetwork<W> {
         let length = (sending.end - sending.start) as u32;
         let direction = (flow & 1) as usize;
         let (received, allowed) = self.flows[(flow ^ 1) as usize].acknowledge_with_data(self.now);
-        let passage = self.put(direction_of(flow), length + TCP_HEADER_BYTES);
-        self.note_data(flow, &sending, passage);
-        let at = match passage {
-            Passage::Arrives(arrives) => arrives.as_nanos(),
+        let outcome = self.put(direction_of(flow), length + TCP_HEADER_BYTES);
+        self.note_data(flow, &sending, outcome);
+        let at = match outcome {
+            PacketOutcome::Arrives(arrives) => arrives.as_nanos(),
             // A real connection would break now. That this one goes on makes it no faster than the patience of TCP.
-            Passage::Dropped(_) if self.flows[flow as usize].has_lost_patience() => {
+            PacketOutcome::Dropped(_) if self.flows[flow as usize].has_lost_patience() => {
                 self.now.saturating_add(self.delays[direction])
             }
-            Passage::Dropped(_) => {
+            PacketOutcome::Dropped(_) => {
                 self.arm_give_up_timer(flow);
                 return self.arm_give_up_timer(flow ^ 1);
             }
@@ -402,10 +402,10 @@ impl<W: Ord> SimulatedNetwork<W> {
 
     /// Returns whether it will arrive.
     fn put_acknowledgement_on_link(&mut self, flow: u32, received: u64, allowed: u64, beyond: u64) -> bool {
-        let passage = self.put(direction_of(flow ^ 1), TCP_HEADER_BYTES);
+        let outcome = self.put(direction_of(flow ^ 1), TCP_HEADER_BYTES);
         self.note_packet(flow ^ 1);
-        match passage {
-            Passage::Arrives(arrives) => {
+        match outcome {
+            PacketOutcome::Arrives(arrives) => {
                 let what = What::Acknowledgement {
                     flow,
                     received,
@@ -415,7 +415,7 @@ impl<W: Ord> SimulatedNetwork<W> {
                 self.push(arrives.as_nanos(), what);
                 true
             }
-            Passage::Dropped(_) => {
+            PacketOutcome::Dropped(_) => {
                 self.arm_give_up_timer(flow);
                 false
             }
@@ -456,7 +456,7 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 
     fn give_up_timer(&mut self, flow: u32) {
-        self.settle(flow);
+        self.flush_acknowledged(flow);
         self.gives_up_at[flow as usize] = 0;
         let due = self.flows[flow as usize].gives_up_at();
         if due.is_some_and(|at| at <= self.now) {
@@ -469,10 +469,10 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 
     fn send_control(&mut self, control: Control) {
-        let passage = self.put(control.direction, control.wire_bytes);
-        let at = match passage {
-            Passage::Arrives(arrives) => arrives.as_nanos(),
-            Passage::Dropped(_) if control.attempts < MOST_CONTROL_ATTEMPTS => {
+        let outcome = self.put(control.direction, control.wire_bytes);
+        let at = match outcome {
+            PacketOutcome::Arrives(arrives) => arrives.as_nanos(),
+            PacketOutcome::Dropped(_) if control.attempts < MAX_CONTROL_ATTEMPTS => {
                 let again = self.now.saturating_add(control.timeout);
                 let control = Control {
                     attempts: control.attempts + 1,
@@ -482,13 +482,13 @@ impl<W: Ord> SimulatedNetwork<W> {
                 return self.push(again, What::SendControl(control));
             }
             // A real connection would break now, see `put_on_link`.
-            Passage::Dropped(_) => self.now.saturating_add(self.delays[control.direction.index()]),
+            PacketOutcome::Dropped(_) => self.now.saturating_add(self.delays[control.direction.index()]),
         };
-        self.push(at, What::Told(Happening::Arrived(control.waiter)));
+        self.push(at, What::Told(NetworkEvent::Arrived(control.waiter)));
     }
 
     /// Puts a packet on the link.
-    fn put(&mut self, direction: Direction, wire_bytes: u32) -> Passage {
+    fn put(&mut self, direction: Direction, wire_bytes: u32) -> PacketOutcome {
         let pipe = &mut self.pipes[direction.index()];
         let at = Timestamp::from_nanos(self.now);
         match &mut self.emulation {
@@ -525,10 +525,10 @@ fn scale(amount: u64, part: u64, whole: u64) -> u64 {
 }
 
 /// Pieces in which a reply with server time inside is produced.
-const MOST_PIECES: u64 = 16;
+const MAX_PIECES: u64 = 16;
 /// `TCP_TIMEOUT_INIT`.
 const HANDSHAKE_TIMEOUT: u64 = 1_000_000_000;
 /// `TCP_RTO_MIN`, in addition to the round trip.
 const CONTROL_TIMEOUT: u64 = 200_000_000;
 /// `tcp_syn_retries`.
-const MOST_CONTROL_ATTEMPTS: u32 = 6;
+const MAX_CONTROL_ATTEMPTS: u32 = 6;

@@ -16,7 +16,7 @@ pub struct Pipe {
 
 /// What happens to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passage {
+pub enum PacketOutcome {
     /// It is at the other end at this time.
     Arrives(Timestamp),
     /// It never is.
@@ -32,15 +32,15 @@ impl Pipe {
     }
 
     /// Takes a packet of `wire_bytes` at `at`, which must not be earlier than the packet before it.
-    pub fn accept(&mut self, at: Timestamp, wire_bytes: u32) -> Passage {
+    pub fn accept(&mut self, at: Timestamp, wire_bytes: u32) -> PacketOutcome {
         let mut time = at;
         for impairment in &mut self.chain {
             match impairment.pass(time, wire_bytes) {
                 Ok(left) => time = left,
-                Err(cause) => return Passage::Dropped(cause),
+                Err(cause) => return PacketOutcome::Dropped(cause),
             }
         }
-        Passage::Arrives(time)
+        PacketOutcome::Arrives(time)
     }
 
     /// Bytes not yet serialised at `at`, rounded up; zero without a rate.

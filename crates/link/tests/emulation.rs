@@ -1,7 +1,7 @@
 //! A network driven by a clock: bytes as they arrive, slow readers, connections that come and go.
 
 use link::LinkDescription;
-use link::network::{Happening, SimulatedNetwork};
+use link::network::{NetworkEvent, SimulatedNetwork};
 
 const BEGIN: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
@@ -17,8 +17,8 @@ fn network(link: &str) -> SimulatedNetwork<u32> {
 /// Lets time pass until `to`; the offsets that flow 0 had reached, and when.
 fn progress(network: &mut SimulatedNetwork<u32>, to: u64) -> Vec<(u64, u64)> {
     let mut seen = Vec::new();
-    while let Some(happening) = network.advance_to(to) {
-        if happening == Happening::Received(0) {
+    while let Some(network_event) = network.advance_to(to) {
+        if network_event == NetworkEvent::Received(0) {
             seen.push((network.now(), network.received(0)));
         }
     }

@@ -1,6 +1,6 @@
 //! A pipe delays, serialises and drops as its link says.
 
-use link::{DelayLine, DropCause, LinkDescription, Passage, Pipe};
+use link::{DelayLine, DropCause, LinkDescription, PacketOutcome, Pipe};
 use model::{BitRate, ByteCount, Direction, Timestamp};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -23,10 +23,10 @@ fn pipe(delay_ms: u64, bits_per_second: u64, queue: Option<u64>) -> Pipe {
     link.pipe(Direction::ClientToServer)
 }
 
-fn arrival(passage: Passage) -> Option<u64> {
-    match passage {
-        Passage::Arrives(arrives) => Some(arrives.as_nanos()),
-        Passage::Dropped(_) => None,
+fn arrival(outcome: PacketOutcome) -> Option<u64> {
+    match outcome {
+        PacketOutcome::Arrives(arrives) => Some(arrives.as_nanos()),
+        PacketOutcome::Dropped(_) => None,
     }
 }
 
@@ -50,10 +50,13 @@ fn what_exceeds_the_queue_is_dropped_and_the_rest_is_not_late() {
     let mut pipe = pipe(0, 8_000_000, Some(3000));
     assert_eq!(arrival(pipe.accept(at(0), 1500)), Some(1_500_000));
     assert_eq!(arrival(pipe.accept(at(0), 1500)), Some(3_000_000));
-    assert_eq!(pipe.accept(at(0), 52), Passage::Dropped(DropCause::Queue));
+    assert_eq!(pipe.accept(at(0), 52), PacketOutcome::Dropped(DropCause::Queue));
     assert_eq!(pipe.waiting_bytes(at(1_000_000)), 2000);
     assert_eq!(arrival(pipe.accept(at(1_000_000), 1000)), Some(4_000_000));
-    assert_eq!(pipe.accept(at(1_000_000), 1), Passage::Dropped(DropCause::Queue));
+    assert_eq!(
+        pipe.accept(at(1_000_000), 1),
+        PacketOutcome::Dropped(DropCause::Queue)
+    );
 }
 
 #[test]
@@ -94,9 +97,9 @@ fn the_same_seed_loses_the_same_packets_and_as_many_as_asked() {
     let lost = |text: &str| -> Vec<usize> {
         let mut pipe = link(text);
         let fate = |at_us: usize| pipe.accept(at(at_us as u64), 100);
-        let fates: Vec<Passage> = (0..100_000).map(fate).collect();
+        let fates: Vec<PacketOutcome> = (0..100_000).map(fate).collect();
         let lost = fates.iter().enumerate();
-        lost.filter(|(_, fate)| **fate == Passage::Dropped(DropCause::Loss))
+        lost.filter(|(_, fate)| **fate == PacketOutcome::Dropped(DropCause::Loss))
             .map(|(number, _)| number)
             .collect()
     };
@@ -152,14 +155,14 @@ fn an_outage_takes_what_comes_during_it() {
     let seen = [1000, 1009, 1010, 1011, 1012, 1069, 1070, 1071, 1072].map(&mut passes);
     assert_eq!(seen, [true, true, false, false, true, true, false, false, true]);
     let mut once = link("outage=500ms@1s");
-    assert_eq!(once.accept(at(5), 100), Passage::Arrives(at(5)));
+    assert_eq!(once.accept(at(5), 100), PacketOutcome::Arrives(at(5)));
     assert_eq!(
         once.accept(at(1_000_000_005), 100),
-        Passage::Dropped(DropCause::Outage)
+        PacketOutcome::Dropped(DropCause::Outage)
     );
     assert_eq!(
         once.accept(at(1_500_000_005), 100),
-        Passage::Arrives(at(1_500_000_005))
+        PacketOutcome::Arrives(at(1_500_000_005))
     );
 }
 

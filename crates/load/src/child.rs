@@ -31,7 +31,7 @@ pub fn wait(
     });
     // The child is reaped only now: while the guard could kill, its number was its own.
     let status = child.wait().map_err(|error| LoadError::Broken {
-        reason: OsError::of(&error),
+        reason: OsError::from_io_error(&error),
     })?;
     ended.map_err(|reason| LoadError::Broken { reason })?;
     killed?;
@@ -42,7 +42,9 @@ pub fn wait(
 fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>) -> Result<(), LoadError> {
     loop {
         let left = deadline.left();
-        let pause = left.as_ref().map_or(Duration::ZERO, |left| LOOK_UP.min(*left));
+        let pause = left
+            .as_ref()
+            .map_or(Duration::ZERO, |left| POLL_INTERVAL.min(*left));
         if is_over.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
             return Ok(());
         }
@@ -55,4 +57,4 @@ fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>
     }
 }
 
-const LOOK_UP: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -3,7 +3,7 @@
 use super::child::wait;
 use super::engine::threaded::{Client, Operated};
 use super::engine::{RunContext, threaded};
-use super::{Birth, LoadError, LoadOutcome, Workload};
+use super::{ClientSpec, LoadError, LoadOutcome, Workload};
 use client::session::Deadline;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -27,13 +27,16 @@ impl Workload for CommandLoad<'_> {}
 
 impl super::Runs for CommandLoad<'_> {
     fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError> {
-        threaded::run(context, 1, |birth| CommandClient { load: self, birth })
+        threaded::run(context, 1, |client_spec| CommandClient {
+            load: self,
+            client_spec,
+        })
     }
 }
 
 struct CommandClient<'a> {
     load: &'a CommandLoad<'a>,
-    birth: Birth<'a>,
+    client_spec: ClientSpec<'a>,
 }
 
 impl Client for CommandClient<'_> {
@@ -44,12 +47,12 @@ impl Client for CommandClient<'_> {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .process_group(0);
-        let deadline = Deadline::after(self.birth.timeout);
+        let deadline = Deadline::after(self.client_spec.timeout);
         let started = Instant::now();
         let child = command.spawn().map_err(|error| LoadError::CommandNotStarted {
-            reason: OsError::of(&error),
+            reason: OsError::from_io_error(&error),
         })?;
-        let (status, ended) = wait(child, &deadline, self.birth.stop)?;
+        let (status, ended) = wait(child, &deadline, self.client_spec.stop)?;
         if status.success() {
             Ok(Operated {
                 duration: ended.saturating_duration_since(started),

@@ -17,7 +17,7 @@ pub(crate) mod threaded;
 
 use client::Watch;
 
-use super::{Birth, LoadError, LoadPlan, RunControl};
+use super::{ClientSpec, LoadError, LoadPlan, RunControl};
 use model::ConnectionId;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -60,7 +60,7 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// Sleeps, but looks every [`LOOK_UP`] whether the run is to end.
+    /// Sleeps, but looks every [`POLL_INTERVAL`] whether the run is to end.
     ///
     /// # Errors
     /// [`LoadError::Stopped`].
@@ -68,7 +68,7 @@ impl<'a> RunContext<'a> {
         let mut left = pause;
         while !left.is_zero() {
             self.check_stopped()?;
-            let part = left.min(LOOK_UP);
+            let part = left.min(POLL_INTERVAL);
             std::thread::sleep(part);
             left -= part;
         }
@@ -81,8 +81,8 @@ impl<'a> RunContext<'a> {
     }
 
     /// What client `number` is given when it is made; it gives up when `stop` is set.
-    fn birth(&'a self, number: u32, stop: &'a AtomicBool) -> Birth<'a> {
-        Birth {
+    fn birth(&'a self, number: u32, stop: &'a AtomicBool) -> ClientSpec<'a> {
+        ClientSpec {
             number,
             clients: self.clients(),
             seed: self.plan.seed,
@@ -92,19 +92,19 @@ impl<'a> RunContext<'a> {
     }
 
     /// As [`RunContext::birth`], for a connection ahead of operations.
-    fn birth_ahead(&'a self, number: u32, stop: &'a AtomicBool) -> Birth<'a> {
-        Birth {
-            timeout: self.plan.timeout.max(LEAST_TO_CONNECT),
+    fn birth_ahead(&'a self, number: u32, stop: &'a AtomicBool) -> ClientSpec<'a> {
+        ClientSpec {
+            timeout: self.plan.timeout.max(MIN_CONNECT_TIMEOUT),
             ..self.birth(number, stop)
         }
     }
 }
 
 /// A connection that is made ahead of operations may take this long, whatever the operations may take.
-const LEAST_TO_CONNECT: Duration = Duration::from_secs(10);
+const MIN_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long is waited before looking whether something took too long, or the run was ended.
-pub(crate) const LOOK_UP: Duration = Duration::from_millis(200);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Between a failed operation and the next connection of that client, so that a server that refuses is not flooded.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(10);

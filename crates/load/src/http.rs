@@ -2,7 +2,7 @@
 
 use super::engine::machine::{Afterwards, Kind, Machine, Next, Opened, Site, session_options};
 use super::engine::{RunContext, multiplexed};
-use super::{Birth, LoadError, LoadOutcome, Workload};
+use super::{ClientSpec, LoadError, LoadOutcome, Workload};
 use client::Watch;
 use client::session::{Session, SessionOptions};
 use model::{ConnectionId, Content, Direction, Message, Role, Timestamp};
@@ -76,7 +76,7 @@ impl super::Runs for HttpLoad {
 impl Kind for HttpLoad {
     type Machine<'k> = HttpMachine<'k>;
 
-    fn machine<'k>(&'k self, _: &Birth<'_>) -> HttpMachine<'k> {
+    fn machine<'k>(&'k self, _: &ClientSpec<'_>) -> HttpMachine<'k> {
         HttpMachine {
             load: self,
             decoder: HttpDecoder::new(),
@@ -86,7 +86,7 @@ impl Kind for HttpLoad {
 
     fn open(
         &self,
-        birth: &Birth<'_>,
+        client_spec: &ClientSpec<'_>,
         watch: Option<&Watch<'_>>,
         id: &dyn Fn() -> ConnectionId,
     ) -> Result<Option<Opened>, LoadError> {
@@ -95,10 +95,10 @@ impl Kind for HttpLoad {
         }
         let options = SessionOptions {
             address: Some(self.address),
-            ..session_options(birth, watch, id)
+            ..session_options(client_spec, watch, id)
         };
         let session = Session::open(&self.target, options)?;
-        Ok(Some(Opened::of(session, watch)))
+        Ok(Some(Opened::new(session, watch)))
     }
 
     fn site(&self) -> Option<Site<'_>> {
@@ -172,7 +172,7 @@ impl Machine for HttpMachine<'_> {
         Ok(Next::Wait)
     }
 
-    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn process_bytes(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Next, LoadError> {
         let reply = &mut self.reply;
         reply.begun = true;
         self.decoder.feed(

@@ -4,7 +4,7 @@
 use super::engine::threaded::{Client, Operated};
 use super::engine::{RunContext, threaded};
 use super::shell;
-use super::{Birth, LoadError, LoadOutcome, QueryMode, Workload};
+use super::{ClientSpec, LoadError, LoadOutcome, QueryMode, Workload};
 use client::bridge::{
     Bridge, BridgeConnection, BridgeError, Execute, Executed, HowRun, Login, Parameter, Wait,
 };
@@ -73,21 +73,23 @@ impl super::Runs for JdbcLoad {
         };
         for _ in 0..clients {
             let wait = Wait {
-                timeout: context.plan.timeout.max(LEAST_TO_CONNECT),
+                timeout: context.plan.timeout.max(MIN_CONNECT_TIMEOUT),
                 stop,
             };
             ready.push_back(self.bridge.connect(&self.login, wait)?.0);
         }
         let connecting = began.elapsed();
         let ready = Mutex::new(ready);
-        let outcome = threaded::run(context, self.scripts.list().len(), |birth| {
+        let outcome = threaded::run(context, self.scripts.list().len(), |client_spec| {
             let mut ready = ready.lock().unwrap_or_else(PoisonError::into_inner);
             JdbcClient {
                 load: self,
                 connection: ready.pop_front().filter(|_| !self.reconnect),
-                values: self.scripts.values(birth.number, birth.clients, birth.seed),
+                values: self
+                    .scripts
+                    .values(client_spec.number, client_spec.clients, client_spec.seed),
                 context,
-                birth,
+                client_spec,
             }
         });
         outcome.map(|outcome| LoadOutcome {
@@ -102,14 +104,14 @@ struct JdbcClient<'g> {
     connection: Option<BridgeConnection>,
     values: Values,
     context: &'g RunContext<'g>,
-    birth: Birth<'g>,
+    client_spec: ClientSpec<'g>,
 }
 
 impl JdbcClient<'_> {
     fn wait(&self, deadline: &Deadline) -> Result<Wait<'_>, LoadError> {
         Ok(Wait {
             timeout: deadline.left()?,
-            stop: self.birth.stop,
+            stop: self.client_spec.stop,
         })
     }
 
@@ -236,7 +238,7 @@ impl JdbcClient<'_> {
 impl Client for JdbcClient<'_> {
     /// After an error the connection is not used again.
     fn operate(&mut self) -> Result<Operated, LoadError> {
-        let deadline = Deadline::after(self.birth.timeout);
+        let deadline = Deadline::after(self.client_spec.timeout);
         let (mut connection, connecting) = self.connection(&deadline)?;
         let mut operated = self.converse(&mut connection, &deadline)?;
         if self.load.reconnect {
@@ -250,4 +252,4 @@ impl Client for JdbcClient<'_> {
 }
 
 /// A connection that is made ahead of operations may take this long, whatever the operations may take.
-const LEAST_TO_CONNECT: Duration = Duration::from_secs(10);
+const MIN_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

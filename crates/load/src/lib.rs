@@ -69,7 +69,7 @@ pub fn run(
 
 /// What a client is given when it is made.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Birth<'a> {
+pub(crate) struct ClientSpec<'a> {
     /// Its number, from 0.
     number: u32,
     /// Of how many.
@@ -146,7 +146,7 @@ pub struct LoadOutcome {
     pub not_begun: u64,
     /// Of each script its operations that succeeded, in the order of the scripts; empty where there is only one.
     pub scripts: Vec<Distribution>,
-    /// Why operations failed, most frequent first. At most [`LoadOutcome::MOST_ERRORS`] texts are distinguished.
+    /// Why operations failed, most frequent first. At most [`LoadOutcome::MAX_ERRORS`] texts are distinguished.
     pub errors: Vec<ErrorCount>,
     /// From the first operation that counts to the end of the last.
     pub elapsed: Duration,
@@ -182,7 +182,7 @@ pub struct ErrorCount {
 
 impl LoadOutcome {
     /// Error texts that are distinguished; more are counted as [`LoadOutcome::OTHER_ERRORS`].
-    pub const MOST_ERRORS: usize = 20;
+    pub const MAX_ERRORS: usize = 20;
     /// The text under which all further errors are counted.
     pub const OTHER_ERRORS: &str = "(other errors)";
 }

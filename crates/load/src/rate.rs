@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Operations per second: more than none, at most [`Rate::MOST`].
+/// Operations per second: more than none, at most [`Rate::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Rate(f64);
 
@@ -15,14 +15,14 @@ pub struct RateError;
 
 impl Rate {
     /// The maximum: beyond what one machine can ask.
-    pub const MOST: f64 = 1e7;
+    pub const MAX: f64 = 1e7;
 
     /// This many a second.
     ///
     /// # Errors
     /// When that is none, or too many.
     pub fn per_second(count: f64) -> Result<Self, RateError> {
-        if count > 0.0 && count <= Self::MOST {
+        if count > 0.0 && count <= Self::MAX {
             Ok(Self(count))
         } else {
             Err(RateError)

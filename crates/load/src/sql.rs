@@ -7,7 +7,7 @@ mod prepared;
 use super::engine::machine::{Kind, Opened, Site, session_options};
 use super::engine::{RunContext, multiplexed, threaded};
 use super::shell;
-use super::{Birth, LoadError, LoadOutcome, QueryMode, Workload};
+use super::{ClientSpec, LoadError, LoadOutcome, QueryMode, Workload};
 use ::client::Watch;
 use ::client::session::{Session, SessionOptions};
 use ::client::{SqlProtocol, mysql};
@@ -107,7 +107,7 @@ fn is_compressed(target: &Target, protocol: SqlProtocol) -> bool {
 /// The protocol of a target.
 pub(crate) fn protocol_of(target: &Target) -> Result<SqlProtocol, LoadError> {
     let scheme = target.scheme;
-    SqlProtocol::of(scheme).ok_or(LoadError::Scheme {
+    SqlProtocol::from_scheme(scheme).ok_or(LoadError::Scheme {
         scheme: scheme.name(),
     })
 }
@@ -117,8 +117,8 @@ impl Workload for SqlLoad {}
 impl super::Runs for SqlLoad {
     fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError> {
         if self.reconnect {
-            threaded::run(context, self.scripts(), |birth| {
-                client::Reconnecting::new(self, birth, context)
+            threaded::run(context, self.scripts(), |client_spec| {
+                client::Reconnecting::new(self, client_spec, context)
             })
         } else {
             multiplexed::run(self, context)
@@ -129,23 +129,23 @@ impl super::Runs for SqlLoad {
 impl Kind for SqlLoad {
     type Machine<'k> = SqlMachine<'k>;
 
-    fn machine<'k>(&'k self, birth: &Birth<'_>) -> SqlMachine<'k> {
-        SqlMachine::new(self, birth)
+    fn machine<'k>(&'k self, client_spec: &ClientSpec<'_>) -> SqlMachine<'k> {
+        SqlMachine::new(self, client_spec)
     }
 
     fn open(
         &self,
-        birth: &Birth<'_>,
+        client_spec: &ClientSpec<'_>,
         watch: Option<&Watch<'_>>,
         id: &dyn Fn() -> ConnectionId,
     ) -> Result<Option<Opened>, LoadError> {
         let options = SessionOptions {
             address: self.address,
             compression: self.is_compressed(),
-            ..session_options(birth, watch, id)
+            ..session_options(client_spec, watch, id)
         };
         let session = Session::open(&self.target, options)?;
-        Ok(Some(Opened::of(session, watch)))
+        Ok(Some(Opened::new(session, watch)))
     }
 
     fn site(&self) -> Option<Site<'_>> {
@@ -166,7 +166,7 @@ impl Kind for SqlLoad {
 
 /// How the databases that a scheme stands for write string constants.
 pub const fn quoting(scheme: Scheme) -> Quoting {
-    match SqlProtocol::of(scheme) {
+    match SqlProtocol::from_scheme(scheme) {
         Some(SqlProtocol::Mysql) => Quoting::Backslash,
         Some(SqlProtocol::Postgres) | None => Quoting::Standard,
     }

@@ -55,7 +55,7 @@ impl InitStep {
     ///
     /// # Errors
     /// At a letter that is none.
-    pub fn read(letters: &str) -> Result<Vec<Self>, StepError> {
+    pub fn parse_steps(letters: &str) -> Result<Vec<Self>, StepError> {
         letters
             .chars()
             .filter(|letter| *letter != ' ')

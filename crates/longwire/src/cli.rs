@@ -48,7 +48,7 @@ impl Cli {
     ///
     /// # Errors
     /// When it is not understood, and when it asks for help or the version.
-    pub fn of(arguments: &[OsString]) -> Result<Self, clap::Error> {
+    pub fn from_arguments(arguments: &[OsString]) -> Result<Self, clap::Error> {
         let matches = command().try_get_matches_from(arguments)?;
         Self::from_arg_matches(&matches)
     }

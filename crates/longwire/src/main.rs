@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     if sys::rights::is_another_users() {
         return failure::refuse_other_users_rights();
     }
-    let arguments = match cli::Cli::of(given) {
+    let arguments = match cli::Cli::from_arguments(given) {
         Ok(arguments) => arguments,
         Err(error) => return usage::report(&error, given),
     };

@@ -8,7 +8,7 @@ use sys::{Credentials, Scheme, Target, terminal};
 /// environment nor a file has it. To determine whether it wants one, a connection is opened first, only where a person could
 /// answer. Any other fault of the target shows when it is used.
 pub fn completed(mut target: Target) -> Target {
-    let credentials = Credentials::of(&target);
+    let credentials = Credentials::from_target(&target);
     if !has_login(target.scheme) || credentials.password.is_some() || !terminal::is_there() {
         return target;
     }

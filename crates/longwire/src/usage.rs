@@ -23,7 +23,7 @@ pub fn report(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
         }
         _ => {}
     }
-    let typed = Typed::of(arguments);
+    let typed = Typed::from_arguments(arguments);
     let hint = hint(error, &typed).unwrap_or_else(|| typed.where_the_help_is());
     let mut stderr = io::stderr().lock();
     // Whoever cannot read this still gets the status.
@@ -60,7 +60,7 @@ const SHOWN_ARGUMENT: usize = 200;
 
 /// Flags that were given by a name that they had before, each with the name that they have.
 pub fn older_names(arguments: &[OsString]) -> Vec<String> {
-    let typed = Typed::of(arguments);
+    let typed = Typed::from_arguments(arguments);
     let used = RENAMED.iter().filter(|row| {
         row.commands.contains(&typed.command.as_str()) && typed.flags().any(|flag| is_flag(flag, row.before))
     });
@@ -75,7 +75,7 @@ pub fn older_names(arguments: &[OsString]) -> Vec<String> {
 
 /// A hint for a command that could not run, from its command line alone: files where servers are expected, and the other way round.
 pub fn hint_for(arguments: &[OsString]) -> Option<String> {
-    let typed = Typed::of(arguments);
+    let typed = Typed::from_arguments(arguments);
     let reads_files = matches!(typed.command.as_str(), "read" | "predict" | "check");
     let url = typed.values().find(|word| word.contains("://"));
     if let (true, Some(url)) = (reads_files, url) {
@@ -117,7 +117,7 @@ struct Typed {
 }
 
 impl Typed {
-    fn of(arguments: &[OsString]) -> Self {
+    fn from_arguments(arguments: &[OsString]) -> Self {
         let words = arguments
             .iter()
             .skip(1)

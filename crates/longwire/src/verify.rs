@@ -59,7 +59,7 @@ pub fn verify(
     }
     let total = schedule.rest();
     if !choices.is_empty() {
-        progress.note(&format!(
+        progress.show_note(&format!(
             "{} on emulated links, {}; about {} s, Ctrl-C ends it",
             match choices.len() {
                 1 => "replaying an operation".to_owned(),
@@ -81,7 +81,7 @@ pub fn verify(
         progress.status(&how_far(began, total, schedule.rest(), choice));
         match prove(choice, &plan, backend, stop) {
             Ok((replayed, link)) => {
-                proof.note(choice, &replayed, &mut outcome.predictions[choice.prediction]);
+                proof.record_replay(choice, &replayed, &mut outcome.predictions[choice.prediction]);
                 proof.link(link);
             }
             Err(fault) => {
@@ -112,7 +112,12 @@ impl Proof {
         self.warnings.push(Warning::new(kind, text));
     }
 
-    fn note(&mut self, choice: &ReplayChoice, replayed: &ReplayMeasurements, prediction: &mut Prediction) {
+    fn record_replay(
+        &mut self,
+        choice: &ReplayChoice,
+        replayed: &ReplayMeasurements,
+        prediction: &mut Prediction,
+    ) {
         if replayed.lateness > LATE {
             let text = format!(
                 "while {} was replayed this machine was up to {} late: it was busy with other things",

@@ -65,7 +65,7 @@ impl OperationSums {
     }
 
     /// Takes an operation, or a part of one.
-    pub(crate) fn take(&mut self, operation: &Operation, now: u64) {
+    pub(crate) fn process_operation(&mut self, operation: &Operation, now: u64) {
         for transaction in operation.ended_transactions() {
             self.held(&operation.name, transaction, now);
         }

@@ -136,7 +136,7 @@ impl Registry {
     /// Takes the next operation, or part of one.
     pub fn operation(&mut self, operation: &Operation) {
         let now = operation.at.after(operation.duration);
-        self.operations.take(operation, now.as_nanos());
+        self.operations.process_operation(operation, now.as_nanos());
     }
 
     /// Takes what was found in the last `window`, costliest first; what was found before is forgotten.

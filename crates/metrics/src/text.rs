@@ -83,12 +83,12 @@ fn escaped(value: &str) -> String {
         .replace('\n', "\\n")
 }
 
-/// A name as the value of a label: one that is longer than [`LONGEST`] is cut, and a hash of all of it keeps it apart from others that begin alike.
+/// A name as the value of a label: one that is longer than [`MAX_VALUE_LEN`] is cut, and a hash of all of it keeps it apart from others that begin alike.
 pub(crate) fn short(name: &str) -> Arc<str> {
-    if name.len() <= LONGEST {
+    if name.len() <= MAX_VALUE_LEN {
         return Arc::from(name);
     }
-    let end = (0..=LONGEST).rev().find(|&end| name.is_char_boundary(end));
+    let end = (0..=MAX_VALUE_LEN).rev().find(|&end| name.is_char_boundary(end));
     let begin = name.get(..end.unwrap_or_default()).unwrap_or_default();
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -97,7 +97,7 @@ pub(crate) fn short(name: &str) -> Arc<str> {
 }
 
 /// Bytes of the longest value of a label that is not cut.
-const LONGEST: usize = 200;
+const MAX_VALUE_LEN: usize = 200;
 
 #[cfg(test)]
 mod tests {

@@ -113,13 +113,13 @@ impl Advice {
     /// What `bytes`, those of all operations, cost for a million operations.
     pub fn cost_per_million(&self, bytes: u64) -> Option<f64> {
         let operations = (self.operations > 0).then_some(self.operations as f64)?;
-        Some(self.price?.of(bytes) / operations * 1e6)
+        Some(self.price?.price_of(bytes) / operations * 1e6)
     }
 
     /// What `bytes`, those of all operations, cost in 30 days at the pace of the traffic.
     pub fn cost_per_month(&self, bytes: u64) -> Option<f64> {
         let span = self.span.filter(|span| !span.is_zero())?;
-        Some(self.price?.of(bytes) / span.as_secs_f64() * MONTH.as_secs_f64())
+        Some(self.price?.price_of(bytes) / span.as_secs_f64() * MONTH.as_secs_f64())
     }
 }
 
@@ -141,7 +141,7 @@ pub struct Price(f64);
 
 impl Price {
     /// What this many bytes cost.
-    pub fn of(self, bytes: u64) -> f64 {
+    pub fn price_of(self, bytes: u64) -> f64 {
         self.0 * bytes as f64 / 1e9
     }
 }
@@ -158,7 +158,7 @@ impl FromStr for Price {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let price = text.trim().parse().ok();
         price
-            .filter(|price: &f64| price.is_finite() && (0.0..=MOST).contains(price))
+            .filter(|price: &f64| price.is_finite() && (0.0..=MAX_PRICE).contains(price))
             .map(Self)
             .ok_or_else(|| {
                 ParseQuantityError::new("price", text, "give a number without a currency, such as 0.09")
@@ -167,4 +167,4 @@ impl FromStr for Price {
 }
 
 const MONTH: Duration = Duration::from_secs(30 * 86_400);
-const MOST: f64 = 1e9;
+const MAX_PRICE: f64 = 1e9;

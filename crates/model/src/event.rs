@@ -32,7 +32,7 @@ pub enum ConnectionEvent<'a> {
     /// The TCP handshake was seen whole.
     Handshake(TcpHandshake),
     /// The observation point asked the server something on the client's behalf.
-    InStead(InStead),
+    RelayHandshake(RelayHandshake),
     /// Payload passed.
     Segment(Segment<'a>),
     /// A measured round trip between the observation point and one side, without delayed acknowledgements. The
@@ -109,7 +109,7 @@ impl<'a> ConnectionEvent<'a> {
                 sides_certain,
             },
             Self::Handshake(handshake) => ConnectionEvent::Handshake(handshake),
-            Self::InStead(trip) => ConnectionEvent::InStead(trip),
+            Self::RelayHandshake(trip) => ConnectionEvent::RelayHandshake(trip),
             Self::RoundTrip { at, side, rtt } => ConnectionEvent::RoundTrip { at, side, rtt },
             Self::AssumedRoundTrip {
                 at,
@@ -153,7 +153,7 @@ pub struct TcpHandshake {
 /// One round trip that the observation point made to the server on the client's behalf, to agree on TLS: a client that
 /// encrypts by itself makes the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InStead {
+pub struct RelayHandshake {
     /// When its request was sent.
     pub asked: Timestamp,
     /// When the first bytes of the reply came.
@@ -164,7 +164,7 @@ pub struct InStead {
     pub payload_bytes: [u64; 2],
 }
 
-impl InStead {
+impl RelayHandshake {
     /// It was asked and answered.
     pub const fn asked(asked: Timestamp, came: Timestamp, payload_bytes: [u64; 2]) -> Self {
         Self {

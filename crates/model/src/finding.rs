@@ -53,7 +53,7 @@ pub enum FindingOwners {
 
 impl FindingOwners {
     /// Those of a finding in so many of the operations with its name, which `groups` has.
-    pub fn of(finding: &Finding, groups: &[OperationGroup]) -> Self {
+    pub fn new(finding: &Finding, groups: &[OperationGroup]) -> Self {
         let (mut evidence, mut count) = (Evidence::default(), 0);
         for group in groups.iter().filter(|group| group.name == finding.operation_name) {
             evidence.add(&group.evidence);

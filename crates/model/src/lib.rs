@@ -46,7 +46,8 @@ pub use distribution::{DistributionBuilder, median, median_number};
 pub use echo::{BulkOutcome, EchoOutcome};
 pub use endpoint::{ConnectionId, Direction, Endpoint, RttSource, Side};
 pub use event::{
-    Closing, ConnectionEvent, ConnectionTotals, InStead, Observer, ObserverFactory, Segment, TcpHandshake,
+    Closing, ConnectionEvent, ConnectionTotals, Observer, ObserverFactory, RelayHandshake, Segment,
+    TcpHandshake,
 };
 pub use evidence::{Evidence, NotSeen, Strays};
 pub use exchange::{
@@ -87,5 +88,5 @@ pub use tune::{
     ChosenSetting, Job, Method, MethodParameter, ParameterUnit, Recommendation, TrialOutcome, TrialSource,
     Tuned,
 };
-pub use tunnel::{TunnelTotals, TunnelWay};
+pub use tunnel::{TunnelDirection, TunnelTotals};
 pub use warning::{Warning, WarningKind};

@@ -133,7 +133,7 @@ impl Eq for Share {}
 
 impl Share {
     /// The share that `part` is of `whole`; absent when the whole is zero. Never above 1.
-    pub fn of(part: Duration, whole: Duration) -> Option<Self> {
+    pub fn from_parts(part: Duration, whole: Duration) -> Option<Self> {
         (!whole.is_zero()).then(|| Self((part.as_secs_f64() / whole.as_secs_f64()).min(1.0)))
     }
 

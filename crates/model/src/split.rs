@@ -22,7 +22,7 @@ pub struct Interval {
 
 impl Interval {
     /// Of rounds in any order; absent without one.
-    pub fn of(rounds: impl IntoIterator<Item = Duration>) -> Option<Self> {
+    pub fn from_rounds(rounds: impl IntoIterator<Item = Duration>) -> Option<Self> {
         let rounds: Vec<Duration> = rounds.into_iter().collect();
         Some(Self {
             median: median(rounds.iter().copied())?,
@@ -37,7 +37,7 @@ impl Interval {
     pub fn around(median: Duration, rounds: impl IntoIterator<Item = Duration>) -> Option<Self> {
         Some(Self {
             median,
-            ..Self::of(rounds)?
+            ..Self::from_rounds(rounds)?
         })
     }
 }

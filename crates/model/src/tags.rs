@@ -26,10 +26,10 @@ impl RequestId {
     }
 
     /// That of an identifier in a form of its own: a hash of its text (FNV-1a, 128 bits). Absent for an empty text, and for one longer
-    /// than [`RequestId::LONGEST`] bytes, which is none.
+    /// than [`RequestId::MAX_LEN`] bytes, which is none.
     pub fn of_text(text: &[u8]) -> Option<Self> {
         let text = text.trim_ascii();
-        if text.is_empty() || text.len() > Self::LONGEST {
+        if text.is_empty() || text.len() > Self::MAX_LEN {
             return None;
         }
         let hash = text.iter().fold(FNV_BASIS, |hash, &byte| {
@@ -39,7 +39,7 @@ impl RequestId {
     }
 
     /// Bytes of the longest identifier that is taken for one.
-    pub const LONGEST: usize = 256;
+    pub const MAX_LEN: usize = 256;
 }
 
 const FNV_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;

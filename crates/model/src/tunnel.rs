@@ -7,7 +7,7 @@ use std::time::Duration;
 ///
 /// Each end compresses what it sends and decompresses what it receives, so times are of this end's half of the work alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TunnelWay {
+pub struct TunnelDirection {
     /// Bytes of the databases' connections that went this way.
     pub payload_bytes: u64,
     /// Bytes of frames that carried them between the ends, headers and the tunnel's own frames included, before encryption
@@ -30,7 +30,7 @@ pub struct TunnelWay {
     pub reader_stalls: u64,
 }
 
-impl TunnelWay {
+impl TunnelDirection {
     /// Whether this end has sent something this way, and so knows what only the sender does.
     pub fn is_sent_here(&self) -> bool {
         self.payload_bytes_at.iter().any(|bytes| *bytes > 0)
@@ -51,7 +51,7 @@ impl TunnelWay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TunnelTotals {
     /// Both directions ([`Direction::index`]).
-    pub ways: [TunnelWay; 2],
+    pub ways: [TunnelDirection; 2],
     /// Database connections carried, those that ended included.
     pub streams: u64,
     /// Those open now.
@@ -74,7 +74,7 @@ pub struct TunnelTotals {
 
 impl TunnelTotals {
     /// One direction.
-    pub fn way(&self, direction: Direction) -> &TunnelWay {
+    pub fn direction(&self, direction: Direction) -> &TunnelDirection {
         &self.ways[direction.index()]
     }
 

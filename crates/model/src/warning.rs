@@ -20,7 +20,7 @@ impl Warning {
 
     /// The same, of one among several things that are named: `NAME: text`.
     #[must_use]
-    pub fn of(self, name: &str) -> Self {
+    pub fn with_name(self, name: &str) -> Self {
         let text = format!("{name}: {}", self.text);
         Self { text, ..self }
     }

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-fn read(path: &str) -> String {
+fn read_file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|fault| panic!("{}: {fault}", path.display()))
 }
 
 /// The names that `lib.rs` exports.
 fn exported() -> BTreeSet<String> {
-    let text = read("src/lib.rs");
+    let text = read_file("src/lib.rs");
     text.split("pub use ")
         .skip(1)
         .filter_map(|export| export.split(';').next())
@@ -23,7 +23,7 @@ fn exported() -> BTreeSet<String> {
 
 /// The names in the last column of the page's table.
 fn on_page() -> BTreeSet<String> {
-    read("README.md")
+    read_file("README.md")
         .lines()
         .filter(|line| line.starts_with('|'))
         .skip(2)

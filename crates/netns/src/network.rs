@@ -188,7 +188,7 @@ impl Network {
     fn measure_floor(&mut self, host: HostId, peer: Ipv4Addr) {
         self.floor = self.within(host, || floor::measure(peer));
         let handling = self.floor.unwrap_or_default() / 2;
-        self.forwarder.order(Order::Handling(handling.min(MOST_HANDLING)));
+        self.forwarder.order(Order::Handling(handling.min(MAX_HANDLING)));
     }
 
     /// Makes the `b` host of the link the way out of its `a` host, as far as TCP and names go.
@@ -235,7 +235,7 @@ impl Network {
             self.within(inside, || TcpStream::connect_timeout(&there, REACH))
         });
         if let Some(added) = added {
-            let handling = (added / 2).min(MOST_GATEWAY_HANDLING);
+            let handling = (added / 2).min(MAX_GATEWAY_HANDLING);
             self.forwarder.order(Order::GatewayHandling(link.0, handling));
             self.gateway_floors.push((link, added));
         }
@@ -253,9 +253,9 @@ impl Network {
     pub fn taken_off(&self, link: LinkId) -> Duration {
         let with_gateway = self.gateway_floors.iter().any(|(of, _)| *of == link);
         let most = if with_gateway {
-            MOST_GATEWAY_HANDLING
+            MAX_GATEWAY_HANDLING
         } else {
-            MOST_HANDLING
+            MAX_HANDLING
         };
         self.floor_of(link).unwrap_or_default().min(most * 2)
     }
@@ -374,10 +374,10 @@ impl Network {
 }
 
 /// More than this is not taken as the machine's usual handling: it was busy when the floor was measured.
-const MOST_HANDLING: Duration = Duration::from_micros(150);
+const MAX_HANDLING: Duration = Duration::from_micros(150);
 
 /// The same with a gateway, which has more to do.
-const MOST_GATEWAY_HANDLING: Duration = Duration::from_micros(150);
+const MAX_GATEWAY_HANDLING: Duration = Duration::from_micros(150);
 
 /// Bits per second from which a link's receiving hosts need a processor besides the forwarder's: on a slower one, packets are received as
 /// soon as they are handed over, without the way to another processor.

@@ -90,7 +90,7 @@ impl Sandbox {
             _ => LiveError::ConnectFailed {
                 server,
                 address,
-                reason: sys::OsError::of(&error),
+                reason: sys::OsError::from_io_error(&error),
             },
         })
     }

@@ -25,22 +25,22 @@ pub(crate) fn scope() -> Scope {
 }
 
 pub(crate) fn text(key: &str, value: &str) -> KeyValue {
-    of(key, Value::Text(value.to_owned()))
+    key_value(key, Value::Text(value.to_owned()))
 }
 
 pub(crate) fn number(key: &str, value: i64) -> KeyValue {
-    of(key, Value::Int(value))
+    key_value(key, Value::Int(value))
 }
 
 pub(crate) fn fraction(key: &str, value: f64) -> KeyValue {
-    of(key, Value::Double(value))
+    key_value(key, Value::Double(value))
 }
 
 pub(crate) fn yes(key: &str) -> KeyValue {
-    of(key, Value::Bool(true))
+    key_value(key, Value::Bool(true))
 }
 
-fn of(key: &str, value: Value) -> KeyValue {
+fn key_value(key: &str, value: Value) -> KeyValue {
     KeyValue {
         key: key.to_owned(),
         value: Some(AnyValue { value: Some(value) }),

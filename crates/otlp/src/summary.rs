@@ -97,7 +97,7 @@ fn is_name(word: &str) -> bool {
 }
 
 fn cut(text: &str) -> String {
-    let end = (0..=text.len().min(LONGEST))
+    let end = (0..=text.len().min(MAX_TEXT_LEN))
         .rev()
         .find(|&end| text.is_char_boundary(end));
     text.get(..end.unwrap_or_default())
@@ -121,7 +121,7 @@ const MODIFIERS: [&str; 8] = [
     "not",
     "exists",
 ];
-const LONGEST: usize = 255;
+const MAX_TEXT_LEN: usize = 255;
 
 #[cfg(test)]
 mod tests {

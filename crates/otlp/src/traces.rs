@@ -89,7 +89,7 @@ pub fn spans_of(
         .map(|(_, span)| span);
     let root = SpanId(ids.next());
     let mut spans = vec![of_operation(operation, trace, root, parent, choice)];
-    for step in operation.steps.iter().take(MOST_STEPS) {
+    for step in operation.steps.iter().take(MAX_STEPS) {
         let (trace, parent) = match parent_of(&step.exchange) {
             Some((trace, parent)) if !step.protocol.carries_requests() => (trace, parent),
             _ => (trace, root),
@@ -144,7 +144,7 @@ fn of_operation(
         fraction("longwire.server.duration", attribution.server.as_secs_f64()),
         fraction("longwire.client.duration", attribution.client.as_secs_f64()),
     ];
-    if operation.steps.len() > MOST_STEPS || operation.continues {
+    if operation.steps.len() > MAX_STEPS || operation.continues {
         attributes.push(yes("longwire.spans.incomplete"));
     }
     let failed = operation.steps.iter().any(|step| step.exchange.error.is_some());
@@ -246,10 +246,10 @@ fn bytes_of(span: SpanId) -> Vec<u8> {
 }
 
 fn name_of(text: &str) -> String {
-    text.chars().take(LONGEST_NAME).collect()
+    text.chars().take(MAX_NAME_LEN).collect()
 }
 
 /// Most exchanges of an operation that become spans; the operation says so where it has more.
-const MOST_STEPS: usize = 500;
+const MAX_STEPS: usize = 500;
 
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_LEN: usize = 255;

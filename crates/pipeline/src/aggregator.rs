@@ -16,18 +16,18 @@ pub use windows::Window;
 
 use super::missing::Missing;
 use super::moved::{ConnectionChoice, MovedConnections, by_whether_they_move};
-use super::outlet::Outlet;
+use super::non_blocking_writer::NonBlockingWriter;
 use super::sink::RecordSink;
-use crate::delivery::Delivery;
 use crate::fact_channel::FactLosses;
 use crate::kept::KeptOperations;
+use crate::output_health::OutputHealth;
 use crate::page::Samples;
 use crate::prediction_thread::PredictionThread;
 use crate::private_file;
 use crate::recent::RecentOperations;
 use crate::senders;
 use analysis::current::Current;
-use analysis::exchange_boxes::ExchangeBoxes;
+use analysis::exchange_pool::ExchangePool;
 use analysis::fact::Fact;
 use analysis::findings::{Distances, Findings, FindingsReport};
 use analysis::fingerprint::KnownFingerprints;
@@ -52,7 +52,7 @@ use table_records::TableRecords;
 
 /// What an aggregator is asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct AggregatorConfig {
     /// What makes an operation.
     pub rule: Rule,
     /// How it is known which addresses are one host.
@@ -88,9 +88,9 @@ pub struct Wanted {
     /// Where all operations are kept, when they are wanted.
     pub kept: Option<KeptOperations>,
     /// Where the boxes of exchanges are given back, when what decodes them on another thread uses them again.
-    pub boxes: Option<ExchangeBoxes>,
+    pub boxes: Option<ExchangePool>,
     /// For a run that continues without its outputs: where it is noted that one was given up. Nothing waits for them then.
-    pub delivery: Option<Delivery>,
+    pub output_health: Option<OutputHealth>,
 }
 
 /// Sums up a run as its facts arrive.
@@ -99,7 +99,7 @@ pub struct Aggregator {
     targets: Vec<PredictionTarget>,
     poolers: Poolers,
     operations: Operations,
-    outlets: Outlets,
+    sinks: Sinks,
     moved: MovedConnections,
     recording: Option<Recording>,
     since_progress: SinceProgress,
@@ -113,7 +113,7 @@ pub struct Aggregator {
 }
 
 /// Everything that takes operations.
-struct Outlets {
+struct Sinks {
     overview: Overview,
     since_baseline: Option<Overview>,
     recent: Option<RecentOperations>,
@@ -125,8 +125,8 @@ struct Outlets {
     kept: Option<KeptOperations>,
     records: Option<JsonWriter<RecordSink>>,
     /// What the records are written to, where nothing waits for it.
-    outlet: Option<Outlet>,
-    delivery: Option<Delivery>,
+    non_blocking_writer: Option<NonBlockingWriter>,
+    output_health: Option<OutputHealth>,
     exchanges: bool,
     exports: Exports,
     tables: Option<TableRecords>,
@@ -138,7 +138,7 @@ struct Outlets {
 struct Recording {
     writer: RecordingWriter<RecordSink>,
     /// What it is written to, where nothing waits for it.
-    outlet: Option<Outlet>,
+    non_blocking_writer: Option<NonBlockingWriter>,
 }
 
 impl Aggregator {
@@ -146,55 +146,57 @@ impl Aggregator {
     ///
     /// # Errors
     /// When stdout cannot be written.
-    pub fn new(wanted: &Wanted, conditions: Conditions) -> Result<Self> {
-        let moved = MovedConnections::new(wanted.moved.clone());
-        let (mut records, mut outlet) = (None, None);
-        if wanted.json {
-            if wanted.delivery.is_some() {
-                outlet = Some(Outlet::stdout().context(NOT_WRITTEN)?);
+    pub fn new(config: &AggregatorConfig, conditions: Conditions) -> Result<Self> {
+        let moved = MovedConnections::new(config.moved.clone());
+        let (mut records, mut non_blocking_writer) = (None, None);
+        if config.json {
+            if config.output_health.is_some() {
+                non_blocking_writer = Some(NonBlockingWriter::stdout().context(NOT_WRITTEN)?);
             }
-            let sink = outlet.clone().map_or_else(RecordSink::stdout, RecordSink::Outlet);
+            let sink = non_blocking_writer
+                .clone()
+                .map_or_else(RecordSink::stdout, RecordSink::NonBlocking);
             let writer = records.insert(JsonWriter::new(sink));
             writer.conditions(&conditions).context(NOT_WRITTEN)?;
         }
-        let predictor = (!wanted.targets.is_empty()).then(|| {
+        let predictor = (!config.targets.is_empty()).then(|| {
             let moved = moved.clone();
-            Predictor::new(wanted.targets.clone(), Box::new(move |step| moved.moves(step)))
-                .with_computing(wanted.computing)
-                .with_wake_up(wanted.wake_up)
-                .with_workers(wanted.workers)
-                .with_senders(wanted.senders)
+            Predictor::new(config.targets.clone(), Box::new(move |step| moved.moves(step)))
+                .with_computing(config.computing)
+                .with_wake_up(config.wake_up)
+                .with_workers(config.workers)
+                .with_senders(config.senders)
         });
         let predictor = predictor.map(PredictionThread::start);
-        let mut operations = Operations::new(wanted.rule)
-            .with_names(wanted.names.iter().cloned())
-            .with_hosts(wanted.hosts.clone())
-            .with_statements_alone(wanted.statements_alone);
-        if let Some(boxes) = &wanted.boxes {
+        let mut operations = Operations::new(config.rule)
+            .with_names(config.names.iter().cloned())
+            .with_hosts(config.hosts.clone())
+            .with_statements_alone(config.statements_alone);
+        if let Some(boxes) = &config.boxes {
             operations = operations.with_boxes(boxes.clone());
         }
         Ok(Self {
-            rule: wanted.rule,
-            targets: wanted.targets.clone(),
-            poolers: Poolers::new(wanted.hosts.given.clone()),
+            rule: config.rule,
+            targets: config.targets.clone(),
+            poolers: Poolers::new(config.hosts.given.clone()),
             operations,
-            outlets: Outlets {
+            sinks: Sinks {
                 overview: Overview::default(),
                 since_baseline: None,
-                recent: wanted.live.then(RecentOperations::default),
+                recent: config.live.then(RecentOperations::default),
                 predictor,
-                senders: wanted.senders,
-                findings: wanted.findings.clone().map(Findings::new),
+                senders: config.senders,
+                findings: config.findings.clone().map(Findings::new),
                 longest: Longest {
-                    wanted: wanted.longest,
+                    is_wanted: config.longest,
                     operation: None,
                 },
-                samples: wanted.samples.clone(),
-                kept: wanted.kept.clone(),
+                samples: config.samples.clone(),
+                kept: config.kept.clone(),
                 records,
-                outlet,
-                delivery: wanted.delivery.clone(),
-                exchanges: wanted.exchanges,
+                non_blocking_writer,
+                output_health: config.output_health.clone(),
+                exchanges: config.exchanges,
                 exports: Exports::default(),
                 tables: None,
                 fault: None,
@@ -205,7 +207,7 @@ impl Aggregator {
             missing: Missing::default(),
             dropped_exchanges: 0,
             conditions,
-            current: wanted.live.then(Current::default),
+            current: config.live.then(Current::default),
             fingerprints: KnownFingerprints::default(),
             tables_completed: Instant::now(),
         })
@@ -217,20 +219,25 @@ impl Aggregator {
     /// When the file cannot be created.
     pub fn record(&mut self, path: &Path) -> Result<()> {
         let not_created = || format!("could not create {}", path.display());
-        let outlet = match self.outlets.delivery {
-            Some(_) => Some(Outlet::create(path).with_context(not_created)?),
+        let non_blocking_writer = match self.sinks.output_health {
+            Some(_) => Some(NonBlockingWriter::create(path).with_context(not_created)?),
             None => None,
         };
-        let sink = match &outlet {
-            Some(outlet) => RecordSink::Outlet(outlet.clone()),
+        let sink = match &non_blocking_writer {
+            Some(non_blocking_writer) => RecordSink::NonBlocking(non_blocking_writer.clone()),
             None => RecordSink::File(private_file::create(path).with_context(not_created)?),
         };
         match (
             RecordingWriter::new(sink, &self.conditions),
-            &self.outlets.delivery,
+            &self.sinks.output_health,
         ) {
-            (Ok(writer), _) => self.recording = Some(Recording { writer, outlet }),
-            (Err(fault), Some(delivery)) => delivery.gave_up("the recording is", fault),
+            (Ok(writer), _) => {
+                self.recording = Some(Recording {
+                    writer,
+                    non_blocking_writer,
+                })
+            }
+            (Err(fault), Some(output_health)) => output_health.gave_up("the recording is", fault),
             (Err(fault), None) => {
                 return Err(fault).with_context(|| format!("could not write {}", path.display()));
             }
@@ -245,12 +252,12 @@ impl Aggregator {
     pub fn checkpoint(&mut self) -> Result<()> {
         if let Some(recording) = &mut self.recording {
             let written = recording.writer.checkpoint();
-            match &self.outlets.delivery {
+            match &self.sinks.output_health {
                 Some(_) => self.recorded(written),
                 None => written.context("could not write the recording")?,
             }
         }
-        self.outlets.write(JsonWriter::flush);
+        self.sinks.write(JsonWriter::flush);
         Ok(())
     }
 
@@ -263,7 +270,7 @@ impl Aggregator {
             open_connections,
             exchanges: since.exchanges,
             turns: since.turns,
-            network: Share::of(since.network, since.waited),
+            network: Share::from_parts(since.network, since.waited),
         }
     }
 
@@ -274,11 +281,11 @@ impl Aggregator {
             let written = write_fact(&mut recording.writer, &fact);
             self.recorded(written);
         }
-        self.outlets.write_tables(|tables| tables.fact(&fact));
+        self.sinks.write_tables(|tables| tables.fact(&fact));
         if let Fact::Exchange { exchange, .. } = &fact {
             self.since_progress.add(exchange);
         }
-        self.poolers.take(fact).each(|fact| self.summed(fact));
+        self.poolers.process_fact(fact).each(|fact| self.summed(fact));
     }
 
     /// Takes what was lost on the way here, for the warnings.
@@ -294,17 +301,17 @@ impl Aggregator {
 
     /// Takes a fact of which it is known whether it is a pooler's.
     fn summed(&mut self, fact: Fact) {
-        self.outlets.overview.fact(&fact);
-        if let Some(overview) = &mut self.outlets.since_baseline {
+        self.sinks.overview.fact(&fact);
+        if let Some(overview) = &mut self.sinks.since_baseline {
             overview.fact(&fact);
         }
         if let Some(current) = &mut self.current {
             current.fact(&fact);
         }
-        if let Some(findings) = &mut self.outlets.findings {
+        if let Some(findings) = &mut self.sinks.findings {
             findings.fact(&fact);
         }
-        self.outlets.exports.fact(&fact);
+        self.sinks.exports.fact(&fact);
         let mut closed = None;
         match &fact {
             Fact::Opened {
@@ -313,11 +320,11 @@ impl Aggregator {
                 client,
                 server,
             } => {
-                if self.outlets.replays() {
+                if self.sinks.replays() {
                     self.moved.opened(*connection, *server);
                 }
-                if self.outlets.exchanges {
-                    self.outlets
+                if self.sinks.exchanges {
+                    self.sinks
                         .write(|records| records.opened(*connection, *at, *client, *server));
                 }
             }
@@ -330,10 +337,11 @@ impl Aggregator {
                 closed = Some(outcome.clone());
             }
         }
-        let outlets = &mut self.outlets;
-        self.operations.fact(fact, &mut |grouped| outlets.take(grouped));
+        let sinks = &mut self.sinks;
+        self.operations
+            .fact(fact, &mut |grouped| sinks.process_grouped(grouped));
         if let Some(outcome) = closed {
-            self.outlets.write(|records| records.connection(&outcome));
+            self.sinks.write(|records| records.connection(&outcome));
         }
     }
 
@@ -345,32 +353,29 @@ impl Aggregator {
 
     /// Notes what became of a write to the recording.
     fn recorded(&mut self, written: io::Result<()>) {
-        match (&self.outlets.delivery, written) {
-            (Some(delivery), Err(fault)) => {
-                delivery.gave_up("the recording is", fault);
+        match (&self.sinks.output_health, written) {
+            (Some(output_health), Err(fault)) => {
+                output_health.gave_up("the recording is", fault);
                 self.recording = None;
             }
-            (_, written) => self.outlets.note(written),
+            (_, written) => self.sinks.record_written(written),
         }
     }
 
     /// Writes the record of an emulated link.
     pub fn link(&mut self, link: &LinkOutcome) {
-        self.outlets.write(|records| records.link(link));
+        self.sinks.write(|records| records.link(link));
     }
 
     /// Whether an output is gone, and the rest is not wanted; for a run that continues without its outputs, whether all requested
     /// ones are gone.
     pub fn is_over(&self) -> bool {
-        let outlets = &self.outlets;
-        match &outlets.delivery {
-            None => outlets.fault.is_some(),
+        let sinks = &self.sinks;
+        match &sinks.output_health {
+            None => sinks.fault.is_some(),
             Some(_) => {
-                let records_lost = outlets.outlet.is_some() && outlets.records.is_none();
-                records_lost
-                    && self.recording.is_none()
-                    && outlets.tables.is_none()
-                    && outlets.samples.is_none()
+                let records_lost = sinks.non_blocking_writer.is_some() && sinks.records.is_none();
+                records_lost && self.recording.is_none() && sinks.tables.is_none() && sinks.samples.is_none()
             }
         }
     }
@@ -417,7 +422,7 @@ impl Aggregator {
             rule,
             targets,
             operations,
-            mut outlets,
+            mut sinks,
             recording,
             missing,
             conditions,
@@ -425,26 +430,26 @@ impl Aggregator {
             fingerprints,
             ..
         } = self;
-        let inferred = operations.finish(&mut |grouped| outlets.take(grouped));
+        let inferred = operations.finish(&mut |grouped| sinks.process_grouped(grouped));
         warnings.extend(inferred);
         let recognised = fingerprints.recognised();
-        outlets.overview.recognise(&recognised);
-        let mut totals = std::mem::take(&mut outlets.overview).finish();
+        sinks.overview.recognise(&recognised);
+        let mut totals = std::mem::take(&mut sinks.overview).finish();
         totals.summary.packets = packets;
         totals.summary.dropped_exchanges = missing.dropped_exchanges();
         warnings.extend(missing.warnings());
         warnings.extend(seen::warnings(&totals.summary, &totals.operations));
         warnings.extend(no_requests(rule, &totals.summary));
-        let found = outlets.findings.take().map(Findings::finish).unwrap_or_default();
+        let found = sinks.findings.take().map(Findings::finish).unwrap_or_default();
         warnings.extend(no_room(&found));
-        let predicts = outlets.predictor.is_some();
-        let mut predicted = outlets
+        let predicts = sinks.predictor.is_some();
+        let mut predicted = sinks
             .predictor
             .take()
             .map(PredictionThread::finish)
             .unwrap_or_default();
         if predicts {
-            warnings.extend(senders::warning(outlets.senders, &predicted));
+            warnings.extend(senders::warning(sinks.senders, &predicted));
         }
         let concurrency = predicted.concurrency;
         // Known once all operations were replayed.
@@ -460,9 +465,9 @@ impl Aggregator {
         prices::forget_unreported(&predicted.remedies, &findings, &mut predicted.predictions);
         let (predictions, unmoved) = by_whether_they_move(predicted.predictions);
         warnings.extend(unexplained::warning(&predictions));
-        let longest = outlets.longest.operation.as_ref();
+        let longest = sinks.longest.operation.as_ref();
         let longest = longest.map(|longest| concurrency.expected(longest));
-        if let Some(samples) = &outlets.samples {
+        if let Some(samples) = &sinks.samples {
             samples.set_concurrency(concurrency);
         }
         let mut outcome = ReadOutcome {
@@ -481,7 +486,7 @@ impl Aggregator {
             summary: totals.summary,
         };
         amend(&mut outcome);
-        outlets.finish(recording, &outcome)?;
+        sinks.finish(recording, &outcome)?;
         Ok((outcome, longest))
     }
 }
@@ -530,7 +535,7 @@ const NOTHING_MOVED: &str = "no connection was moved to the other link, so the p
 
 const NOT_WRITTEN: &str = "could not write all records";
 
-impl Outlets {
+impl Sinks {
     /// Whether operations are replayed, now or later: it has to be known then which connections move.
     fn replays(&self) -> bool {
         self.predictor.is_some() || self.samples.is_some() || self.recent.is_some()
@@ -541,17 +546,17 @@ impl Outlets {
         self.write(|records| write_outcome(records, outcome));
         if let Some(recording) = recording {
             let written = recording.finish(outcome);
-            match &self.delivery {
-                Some(delivery) => delivery.of("the recording is", written),
-                None => self.note(written),
+            match &self.output_health {
+                Some(output_health) => output_health.record_written("the recording is", written),
+                None => self.record_written(written),
             }
         }
         if let Some(tables) = self.tables.take() {
             let written = tables.finish(outcome);
             self.tables_written(written);
         }
-        if let (Some(outlet), Some(_)) = (self.outlet.take(), &self.records) {
-            self.note(outlet.finish());
+        if let (Some(non_blocking_writer), Some(_)) = (self.non_blocking_writer.take(), &self.records) {
+            self.record_written(non_blocking_writer.finish());
         }
         match self.fault {
             Some(fault) => Err(anyhow::Error::new(fault).context(NOT_WRITTEN)),
@@ -559,7 +564,7 @@ impl Outlets {
         }
     }
 
-    fn take(&mut self, grouped: Grouped) {
+    fn process_grouped(&mut self, grouped: Grouped) {
         let exchanges = self.exchanges;
         match grouped {
             Grouped::Operation(operation) => {
@@ -568,14 +573,14 @@ impl Outlets {
                     overview.operation(&operation);
                 }
                 if let Some(recent) = &mut self.recent {
-                    recent.take(&operation);
+                    recent.process_operation(&operation);
                 }
-                self.longest.take(&operation);
+                self.longest.process_operation(&operation);
                 if let Some(samples) = &self.samples {
-                    samples.take(&operation);
+                    samples.process_operation(&operation);
                 }
                 if let Some(kept) = &self.kept {
-                    kept.take(&operation);
+                    kept.process_operation(&operation);
                 }
                 let findings = self.findings.as_mut();
                 let found = findings
@@ -593,7 +598,7 @@ impl Outlets {
                     records.operation(&operation)
                 });
                 if let Some(predictor) = &mut self.predictor {
-                    predictor.take(operation, found.left_out);
+                    predictor.process_operation(operation, found.left_out);
                 }
             }
             Grouped::Alone(exchange, protocol) if exchanges => {
@@ -608,7 +613,7 @@ impl Outlets {
             && let Some(records) = &mut self.records
         {
             let written = write(records);
-            self.note(written);
+            self.record_written(written);
         }
     }
 
@@ -623,8 +628,8 @@ impl Outlets {
     fn tables_written(&mut self, written: io::Result<()>) {
         let Err(fault) = written else { return };
         self.tables = None;
-        match &self.delivery {
-            Some(delivery) => delivery.gave_up("the tables are", fault),
+        match &self.output_health {
+            Some(output_health) => output_health.gave_up("the tables are", fault),
             None => {
                 self.fault.get_or_insert(fault);
             }
@@ -632,11 +637,11 @@ impl Outlets {
     }
 
     /// Notes what became of a write of records; a fault is the end of them.
-    fn note(&mut self, written: io::Result<()>) {
+    fn record_written(&mut self, written: io::Result<()>) {
         let Err(fault) = written else { return };
-        match &self.delivery {
-            Some(delivery) => {
-                delivery.gave_up("the records on stdout are", fault);
+        match &self.output_health {
+            Some(output_health) => {
+                output_health.gave_up("the records on stdout are", fault);
                 self.records = None;
             }
             None => {
@@ -649,17 +654,17 @@ impl Outlets {
 /// The longest operation so far, or part of one.
 #[derive(Debug, Default)]
 struct Longest {
-    wanted: bool,
+    is_wanted: bool,
     operation: Option<Operation>,
 }
 
 impl Longest {
-    fn take(&mut self, operation: &Operation) {
+    fn process_operation(&mut self, operation: &Operation) {
         let longer = self
             .operation
             .as_ref()
             .is_none_or(|longest| longest.duration < operation.duration);
-        if self.wanted && longer {
+        if self.is_wanted && longer {
             self.operation = Some(operation.clone());
         }
     }
@@ -696,7 +701,8 @@ impl Recording {
             .iter()
             .try_for_each(|warning| self.writer.warning(warning))?;
         self.writer.finish(&outcome.summary)?;
-        self.outlet.map_or(Ok(()), |outlet| outlet.finish())
+        self.non_blocking_writer
+            .map_or(Ok(()), |non_blocking_writer| non_blocking_writer.finish())
     }
 }
 

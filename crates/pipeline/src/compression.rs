@@ -5,7 +5,7 @@
 //! [`CompressionMeter::flush`] and at [`CompressionMeter::finish`]. Payload is kept only until its batch has been compressed.
 //!
 //! How bytes become chunks:
-//! 1. What passes in one direction of a connection is gathered until it is [`tunnel::MOST_OF_A_CHUNK`], the other direction
+//! 1. What passes in one direction of a connection is gathered until it is [`tunnel::MAX_CHUNK_BYTES`], the other direction
 //!    speaks, or an exchange ends with it: that is a chunk, as the end of a lane would read it while the lane has no room.
 //! 2. Chunks go through one context per direction and level, shared by all connections, in the order in which they end.
 //! 3. Bytes of connecting and logging in, the first [`UNKNOWN_LOGIN`] of an unknown protocol, chunks below [`TINY`] and
@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tunnel::lane::TINY;
 use tunnel::lane::compressibility::Compressibility;
-use tunnel::{CompressionLevel, MOST_OF_A_CHUNK};
+use tunnel::{CompressionLevel, MAX_CHUNK_BYTES};
 
 /// What is to be determined.
 #[derive(Debug, Clone)]
@@ -134,7 +134,7 @@ impl CompressionMeter {
             self.outcome.beyond_bytes += seen;
             way.skip(segment.at, seen);
         } else {
-            way.payload(segment.at, segment.payload, MOST_OF_A_CHUNK, &mut |chunk| {
+            way.payload(segment.at, segment.payload, MAX_CHUNK_BYTES, &mut |chunk| {
                 *waits += chunk.payload.len() as u64;
                 batch.push((id, direction, chunk));
             });
@@ -173,7 +173,7 @@ impl CompressionMeter {
     ///
     /// # Errors
     /// When a codec fails.
-    pub fn take(&mut self, posted: Vec<Posted>, out: &mut FactSink<'_>) -> Result<()> {
+    pub fn process_facts(&mut self, posted: Vec<Posted>, out: &mut FactSink<'_>) -> Result<()> {
         for posted in posted {
             match posted {
                 Posted::Fact(fact) => self.fact(fact, out)?,
@@ -231,7 +231,7 @@ impl CompressionMeter {
         }
         let begins = [Some(exchange.first.request_started), exchange.first.reply_started];
         let bytes = [exchange.request_bytes, exchange.reply_bytes];
-        let spans = [0, 1].map(|way| connection.ways[way].take(begins[way], bytes[way]));
+        let spans = [0, 1].map(|way| connection.ways[way].take_span(begins[way], bytes[way]));
         if matches!(exchange.phase, Phase::Connect | Phase::Tls | Phase::Login) {
             for (way, span) in connection.ways.iter_mut().zip(&spans) {
                 way.was_login(span);
@@ -363,7 +363,7 @@ fn noise(passes: &[Vec<Cost>]) -> Option<Share> {
     let sums: Vec<Duration> = passes.iter().map(|pass| sum(pass)).collect();
     let (least, most) = (sums.iter().min()?, sums.iter().max()?);
     let middle = model::median(sums.iter().copied()).filter(|_| sums.len() > 1)?;
-    Share::of(most.saturating_sub(*least), middle)
+    Share::from_parts(most.saturating_sub(*least), middle)
 }
 
 fn sum(pass: &[Cost]) -> Duration {

@@ -1,10 +1,10 @@
 //! Round trips events of connections into facts: the decoders and the pairing of each connection.
 
 use super::notes::{Note, Notes};
-use analysis::exchange_boxes::ExchangeBoxes;
+use analysis::exchange_pool::ExchangePool;
 use analysis::fact::{Fact, FactSink};
 use analysis::fingerprint::{Fingerprints, KnownFingerprints};
-use analysis::pairing::{OwedInAll, Pairing};
+use analysis::pairing::{Pairing, PendingReplyBudget};
 use analysis::round_trip::Paths;
 use model::{
     ConnectionEvent, ConnectionId, ConnectionMap, ConnectionTotals, Direction, Endpoint, Message, Protocol,
@@ -21,10 +21,10 @@ pub struct ConnectionDecoders {
     fingerprints: Fingerprints,
     keep_literals: bool,
     digests: RandomState,
-    owed: OwedInAll,
+    owed: PendingReplyBudget,
     paths: Paths,
     secrets: Option<Arc<dyn Secrets>>,
-    boxes: ExchangeBoxes,
+    boxes: ExchangePool,
 }
 
 impl std::fmt::Debug for ConnectionDecoders {
@@ -45,16 +45,16 @@ impl ConnectionDecoders {
             fingerprints: Fingerprints::default(),
             keep_literals,
             digests: RandomState::new(),
-            owed: OwedInAll::default(),
+            owed: PendingReplyBudget::default(),
             paths: Paths::default(),
             secrets: None,
-            boxes: ExchangeBoxes::default(),
+            boxes: ExchangePool::default(),
         }
     }
 
     /// The same with boxes for exchanges that others of the run empty.
     #[must_use]
-    pub fn with_boxes(self, boxes: ExchangeBoxes) -> Self {
+    pub fn with_boxes(self, boxes: ExchangePool) -> Self {
         Self { boxes, ..self }
     }
 
@@ -79,7 +79,7 @@ impl ConnectionDecoders {
 
     /// The same with a limit on what is owed a reply that other decoders of the run share.
     #[must_use]
-    pub fn with_owed(self, owed: OwedInAll) -> Self {
+    pub fn with_reply_budget(self, owed: PendingReplyBudget) -> Self {
         Self { owed, ..self }
     }
 
@@ -136,23 +136,23 @@ impl ConnectionDecoders {
         } = event
             && connection.is_introduced
         {
-            connection.stream.conclude();
-            self.settle(id, &mut connection, out);
+            connection.stream.decide_at_end();
+            self.flush_connection(id, &mut connection, out);
         }
         if let ConnectionEvent::Closed { at, totals, .. } = event {
-            connection.stream.conclude();
-            self.settle(id, &mut connection, out);
+            connection.stream.decide_at_end();
+            self.flush_connection(id, &mut connection, out);
             return connection.close(at, totals, &mut self.fingerprints, out);
         }
         connection.event(event, &mut self.fingerprints, out);
         if !connection.stream.is_undecided() {
-            self.settle(id, &mut connection, out);
+            self.flush_connection(id, &mut connection, out);
         }
         self.open.insert(id, connection);
     }
 
     /// What a connection is has been decided: its sides too, and what waited is handed out.
-    fn settle(&mut self, id: ConnectionId, connection: &mut Connection, out: &mut FactSink<'_>) {
+    fn flush_connection(&mut self, id: ConnectionId, connection: &mut Connection, out: &mut FactSink<'_>) {
         if std::mem::replace(&mut connection.is_settled, true) {
             return;
         }
@@ -162,7 +162,9 @@ impl ConnectionDecoders {
             connection.notes.reverse();
         }
         connection.introduce(id, out);
-        connection.decode(&mut self.fingerprints, out, |stream, sink| stream.release(sink));
+        connection.decode(&mut self.fingerprints, out, |stream, sink| {
+            stream.flush_buffered(sink)
+        });
     }
 }
 
@@ -186,7 +188,7 @@ impl Opened {
     fn pairing(self, id: ConnectionId, of: &ConnectionDecoders) -> Pairing {
         Pairing::new(id, self.at, self.client, self.server, of.keep_literals)
             .with_digests(of.digests.clone())
-            .with_owed(of.owed.clone())
+            .with_reply_budget(of.owed.clone())
             .with_paths(&of.paths)
             .with_boxes(of.boxes.clone())
     }
@@ -225,10 +227,10 @@ impl Connection {
         match event {
             ConnectionEvent::Segment(segment) => self.segment(&segment, fingerprints, out),
             ConnectionEvent::Handshake(handshake) => self.pairing.handshake(handshake, out),
-            ConnectionEvent::InStead(trip) => self.pairing.in_stead(trip, out),
+            ConnectionEvent::RelayHandshake(trip) => self.pairing.in_stead(trip, out),
             ConnectionEvent::RoundTrip { at, side, rtt } => {
                 let side = self.side(side);
-                self.note(Note::RoundTrip { at, side, rtt });
+                self.apply_note(Note::RoundTrip { at, side, rtt });
             }
             ConnectionEvent::AssumedRoundTrip {
                 at,
@@ -237,14 +239,14 @@ impl Connection {
                 source,
             } => {
                 let side = self.side(side);
-                self.note(Note::AssumedRoundTrip {
+                self.apply_note(Note::AssumedRoundTrip {
                     at,
                     side,
                     rtt,
                     source,
                 });
             }
-            ConnectionEvent::Recovery { from, to, .. } => self.note(Note::Recovery { from, to }),
+            ConnectionEvent::Recovery { from, to, .. } => self.apply_note(Note::Recovery { from, to }),
             ConnectionEvent::Ended { at, direction } => {
                 let direction = self.direction(direction);
                 self.ended(at, direction, fingerprints, out);
@@ -272,11 +274,11 @@ impl Connection {
     }
 
     /// Notes what affects the messages that follow: immediately, or, while earlier ones wait, when it is their round trip.
-    fn note(&mut self, note: Note) {
+    fn apply_note(&mut self, note: Note) {
         if self.stream.is_undecided() {
             self.notes.add(note);
         } else {
-            note.tell(&mut self.pairing);
+            note.emit_note(&mut self.pairing);
         }
     }
 
@@ -297,14 +299,14 @@ impl Connection {
     }
 
     fn segment(&mut self, segment: &Segment<'_>, fingerprints: &mut Fingerprints, out: &mut FactSink<'_>) {
-        self.note(Note::Segment {
+        self.apply_note(Note::Segment {
             direction: self.direction(segment.direction),
             at: segment.at,
             idle: segment.sender_idle,
         });
         if self.stream.is_undecided() {
             self.stream
-                .consider(segment.at, segment.direction, segment.payload, segment.unseen);
+                .detect_protocol(segment.at, segment.direction, segment.payload, segment.unseen);
             return;
         }
         self.decode(fingerprints, out, |stream, sink| {
@@ -352,10 +354,10 @@ impl Connection {
         }
         let mut facts = Vec::new();
         run(stream, &mut |message: Message<'_>| {
-            notes.tell_until(message.ended, pairing);
+            notes.emit_until(message.ended, pairing);
             pairing.message(&message, *protocol, fingerprints, &mut |fact| facts.push(fact));
         });
-        notes.tell_all(pairing);
+        notes.emit_all(pairing);
         *protocol = stream.protocol();
         for fact in facts {
             out(match fact {

@@ -104,7 +104,7 @@ impl DirectionPayload {
 
     /// The next `bytes` for an exchange whose first byte passed at `from`. Bytes before it that no exchange took (a notice, bytes
     /// that a decoder does not count) are skipped.
-    pub fn take(&mut self, from: Option<Timestamp>, bytes: u64) -> Span {
+    pub fn take_span(&mut self, from: Option<Timestamp>, bytes: u64) -> Span {
         if let Some(from) = from {
             while let Some(&(at, end)) = self.marks.front()
                 && at < from
@@ -202,7 +202,7 @@ mod tests {
             costs: cost(20.0),
         });
         // The first ten bytes are a notice: no exchange counts them.
-        let (first, second) = (way.take(Some(at(5)), 10), way.take(Some(at(5)), 20));
+        let (first, second) = (way.take_span(Some(at(5)), 10), way.take_span(Some(at(5)), 20));
         assert_eq!((first.clone(), second.clone()), (10..20, 20..40));
         assert_eq!(way.cost(&first, 0).map(|cost| cost.tunnel_bytes), Some(5.0));
         assert_eq!(way.cost(&second, 0).map(|cost| cost.tunnel_bytes), Some(10.0));

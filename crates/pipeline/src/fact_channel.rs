@@ -13,11 +13,11 @@ mod tests;
 use super::decode::ConnectionDecoders;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
-use analysis::pairing::OwedInAll;
+use analysis::pairing::PendingReplyBudget;
 use analysis::round_trip::Paths;
 use model::ObserverFactory;
 use model::{ConnectionId, Direction, Observer, Segment, Timestamp};
-use posting::{Outlet, Posting};
+use posting::{FactSender, Posting};
 pub use room::FactLosses;
 use room::{GATHER, Room, WhenFull};
 use std::hash::RandomState;
@@ -37,7 +37,7 @@ pub struct FactChannel {
     digests: RandomState,
     /// One set for the whole run.
     fingerprints: KnownFingerprints,
-    owed: OwedInAll,
+    owed: PendingReplyBudget,
     paths: Paths,
     /// Bytes of payload on their way, where it is kept.
     payload: Option<Arc<AtomicU64>>,
@@ -53,7 +53,7 @@ struct Arrivals {
 
 impl Arrivals {
     /// Adds what has arrived, and gives what has been held for a while, with all that was seen before it.
-    fn take(&mut self, first: Option<Posted>) -> Vec<Posted> {
+    fn take_posted(&mut self, first: Option<Posted>) -> Vec<Posted> {
         let until = self.held.last().map(time_of);
         self.held
             .extend(first.into_iter().chain(self.receiver.try_iter()));
@@ -124,7 +124,7 @@ impl FactChannel {
             keep_literals,
             digests: RandomState::default(),
             fingerprints: KnownFingerprints::default(),
-            owed: OwedInAll::default(),
+            owed: PendingReplyBudget::default(),
             paths: Paths::default(),
             payload: None,
         }
@@ -148,7 +148,7 @@ impl FactChannel {
     /// Takes everything that has arrived, in the order of time.
     pub fn take_all(&self) -> Vec<Posted> {
         let mut arrivals = self.arrivals();
-        let mut all = arrivals.take(None);
+        let mut all = arrivals.take_posted(None);
         all.append(&mut arrivals.held);
         self.taken(all)
     }
@@ -161,7 +161,7 @@ impl FactChannel {
         if first.is_some() {
             std::thread::sleep(GATHER);
         }
-        let ready = arrivals.take(first);
+        let ready = arrivals.take_posted(first);
         self.taken(ready)
     }
 
@@ -194,9 +194,13 @@ impl ObserverFactory for FactChannel {
             connections: ConnectionDecoders::new(self.keep_literals)
                 .with_digests(self.digests.clone())
                 .with_fingerprints(self.fingerprints.clone())
-                .with_owed(self.owed.clone())
+                .with_reply_budget(self.owed.clone())
                 .with_paths(self.paths.clone()),
-            outlet: Outlet::new(self.sender.clone(), self.room.clone(), self.payload.is_none()),
+            non_blocking_writer: FactSender::new(
+                self.sender.clone(),
+                self.room.clone(),
+                self.payload.is_none(),
+            ),
             payload: self.payload.clone(),
             unseen: [0; 2],
         })

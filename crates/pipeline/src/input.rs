@@ -16,7 +16,7 @@ use crate::compression::{CompressionMeter, CompressionOutcome, CompressionPlan};
 use crate::decode::ConnectionDecoders;
 use crate::keys::{FilesAhead, RunKeys};
 use crate::output;
-use analysis::exchange_boxes::ExchangeBoxes;
+use analysis::exchange_pool::ExchangePool;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
@@ -64,7 +64,7 @@ pub struct Reading {
     /// Those that are distinguished in the run ([`crate::aggregator::Aggregator::fingerprints`]).
     pub fingerprints: KnownFingerprints,
     /// Boxes to put exchanges in. The code that takes the facts may return them once they are empty.
-    pub boxes: ExchangeBoxes,
+    pub boxes: ExchangePool,
 }
 
 impl Reading {
@@ -84,7 +84,7 @@ impl Reading {
 ///
 /// # Errors
 /// When a file cannot be read, or is neither a capture nor a recording.
-pub fn read(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) -> Result<InputSummary> {
+pub fn read_files(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) -> Result<InputSummary> {
     let mut captures = Vec::new();
     let mut recordings: Vec<Recording> = Vec::new();
     for path in files {

@@ -17,9 +17,9 @@ struct Kept {
 
 impl KeptOperations {
     /// Keeps one more, if there is room.
-    pub(crate) fn take(&self, operation: &Operation) {
+    pub(crate) fn process_operation(&self, operation: &Operation) {
         let mut kept = self.0.borrow_mut();
-        if kept.steps + operation.steps.len() > MOST_STEPS {
+        if kept.steps + operation.steps.len() > MAX_STEPS {
             kept.left_out += 1;
             return;
         }
@@ -37,4 +37,4 @@ impl KeptOperations {
 }
 
 /// Some hundred MB.
-const MOST_STEPS: usize = 500_000;
+const MAX_STEPS: usize = 500_000;

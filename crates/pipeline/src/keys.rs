@@ -47,7 +47,7 @@ struct Known {
     is_full: bool,
     /// TLS connections that began when no keys were known at all.
     early: u64,
-    /// The random values that no keys were known for, at most [`MOST_MISSED`].
+    /// The random values that no keys were known for, at most [`MAX_MISSED_SESSIONS`].
     missed: Missed,
 }
 
@@ -81,7 +81,7 @@ impl RunKeys {
             ),
             false => None,
         };
-        known.read(file, Some(&name.to_string()))?;
+        known.read_file(file, Some(&name.to_string()))?;
         Ok(Arc::new(Self {
             path: Some(path.to_owned()),
             grows: held,
@@ -104,7 +104,7 @@ impl RunKeys {
     /// Takes a line of a key log that a capture holds. Whether it is one.
     pub(crate) fn line(&self, line: &[u8]) -> bool {
         let mut known = self.known();
-        let taken = known.log.line_within(line, MOST_SESSIONS);
+        let taken = known.log.line_within(line, MAX_SESSIONS);
         known.in_captures |= taken == Ok(true);
         known.is_full |= taken == Err(KeyLogFault::Room);
         matches!(taken, Ok(_) | Err(KeyLogFault::Room))
@@ -131,7 +131,7 @@ impl RunKeys {
         });
         let full = known.is_full.then(|| {
             format!(
-                "the captures hold keys of more than {MOST_SESSIONS} sessions: those of further ones are not used; read fewer files at once"
+                "the captures hold keys of more than {MAX_SESSIONS} sessions: those of further ones are not used; read fewer files at once"
             )
         });
         let skipped = known.first_skipped.map(|(number, fault)| {
@@ -163,18 +163,18 @@ impl Secrets for RunKeys {
         are_there
     }
 
-    fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
+    fn find_secrets(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
         let mut known = self.known();
         if let (Some(held), Some(path)) = (&self.grows, &self.path) {
             // What cannot be read any more is as what was not written.
             known.read_appended(path, held).ok();
         }
-        let secrets = known.log.of(client_random);
+        let secrets = known.log.find_secrets(client_random);
         match &secrets {
             Some(_) => {
                 known.missed.0.remove(client_random);
             }
-            None if known.missed.0.len() < MOST_MISSED => {
+            None if known.missed.0.len() < MAX_MISSED_SESSIONS => {
                 known.missed.0.insert(*client_random);
             }
             None => {}
@@ -210,7 +210,7 @@ impl Known {
             .missed
             .0
             .iter()
-            .filter(|random| self.log.of(random).is_some());
+            .filter(|random| self.log.find_secrets(random).is_some());
         let early = if self.in_captures { self.early } else { 0 };
         early + came.count() as u64
     }
@@ -219,14 +219,14 @@ impl Known {
         let mut file = open_regular(path).or_else(|_| held.try_clone())?;
         if file.metadata()?.len() > self.offset {
             file.seek(SeekFrom::Start(self.offset))?;
-            self.read(file, None)?;
+            self.read_file(file, None)?;
         }
         Ok(())
     }
 
     /// Takes lines to the end of `file`; those that are none of a key log are counted. A `name` makes it an error where there are lines, and none is
     /// one of a key log.
-    fn read(&mut self, file: impl Read, name: Option<&str>) -> Result<()> {
+    fn read_file(&mut self, file: impl Read, name: Option<&str>) -> Result<()> {
         let mut reader = BufReader::new(file);
         let mut line = Vec::new();
         let mut has_one = false;
@@ -295,9 +295,9 @@ fn not_one(name: &str, number: u64, fault: KeyLogFault) -> anyhow::Error {
 /// Lines that are none of a key log after which a file that has shown no other is refused.
 const MAX_WITHOUT_ONE: u64 = 1000;
 /// Sessions whose keys are taken from captures: about 130 MB.
-const MOST_SESSIONS: usize = 1 << 18;
+const MAX_SESSIONS: usize = 1 << 18;
 /// Sessions without keys that are remembered, so that keys that come too late are noticed.
-const MOST_MISSED: usize = 1 << 16;
+const MAX_MISSED_SESSIONS: usize = 1 << 16;
 /// A line has a label, 32 bytes and at most 64 bytes in hexadecimal digits; of comments, which may be longer, this much is held.
 const MAX_LINE_LEN: u64 = 4096;
 
@@ -317,10 +317,10 @@ mod tests {
         let (whole, cut) = (line(1), line(2));
         write!(file, "{whole}{}", &cut[..100]).expect("it is written");
         let keys = RunKeys::open(file.path()).expect("it is a key log");
-        assert!(keys.of(&[1; 32]).is_some());
-        assert!(keys.of(&[2; 32]).is_none());
+        assert!(keys.find_secrets(&[1; 32]).is_some());
+        assert!(keys.find_secrets(&[2; 32]).is_none());
         write!(file, "{}", &cut[100..]).expect("it is written");
-        assert!(keys.of(&[2; 32]).is_some());
+        assert!(keys.find_secrets(&[2; 32]).is_some());
         (0..3).for_each(|_| keys.greeted());
         (0..2).for_each(|_| keys.opened());
         keys.unopened(Closed::Cipher);
@@ -462,9 +462,9 @@ mod tests {
             &line(2),
         ] {
             write!(file, "{part}").expect("it is written");
-            assert!(keys.of(&[3; 32]).is_none());
+            assert!(keys.find_secrets(&[3; 32]).is_none());
         }
-        assert!(keys.of(&[2; 32]).is_some());
+        assert!(keys.find_secrets(&[2; 32]).is_some());
         let said = skipped(&keys).expect("a warning");
         assert!(
             said.contains(" has 2 lines ") && said.contains("is line 3:") && !said.contains("hunter"),

@@ -33,7 +33,7 @@ struct Bounded {
 }
 
 impl Bounded {
-    fn take(&mut self, rtt: Option<Duration>) {
+    fn add_rtt(&mut self, rtt: Option<Duration>) {
         self.connections += 1;
         self.shortest = [self.shortest, rtt].into_iter().flatten().min();
         self.longest = self.longest.max(rtt);
@@ -76,7 +76,7 @@ impl Missing {
         match outcome.rtt_source {
             Some(RttSource::SameHosts) => self.same_hosts += 1,
             Some(RttSource::Loopback) => self.loopback += 1,
-            Some(RttSource::FastestReply) => self.fastest_reply.take(outcome.server_side_rtt),
+            Some(RttSource::FastestReply) => self.fastest_reply.add_rtt(outcome.server_side_rtt),
             Some(RttSource::Measured) | None => {}
         }
         let decoding = &outcome.decoding;

@@ -31,7 +31,7 @@ pub(crate) enum Note {
     },
 }
 
-/// Notes in the order in which they were made, at most [`MOST_NOTES`].
+/// Notes in the order in which they were made, at most [`MAX_NOTES`].
 #[derive(Debug, Default)]
 pub(crate) struct Notes(VecDeque<Note>);
 
@@ -46,7 +46,7 @@ impl Note {
     }
 
     /// Passes it to `pairing`.
-    pub(crate) fn tell(self, pairing: &mut Pairing) {
+    pub(crate) fn emit_note(self, pairing: &mut Pairing) {
         match self {
             Self::RoundTrip { at, side, rtt } => pairing.round_trip(at, side, rtt),
             Self::AssumedRoundTrip {
@@ -64,24 +64,24 @@ impl Note {
 impl Notes {
     /// Keeps a note. With very many notes, the oldest round trips and segments are dropped: newer ones give the same information.
     pub(crate) fn add(&mut self, note: Note) {
-        if self.0.len() >= MOST_NOTES {
+        if self.0.len() >= MAX_NOTES {
             self.0.pop_front();
         }
         self.0.push_back(note);
     }
 
     /// Passes the notes up to `at` to `pairing`.
-    pub(crate) fn tell_until(&mut self, at: Timestamp, pairing: &mut Pairing) {
+    pub(crate) fn emit_until(&mut self, at: Timestamp, pairing: &mut Pairing) {
         while let Some(note) = self.0.front().copied().filter(|note| note.at() <= at) {
             self.0.pop_front();
-            note.tell(pairing);
+            note.emit_note(pairing);
         }
     }
 
     /// Passes all notes to `pairing`.
-    pub(crate) fn tell_all(&mut self, pairing: &mut Pairing) {
+    pub(crate) fn emit_all(&mut self, pairing: &mut Pairing) {
         for note in self.0.drain(..) {
-            note.tell(pairing);
+            note.emit_note(pairing);
         }
     }
 
@@ -103,4 +103,4 @@ impl Notes {
 }
 
 /// Notes that wait.
-const MOST_NOTES: usize = 1024;
+const MAX_NOTES: usize = 1024;

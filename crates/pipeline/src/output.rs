@@ -141,7 +141,7 @@ impl EndRequest {
     }
 
     /// The last signal that arrived since the previous call.
-    pub fn take(&self) -> Option<i32> {
+    pub fn take_signal(&self) -> Option<i32> {
         match self.0.swap(NO_SIGNAL, Ordering::Relaxed) {
             NO_SIGNAL => None,
             signal => i32::try_from(signal).ok(),
@@ -176,7 +176,7 @@ pub fn is_quiet() -> bool {
 }
 
 /// Writes a sentence about this run to stderr, unless the user wants results alone.
-pub fn note(text: &str) {
+pub fn print_note(text: &str) {
     if !is_quiet() {
         error(text);
     }

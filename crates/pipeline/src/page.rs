@@ -86,7 +86,7 @@ impl PagePlace {
     /// When it cannot be created or written.
     pub fn page(&self) -> Result<PageFile> {
         match &self.opener {
-            Some(opener) => PageFile::of(&self.path, opener.open()),
+            Some(opener) => PageFile::from_file(&self.path, opener.open()),
             None => PageFile::create(&self.path),
         }
     }
@@ -98,10 +98,10 @@ impl PageFile {
     /// # Errors
     /// When it cannot be created or written.
     pub fn create(path: &Path) -> Result<Self> {
-        Self::of(path, private_file::open(path))
+        Self::from_file(path, private_file::open(path))
     }
 
-    fn of(path: &Path, file: io::Result<File>) -> Result<Self> {
+    fn from_file(path: &Path, file: io::Result<File>) -> Result<Self> {
         Ok(Self {
             path: path.to_owned(),
             file: file.with_context(|| format!("could not create the page {}", path.display()))?,
@@ -115,7 +115,7 @@ impl PageFile {
         Self { samples, ..self }
     }
 
-    /// Takes the run's operations: for [`crate::aggregator::Wanted::samples`].
+    /// Takes the run's operations: for [`crate::aggregator::AggregatorConfig::samples`].
     pub fn samples(&self) -> Samples {
         self.samples.clone()
     }
@@ -125,7 +125,7 @@ impl PageFile {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(self, run: &PageRun<'_>) -> Result<()> {
-        self.store(run).map(|path| tell(&path))
+        self.store(run).map(|path| print_path(&path))
     }
 
     /// The same, for a command that says itself where the page is.
@@ -157,7 +157,7 @@ impl PageFile {
     /// # Errors
     /// When the file cannot be written.
     pub fn write_page(self, page: &Page<'_>) -> Result<()> {
-        self.store_page(page).map(|path| tell(&path))
+        self.store_page(page).map(|path| print_path(&path))
     }
 
     /// Writes the page of `tunnel advise`, and says on stderr where it is.
@@ -167,7 +167,7 @@ impl PageFile {
     pub fn write_advice(self, advice: &Advice, conditions: &Conditions, warnings: &[Warning]) -> Result<()> {
         let mut html = Vec::new();
         let written = report::html::write_advice(advice, conditions, warnings, &mut html);
-        self.keep(written, &html).map(|path| tell(&path))
+        self.keep(written, &html).map(|path| print_path(&path))
     }
 
     /// Writes the page of `tune`, and says on stderr where it is.
@@ -177,7 +177,7 @@ impl PageFile {
     pub fn write_tune(self, report: &TuneReport, conditions: &Conditions) -> Result<()> {
         let mut html = Vec::new();
         let written = report::html::write_tune(report, conditions, &mut html);
-        self.keep(written, &html).map(|path| tell(&path))
+        self.keep(written, &html).map(|path| print_path(&path))
     }
 
     /// Writes the page that `make` makes, and says on stderr where it is: for the pages of single runs, [`report::html`].
@@ -187,7 +187,7 @@ impl PageFile {
     pub fn write_made(self, make: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<()> {
         let mut html = Vec::new();
         let written = make(&mut html);
-        self.keep(written, &html).map(|path| tell(&path))
+        self.keep(written, &html).map(|path| print_path(&path))
     }
 
     fn store_page(self, page: &Page<'_>) -> Result<PathBuf> {
@@ -214,8 +214,8 @@ fn write_over(file: &mut File, content: &[u8]) -> io::Result<()> {
     file.set_len(content.len() as u64)
 }
 
-fn tell(path: &Path) {
-    crate::output::note(&format!("the page is in {}", path.display()));
+fn print_path(path: &Path) {
+    crate::output::print_note(&format!("the page is in {}", path.display()));
 }
 
 /// Round trips at which a page shows the price of all operations, not of samples.

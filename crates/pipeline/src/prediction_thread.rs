@@ -36,7 +36,7 @@ impl PredictionThread {
     }
 
     /// Takes the next operation, or part of one, with what remedies leave out of it; waits where the predictions are far behind.
-    pub fn take(&mut self, operation: Operation, left_out: Vec<LeftOut>) {
+    pub fn process_operation(&mut self, operation: Operation, left_out: Vec<LeftOut>) {
         self.steps += operation.steps.len().max(1);
         self.batch.push((operation, left_out));
         if self.steps >= BATCH_STEPS {

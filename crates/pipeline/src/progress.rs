@@ -1,14 +1,14 @@
 //! The progress of a run, as its engine reports it: the command that starts the engine decides where it is shown.
 
-use crate::delivery::Delivery;
 use crate::output;
+use crate::output_health::OutputHealth;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// Where an engine reports the progress of its run. An engine never writes to the terminal itself.
 pub trait ProgressSink {
     /// A sentence that stays on the screen.
-    fn note(&self, text: &str);
+    fn show_note(&self, text: &str);
 
     /// What is being done now; the next text replaces it, an empty one clears it.
     fn status(&self, text: &str);
@@ -30,8 +30,8 @@ pub trait ProgressSink {
 pub struct StderrProgress;
 
 impl ProgressSink for StderrProgress {
-    fn note(&self, text: &str) {
-        output::note(text);
+    fn show_note(&self, text: &str) {
+        output::print_note(text);
     }
 
     fn status(&self, text: &str) {
@@ -66,7 +66,7 @@ impl ShownProgress {
     /// [the user wants none](output::be_quiet).
     pub fn new(has_command: bool) -> Self {
         Self {
-            place: ProgressPlace::of(io::stderr().is_terminal(), has_command, output::is_quiet()),
+            place: ProgressPlace::new(io::stderr().is_terminal(), has_command, output::is_quiet()),
             last: Instant::now(),
         }
     }
@@ -82,17 +82,17 @@ impl ShownProgress {
     }
 
     /// Shows `text`. What `is_idle` takes no line of a log.
-    pub fn show(&self, delivery: &Delivery, text: &str, is_idle: bool) {
+    pub fn show(&self, output_health: &OutputHealth, text: &str, is_idle: bool) {
         match self.place {
-            ProgressPlace::StatusLine => delivery.show_status(text),
-            ProgressPlace::Lines if !is_idle => delivery.say(text),
+            ProgressPlace::StatusLine => output_health.show_status(text),
+            ProgressPlace::Lines if !is_idle => output_health.print_line(text),
             ProgressPlace::Lines | ProgressPlace::Nowhere => {}
         }
     }
 }
 
 impl ProgressPlace {
-    fn of(is_terminal: bool, has_command: bool, is_quiet: bool) -> Self {
+    fn new(is_terminal: bool, has_command: bool, is_quiet: bool) -> Self {
         match (is_terminal, has_command) {
             _ if is_quiet => Self::Nowhere,
             (true, true) => Self::Nowhere,
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_log_gets_a_line_every_ten_seconds_and_a_terminal_with_a_command_none() {
         let interval = |is_terminal, has_command, is_quiet| {
-            ProgressPlace::of(is_terminal, has_command, is_quiet).interval()
+            ProgressPlace::new(is_terminal, has_command, is_quiet).interval()
         };
         let seconds = |number| Some(Duration::from_secs(number));
         assert_eq!(interval(true, true, false), None);

@@ -17,7 +17,7 @@ pub struct RecentOperations {
 
 impl RecentOperations {
     /// Takes the next operation, or part of one; the oldest go.
-    pub fn take(&mut self, operation: &Operation) {
+    pub fn process_operation(&mut self, operation: &Operation) {
         self.steps += operation.steps.len();
         self.operations.push_back(operation.clone());
         while self.operations.len() > 1
@@ -120,7 +120,7 @@ mod tests {
     fn the_last_stay() {
         let mut recent = RecentOperations::default();
         let all = LEARNED_OPERATIONS as u64 + 5;
-        (0..all).for_each(|id| recent.take(&operation(id, false)));
+        (0..all).for_each(|id| recent.process_operation(&operation(id, false)));
         assert_eq!(recent.len(), LEARNED_OPERATIONS);
         assert_eq!(recent.iter().next().map(|first| first.id), Some(5));
     }
@@ -128,10 +128,10 @@ mod tests {
     #[test]
     fn an_operation_goes_with_all_its_parts() {
         let mut recent = RecentOperations::default();
-        recent.take(&operation(0, true));
-        recent.take(&operation(1, false));
-        recent.take(&operation(0, false));
-        (2..LEARNED_OPERATIONS as u64).for_each(|id| recent.take(&operation(id, false)));
+        recent.process_operation(&operation(0, true));
+        recent.process_operation(&operation(1, false));
+        recent.process_operation(&operation(0, false));
+        (2..LEARNED_OPERATIONS as u64).for_each(|id| recent.process_operation(&operation(id, false)));
         assert!(recent.iter().all(|operation| operation.id != 0));
         assert_eq!(recent.iter().next().map(|first| first.id), Some(1));
     }

@@ -16,14 +16,14 @@ pub fn of_this_system() -> Senders {
 fn congestion_control() -> Option<String> {
     let mut name = String::new();
     let file = std::fs::File::open("/proc/sys/net/ipv4/tcp_congestion_control").ok()?;
-    file.take(LONGEST_NAME).read_to_string(&mut name).ok()?;
+    file.take(MAX_NAME_LEN).read_to_string(&mut name).ok()?;
     Some(name.trim().to_owned())
 }
 
 /// That predictions have wider bounds, because not all senders send as the model does.
 pub(crate) fn warning(senders: Senders, predicted: &Predicted) -> Option<Warning> {
     let replies = &predicted.paced_replies;
-    let seen = if predicted.paced_round_trips < LEAST_PACED {
+    let seen = if predicted.paced_round_trips < MIN_PACED_ROUND_TRIPS {
         return None;
     } else if senders == Senders::Paced {
         format!("this system sends by {PACED} (net.ipv4.tcp_congestion_control)")
@@ -42,8 +42,8 @@ pub(crate) fn warning(senders: Senders, predicted: &Predicted) -> Option<Warning
 }
 
 /// Round trips that pacing adds to an operation; what it adds to less is lost among other things.
-const LEAST_PACED: f64 = 0.02;
+const MIN_PACED_ROUND_TRIPS: f64 = 0.02;
 /// The congestion control that paces.
 const PACED: &str = "bbr";
 /// Bytes of a name in Linux (TCP_CA_NAME_MAX), and its end of line.
-const LONGEST_NAME: u64 = 17;
+const MAX_NAME_LEN: u64 = 17;

@@ -1,6 +1,6 @@
 //! What records are written to.
 
-use super::outlet::Outlet;
+use super::non_blocking_writer::NonBlockingWriter;
 use std::fs::File;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
@@ -11,7 +11,7 @@ pub enum RecordSink {
     /// To a file.
     File(File),
     /// To either of them, from a run that waits for neither.
-    Outlet(Outlet),
+    NonBlocking(NonBlockingWriter),
 }
 
 impl RecordSink {
@@ -26,7 +26,7 @@ impl Write for RecordSink {
         match self {
             Self::Stdout(out) => out.write(bytes),
             Self::File(out) => out.write(bytes),
-            Self::Outlet(out) => out.write(bytes),
+            Self::NonBlocking(out) => out.write(bytes),
         }
     }
 
@@ -34,7 +34,7 @@ impl Write for RecordSink {
         match self {
             Self::Stdout(out) => out.flush(),
             Self::File(out) => out.flush(),
-            Self::Outlet(out) => out.flush(),
+            Self::NonBlocking(out) => out.flush(),
         }
     }
 }

@@ -55,7 +55,7 @@ impl BoundsEvidence<'_> {
             let other = self.other_errors(median.as_secs_f64()).hypot(of_waking);
             let other = other.hypot(self.server_margin[way]).hypot(pacing[way]);
             let other = other.hypot(if way == 0 { kept_windows } else { 0.0 });
-            Duration::from_secs_f64(drawn.as_secs_f64().hypot(other).min(LONGEST))
+            Duration::from_secs_f64(drawn.as_secs_f64().hypot(other).min(MAX_MARGIN_SECONDS))
         };
         let low = margin(median.saturating_sub(below), self.waking * FEWER, 0);
         let asleep = self.turns.max(0.0) * SLEEP.as_secs_f64();
@@ -130,7 +130,7 @@ const TURN_ERROR: f64 = 30e-6;
 const COMPUTING_ERROR: f64 = 0.33;
 const UNKNOWN_VARIATION: f64 = 0.5;
 /// A margin of a year is no margin.
-const LONGEST: f64 = 3.2e7;
+const MAX_MARGIN_SECONDS: f64 = 3.2e7;
 
 #[cfg(test)]
 mod tests {

@@ -69,7 +69,7 @@ impl Concurrency {
     pub fn learn(&mut self, operations: &[Operation]) {
         let alone = alone(operations, |_| true);
         let only_request = alone_among_requests(operations);
-        let families: Vec<Vec<Family<'_>>> = operations.iter().map(family::of).collect();
+        let families: Vec<Vec<Family<'_>>> = operations.iter().map(family::find_families).collect();
         for family in families.iter().flatten() {
             self.turnarounds.learn(family);
         }
@@ -77,7 +77,7 @@ impl Concurrency {
         for (index, operation) in operations.iter().enumerate() {
             self.pools.learn(operation, &families[index], alone[index]);
             let several = families[index].iter().any(Family::has_several_connections);
-            if !several || self.pairs >= MOST_PAIRS {
+            if !several || self.pairs >= MAX_PAIRS {
                 continue;
             }
             let evidence = self.names.entry(Arc::clone(&operation.name)).or_default();
@@ -89,7 +89,7 @@ impl Concurrency {
 
     /// What the operation would be, by all that is known.
     pub fn ordered(&self, operation: &Operation) -> Ordered {
-        let read = |reading| self.read(operation, reading);
+        let read = |reading| self.restrict_operation(operation, reading);
         let expected = read(Reading::Expected);
         let is_open = self.is_open(operation);
         let other = |reading| {
@@ -107,7 +107,7 @@ impl Concurrency {
 
     /// The operation as it is most likely.
     pub fn expected(&self, operation: &Operation) -> Operation {
-        let read = self.read(operation, Reading::Expected);
+        let read = self.restrict_operation(operation, Reading::Expected);
         read.unwrap_or_else(|| operation.clone())
     }
 
@@ -130,7 +130,7 @@ impl Concurrency {
     }
 
     /// Counts of every name in how many operations the order is open, by all that was learned.
-    pub fn conclude(&mut self, operations: &[Operation]) {
+    pub fn derive_dependencies(&mut self, operations: &[Operation]) {
         for operation in operations {
             let (mut open, mut at_once) = (false, false);
             for verdict in self.verdicts(operation) {
@@ -155,19 +155,25 @@ impl Concurrency {
             return Vec::new();
         };
         let mut all = Vec::new();
-        for family in family::of(operation).iter().filter(|family| family.is_told()) {
+        for family in family::find_families(operation)
+            .iter()
+            .filter(|family| family.is_told())
+        {
             let verdicts = evidence.verdicts(family, &self.pools);
             all.extend(verdicts.neighbours());
         }
         all
     }
 
-    fn read(&self, operation: &Operation, reading: Reading) -> Option<Operation> {
+    fn restrict_operation(&self, operation: &Operation, reading: Reading) -> Option<Operation> {
         let evidence = self.names.get(&operation.name)?;
         let mut rewritten: Option<Operation> = None;
-        for family in family::of(operation).iter().filter(|family| family.is_told()) {
+        for family in family::find_families(operation)
+            .iter()
+            .filter(|family| family.is_told())
+        {
             let verdicts = evidence.verdicts(family, &self.pools);
-            let waits = |earlier: usize, later: usize| match verdicts.of(earlier, later) {
+            let waits = |earlier: usize, later: usize| match verdicts.dependence(earlier, later) {
                 Dependence::Together => false,
                 Dependence::Waited => true,
                 Dependence::Open { likely_at_once } => match reading {
@@ -242,4 +248,4 @@ impl Turnarounds {
 }
 
 /// About 20 MB.
-const MOST_PAIRS: usize = 400_000;
+const MAX_PAIRS: usize = 400_000;

@@ -38,7 +38,7 @@ pub struct PoolLimits {
 impl PoolEvidence {
     /// Takes the next operation.
     pub fn add(&mut self, plan: &OperationPlan) {
-        let Some(first) = plan.nodes.first().filter(|_| self.requests.len() < MOST_REQUESTS) else {
+        let Some(first) = plan.nodes.first().filter(|_| self.requests.len() < MAX_REQUESTS) else {
             return;
         };
         let request = self.requests.len();
@@ -66,7 +66,7 @@ impl PoolEvidence {
     /// What it shows.
     ///
     /// A pool is one whose connections are given back before a request is answered: of those that went to another request one in [`ONE_EARLY_IN`] did, and
-    /// [`LEAST_EARLY`]. Its connections are all there are if all were in use [`LEAST_FULL`] times; else they may be.
+    /// [`MIN_EARLY`]. Its connections are all there are if all were in use [`MIN_FULL`] times; else they may be.
     pub fn conclude(self) -> PoolLimits {
         let mut limits = PoolLimits {
             requests: most_at_once(self.requests.iter().copied()).0,
@@ -75,14 +75,14 @@ impl PoolEvidence {
         for (protocol, mut uses) in self.uses {
             uses.sort_unstable_by_key(|one| (one.from, one.to));
             let [handed_on, early] = handed_on(&uses, &self.requests);
-            if early < LEAST_EARLY || early * ONE_EARLY_IN < handed_on {
+            if early < MIN_EARLY || early * ONE_EARLY_IN < handed_on {
                 continue;
             }
             let connections: HashSet<ConnectionId> = uses.iter().map(|one| one.connection).collect();
             let connections = connections.len() as u32;
             let (most, times) = most_at_once(uses.iter().map(|one| (one.from, one.to)));
             limits.all.insert(protocol, connections);
-            if most >= connections && times >= LEAST_FULL {
+            if most >= connections && times >= MIN_FULL {
                 limits.certain.insert(protocol, connections);
             }
         }
@@ -119,7 +119,7 @@ fn most_at_once(spans: impl Iterator<Item = (u64, u64)>) -> (u32, usize) {
     (u32::try_from(most).unwrap_or_default(), times)
 }
 
-const MOST_REQUESTS: usize = 200_000;
-const LEAST_EARLY: usize = 5;
+const MAX_REQUESTS: usize = 200_000;
+const MIN_EARLY: usize = 5;
 const ONE_EARLY_IN: usize = 4;
-const LEAST_FULL: usize = 10;
+const MIN_FULL: usize = 10;

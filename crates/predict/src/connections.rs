@@ -26,14 +26,14 @@ struct Left {
 impl ConnectionHistory {
     /// The flows that an operation beginning at `at` finds, their times moved so that the measured pause before it
     /// lies directly before [`VirtualTime::BEGIN`].
-    pub fn take(&mut self, id: ConnectionId, at: Timestamp) -> Option<[Flow; 2]> {
-        let flows = self.look(id, at)?;
+    pub fn take_flows(&mut self, id: ConnectionId, at: Timestamp) -> Option<[Flow; 2]> {
+        let flows = self.peek_flows(id, at)?;
         self.left.remove(&id);
         Some(flows)
     }
 
     /// The same; they stay as they are for another operation.
-    pub fn look(&self, id: ConnectionId, at: Timestamp) -> Option<[Flow; 2]> {
+    pub fn peek_flows(&self, id: ConnectionId, at: Timestamp) -> Option<[Flow; 2]> {
         let mut left = self.left.get(&id)?.clone();
         let begin = left.replayed_end.after(nanos(at.since(left.measured_end)));
         let [to, from] = [VirtualTime::BEGIN, begin].map(|time| i128::from(time.as_nanos()));
@@ -66,7 +66,7 @@ impl ConnectionHistory {
         {
             self.left.remove(&step.exchange.connection);
         }
-        if self.left.len() > MOST_CONNECTIONS {
+        if self.left.len() > MAX_CONNECTIONS {
             self.forget(operation.at);
         }
     }
@@ -76,12 +76,12 @@ impl ConnectionHistory {
     fn forget(&mut self, now: Timestamp) {
         self.left
             .retain(|_, left| now.since(left.measured_end) < LONG_IDLE);
-        if self.left.len() > MOST_CONNECTIONS {
+        if self.left.len() > MAX_CONNECTIONS {
             self.left.clear();
         }
     }
 }
 
 /// About 10 MB a target.
-const MOST_CONNECTIONS: usize = 10_000;
+const MAX_CONNECTIONS: usize = 10_000;
 const LONG_IDLE: Duration = Duration::from_secs(10);

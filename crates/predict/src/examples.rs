@@ -1,6 +1,6 @@
 //! Operations kept as examples of their name.
 
-use crate::predictor::Whole;
+use crate::predictor::ReplayTotals;
 use model::{PredictedExamples, PredictedOperation, Share, Unexplained};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(crate) struct Examples {
 }
 
 impl Examples {
-    pub(crate) fn add(&mut self, whole: &Whole) {
+    pub(crate) fn add(&mut self, whole: &ReplayTotals) {
         let one = PredictedOperation {
             measured: whole.measured,
             predicted: whole.duration,
@@ -36,7 +36,7 @@ impl Examples {
             self.kept.push(one);
         }
         self.seen += 1;
-        if self.kept.len() >= MOST_KEPT {
+        if self.kept.len() >= MAX_KEPT_OPERATIONS {
             let mut place = 0;
             self.kept.retain(|_| {
                 place += 1;
@@ -74,7 +74,7 @@ impl Examples {
 }
 
 /// Operations kept of a name and target.
-const MOST_KEPT: usize = 1024;
+const MAX_KEPT_OPERATIONS: usize = 1024;
 
 #[cfg(test)]
 mod tests {
@@ -85,10 +85,10 @@ mod tests {
     fn one_long_operation_of_many_makes_the_others_no_less_alike() {
         let mut examples = Examples::default();
         for turns in std::iter::repeat_n(4, 95).chain([12]) {
-            examples.add(&Whole {
+            examples.add(&ReplayTotals {
                 measured: Duration::from_millis(turns),
                 turns,
-                ..Whole::default()
+                ..ReplayTotals::default()
             });
         }
         let found = examples.finish().map(|found| (found.typical.turns, found.alike));
@@ -99,14 +99,14 @@ mod tests {
     fn of_very_many_operations_the_median_is_near_and_belongs_to_one() {
         let mut examples = Examples::default();
         for number in 0..100_000_u64 {
-            examples.add(&Whole {
+            examples.add(&ReplayTotals {
                 duration: Duration::from_micros(10 * number),
                 measured: Duration::from_micros(number),
                 turns: number,
-                ..Whole::default()
+                ..ReplayTotals::default()
             });
         }
-        assert!(examples.kept.len() < MOST_KEPT);
+        assert!(examples.kept.len() < MAX_KEPT_OPERATIONS);
         let found = examples.finish();
         let typical = found.map(|found| found.typical).unwrap_or_default();
         assert!(

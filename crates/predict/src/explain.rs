@@ -4,7 +4,7 @@ use crate::predictor::PredictionTarget;
 use crate::replay::{Replayed, StepTimes, replay};
 use crate::run::Computing;
 use crate::unexplained::replay_here;
-use crate::wake_up::{COLD_FACTOR, FEWER, HALF_COLD, MORE, MOST, WakeUp};
+use crate::wake_up::{COLD_FACTOR, FEWER, HALF_COLD, MAX_ALLOWANCE, MORE, WakeUp};
 use model::{Assigned, ConnectionId, Fingerprint, Operation, OperationStep, Phase, Share};
 use std::borrow::Cow;
 
@@ -227,7 +227,7 @@ fn waking(wake_up: WakeUp) -> Assumption {
             text: format!(
                 "Client and server take the time measured, and longer after they have rested longer than then: up to {COLD_FACTOR} times as long \
                  again, never more than {} ms each time, half of it after a rest of {} ms. The bounds allow for {} to {} times that.",
-                MOST.as_millis(),
+                MAX_ALLOWANCE.as_millis(),
                 HALF_COLD.as_millis(),
                 1.0 - FEWER,
                 1.0 + MORE

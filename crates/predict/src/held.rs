@@ -4,7 +4,7 @@
 //! By one client alone: that clients wait for each other's rows is not modelled. A transaction that goes on in another operation (not in
 //! another part of the same) is left out: the pause between the two is in no replay.
 
-use crate::path::Along;
+use crate::critical_path::CriticalPath;
 use crate::plan::OperationPlan;
 use crate::predictor::PredictionTarget;
 use crate::run::Times;
@@ -15,9 +15,9 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Held times of all transactions, by the name of their operation and their own; at most [`MOST_NAMES`], others are left out.
+/// Held times of all transactions, by the name of their operation and their own; at most [`MAX_NAMES`], others are left out.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct HeldTimes {
     names: HashMap<(Arc<str>, Arc<str>), Vec<Spans>>,
     /// Of transactions that go on in the next part of their operation: what they took so far.
     unfinished: HashMap<Unfinished, Span>,
@@ -53,13 +53,13 @@ pub struct HeldReplay<'a> {
     /// The times of its nodes.
     pub times: &'a [Times],
     /// What it took.
-    pub along: &'a Along,
+    pub critical_path: &'a CriticalPath,
 }
 
 /// Names of operations and transactions that are distinguished.
-const MOST_NAMES: usize = 10_000;
+const MAX_NAMES: usize = 10_000;
 
-impl Held {
+impl HeldTimes {
     /// Takes a replay on one of `targets` targets.
     pub fn replayed(&mut self, replay: &HeldReplay<'_>, targets: usize) {
         let operation = replay.operation;
@@ -91,7 +91,7 @@ impl Held {
         targets: usize,
     ) {
         let key = (replay.operation.name.clone(), transaction.name.clone());
-        if self.names.len() >= MOST_NAMES && !self.names.contains_key(&key) {
+        if self.names.len() >= MAX_NAMES && !self.names.contains_key(&key) {
             return;
         }
         let spans = self.names.entry(key);
@@ -147,7 +147,7 @@ impl HeldReplay<'_> {
         };
         let ended = match transaction.ended_by {
             Some(step) => self.left_server(step)?,
-            None => VirtualTime::BEGIN.after(self.along.duration.as_nanos() as u64),
+            None => VirtualTime::BEGIN.after(self.critical_path.duration.as_nanos() as u64),
         };
         Some(Span {
             open: before.open.saturating_add(ended.since(opened)),
@@ -161,13 +161,13 @@ impl HeldReplay<'_> {
     /// When the request of a step was at its server.
     fn arrived(&self, step: u32) -> Option<VirtualTime> {
         let node = self.plan.first_nodes.get(step as usize)?;
-        self.times[node.place()].arrived
+        self.times[node.index()].arrived
     }
 
     /// When its server was done with a step.
     fn left_server(&self, step: u32) -> Option<VirtualTime> {
         self.plan.first_nodes.get(step as usize)?;
-        let node = self.plan.last_node(step as usize).place();
+        let node = self.plan.last_node(step as usize).index();
         let times = self.times[node];
         match times.replied {
             Some(replied) => Some(replied.after(self.plan.nodes[node].server_inside)),

@@ -7,11 +7,12 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod closed_loop;
 pub mod concurrency;
 mod connection_pools;
 mod connections;
 mod cores;
-mod crowd;
+mod critical_path;
 mod examples;
 pub mod explain;
 mod first_window;
@@ -19,7 +20,6 @@ mod held;
 mod links;
 mod load;
 mod locks;
-mod path;
 mod plan;
 pub mod predictor;
 pub mod remedies;

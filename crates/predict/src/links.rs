@@ -1,7 +1,7 @@
 //! The links that the moved connections of a replay lie on: each with flows and queues of its own, all on one clock.
 
 use link::LinkDescription;
-use link::network::{Happening, SimulatedNetwork};
+use link::network::{NetworkEvent, SimulatedNetwork};
 use link::tcp::Flow;
 use model::Direction;
 
@@ -76,7 +76,7 @@ impl<W: Ord> Links<W> {
     }
 
     /// What happens next, on whichever link; absent when nothing more will.
-    pub fn advance(&mut self) -> Option<Happening<W>> {
+    pub fn advance(&mut self) -> Option<NetworkEvent<W>> {
         loop {
             let next = |network: &SimulatedNetwork<W>| network.next_at();
             let times = self.networks.iter().enumerate();
@@ -92,15 +92,15 @@ impl<W: Ord> Links<W> {
                 .filter_map(|(_, network)| next(network))
                 .min()
                 .unwrap_or(u64::MAX);
-            if let Some(happening) = self.networks[first].advance_to(limit) {
+            if let Some(network_event) = self.networks[first].advance_to(limit) {
                 self.now = self.now.max(self.networks[first].now());
-                return Some(happening);
+                return Some(network_event);
             }
         }
     }
 
     /// The connection's link, its clock set, and the connection's number there.
-    fn of(&mut self, connection: u32) -> (&mut SimulatedNetwork<W>, u32) {
+    fn network_of(&mut self, connection: u32) -> (&mut SimulatedNetwork<W>, u32) {
         let (link, number) = self.connections[connection as usize];
         let network = &mut self.networks[link];
         network.pass_time(self.now);
@@ -109,41 +109,41 @@ impl<W: Ord> Links<W> {
 
     /// As [`SimulatedNetwork::open`].
     pub fn open(&mut self, connection: u32) {
-        let (network, number) = self.of(connection);
+        let (network, number) = self.network_of(connection);
         network.open(number);
     }
 
     /// As [`SimulatedNetwork::send_handshake`], on the connection's link.
     pub fn send_handshake(&mut self, connection: u32, direction: Direction, waiter: u64) {
-        self.of(connection).0.send_handshake(direction, waiter);
+        self.network_of(connection).0.send_handshake(direction, waiter);
     }
 
     /// As [`SimulatedNetwork::establish`].
     pub fn establish(&mut self, connection: u32) {
-        let (network, number) = self.of(connection);
+        let (network, number) = self.network_of(connection);
         network.establish(number);
     }
 
     /// As [`SimulatedNetwork::wait_for_establishment`].
     pub fn wait_for_establishment(&mut self, connection: u32, waiter: u64) {
-        let (network, number) = self.of(connection);
+        let (network, number) = self.network_of(connection);
         network.wait_for_establishment(number, waiter);
     }
 
     /// As [`SimulatedNetwork::send_empty`], on the connection's link.
     pub fn send_empty(&mut self, connection: u32, direction: Direction, waiter: u64) {
-        self.of(connection).0.send_empty(direction, waiter);
+        self.network_of(connection).0.send_empty(direction, waiter);
     }
 
     /// As [`SimulatedNetwork::write`], on the connection's flow of `direction`.
     pub fn write(&mut self, connection: u32, direction: Direction, bytes: u64, span: u64, waiter: u64) {
-        let (network, number) = self.of(connection);
+        let (network, number) = self.network_of(connection);
         network.write(2 * number + direction.index() as u32, bytes, span, waiter);
     }
 
     /// As [`SimulatedNetwork::append`], likewise.
     pub fn append(&mut self, connection: u32, direction: Direction, bytes: u64, waiter: u64) {
-        let (network, number) = self.of(connection);
+        let (network, number) = self.network_of(connection);
         network.append(2 * number + direction.index() as u32, bytes, waiter);
     }
 }

@@ -22,7 +22,7 @@ impl Load {
     /// Counts one span.
     pub fn count(&mut self, whose: Whose, (begin, end): (u64, u64)) {
         let spans = &mut self.spans[whose.index()];
-        if end > begin && spans.len() < MOST_SPANS {
+        if end > begin && spans.len() < MAX_SPANS {
             spans.push((begin, end));
         }
     }
@@ -95,7 +95,7 @@ impl CoreTime {
 }
 
 /// 64 MB for each; anything later is not counted.
-const MOST_SPANS: usize = 4_000_000;
+const MAX_SPANS: usize = 4_000_000;
 
 #[cfg(test)]
 mod tests {

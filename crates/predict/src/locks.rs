@@ -26,7 +26,7 @@ pub struct LockKey {
 
 impl LockKey {
     /// That of an exchange whose statement is known.
-    pub fn of(exchange: &Exchange) -> Option<Self> {
+    pub fn from_exchange(exchange: &Exchange) -> Option<Self> {
         let digest = exchange.asked.rows_digest;
         let mut hasher = DefaultHasher::new();
         (exchange.fingerprint.as_deref()?, digest).hash(&mut hasher);
@@ -69,7 +69,7 @@ impl LockEvidence {
             if last.ends_transaction {
                 *ended = None;
             }
-            if let Some(key) = first.locks.filter(|_| self.known < MOST_ASKED) {
+            if let Some(key) = first.locks.filter(|_| self.known < MAX_ASKED) {
                 self.known += 1;
                 self.asked.entry(key).or_default().push(Asked {
                     by: plan.connections[first.connection as usize],
@@ -87,15 +87,15 @@ impl LockEvidence {
     /// What clients wait for, and how long those of the measurement did.
     ///
     /// - Rows that were written more than once, unless two transactions held them at once.
-    /// - What a statement asks for of which the rows are not known, if it came at least [`LEAST_TESTS`] times while another's transaction held it and
+    /// - What a statement asks for of which the rows are not known, if it came at least [`MIN_TESTS`] times while another's transaction held it and
     ///   would have been answered before that was over, taking the usual time: and was, no more than one time in [`ONE_HELD_BOTH_IN`]. Each time it
     ///   waited for that transaction's end, then.
-    /// - Where it waited so in one of [`ONE_WAITED_IN`], and [`LEAST_TESTS`] times, it may be that some of them meet: open.
+    /// - Where it waited so in one of [`ONE_WAITED_IN`], and [`MIN_TESTS`] times, it may be that some of them meet: open.
     pub fn conclude(self) -> Locked {
         let mut locked = Locked::default();
         for (key, mut asked) in self.asked {
             asked.sort_unstable_by_key(|one| (one.replied, one.arrived));
-            let seen = Exclusion::of(&asked);
+            let seen = Exclusion::from_requests(&asked);
             if seen.excludes() || (key.tells_rows && asked.len() > 1 && !seen.is_refuted()) {
                 locked.certain.insert(key);
                 locked.waits.extend(seen.waits);
@@ -127,7 +127,7 @@ struct Exclusion {
 
 impl Exclusion {
     /// `asked` in the order of the replies.
-    fn of(asked: &[Asked]) -> Self {
+    fn from_requests(asked: &[Asked]) -> Self {
         let usual = usual_time(asked);
         let mut seen = Self::default();
         for (place, one) in asked.iter().enumerate() {
@@ -159,11 +159,11 @@ impl Exclusion {
     }
 
     const fn excludes(&self) -> bool {
-        self.tests >= LEAST_TESTS && !self.is_refuted()
+        self.tests >= MIN_TESTS && !self.is_refuted()
     }
 
     const fn may_exclude(&self) -> bool {
-        self.waited >= LEAST_TESTS && self.waited * ONE_WAITED_IN >= self.tests
+        self.waited >= MIN_TESTS && self.waited * ONE_WAITED_IN >= self.tests
     }
 }
 
@@ -180,7 +180,7 @@ fn usual_time(asked: &[Asked]) -> u64 {
     let took = |one: &Asked| one.replied.saturating_sub(one.arrived);
     let alone = (0..asked.len()).filter(|place| others_before(asked, *place).next().is_none());
     let mut alone: Vec<u64> = alone.map(|place| took(&asked[place])).collect();
-    if alone.len() < LEAST_ALONE {
+    if alone.len() < MIN_ALONE {
         let since = |place: usize| {
             let one = &asked[place];
             let ends = others_before(asked, place).filter_map(|other| other.ended);
@@ -241,14 +241,14 @@ impl Locked {
 #[derive(Debug, Default)]
 pub struct Locks<'a> {
     keys: Option<&'a HashSet<LockKey>>,
-    held: HashMap<LockKey, Held>,
+    held: HashMap<LockKey, RowLock>,
     /// What clients hold, and what each of them waits for.
     by_client: HashMap<u32, Vec<LockKey>>,
     waits_for: HashMap<u32, LockKey>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct RowLock {
     by: u32,
     /// First come, first served: the client and the request that waits.
     waiting: VecDeque<(u32, u64)>,
@@ -285,7 +285,7 @@ impl<'a> Locks<'a> {
             }
             None => {
                 let waiting = VecDeque::new();
-                self.held.insert(key, Held { by: client, waiting });
+                self.held.insert(key, RowLock { by: client, waiting });
                 self.by_client.entry(client).or_default().push(key);
                 true
             }
@@ -344,12 +344,12 @@ impl<'a> Locks<'a> {
 }
 
 /// Of statements in the measurement: about 30 MB.
-const MOST_ASKED: usize = 500_000;
+const MAX_ASKED: usize = 500_000;
 /// More clients at once than these are looked at in part.
 const LOOKED_BACK: usize = 100;
-const LEAST_TESTS: usize = 5;
+const MIN_TESTS: usize = 5;
 const ONE_HELD_BOTH_IN: usize = 20;
 const ONE_WAITED_IN: usize = 5;
-const LEAST_ALONE: usize = 3;
+const MIN_ALONE: usize = 3;
 /// Times the usual time.
 const MUCH_LONGER: u64 = 3;

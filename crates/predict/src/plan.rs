@@ -255,7 +255,7 @@ impl OperationPlan {
     /// Last node of the exchange `index`.
     pub fn last_node(&self, index: usize) -> NodeIndex {
         let next = self.first_nodes.get(index + 1);
-        NodeIndex::new(next.map_or(self.nodes.len(), |next| next.place()) - 1)
+        NodeIndex::new(next.map_or(self.nodes.len(), |next| next.index()) - 1)
     }
 
     /// Of an exchange no bytes are held back any more.
@@ -277,7 +277,7 @@ impl OperationPlan {
     /// The places of the nodes of the exchange `index`; none where there is no such exchange.
     pub fn places_of(&self, index: usize) -> std::ops::Range<usize> {
         match self.first_nodes.get(index) {
-            Some(first) => first.place()..self.last_node(index).place() + 1,
+            Some(first) => first.index()..self.last_node(index).index() + 1,
             None => 0..0,
         }
     }
@@ -334,12 +334,12 @@ impl OperationPlan {
                 node.unknown = 0;
             }
             node.by_server = after_what == After::RequestArrived
-                || after.is_some_and(|after| self.nodes[after.place()].by_server);
+                || after.is_some_and(|after| self.nodes[after.index()].by_server);
             self.nodes.push(node);
             previous = Some(part);
         }
-        let (first, last) = (self.first_nodes[index].place(), self.nodes.len() - 1);
-        self.nodes[first].locks = LockKey::of(&step.exchange);
+        let (first, last) = (self.first_nodes[index].index(), self.nodes.len() - 1);
+        self.nodes[first].locks = LockKey::from_exchange(&step.exchange);
         self.nodes[last].ends_transaction = step.exchange.transaction == Some(TransactionState::Idle);
         let is_open = |state: TransactionState| state != TransactionState::Idle;
         self.nodes[last].keeps_connection = step.exchange.transaction.is_some_and(is_open);
@@ -361,7 +361,7 @@ impl OperationPlan {
             return (Some(self.last_node(after)), After::Completion);
         }
         let first = self.first_nodes[after];
-        match self.nodes[first.place()].connection == connection {
+        match self.nodes[first.index()].connection == connection {
             true => (Some(first), After::RequestSent),
             false => (Some(first), After::RequestArrived),
         }
@@ -371,7 +371,7 @@ impl OperationPlan {
     fn set_first_windows(&mut self, operation: &Operation) {
         let mut is_known = vec![false; self.connections.len()];
         for (step, node) in operation.steps.iter().zip(&self.first_nodes) {
-            let place = self.nodes[node.place()].connection as usize;
+            let place = self.nodes[node.index()].connection as usize;
             let mut parts = step.exchange.steps();
             let Some(large) = parts.find(|part| part.reply_bytes > FIRST_WINDOW && !is_known[place]) else {
                 continue;
@@ -388,7 +388,7 @@ impl OperationPlan {
             };
             if reply_after < operation.steps.len() && reply_after != index {
                 let (last, waited_for) = (self.last_node(index), self.last_node(reply_after));
-                self.nodes[last.place()].reply_after = Some(waited_for);
+                self.nodes[last.index()].reply_after = Some(waited_for);
             }
         }
     }
@@ -416,12 +416,12 @@ impl OperationPlan {
             match after {
                 None => self.roots.push(index),
                 Some(after) => {
-                    let first = &mut self.nodes[after.place()].first_dependent;
+                    let first = &mut self.nodes[after.index()].first_dependent;
                     self.nodes[place].next_dependent = first.replace(index);
                 }
             }
             if let Some(reply_after) = reply_after {
-                let first = &mut self.nodes[reply_after.place()].first_reply_waiter;
+                let first = &mut self.nodes[reply_after.index()].first_reply_waiter;
                 self.nodes[place].next_reply_waiter = first.replace(index);
             }
         }
@@ -498,7 +498,7 @@ fn worked_meanwhile(step: &Step) -> Duration {
 fn held_back(step: &Step) -> [u64; 2] {
     let of = |span: Duration, inside: Duration, bytes: u64| {
         let pause = span.saturating_sub(inside + step.recovery);
-        let least = Duration::from_secs_f64(bytes as f64 / SLOWEST_LINK).max(LEAST_HELD_BACK);
+        let least = Duration::from_secs_f64(bytes as f64 / SLOWEST_LINK).max(MIN_DELAYED_ACK);
         let is_held_back = bytes <= FIRST_WINDOW && pause >= least;
         if is_held_back { nanos(pause) } else { 0 }
     };
@@ -517,7 +517,7 @@ fn held_back(step: &Step) -> [u64; 2] {
 /// Bytes that a sender may have under way without an acknowledgement: ten packets (RFC 6928).
 const FIRST_WINDOW: u64 = 14_600;
 /// Acknowledgements are delayed by at least so long, less what a timer may be early.
-const LEAST_HELD_BACK: Duration = Duration::from_millis(30);
+const MIN_DELAYED_ACK: Duration = Duration::from_millis(30);
 /// Bytes a second of the slowest link that is taken for one: 500 kbit/s.
 const SLOWEST_LINK: f64 = 62_500.0;
 
@@ -530,7 +530,7 @@ fn is_limited_by_window(step: &Step) -> bool {
     let span = ended
         .since(started)
         .saturating_sub(step.server_inside_reply + step.recovery);
-    if rtt < LEAST_LIMITING || span < LEAST_ROUNDS * rtt {
+    if rtt < MIN_LIMITING_RTT || span < MIN_ROUNDS * rtt {
         return false;
     }
     let bursts = span.as_secs_f64() / rtt.as_secs_f64() + 1.0;
@@ -542,8 +542,8 @@ const UNSCALED_WINDOW: u64 = 65_535;
 /// Bytes a round trip that show one: full packets leave a part of it unused, and the first bursts are smaller.
 const LIMITED: std::ops::RangeInclusive<f64> = 50_000.0..=66_000.0;
 /// A shorter round trip limits nothing that a link would not limit too.
-const LEAST_LIMITING: Duration = Duration::from_millis(2);
-const LEAST_ROUNDS: u32 = 4;
+const MIN_LIMITING_RTT: Duration = Duration::from_millis(2);
+const MIN_ROUNDS: u32 = 4;
 
 /// From the request's end to the reply's start at the observation point.
 fn measured_wait(step: &Step) -> Duration {
@@ -594,7 +594,7 @@ fn pause_between(previous: &Step, next: &Step) -> u64 {
 
 /// Nanoseconds of a span, at most a year, so that sums of a few hundred never overflow.
 pub fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).min(LONGEST)
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).min(MAX_NANOS)
 }
 
-const LONGEST: u64 = 365 * 86_400 * 1_000_000_000;
+const MAX_NANOS: u64 = 365 * 86_400 * 1_000_000_000;

@@ -7,11 +7,11 @@ use crate::bounds::BoundsEvidence;
 use crate::concurrency::{Concurrency, Ordered};
 use crate::connection_pools::PoolEvidence;
 use crate::connections::ConnectionHistory;
+use crate::critical_path::{self, CriticalPath, Within};
 use crate::examples::Examples;
-use crate::held::{Held, HeldReplay};
+use crate::held::{HeldReplay, HeldTimes};
 use crate::load::Load;
 use crate::locks::LockEvidence;
-use crate::path::{self, Along, Within};
 use crate::plan::OperationPlan;
 use crate::remedies::Remedies;
 use crate::replay::run_alone;
@@ -69,11 +69,11 @@ pub struct Predictor {
     waiting_steps: usize,
     concurrency: Concurrency,
     /// Operations of which parts have come and more will, by their number; per target.
-    unfinished: HashMap<u64, Vec<Vec<Whole>>>,
+    unfinished: HashMap<u64, Vec<Vec<ReplayTotals>>>,
     /// What earlier operations left of their connections; per target.
     connections: Vec<ConnectionHistory>,
     measured_paths: MeasuredPaths,
-    held: Held,
+    held: HeldTimes,
     load: Load,
     pauses: Pauses,
     workers: Workers,
@@ -142,7 +142,7 @@ struct NameMargins {
 
 /// One operation on one target.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Whole {
+pub struct ReplayTotals {
     /// What it takes.
     pub duration: Duration,
     /// Where that goes.
@@ -216,7 +216,7 @@ impl Predictor {
             concurrency: Concurrency::default(),
             unfinished: HashMap::default(),
             measured_paths: MeasuredPaths::default(),
-            held: Held::default(),
+            held: HeldTimes::default(),
             load: Load::default(),
             pauses: Pauses::default(),
             workers: Workers::Inferred,
@@ -255,11 +255,11 @@ impl Predictor {
     /// Takes one operation, or one part of a long one ([`Operation::continues`]), to be replayed on every target. Connections keep
     /// their windows from operation to operation: add these in the order in which they begin.
     pub fn add(&mut self, operation: &Operation) {
-        self.take(operation.clone());
+        self.process_operation(operation.clone());
     }
 
     /// As [`Predictor::add`], for who needs it no more.
-    pub fn take(&mut self, operation: Operation) {
+    pub fn process_operation(&mut self, operation: Operation) {
         self.push(operation);
     }
 
@@ -283,7 +283,7 @@ impl Predictor {
         let left_out = std::mem::take(&mut self.left_out);
         self.waiting_steps = 0;
         self.concurrency.learn(&operations);
-        self.concurrency.conclude(&operations);
+        self.concurrency.derive_dependencies(&operations);
         for (place, operation) in operations.iter().enumerate() {
             let ordered = self.concurrency.ordered(operation);
             self.replay(operation, &ordered, left_out.get(&place).map(Vec::as_slice));
@@ -294,7 +294,7 @@ impl Predictor {
     fn replay(&mut self, measured: &Operation, ordered: &Ordered, left_out: Option<&[LeftOut]>) {
         let operation = ordered.expected.as_ref().unwrap_or(measured);
         let plan = OperationPlan::new(operation, &self.moved);
-        let place = self.place(&operation.name);
+        let place = self.name_index(&operation.name);
         self.replay_open(measured, ordered, place);
         self.learn_margins(operation, place);
         let has_remedies = left_out.is_none_or(|left_out| !left_out.is_empty());
@@ -363,10 +363,11 @@ impl Predictor {
                 let flows = plan
                     .connections
                     .iter()
-                    .map(|id| connections.look(*id, operation.at));
+                    .map(|id| connections.peek_flows(*id, operation.at));
                 let (times, _) = run_alone(&plan, links, self.wake_up, flows);
-                let along = path::along(&plan, VirtualTime::BEGIN, &times, plan.client_after, links);
-                self.names[place].open_sums[index][target].add(along.duration);
+                let critical_path =
+                    critical_path::along(&plan, VirtualTime::BEGIN, &times, plan.client_after, links);
+                self.names[place].open_sums[index][target].add(critical_path.duration);
             }
         }
     }
@@ -379,7 +380,7 @@ impl Predictor {
     /// All that was predicted, and what is known of the operations. Nothing is predicted for a name of which too many round trips may be others'.
     pub fn finish_all(mut self) -> Predicted {
         self.replay_waiting();
-        self.let_them_meet();
+        self.simulate_contention();
         self.names
             .sort_by_key(|named| (Reverse(named.cost()), named.first_ended));
         let each = |named: &Named| named.paced_round_trips / named.operations.max(1) as f64;
@@ -422,7 +423,7 @@ impl Predictor {
         plan: &OperationPlan,
         place: usize,
         here: ReplayedHere,
-    ) -> Vec<Vec<Whole>> {
+    ) -> Vec<Vec<ReplayTotals>> {
         let known = self.unfinished.remove(&operation.id);
         let mut wholes = known.unwrap_or_else(|| vec![Vec::new(); self.targets.len()]);
         for (index, target) in self.targets.iter().enumerate() {
@@ -433,7 +434,7 @@ impl Predictor {
             let flows = plan
                 .connections
                 .iter()
-                .map(|id| connections.take(*id, operation.at));
+                .map(|id| connections.take_flows(*id, operation.at));
             let mut flows: Vec<_> = flows.collect();
             let wholes = &mut wholes[index];
             let replays = if wholes.is_empty() {
@@ -441,7 +442,7 @@ impl Predictor {
             } else {
                 wholes.len()
             };
-            wholes.resize(replays, Whole::default());
+            wholes.resize(replays, ReplayTotals::default());
             for (number, whole) in wholes.iter_mut().enumerate().rev() {
                 let links = &self.links[index];
                 let links: Vec<LinkDescription> = links
@@ -454,10 +455,11 @@ impl Predictor {
                     flows.clone()
                 };
                 let (times, flows) = run_alone(plan, &links, self.wake_up, before.into_iter());
-                let mut along = path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, &links);
-                let replayed = along.duration;
-                along.wait(here.wait(along.attribution.transfer));
-                whole.add(&along, plan.turns_moved);
+                let mut critical_path =
+                    critical_path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, &links);
+                let replayed = critical_path.duration;
+                critical_path.wait(here.wait(critical_path.attribution.transfer));
+                whole.add(&critical_path, plan.turns_moved);
                 whole.measured += operation.duration;
                 if !operation.transactions.is_empty() {
                     let replay = HeldReplay {
@@ -466,7 +468,7 @@ impl Predictor {
                         target: index,
                         number,
                         times: &times,
-                        along: &along,
+                        critical_path: &critical_path,
                     };
                     self.held.replayed(&replay, self.targets.len());
                 }
@@ -478,7 +480,7 @@ impl Predictor {
         wholes
     }
 
-    fn place(&mut self, name: &Arc<str>) -> usize {
+    fn name_index(&mut self, name: &Arc<str>) -> usize {
         if let Some(place) = self.places.get(name) {
             return *place;
         }
@@ -504,7 +506,7 @@ impl Predictor {
 }
 
 impl Named {
-    fn count(&mut self, wholes: &[Vec<Whole>], number: u64) {
+    fn count(&mut self, wholes: &[Vec<ReplayTotals>], number: u64) {
         self.operations += 1;
         self.first_ended.get_or_insert(number);
         for (sum, wholes) in self.sums.iter_mut().zip(wholes) {
@@ -563,7 +565,7 @@ impl Named {
     /// and not of a user.
     fn pause(&mut self) -> u64 {
         let pause = self.pauses.percentile(50).unwrap_or_default();
-        if pause <= LONGEST_PAUSE {
+        if pause <= MAX_PAUSE {
             pause.as_nanos() as u64
         } else {
             0
@@ -571,18 +573,18 @@ impl Named {
     }
 }
 
-impl Whole {
+impl ReplayTotals {
     /// Adds one part more.
-    pub fn add(&mut self, along: &Along, turns: u64) {
-        self.duration += along.duration;
-        self.attribution.add(&along.attribution);
-        self.within.add(&along.within);
+    pub fn add(&mut self, critical_path: &CriticalPath, turns: u64) {
+        self.duration += critical_path.duration;
+        self.attribution.add(&critical_path.attribution);
+        self.within.add(&critical_path.within);
         self.turns += turns;
     }
 }
 
 impl Sum {
-    fn add(&mut self, whole: &Whole) {
+    fn add(&mut self, whole: &ReplayTotals) {
         if whole.turns == 0 && whole.duration.is_zero() {
             self.idle += 1;
             return;
@@ -736,7 +738,7 @@ pub const LEARNED_STEPS: usize = 20_000;
 /// Operations that are.
 pub const LEARNED_OPERATIONS: usize = 10_000;
 /// Longer pauses between operations are assumed to be a user's.
-const LONGEST_PAUSE: Duration = Duration::from_millis(1);
+const MAX_PAUSE: Duration = Duration::from_millis(1);
 const REPLAYS_OF_FIRST: u64 = 64;
 /// An odd number near 2^64 divided by the golden ratio: neighbouring seeds lie far apart.
 const SEED_STEP: u64 = 0x9E37_79B9_7F4A_7C15;

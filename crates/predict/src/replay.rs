@@ -1,6 +1,6 @@
 //! One operation on one link, in virtual time.
 
-use crate::path;
+use crate::critical_path;
 use crate::plan::OperationPlan;
 use crate::predictor::PredictionTarget;
 use crate::run::{Computing, RunProgress, SimulatedRun, Times};
@@ -46,7 +46,7 @@ pub fn replay(
     let steps = (0..operation.steps.len())
         .map(|index| step_times(&plan, &times, index))
         .collect();
-    let along = path::along(
+    let critical_path = critical_path::along(
         &plan,
         VirtualTime::BEGIN,
         &times,
@@ -54,8 +54,8 @@ pub fn replay(
         &[target.link],
     );
     Replayed {
-        duration: along.duration,
-        attribution: along.attribution,
+        duration: critical_path.duration,
+        attribution: critical_path.attribution,
         turns_moved: plan.turns_moved,
         steps,
     }
@@ -89,7 +89,7 @@ fn step_times(plan: &OperationPlan, times: &[Times], index: usize) -> StepTimes 
         Duration::from_nanos(since)
     };
     StepTimes {
-        started: since_begin(times[plan.first_nodes[index].place()].started),
-        completed: since_begin(times[plan.last_node(index).place()].completed),
+        started: since_begin(times[plan.first_nodes[index].index()].started),
+        completed: since_begin(times[plan.last_node(index).index()].completed),
     }
 }

@@ -13,7 +13,7 @@ use crate::virtual_time::VirtualTime;
 use crate::wake_up::{Rest, WakeUp, Waking};
 use beyond::{SIMULATED_BYTES, beyond_simulated};
 use link::LinkDescription;
-use link::network::Happening;
+use link::network::NetworkEvent;
 use link::tcp::Flow;
 use model::{Direction, Protocol};
 use pooled::Pooled;
@@ -45,12 +45,12 @@ enum Wake {
     /// Shared cores may have finished something.
     Look(u8),
     /// Something of a node is due.
-    Node(u64, Due),
+    Node(u64, NodeEvent),
 }
 
 /// What is due of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
+enum NodeEvent {
     /// Its client begins.
     Start,
     /// The measured request reaches its server.
@@ -267,38 +267,38 @@ impl<'a> SimulatedRun<'a> {
 
     /// Performs the next event.
     pub fn advance(&mut self) -> RunProgress {
-        let Some(happening) = self.network.advance() else {
+        let Some(network_event) = self.network.advance() else {
             return if self.release_stuck() {
                 RunProgress::Went
             } else {
                 RunProgress::Over
             };
         };
-        self.happened(happening);
+        self.happened(network_event);
         self.finished
             .take()
             .map_or(RunProgress::Went, RunProgress::Finished)
     }
 
-    fn happened(&mut self, happening: Happening<Wake>) {
-        match happening {
-            Happening::Wake(Wake::Begin(client)) => self.begin_now(client),
-            Happening::Wake(Wake::Rest(client)) => self.finished = Some(client),
-            Happening::Wake(Wake::Look(whose)) => self.look(whose),
-            Happening::Wake(Wake::Node(id, due)) if self.is_current(id) => self.go_on(id, due),
-            Happening::Arrived(id) if id != NOBODY && self.is_current(id) => self.arrived(id),
+    fn happened(&mut self, network_event: NetworkEvent<Wake>) {
+        match network_event {
+            NetworkEvent::Wake(Wake::Begin(client)) => self.begin_now(client),
+            NetworkEvent::Wake(Wake::Rest(client)) => self.finished = Some(client),
+            NetworkEvent::Wake(Wake::Look(whose)) => self.check_cores(whose),
+            NetworkEvent::Wake(Wake::Node(id, due)) if self.is_current(id) => self.go_on(id, due),
+            NetworkEvent::Arrived(id) if id != NOBODY && self.is_current(id) => self.arrived(id),
             // Bytes as they come are for an emulation to know.
-            Happening::Wake(Wake::Node(..)) | Happening::Arrived(_) | Happening::Received(_) => {}
+            NetworkEvent::Wake(Wake::Node(..)) | NetworkEvent::Arrived(_) | NetworkEvent::Received(_) => {}
         }
     }
 
-    fn go_on(&mut self, id: u64, due: Due) {
+    fn go_on(&mut self, id: u64, due: NodeEvent) {
         match due {
-            Due::Start => self.start(id),
-            Due::RequestArrived => self.request_arrived(id),
-            Due::Reply => self.reply(id),
-            Due::Replied => self.replied(id),
-            Due::ReplyArrived => self.complete(id),
+            NodeEvent::Start => self.start(id),
+            NodeEvent::RequestArrived => self.request_arrived(id),
+            NodeEvent::Reply => self.reply(id),
+            NodeEvent::Replied => self.replied(id),
+            NodeEvent::ReplyArrived => self.complete(id),
         }
     }
 
@@ -353,7 +353,7 @@ impl<'a> SimulatedRun<'a> {
     /// The identifier of a node of the plan that the client carries out now.
     fn id(&self, client: u32, node: NodeIndex) -> u64 {
         let generation = self.clients[client as usize].generation;
-        u64::from(client) << (GENERATION_BITS + NODE_BITS) | generation << NODE_BITS | node.place() as u64
+        u64::from(client) << (GENERATION_BITS + NODE_BITS) | generation << NODE_BITS | node.index() as u64
     }
 
     /// The client and the node.
@@ -416,7 +416,7 @@ impl<'a> SimulatedRun<'a> {
         let waking = self.waking(id, whose, 0, what.client_before, own);
         self.times_of(id).waking[0] = waking;
         let work = what.client_before.saturating_add(waking.expected);
-        self.compute(whose, work, Wake::Node(id, Due::Start));
+        self.compute(whose, work, Wake::Node(id, NodeEvent::Start));
     }
 
     /// How much longer than measured both sides rest while they wait for each other on the connection of `id`.
@@ -493,7 +493,7 @@ impl<'a> SimulatedRun<'a> {
     }
 
     /// Jobs of shared cores may have ended.
-    fn look(&mut self, whose: u8) {
+    fn check_cores(&mut self, whose: u8) {
         let now = self.network.now();
         if let Some(shared) = &mut self.computing[usize::from(whose)] {
             shared.looked(now);
@@ -539,14 +539,16 @@ impl<'a> SimulatedRun<'a> {
             }
             Crossing::Measured { request, .. } if what.arrival_matters() => {
                 let at = now.saturating_add(request).saturating_add(what.client_inside);
-                self.network.wake_at(at, Wake::Node(id, Due::RequestArrived));
+                self.network
+                    .wake_at(at, Wake::Node(id, NodeEvent::RequestArrived));
             }
             Crossing::Measured { .. } => {}
         }
         self.release(id, After::RequestSent);
         if !what.has_reply {
             let sent = now.saturating_add(what.client_inside);
-            self.network.wake_at(sent, Wake::Node(id, Due::ReplyArrived));
+            self.network
+                .wake_at(sent, Wake::Node(id, NodeEvent::ReplyArrived));
         }
     }
 
@@ -558,13 +560,13 @@ impl<'a> SimulatedRun<'a> {
             (
                 what.request_bytes,
                 Direction::ClientToServer,
-                Wake::Node(id, Due::RequestArrived),
+                Wake::Node(id, NodeEvent::RequestArrived),
             )
         } else {
             (
                 what.reply_bytes,
                 Direction::ServerToClient,
-                Wake::Node(id, Due::ReplyArrived),
+                Wake::Node(id, NodeEvent::ReplyArrived),
             )
         };
         match beyond_simulated(self.link_of(id), direction, bytes) {
@@ -664,10 +666,10 @@ impl<'a> SimulatedRun<'a> {
             let wait = work.saturating_add(what.unknown);
             self.network.wake_at(
                 self.network.now().saturating_add(wait),
-                Wake::Node(id, Due::Reply),
+                Wake::Node(id, NodeEvent::Reply),
             );
         } else {
-            self.compute(whose, work, Wake::Node(id, Due::Reply));
+            self.compute(whose, work, Wake::Node(id, NodeEvent::Reply));
         }
     }
 
@@ -675,8 +677,9 @@ impl<'a> SimulatedRun<'a> {
         let reply_after = self.node(id).reply_after;
         let (client, node) = Self::parts(id);
         let Client { plan, times, .. } = &self.clients[client];
-        let is_missing = |node: NodeIndex| times[node.place()].completed.is_none();
-        reply_after.is_some_and(is_missing) || plan.reply_joins.of(NodeIndex::new(node)).any(is_missing)
+        let is_missing = |node: NodeIndex| times[node.index()].completed.is_none();
+        reply_after.is_some_and(is_missing)
+            || plan.reply_joins.joined_with(NodeIndex::new(node)).any(is_missing)
     }
 
     fn reply(&mut self, id: u64) {
@@ -695,7 +698,7 @@ impl<'a> SimulatedRun<'a> {
         match what.crossing {
             Crossing::Measured { reply, .. } => {
                 let at = now.saturating_add(reply).saturating_add(inside);
-                self.network.wake_at(at, Wake::Node(id, Due::ReplyArrived));
+                self.network.wake_at(at, Wake::Node(id, NodeEvent::ReplyArrived));
                 return;
             }
             Crossing::Handshake => {
@@ -720,7 +723,7 @@ impl<'a> SimulatedRun<'a> {
         if inside == 0 {
             self.replied(id);
         } else {
-            self.compute(whose, what.server_inside, Wake::Node(id, Due::Replied));
+            self.compute(whose, what.server_inside, Wake::Node(id, NodeEvent::Replied));
         }
     }
 
@@ -809,9 +812,9 @@ impl<'a> SimulatedRun<'a> {
         let (client, node) = Self::parts(id);
         let Client { plan, times, .. } = &self.clients[client];
         let what = &plan.nodes[node];
-        let is_missing = |node: NodeIndex| times[node.place()].completed.is_none();
+        let is_missing = |node: NodeIndex| times[node.index()].completed.is_none();
         let first_missing = what.after.is_some_and(|after| {
-            let after = times[after.place()];
+            let after = times[after.index()];
             let happened = match what.after_what {
                 After::Completion => after.completed,
                 After::RequestSent => after.started,
@@ -819,7 +822,7 @@ impl<'a> SimulatedRun<'a> {
             };
             happened.is_none()
         });
-        first_missing || plan.joins.of(NodeIndex::new(node)).any(is_missing)
+        first_missing || plan.joins.joined_with(NodeIndex::new(node)).any(is_missing)
     }
 
     /// A reply that waits for a step which waits for that reply (no observation can produce it, a damaged one can)

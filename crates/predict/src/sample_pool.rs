@@ -46,7 +46,7 @@ impl SamplePool {
         let mut recorded = self.unfinished.remove(&operation.id).unwrap_or_default();
         recorded.add(plan);
         if operation.continues {
-            if self.unfinished.len() < MOST_UNFINISHED {
+            if self.unfinished.len() < MAX_UNFINISHED {
                 self.unfinished.insert(operation.id, recorded);
             }
             return;
@@ -56,8 +56,7 @@ impl SamplePool {
             self.nodes += recorded.nodes();
             self.operations.push(recorded);
         }
-        while self.operations.len() > MOST_OPERATIONS
-            || (self.nodes > MOST_NODES && self.operations.len() > 1)
+        while self.operations.len() > MAX_OPERATIONS || (self.nodes > MAX_NODES && self.operations.len() > 1)
         {
             self.thin_out();
         }
@@ -166,7 +165,7 @@ impl Pauses {
             return;
         };
         let id = first.exchange.connection;
-        if self.ended.len() >= MOST_CONNECTIONS {
+        if self.ended.len() >= MAX_CONNECTIONS {
             self.ended.clear();
         }
         let end = operation.at.after(operation.duration);
@@ -177,8 +176,8 @@ impl Pauses {
 }
 
 /// About 30 MB for each name.
-const MOST_NODES: usize = 150_000;
-const MOST_OPERATIONS: usize = 1024;
-const MOST_UNFINISHED: usize = 1000;
-const MOST_CONNECTIONS: usize = 100_000;
+const MAX_NODES: usize = 150_000;
+const MAX_OPERATIONS: usize = 1024;
+const MAX_UNFINISHED: usize = 1000;
+const MAX_CONNECTIONS: usize = 100_000;
 const BYTES_A_PACKET: u64 = 1448;

@@ -58,7 +58,7 @@ impl EchoedRoundTrips {
     pub fn under(&self, clients: u32, turns: f64, transaction: Duration) -> Duration {
         let streams = f64::from(self.streams.max(1));
         let [alone, together] = [self.alone, self.together].map(|span| span.as_secs_f64());
-        let rate = turns * f64::from(clients) / transaction.as_secs_f64().max(LEAST);
+        let rate = turns * f64::from(clients) / transaction.as_secs_f64().max(MIN_SECONDS);
         let growth = ((together - alone) / (streams - 1.0).max(1.0)).max(0.0);
         let unsaturated = 1.0 - rate * growth;
         let under_way = if unsaturated > 0.0 {
@@ -75,7 +75,7 @@ fn span(seconds: f64) -> Duration {
 }
 
 /// Shortest time, in seconds, that anything is assumed to take.
-const LEAST: f64 = 1e-9;
+const MIN_SECONDS: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@
 //! measured. So what is left is neither theirs nor the distance's: docs/definitions.md#unexplained-wait.
 
 use crate::connections::ConnectionHistory;
-use crate::path;
+use crate::critical_path;
 use crate::plan::{Crossing, OperationPlan, nanos};
 use crate::replay::run_alone;
 use crate::virtual_time::VirtualTime;
@@ -35,17 +35,18 @@ impl MeasuredPaths {
         let flows = plan
             .connections
             .iter()
-            .map(|id| self.connections.take(*id, operation.at));
+            .map(|id| self.connections.take_flows(*id, operation.at));
         let flows: Vec<_> = flows.collect();
         let (times, flows) = run_alone(&plan, &links, WakeUp::None, flows.into_iter());
-        let along = path::along(&plan, VirtualTime::BEGIN, &times, plan.client_after, &links);
+        let critical_path =
+            critical_path::along(&plan, VirtualTime::BEGIN, &times, plan.client_after, &links);
         self.connections
-            .put(&plan.connections, flows, operation, along.duration);
+            .put(&plan.connections, flows, operation, critical_path.duration);
         ReplayedHere {
             // Neither is longer than a year.
-            unexplained_ns: plan.measured.cast_signed() - nanos(along.duration).cast_signed(),
+            unexplained_ns: plan.measured.cast_signed() - nanos(critical_path.duration).cast_signed(),
             measured: Duration::from_nanos(plan.measured),
-            transfer: along.attribution.transfer,
+            transfer: critical_path.attribution.transfer,
         }
     }
 }

@@ -65,7 +65,7 @@ impl WakeUp {
         let allowance = match rest.processor.filter(|rested| *rested < rest.own) {
             None => own * most,
             Some(rested) => {
-                let apart = at_most(work as f64 * OWN_FACTOR, MOST_OWN).min(most);
+                let apart = at_most(work as f64 * OWN_FACTOR, MAX_CONNECTION_ALLOWANCE).min(most);
                 own * apart + colder(rested) * (most - apart)
             }
         };
@@ -88,10 +88,10 @@ pub fn set_rests(plan: &mut OperationPlan, operation: &Operation) {
     }
     for node in &mut plan.nodes {
         if let (Some(after), After::Completion) = (node.after, node.after_what) {
-            node.rested[0] = waits[after.place()];
+            node.rested[0] = waits[after.index()];
         }
         if let Some(reply_after) = node.reply_after {
-            node.rested[1] = waits[reply_after.place()];
+            node.rested[1] = waits[reply_after.index()];
         }
     }
 }
@@ -111,7 +111,7 @@ fn coldness(rested: u64) -> f64 {
 
 /// What `work` takes longer when all is cold, in nanoseconds.
 fn most_for(work: u64) -> f64 {
-    at_most(work as f64 * COLD_FACTOR, MOST)
+    at_most(work as f64 * COLD_FACTOR, MAX_ALLOWANCE)
 }
 
 /// `nanos`, and ever less of it the nearer it comes to `most`.
@@ -125,11 +125,11 @@ pub const HALF_COLD: Duration = Duration::from_micros(6_000);
 /// Short work takes this much longer, in multiples of itself, when all is cold.
 pub const COLD_FACTOR: f64 = 3.5;
 /// However long the work is, it does not take longer by more than this: by then all that it needs is loaded.
-pub const MOST: Duration = Duration::from_millis(2);
+pub const MAX_ALLOWANCE: Duration = Duration::from_millis(2);
 /// The part of that which is loaded for one connection alone, likewise: in multiples of short work.
 pub const OWN_FACTOR: f64 = 1.5;
 /// However long the work is, no more than this of it is one connection's own.
-pub const MOST_OWN: Duration = Duration::from_micros(150);
+pub const MAX_CONNECTION_ALLOWANCE: Duration = Duration::from_micros(150);
 
 /// How much less, and how much more, than that it may be, as shares of it: nine in ten programs.
 pub const FEWER: f64 = 1.0;
@@ -145,7 +145,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn of(work: u64, measured: u64, own: u64, processor: Option<u64>) -> u64 {
+    fn allowance(work: u64, measured: u64, own: u64, processor: Option<u64>) -> u64 {
         let rest = Rest {
             measured,
             own,
@@ -157,25 +157,25 @@ mod tests {
 
     #[test]
     fn who_rests_no_longer_needs_no_longer() {
-        assert_eq!(of(MS, 5 * MS, 5 * MS, None), 0);
-        assert_eq!(of(MS, 5 * MS, MS, Some(0)), 0);
-        assert_eq!(of(0, 0, 20 * MS, None), 0);
+        assert_eq!(allowance(MS, 5 * MS, 5 * MS, None), 0);
+        assert_eq!(allowance(MS, 5 * MS, MS, Some(0)), 0);
+        assert_eq!(allowance(0, 0, 20 * MS, None), 0);
     }
 
     #[test]
     fn the_allowance_grows_with_the_rest_and_with_the_work_up_to_a_limit() {
-        assert!(of(100_000, 0, 5 * MS, None) < of(100_000, 0, 20 * MS, None));
-        assert!(of(100_000, 0, 20 * MS, None) < of(200_000, 0, 20 * MS, None));
-        assert!(of(100_000, 20 * MS, 40 * MS, None) < of(100_000, 0, 20 * MS, None) / 4);
-        assert!(of(u64::MAX, 0, u64::MAX, None) <= MOST.as_nanos() as u64);
+        assert!(allowance(100_000, 0, 5 * MS, None) < allowance(100_000, 0, 20 * MS, None));
+        assert!(allowance(100_000, 0, 20 * MS, None) < allowance(200_000, 0, 20 * MS, None));
+        assert!(allowance(100_000, 20 * MS, 40 * MS, None) < allowance(100_000, 0, 20 * MS, None) / 4);
+        assert!(allowance(u64::MAX, 0, u64::MAX, None) <= MAX_ALLOWANCE.as_nanos() as u64);
     }
 
     #[test]
     fn a_processor_that_others_keep_awake_leaves_what_is_a_connections_own() {
-        let alone = of(400_000, 0, 20 * MS, None);
-        assert_eq!(of(400_000, 0, 20 * MS, Some(20 * MS)), alone);
-        let busy = of(400_000, 0, 20 * MS, Some(0));
-        assert!(busy < alone / 4 && busy <= MOST_OWN.as_nanos() as u64);
-        assert!((busy..alone).contains(&of(400_000, 0, 20 * MS, Some(MS))));
+        let alone = allowance(400_000, 0, 20 * MS, None);
+        assert_eq!(allowance(400_000, 0, 20 * MS, Some(20 * MS)), alone);
+        let busy = allowance(400_000, 0, 20 * MS, Some(0));
+        assert!(busy < alone / 4 && busy <= MAX_CONNECTION_ALLOWANCE.as_nanos() as u64);
+        assert!((busy..alone).contains(&allowance(400_000, 0, 20 * MS, Some(MS))));
     }
 }

@@ -31,8 +31,8 @@ impl Spans {
     pub fn add(&mut self, name: usize, plan: &OperationPlan) {
         for (place, node) in plan.nodes.iter().enumerate() {
             for (part, (whose, (begin, end))) in node.computed().into_iter().enumerate() {
-                let is_long = end.saturating_sub(begin) >= SHORTEST;
-                if whose == Whose::WebServers && is_long && self.0.len() < MOST_SPANS {
+                let is_long = end.saturating_sub(begin) >= MIN_LEN;
+                if whose == Whose::WebServers && is_long && self.0.len() < MAX_SPANS {
                     self.0.push(((name, 3 * place + part), begin, end));
                 }
             }
@@ -53,8 +53,8 @@ impl Spans {
         }
         // From the fewest to the most; one's own all are more than those that are shared with databases.
         let mut trends: Vec<(OwnCores, Trend)> = Vec::new();
-        for own in 1..=MOST_OWN {
-            if own == cores.min(MOST_OWN) {
+        for own in 1..=MAX_OWN {
+            if own == cores.min(MAX_OWN) {
                 trends.push((None, of_all));
             }
             trends.push((
@@ -110,7 +110,7 @@ struct Trend {
 
 impl Trend {
     fn is_told(&self) -> bool {
-        self.points >= LEAST_POINTS && self.error <= LARGEST_ERROR && self.slope.abs() <= LARGEST_SLOPE
+        self.points >= MIN_POINTS && self.error <= LARGEST_ERROR && self.slope.abs() <= LARGEST_SLOPE
     }
 }
 
@@ -126,7 +126,7 @@ struct Sums {
 
 impl Sums {
     fn add(&mut self, points: &[[f64; 3]]) {
-        if points.len() < LEAST_AT_A_PLACE {
+        if points.len() < MIN_AT_A_PLACE {
             return;
         }
         let weight: f64 = points.iter().map(|[_, _, weight]| weight).sum();
@@ -150,30 +150,26 @@ impl Sums {
         let error = (left / spread.max(1e-9) / self.points.max(1) as f64).sqrt();
         Trend {
             slope,
-            error: if spread < LEAST_SPREAD {
-                f64::INFINITY
-            } else {
-                error
-            },
+            error: if spread < MIN_SPREAD { f64::INFINITY } else { error },
             points: self.points,
         }
     }
 }
 
 /// Of shorter computing, most is what wakes it up.
-const SHORTEST: u64 = 200_000;
-const MOST_SPANS: usize = 500_000;
+const MIN_LEN: u64 = 200_000;
+const MAX_SPANS: usize = 500_000;
 /// More cores of their own than these are not told apart.
-const MOST_OWN: u32 = 8;
-const LEAST_POINTS: usize = 50;
-const LEAST_AT_A_PLACE: usize = 4;
+const MAX_OWN: u32 = 8;
+const MIN_POINTS: usize = 50;
+const MIN_AT_A_PLACE: usize = 4;
 const LARGEST_ERROR: f64 = 0.15;
 /// A slope of 1 is work that grows as the number of those that compute at once.
 const LARGEST_SLOPE: f64 = 0.4;
 /// No reason to doubt that web servers compute on all cores.
 const SLIGHT_SLOPE: f64 = 0.25;
 /// Of the logarithm of how many compute at once: a standard deviation of a sixth.
-const LEAST_SPREAD: f64 = 0.03;
+const MIN_SPREAD: f64 = 0.03;
 
 #[cfg(test)]
 mod tests {

@@ -48,13 +48,13 @@ pub struct CapacityLimit {
 impl Requests {
     /// Counts the request of `plan`, if it is one that made calls of its own.
     pub fn add(&mut self, plan: &OperationPlan) {
-        if self.spans.len() < MOST_REQUESTS
+        if self.spans.len() < MAX_REQUESTS
             && let Some((arrived, began)) = first_call(plan)
         {
             let ended = plan.replied_at;
             let calls = plan.nodes.iter().filter(|node| node.by_server);
             let connections = calls.map(|node| plan.connections[node.connection as usize]);
-            self.connections.extend(connections.take(MOST_CONNECTIONS));
+            self.connections.extend(connections.take(MAX_CONNECTIONS));
             self.spans.push(Span {
                 arrived,
                 began,
@@ -108,8 +108,7 @@ impl Requests {
                 waited().count(),
                 waited().filter(|(span, free)| span.began < **free).count(),
             );
-            if waited < LEAST_WAITED || waited * ONE_WAITED_IN < spans.len() || too_early * too_many > waited
-            {
+            if waited < MIN_WAITS || waited * ONE_WAITED_IN < spans.len() || too_early * too_many > waited {
                 return None;
             }
         }
@@ -171,9 +170,9 @@ fn is_first_call(plan: &OperationPlan, node: &PlanNode) -> bool {
     plan.request.is_some() && node.after == plan.request && node.after_what == After::RequestArrived
 }
 
-const LEAST_WAITED: usize = 10;
+const MIN_WAITS: usize = 10;
 const ONE_WAITED_IN: usize = 10;
 const ONE_DID_NOT_IN: usize = 20;
 const SOME_DID_NOT_IN: usize = 2;
-const MOST_CONNECTIONS: usize = 1000;
-const MOST_REQUESTS: usize = 1_000_000;
+const MAX_CONNECTIONS: usize = 1000;
+const MAX_REQUESTS: usize = 1_000_000;

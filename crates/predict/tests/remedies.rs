@@ -39,7 +39,7 @@ fn replayed(
     let predicted = predictor.finish_all();
     let sum = predicted
         .remedies
-        .of(&key(kind), 0)
+        .remedy_sum(&key(kind), 0)
         .expect("it was replayed without");
     let typical = predicted.predictions[0].examples.expect("an example").typical;
     (sum.clone(), typical.predicted, typical.without)
@@ -115,7 +115,7 @@ fn pages_fetched_at_once(pause: Duration) -> [Duration; 3] {
         predictor.take_with(operation, vec![left_out]);
     }
     let predicted = predictor.finish_all();
-    let sum = predicted.remedies.of(&key(FindingKind::SmallFetch), 0);
+    let sum = predicted.remedies.remedy_sum(&key(FindingKind::SmallFetch), 0);
     sum.expect("it was replayed without")
         .left()
         .map(|left| Duration::from_millis(left.as_millis() as u64))

@@ -14,9 +14,9 @@
 mod answering;
 mod bulk;
 mod client;
-mod door;
 mod error;
 mod greeting;
+mod greeting_poll;
 mod listener;
 mod pool;
 mod stream;
@@ -34,11 +34,11 @@ use std::time::Duration;
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EchoPlan {
-    /// Payload bytes of a request, 1 to [`MOST_BYTES`].
+    /// Payload bytes of a request, 1 to [`MAX_BYTES`].
     pub request: u32,
     /// Payload bytes of a reply, likewise.
     pub reply: u32,
-    /// Streams at once, 1 to [`MOST_STREAMS`].
+    /// Streams at once, 1 to [`MAX_STREAMS`].
     pub streams: u32,
     /// How long round trips are counted; a warm-up comes before.
     pub duration: Duration,
@@ -73,9 +73,9 @@ pub struct BulkPlan {
 /// The port when none is named.
 pub const DEFAULT_PORT: u16 = 7717;
 /// Payload bytes of a message at most. Memory does not depend on it: messages are sent and read in parts.
-pub const MOST_BYTES: u32 = 64 * 1024 * 1024;
+pub const MAX_BYTES: u32 = 64 * 1024 * 1024;
 /// Streams of one client at most.
-pub const MOST_STREAMS: u32 = 1024;
+pub const MAX_STREAMS: u32 = 1024;
 
 /// How long a connection may take to be made and greeted.
 const GREETING: Duration = Duration::from_secs(5);

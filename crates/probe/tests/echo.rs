@@ -5,7 +5,7 @@ use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Direction, Observer};
 use probe::echo;
 use probe::echo::{
-    BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions, MOST_BYTES, MOST_STREAMS, Spin,
+    BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions, MAX_BYTES, MAX_STREAMS, Spin,
 };
 use relay::RelayOptions;
 use std::io::{Read, Write};
@@ -205,19 +205,19 @@ fn absurd_plans_are_refused_with_the_limits() {
     let stand = Stand::new(ListenerOptions::default());
     let echo = stand.connect();
     let refused = |plan: EchoPlan| echo::measure(&echo, &plan, &RUNS).expect_err("refused");
-    for sizes in [(0, 1), (1, 0), (MOST_BYTES + 1, 1), (1, u32::MAX)] {
+    for sizes in [(0, 1), (1, 0), (MAX_BYTES + 1, 1), (1, u32::MAX)] {
         let error = refused(plan(sizes.0, sizes.1, 1));
         assert!(
-            matches!(error, EchoError::Sizes { most: MOST_BYTES, .. }),
+            matches!(error, EchoError::Sizes { most: MAX_BYTES, .. }),
             "{error}"
         );
     }
-    let error = refused(plan(1, 1, MOST_STREAMS + 1));
+    let error = refused(plan(1, 1, MAX_STREAMS + 1));
     assert!(
         matches!(
             error,
             EchoError::Streams {
-                most: MOST_STREAMS,
+                most: MAX_STREAMS,
                 ..
             }
         ),
@@ -230,10 +230,10 @@ fn what_is_no_longwire_is_told_from_one_that_is_not_there() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let talking = spawn(move || {
-        let (mut guest, _) = listener.accept().unwrap();
-        guest.write_all(&[b'x'; 64]).unwrap();
-        let (guest, _) = listener.accept().unwrap();
-        drop(guest);
+        let (mut peer_connection, _) = listener.accept().unwrap();
+        peer_connection.write_all(&[b'x'; 64]).unwrap();
+        let (peer_connection, _) = listener.accept().unwrap();
+        drop(peer_connection);
     });
     let error = |address| Echo::connect(&target(address)).expect_err("no longwire");
     assert!(matches!(error(address), EchoError::Foreign { .. }));

@@ -45,7 +45,7 @@ struct Told {
     failed: Vec<String>,
 }
 
-fn ask(target: &str, count: u64) -> Told {
+fn ping_target(target: &str, count: u64) -> Told {
     let plan = PingPlan {
         target: Target::parse(target).expect("a target"),
         question: Question::NoLogin,
@@ -94,7 +94,7 @@ fn answered(told: &Told, turns: u64) {
 #[test]
 fn a_listener_that_refuses_has_answered() {
     for (answer, version) in [(REFUSED, "19.0.0.0.0"), (PINGED, "23.26.1.0.0")] {
-        let told = ask(&format!("oracle://127.0.0.1:{}", answering(answer)), 3);
+        let told = ping_target(&format!("oracle://127.0.0.1:{}", answering(answer)), 3);
         answered(&told, 1);
         let shown = format!("Oracle Net listener {version}");
         assert_eq!(told.opened[0].version.as_deref(), Some(shown.as_str()));
@@ -110,12 +110,12 @@ fn a_listener_that_wants_it_again_costs_a_second_turn() {
             }
         }
     });
-    answered(&ask(&format!("oracle://127.0.0.1:{port}"), 3), 2);
+    answered(&ping_target(&format!("oracle://127.0.0.1:{port}"), 3), 2);
 }
 
 #[test]
 fn a_listener_that_wants_it_again_for_ever_is_given_up() {
-    let told = ask(&format!("oracle://127.0.0.1:{}", answering(RESEND)), 2);
+    let told = ping_target(&format!("oracle://127.0.0.1:{}", answering(RESEND)), 2);
     assert!(
         told.failed[0].contains("a listener's answer to CONNECT"),
         "{told:?}"
@@ -133,7 +133,7 @@ fn a_slow_answer_in_halves_is_whole_at_its_end() {
             }
         }
     });
-    let told = ask(&format!("oracle://127.0.0.1:{port}"), 3);
+    let told = ping_target(&format!("oracle://127.0.0.1:{port}"), 3);
     answered(&told, 1);
     for sample in &told.samples {
         assert!(sample.duration >= Some(Duration::from_millis(40)), "{sample:?}");
@@ -144,7 +144,7 @@ fn a_slow_answer_in_halves_is_whole_at_its_end() {
 fn silence_is_lost_and_garbage_is_told() {
     for scheme in ["oracle", "sqlserver", "redis"] {
         let silent = listener(|mut stream| while heard(&mut stream) {});
-        let told = ask(&format!("{scheme}://127.0.0.1:{silent}"), 1);
+        let told = ping_target(&format!("{scheme}://127.0.0.1:{silent}"), 1);
         assert!(
             told.samples.iter().all(|sample| sample.duration.is_none()),
             "{told:?}"
@@ -154,7 +154,7 @@ fn silence_is_lost_and_garbage_is_told() {
             (&b"\x7fnobody speaks so\r\n\r\n"[..], "its answer is not"),
         ] {
             let garbage = answering(garbage);
-            let told = ask(&format!("{scheme}://127.0.0.1:{garbage}"), 1);
+            let told = ping_target(&format!("{scheme}://127.0.0.1:{garbage}"), 1);
             let errors: Vec<&str> = told
                 .failed
                 .iter()
@@ -171,7 +171,7 @@ fn silence_is_lost_and_garbage_is_told() {
 
 #[test]
 fn a_sql_server_tells_its_version_before_anybody_logs_in() {
-    let told = ask(&format!("sqlserver://127.0.0.1:{}", answering(PRELOGIN)), 3);
+    let told = ping_target(&format!("sqlserver://127.0.0.1:{}", answering(PRELOGIN)), 3);
     answered(&told, 1);
     assert_eq!(told.opened[0].version.as_deref(), Some("SQL Server 8.0.341"));
 }
@@ -179,6 +179,6 @@ fn a_sql_server_tells_its_version_before_anybody_logs_in() {
 #[test]
 fn redis_answers_whether_it_knows_the_client_or_not() {
     for server in [Redis::start(), Redis::start_with_password()] {
-        answered(&ask(&server.url(), 5), 1);
+        answered(&ping_target(&server.url(), 5), 1);
     }
 }

@@ -31,7 +31,7 @@ impl Acceptor {
         let waker = Arc::new(Waker::new()?);
         let poller = Poller::new()?;
         poller.watch(listener.as_fd(), 0)?;
-        poller.watch_bell(&waker, 1)?;
+        poller.register_waker(&waker, 1)?;
         let thread = spawn("relay-accept".to_owned(), {
             let waker = waker.clone();
             move || {
@@ -82,7 +82,7 @@ fn accept_all(listener: &TcpListener, poller: &Poller, shared: &Arc<Shared>, mai
 /// Nothing more to accept, a client that left before it was accepted, or no descriptors left: then clients wait in
 /// the kernel's queue until some are free.
 fn pause_after(error: &std::io::Error, shared: &Shared) -> Option<Duration> {
-    match OsError::of(error) {
+    match OsError::from_io_error(error) {
         OsError(libc::EAGAIN) => None,
         OsError(libc::EINTR | libc::ECONNABORTED | libc::EPROTO) => Some(Duration::ZERO),
         reason => {

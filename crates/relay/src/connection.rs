@@ -5,7 +5,7 @@ use super::counters::Batch;
 use super::forwarded_direction::{ForwardedDirection, Pumped, Round};
 use super::sequence::SequenceShift;
 use model::{
-    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, InStead, Observer,
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, Observer, RelayHandshake,
     Segment, Side, TcpHandshake, Timestamp,
 };
 use std::net::SocketAddr;
@@ -41,7 +41,7 @@ pub(super) enum Early {
         bytes: Vec<u8>,
     },
     /// The relay asked the server something itself.
-    Asked(InStead),
+    Asked(RelayHandshake),
 }
 
 /// An open connection. Its worker calls [`Connection::ready`] and [`Connection::resume_both`], shows it its journal
@@ -126,13 +126,13 @@ impl Connection {
             syn_ack,
             ack: ready.at,
         };
-        connection.tell(ConnectionEvent::Opened {
+        connection.emit_event(ConnectionEvent::Opened {
             at: handshake.syn,
             client: connection.client.socket().peer().map_or(UNKNOWN, endpoint),
             server: endpoint(ready.address),
             sides_certain: true,
         });
-        connection.tell(ConnectionEvent::Handshake(handshake));
+        connection.emit_event(ConnectionEvent::Handshake(handshake));
         connection.sample(ready.at);
         connection.relate(&ready.early, shared);
         if ready.login_shifted {
@@ -155,7 +155,7 @@ impl Connection {
                 Early::Asked(trip) => {
                     let sums = self.in_stead.iter_mut().zip(trip.payload_bytes);
                     sums.for_each(|(sum, bytes)| *sum += bytes);
-                    self.tell(ConnectionEvent::InStead(*trip));
+                    self.emit_event(ConnectionEvent::RelayHandshake(*trip));
                 }
             }
         }
@@ -247,7 +247,7 @@ impl Connection {
         idle: Option<Duration>,
         payload: &[u8],
     ) {
-        self.tell(ConnectionEvent::Segment(Segment {
+        self.emit_event(ConnectionEvent::Segment(Segment {
             direction,
             at,
             payload,
@@ -256,7 +256,7 @@ impl Connection {
         }));
         if at >= self.next_sample {
             self.sample(at);
-            self.sample_interval = (self.sample_interval * 2).min(LONGEST_SAMPLE_INTERVAL);
+            self.sample_interval = (self.sample_interval * 2).min(MAX_SAMPLE_INTERVAL);
             self.next_sample = at.after(self.sample_interval);
         }
     }
@@ -274,7 +274,7 @@ impl Connection {
             now
         };
         let totals = self.totals();
-        self.tell(ConnectionEvent::Closed { at, how, totals });
+        self.emit_event(ConnectionEvent::Closed { at, how, totals });
         if how == Closing::Reset {
             self.client.into_socket().reset();
             self.server.into_socket().reset();
@@ -309,7 +309,7 @@ impl Connection {
     fn sample(&mut self, at: Timestamp) {
         if let Some(rtt) = self.client.socket().info().and_then(|info| info.min_rtt) {
             self.to_server.set_rtt(rtt);
-            self.tell(ConnectionEvent::RoundTrip {
+            self.emit_event(ConnectionEvent::RoundTrip {
                 at,
                 side: Side::Client,
                 rtt,
@@ -317,7 +317,7 @@ impl Connection {
         }
         if let Some(rtt) = self.server.socket().info().and_then(|info| info.min_rtt) {
             self.to_client.set_rtt(rtt);
-            self.tell(ConnectionEvent::RoundTrip {
+            self.emit_event(ConnectionEvent::RoundTrip {
                 at,
                 side: Side::Server,
                 rtt,
@@ -325,7 +325,7 @@ impl Connection {
         }
     }
 
-    fn tell(&mut self, event: ConnectionEvent<'_>) {
+    fn emit_event(&mut self, event: ConnectionEvent<'_>) {
         self.observer.event(self.id, event);
     }
 }
@@ -345,4 +345,4 @@ pub(super) const UNKNOWN: Endpoint = Endpoint {
 
 /// Round trips are asked of the kernel when a connection opens, soon after, and then ever more rarely.
 const FIRST_SAMPLE_AFTER: Duration = Duration::from_millis(10);
-const LONGEST_SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
+const MAX_SAMPLE_INTERVAL: Duration = Duration::from_secs(1);

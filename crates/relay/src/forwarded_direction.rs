@@ -193,7 +193,7 @@ impl ForwardedDirection {
         };
         self.readable = !emptied || self.ending;
         let read_at = match stamp {
-            Some(stamp) => round.clock.place(stamp, round.offset),
+            Some(stamp) => round.clock.to_timestamp(stamp, round.offset),
             None => round.clock.now(),
         };
         let bytes = room.get_mut(..count).unwrap_or_default();
@@ -240,7 +240,7 @@ impl ForwardedDirection {
         let idle = self.pace.segment(at, count, emptied, !complete);
         self.payload_bytes += count as u64;
         round.batch.segment(self.direction, count, own);
-        round.journal.note(slot, self.direction, count, at, idle);
+        round.journal.record_event(slot, self.direction, count, at, idle);
     }
 }
 

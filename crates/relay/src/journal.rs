@@ -35,14 +35,14 @@ impl Journal {
 
     /// Room for the next read; absent when the notes must be shown first.
     pub(super) fn room(&mut self) -> Option<&mut [u8]> {
-        if self.buffer.len() - self.used < LEAST_ROOM {
+        if self.buffer.len() - self.used < MIN_ROOM {
             return None;
         }
         self.buffer.get_mut(self.used..)
     }
 
     /// Notes that `count` bytes of the room were read for a connection.
-    pub(super) fn note(
+    pub(super) fn record_event(
         &mut self,
         slot: usize,
         direction: Direction,
@@ -72,4 +72,4 @@ impl Journal {
 }
 
 /// A read gets at least this much room, so that a round of many small reads does not end in tiny ones.
-const LEAST_ROOM: usize = 16 * 1024;
+const MIN_ROOM: usize = 16 * 1024;

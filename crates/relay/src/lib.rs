@@ -15,7 +15,7 @@
 //!
 //! When the target insists on TLS, longwire speaks it to the server and the client stays plain (`negotiation.rs`): the
 //! one case in which the two sides do not carry the same bytes. The observer is informed of its round trips
-//! ([`model::InStead`]). A client that asks the server for TLS by itself is passed through; its bytes are ciphertext to the observer.
+//! ([`model::RelayHandshake`]). A client that asks the server for TLS by itself is passed through; its bytes are ciphertext to the observer.
 //!
 //! With a link ([`RelayOptions::link`]) one thread shapes all connections instead: see `shaped.rs`.
 //!
@@ -200,7 +200,7 @@ pub(crate) fn start_with_floor(
     factory: Arc<dyn ObserverFactory>,
     measure_floor: impl FnOnce(Clock) -> Option<Duration>,
 ) -> Result<Relay, LiveError> {
-    let security = TlsSettings::of(&options.target)?;
+    let security = TlsSettings::from_target(&options.target)?;
     let encrypts = match options.tls {
         RelayTls::AsTheTargetInsists => security.mode.insists(),
         RelayTls::InTheClientsStead => is_postgres(options.target.scheme),
@@ -285,7 +285,7 @@ pub fn check_listen(
     let service = ListeningService {
         name: &format!("the relay to {}", target.server()),
         exposes: "",
-        clients: client_side(&TlsSettings::of(target)?, plain_clients),
+        clients: client_side(&TlsSettings::from_target(target)?, plain_clients),
     };
     sys::listening::refuse_plain_clients(address, &service)
 }

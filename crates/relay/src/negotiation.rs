@@ -1,6 +1,6 @@
 //! Agreeing on TLS with the server for a client that stays plain.
 //!
-//! Runs on a thread of its own, blocking, each of the server's steps and all of the client's together bounded by [`PATIENCE`] or [`SILENCE`]; what the client sees of it is kept and
+//! Runs on a thread of its own, blocking, each of the server's steps and all of the client's together bounded by [`TIMEOUT`] or [`SILENCE`]; what the client sees of it is kept and
 //! shown to the observer later, and what only the server sees is reported as asked in the client's stead. In PostgreSQL's
 //! protocol the client does not take part: its own request for TLS is declined, or passed on and then all of it is the client's
 //! ([`RelayTls::InTheClientsStead`]). The server's offer of SCRAM-SHA-256-PLUS is taken out (`offer.rs`). In MySQL's protocol the server's
@@ -11,7 +11,7 @@ mod offer;
 use super::connecting::CONNECT_LIMIT;
 use super::connection::{Early, ReadyPair};
 use super::{RelayTls, Shared};
-use model::{Direction, InStead, Timestamp};
+use model::{Direction, RelayHandshake, Timestamp};
 use rustls::ClientConfig;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -27,7 +27,7 @@ use sys::transport::Transport;
 use wire::tls_request::{FIRST_TLS_REQUEST, OFFERS_TLS, SSL_REQUEST, lower_capabilities, tls_request};
 
 /// How long the server may take for its next step, and the client for all of its own.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a client may be silent before its login, and the server before it answers that: as long as PostgreSQL itself waits for a login.
 const SILENCE: Duration = Duration::from_secs(60);
@@ -49,11 +49,11 @@ pub(super) fn negotiate(
     };
     let server = Socket::adopt(stream).map_err(system)?;
     let address = server.peer().map_err(system)?;
-    client.set_patience(Some(PATIENCE)).map_err(system)?;
-    server.set_patience(Some(PATIENCE)).map_err(system)?;
+    client.set_patience(Some(TIMEOUT)).map_err(system)?;
+    server.set_patience(Some(TIMEOUT)).map_err(system)?;
     let mut talk = Negotiation {
         client: &client,
-        until: Instant::now() + PATIENCE,
+        until: Instant::now() + TIMEOUT,
         shared,
         early: Vec::new(),
     };
@@ -242,7 +242,7 @@ pub(crate) fn probe(
         reason,
     };
     let server = Socket::adopt(stream).map_err(system)?;
-    server.set_patience(Some(PATIENCE)).map_err(system)?;
+    server.set_patience(Some(TIMEOUT)).map_err(system)?;
     let mut tls = if is_mysql(target) {
         let mut greeting = read_packet_of(&server, target)?;
         let offered = lower_capabilities(&mut greeting).is_some_and(|flags| flags[1] & OFFERS_TLS != 0);
@@ -277,7 +277,7 @@ fn is_mysql(target: &Target) -> bool {
 struct Agreed {
     /// The plain socket where the server has no TLS and the target does not insist.
     server: Result<TlsSocket, Socket>,
-    trips: Vec<InStead>,
+    trips: Vec<RelayHandshake>,
 }
 
 /// PostgreSQL manual, section 55.2.10: asks for TLS, or begins with it where the target requires it.
@@ -294,7 +294,11 @@ fn postgres_tls(
         send_to(&server, &SSL_REQUEST, target)?;
         let mut answer = [0];
         read_from(&server, &mut answer, target)?;
-        trips.push(InStead::asked(asked, clock.now(), [SSL_REQUEST.len() as u64, 1]));
+        trips.push(RelayHandshake::asked(
+            asked,
+            clock.now(),
+            [SSL_REQUEST.len() as u64, 1],
+        ));
         match &answer {
             b"S" => {}
             b"N" if !security.mode.insists() => {
@@ -343,7 +347,7 @@ fn read_packet(read: impl Fn(&mut [u8]) -> Result<(), LiveError>) -> Result<Opti
     read(&mut header)?;
     let [low, middle, high, _] = header;
     let length = usize::from(low) | usize::from(middle) << 8 | usize::from(high) << 16;
-    if length > LONGEST_LOGIN_PACKET {
+    if length > MAX_LOGIN_PACKET_LEN {
         return Ok(None);
     }
     let mut packet = header.to_vec();
@@ -357,4 +361,4 @@ const GSSENC_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x30];
 /// The first byte of a TLS handshake.
 const TLS_RECORD: u8 = 0x16;
 /// Greetings and handshake responses are a few hundred bytes; connection attributes may add 64 KiB.
-const LONGEST_LOGIN_PACKET: usize = 128 * 1024;
+const MAX_LOGIN_PACKET_LEN: usize = 128 * 1024;

@@ -39,10 +39,10 @@ impl NegotiationSlots {
             .peer()
             .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
         let mut state = self.lock();
-        if state.threads >= 2 * MOST_TALKS {
+        if state.threads >= 2 * MAX_NEGOTIATIONS {
             return None;
         }
-        if state.clients.len() >= MOST_TALKS {
+        if state.clients.len() >= MAX_NEGOTIATIONS {
             let clients = state.clients.iter();
             let oldest = eviction::oldest_of_most(clients.map(|(number, (_, address))| (*number, *address)));
             if let Some((client, _)) = oldest.and_then(|number| state.clients.remove(&number)) {
@@ -74,4 +74,4 @@ impl Drop for NegotiationSlot {
 }
 
 /// Clients that agree on TLS at once.
-const MOST_TALKS: usize = 64;
+const MAX_NEGOTIATIONS: usize = 64;

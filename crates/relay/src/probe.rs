@@ -14,7 +14,7 @@ use sys::{LiveError, Target, TlsSettings, tls};
 /// [`LiveError::NoSuchHost`], [`LiveError::Refused`], [`LiveError::ConnectTimedOut`], [`LiveError::ConnectFailed`];
 /// with TLS those about certificates and TLS too.
 pub fn probe(target: &Target, longest: Duration) -> Result<Duration, LiveError> {
-    let security = TlsSettings::of(target)?;
+    let security = TlsSettings::from_target(target)?;
     let tls = match security.mode.insists() {
         true => tls::configure(target, &security)?,
         false => None,
@@ -34,7 +34,7 @@ pub fn probe(target: &Target, longest: Duration) -> Result<Duration, LiveError> 
 /// # Errors
 /// As [`probe`], without those about TLS.
 pub fn offers_tls(target: &Target, longest: Duration) -> Result<bool, LiveError> {
-    let security = TlsSettings::of(target)?;
+    let security = TlsSettings::from_target(target)?;
     let Some(config) = tls::configure(target, &security)? else {
         return Ok(false);
     };

@@ -35,7 +35,7 @@ use super::{Lifecycle, READ_LIMIT, Shared};
 use connection::{Delivery, Shaped};
 use connection_state::{ConnectionState, Control};
 use link::LinkDescription;
-use link::network::{Happening, SimulatedNetwork};
+use link::network::{NetworkEvent, SimulatedNetwork};
 use model::{Closing, Direction, Timestamp};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
@@ -105,7 +105,7 @@ impl Shaper {
         check: Arc<Check>,
     ) -> Result<Self, LiveError> {
         let (poller, timer) = (Poller::new()?, Timer::new()?);
-        poller.watch_bell(mailbox.waker(), BELL)?;
+        poller.register_waker(mailbox.waker(), BELL)?;
         poller.watch(timer.as_fd(), ALARM)?;
         let network = SimulatedNetwork::for_emulation(&link, shared.clock.now().as_nanos());
         Ok(Self {
@@ -147,7 +147,7 @@ impl Shaper {
                 }
             }
             while let Some((slot, direction)) = self.to_read.pop_front() {
-                self.read(slot, direction, offset);
+                self.read_socket(slot, direction, offset);
             }
             if rung {
                 self.take_in();
@@ -239,7 +239,7 @@ impl Shaper {
     }
 
     /// Reads once from the source of a direction; what was read enters the link when the kernel had received it.
-    fn read(&mut self, slot: usize, direction: Direction, offset: WallOffset) {
+    fn read_socket(&mut self, slot: usize, direction: Direction, offset: WallOffset) {
         let flow = flow(slot, direction);
         let room = usize::try_from(self.network.room(flow))
             .unwrap_or(usize::MAX)
@@ -247,7 +247,7 @@ impl Shaper {
         let Some(connection) = self.open(slot).filter(|connection| connection.reads(direction)) else {
             return;
         };
-        if room < LEAST_ROOM {
+        if room < MIN_ROOM {
             if !std::mem::replace(&mut connection.lane(direction).held_back, true) {
                 self.held_back.push((slot, direction));
             }
@@ -278,7 +278,7 @@ impl Shaper {
                     self.to_read.push_back((slot, direction));
                 }
                 let at = stamp.map_or(u64::MAX, |stamp| {
-                    self.shared.clock.place(stamp, offset).as_nanos()
+                    self.shared.clock.to_timestamp(stamp, offset).as_nanos()
                 });
                 self.enter(slot, direction, buffer.get(..count).unwrap_or_default(), at);
             }
@@ -340,7 +340,7 @@ impl Shaper {
         let with_room = self
             .held_back
             .extract_if(.., |(slot, direction)| {
-                network.room(flow(*slot, *direction)) >= LEAST_ROOM as u64
+                network.room(flow(*slot, *direction)) >= MIN_ROOM as u64
             })
             .collect::<Vec<_>>();
         for (slot, direction) in with_room {
@@ -354,14 +354,14 @@ impl Shaper {
     /// Lets the link's time pass until `to` and does what is due. Neighbouring packets of a flow that are due by then are
     /// passed on together.
     fn catch_up(&mut self, to: u64) {
-        while let Some(happening) = self.network.advance_to(to) {
-            match happening {
-                Happening::Received(flow) => self.received(flow),
-                Happening::Arrived(waiter) => {
+        while let Some(network_event) = self.network.advance_to(to) {
+            match network_event {
+                NetworkEvent::Received(flow) => self.received(flow),
+                NetworkEvent::Arrived(waiter) => {
                     self.hand_on();
                     self.control_arrived(waiter);
                 }
-                Happening::Wake(slot) => {
+                NetworkEvent::Wake(slot) => {
                     self.hand_on();
                     self.show(slot);
                 }
@@ -376,7 +376,7 @@ impl Shaper {
         let due = self.network.now();
         if let Some(arrival) = &mut self.arrival
             && arrival.flow == flow
-            && arrival.packets < MOST_TOGETHER
+            && arrival.packets < MAX_PACKETS_PER_BATCH
         {
             arrival.last = due;
             arrival.packets += 1;
@@ -473,7 +473,7 @@ impl Shaper {
     }
 
     fn take_in(&mut self) {
-        for arrival in self.mailbox.take() {
+        for arrival in self.mailbox.take_arrivals() {
             match arrival {
                 Arrival::Client(client, at) => self.knock(client, at),
                 // TLS is refused together with a link; nothing else makes pairs.
@@ -544,10 +544,10 @@ const AWAKE: u64 = 150_000;
 const REST: u64 = 4 * AWAKE;
 
 /// At most this many packets, 64 KiB of full ones, are passed on together.
-const MOST_TOGETHER: u32 = 45;
+const MAX_PACKETS_PER_BATCH: u32 = 45;
 
 /// A source is read when the sender has at least this much room.
-const LEAST_ROOM: usize = 32 * 1024;
+const MIN_ROOM: usize = 32 * 1024;
 
 /// How often servers that do not answer are looked at.
 const CALL_CHECK: Duration = Duration::from_millis(100);

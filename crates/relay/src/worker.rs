@@ -86,7 +86,7 @@ impl Mailbox {
         self.load.fetch_sub(1, Ordering::Relaxed);
     }
 
-    pub(super) fn take(&self) -> Vec<Arrival> {
+    pub(super) fn take_arrivals(&self) -> Vec<Arrival> {
         std::mem::take(&mut *self.arrivals.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -115,7 +115,7 @@ enum Slot {
 impl Worker {
     pub(super) fn new(shared: Arc<Shared>, mailbox: Arc<Mailbox>) -> Result<Self, LiveError> {
         let poller = Poller::new()?;
-        poller.watch_bell(&mailbox.waker, BELL)?;
+        poller.register_waker(&mailbox.waker, BELL)?;
         Ok(Self {
             shared,
             mailbox,
@@ -245,7 +245,7 @@ impl Worker {
     }
 
     fn take_in(&mut self, offset: WallOffset) {
-        for arrival in self.mailbox.take() {
+        for arrival in self.mailbox.take_arrivals() {
             let slot = self.free.pop().unwrap_or_else(|| {
                 self.slots.push(Slot::Free);
                 self.slots.len() - 1

@@ -19,7 +19,7 @@ pub(crate) struct Accuracy {
 
 impl Accuracy {
     /// Of predictions, each with its number; absent where nothing was measured next to any.
-    pub fn of<'a>(predictions: impl Iterator<Item = (usize, &'a Prediction)>) -> Option<Self> {
+    pub fn from_predictions<'a>(predictions: impl Iterator<Item = (usize, &'a Prediction)>) -> Option<Self> {
         let measured =
             predictions.filter_map(|(index, prediction)| Some((index, prediction.error()?, prediction)));
         let mut errors: Vec<(usize, f64, &Prediction)> = measured.collect();

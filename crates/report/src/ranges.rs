@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(duration_range(ms(2), margin(150, 40)), "2.00 ms");
         assert_eq!(duration_range(ms(1), margin(900, 200)), "100 us to 1.20 ms");
         let share = |part: Duration, whole: Duration| {
-            Share::of(part, whole).map_or_else(String::new, |share| share.to_string())
+            Share::from_parts(part, whole).map_or_else(String::new, |share| share.to_string())
         };
         assert_eq!(share_range(ms(2), margin(1_000, 0), ms(10), share), "10 to 20 %");
         assert_eq!(share_range(ms(2), margin(100, 0), ms(10), share), "20 %");

@@ -139,7 +139,7 @@ names! {
     tune::TunedRecord<'_> => "tuned",
     tune::RecommendationRecord<'_> => "recommendation",
     tunnel::TunnelRecord<'_> => "tunnel",
-    tunnel::TunnelWayRecord => "tunnel_way",
+    tunnel::TunnelDirectionRecord => "tunnel_way",
     tunnel::NoticeRecord<'_> => "notice",
 }
 

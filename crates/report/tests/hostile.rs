@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use report::{JsonWriter, Record, RecordError, RecordReader, RecordingWriter, is_recording};
 use std::io::{BufReader, Read, repeat};
 
-fn read(bytes: &[u8]) -> Vec<Result<Record, RecordError>> {
+fn read_records(bytes: &[u8]) -> Vec<Result<Record, RecordError>> {
     RecordReader::new(bytes).expect("memory can be read").collect()
 }
 
@@ -49,10 +49,10 @@ fn is_cut_warning(record: &Result<Record, RecordError>) -> bool {
 #[test]
 fn a_recording_cut_anywhere_gives_its_beginning_and_a_warning() {
     let whole = recording(500, true);
-    let records = read(&whole);
+    let records = read_records(&whole);
     assert_eq!(records.len(), 502);
     for length in (4..whole.len()).step_by(97).chain(whole.len() - 20..whole.len()) {
-        let mut cut = read(&whole[..length]);
+        let mut cut = read_records(&whole[..length]);
         let last = cut.pop().expect("at least the warning");
         assert!(is_cut_warning(&last), "{length} of {}: {last:?}", whole.len());
         assert!(cut.len() <= records.len());
@@ -64,7 +64,7 @@ fn a_recording_cut_anywhere_gives_its_beginning_and_a_warning() {
 
 #[test]
 fn a_killed_run_leaves_all_up_to_its_last_checkpoint() {
-    let records = read(&recording(500, false));
+    let records = read_records(&recording(500, false));
     assert_eq!(records.len(), 1 + 500 + 1);
     assert!(records.last().is_some_and(is_cut_warning));
 }
@@ -73,11 +73,11 @@ fn a_killed_run_leaves_all_up_to_its_last_checkpoint() {
 fn plain_records_cut_in_a_line_end_in_a_warning() {
     let line = samples::line(|writer| writer.exchange(&samples::exchange(), Protocol::Postgres, None));
     let text = format!("{line}\n{}", &line[..line.len() / 2]);
-    let records = read(text.as_bytes());
+    let records = read_records(text.as_bytes());
     assert_eq!(records.len(), 2);
     assert!(records[0].is_ok() && is_cut_warning(&records[1]));
 
-    let without_line_feed = read(line.as_bytes());
+    let without_line_feed = read_records(line.as_bytes());
     assert!(matches!(
         without_line_feed.as_slice(),
         [Ok(Record::Exchange { .. })]
@@ -88,7 +88,7 @@ fn plain_records_cut_in_a_line_end_in_a_warning() {
 fn damage_never_goes_unnoticed() {
     let whole = recording(20, true);
     let good = |bytes: &[u8]| -> Option<Vec<Record>> {
-        let records = read(bytes);
+        let records = read_records(bytes);
         let noticed = records
             .iter()
             .any(|record| record.is_err() || is_cut_warning(record));
@@ -129,7 +129,7 @@ proptest! {
         let end = bytes.len().min(place + garbage.len() / 4);
         bytes.splice(place..end, garbage.iter().copied());
         let lines = bytes.split(|byte| *byte == b'\n').count();
-        prop_assert!(read(&bytes).len() <= lines);
+        prop_assert!(read_records(&bytes).len() <= lines);
     }
 }
 
@@ -151,7 +151,7 @@ fn a_bad_line_is_told_and_the_next_is_read() {
         deep.as_str(),
     ];
     for line in bad {
-        let records = read(format!("{good}\n\n{line}\n{good}\n").as_bytes());
+        let records = read_records(format!("{good}\n\n{line}\n{good}\n").as_bytes());
         assert_eq!(records.len(), 3, "{line:.60}");
         assert!(
             matches!(records[1], Err(RecordError::NotARecord { line: 3, .. })),
@@ -164,7 +164,7 @@ fn a_bad_line_is_told_and_the_next_is_read() {
 
 #[test]
 fn bytes_that_are_not_utf_8_are_a_bad_line() {
-    let records = read(b"{\"type\":\"warning\",\"schema\":1,\"text\":\"\xff\xfe\"}\n");
+    let records = read_records(b"{\"type\":\"warning\",\"schema\":1,\"text\":\"\xff\xfe\"}\n");
     assert!(
         matches!(records.as_slice(), [Err(RecordError::NotARecord { line: 1, .. })]),
         "{records:?}"
@@ -182,7 +182,7 @@ fn words_and_addresses_that_are_not_known_are_named() {
     for (was, now, named) in changes {
         let changed = known.replace(was, now);
         assert_ne!(changed, known);
-        match read(changed.as_bytes()).as_slice() {
+        match read_records(changed.as_bytes()).as_slice() {
             [Err(RecordError::UnknownValue { line: 1, key, .. })] => assert_eq!(*key, named),
             other => panic!("{other:?}"),
         }
@@ -197,7 +197,7 @@ fn errors_show_hostile_values_harmlessly() {
         line.replace("\"rows\":2", "\"rows\":\"\\u001b[2J\""),
     ] {
         assert_ne!(hostile, line);
-        match read(hostile.as_bytes()).as_slice() {
+        match read_records(hostile.as_bytes()).as_slice() {
             [Err(fault)] => assert!(!fault.to_string().contains('\u{1b}'), "{fault}"),
             other => panic!("{other:?}"),
         }
@@ -208,7 +208,7 @@ fn errors_show_hostile_values_harmlessly() {
 fn a_higher_schema_ends_the_reading() {
     let line = samples::line(|writer| writer.warning(&samples::warning()));
     let newer = line.replace("\"schema\":1", "\"schema\":2");
-    let records = read(format!("{newer}\n{line}\n").as_bytes());
+    let records = read_records(format!("{newer}\n{line}\n").as_bytes());
     assert!(
         matches!(
             records.as_slice(),
@@ -222,7 +222,7 @@ fn a_higher_schema_ends_the_reading() {
 fn records_of_other_types_are_named_and_passed_over() {
     let statement = samples::line(|writer| writer.statement(&samples::statement("COMMIT", 1, 1)));
     let text = format!("{statement}\n{{\"schema\":1,\"type\":\"from the future\",\"x\":[{{}}]}}\n");
-    let names: Vec<String> = read(text.as_bytes())
+    let names: Vec<String> = read_records(text.as_bytes())
         .into_iter()
         .map(|record| match record {
             Ok(Record::Other { name }) => name,
@@ -250,7 +250,10 @@ fn keys_in_another_order_and_new_keys_are_read() {
         operation: Some(4),
     };
     assert_eq!(
-        read(reordered.as_bytes()).pop().expect("one").expect("a record"),
+        read_records(reordered.as_bytes())
+            .pop()
+            .expect("one")
+            .expect("a record"),
         expected
     );
 }
@@ -272,7 +275,7 @@ fn a_giant_line_behind_little_compressed_data_is_passed_over() {
     let giant = vec![b' '; 64 * 1024 * 1024];
     let small = zstd::encode_all(giant.as_slice(), 3).expect("it compresses");
     assert!(small.len() < 64 * 1024);
-    let records = read(&small);
+    let records = read_records(&small);
     assert!(
         matches!(records.as_slice(), [Err(RecordError::TooLong { line: 1, .. })]),
         "{records:?}"
@@ -284,7 +287,7 @@ fn a_frame_that_asks_for_a_giant_window_is_refused() {
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("an encoder");
     encoder.window_log(27).expect("a window of 128 MiB");
     std::io::Write::write_all(&mut encoder, b"{}\n").expect("memory takes it");
-    let records = read(&encoder.finish().expect("memory takes it"));
+    let records = read_records(&encoder.finish().expect("memory takes it"));
     assert!(
         matches!(records.as_slice(), [Err(RecordError::Read { line: 0, .. })]),
         "{records:?}"
@@ -295,15 +298,15 @@ fn a_frame_that_asks_for_a_giant_window_is_refused() {
 fn recordings_joined_end_to_end_are_read_as_one() {
     let mut joined = recording(500, true);
     joined.extend(recording(500, true));
-    let records = read(&joined);
+    let records = read_records(&joined);
     assert_eq!(records.len(), 2 * 502);
     assert!(records.iter().all(Result::is_ok));
 }
 
 #[test]
 fn nothing_holds_no_records() {
-    assert!(read(b"").is_empty());
-    assert!(read(b"\n\n  \n").is_empty());
+    assert!(read_records(b"").is_empty());
+    assert!(read_records(b"\n\n  \n").is_empty());
 }
 
 #[test]
@@ -351,7 +354,7 @@ fn what_cannot_be_written_is_an_error() {
 
 #[test]
 fn warnings_of_other_versions_keep_their_text() {
-    let of = |line: &str| match read(format!("{line}\n").as_bytes()).into_iter().next() {
+    let of = |line: &str| match read_records(format!("{line}\n").as_bytes()).into_iter().next() {
         Some(Ok(Record::Warning(warning))) => warning,
         other => panic!("{other:?}"),
     };

@@ -27,7 +27,7 @@ proptest! {
             write(record, &mut writer);
         }
         let bytes = writer.into_inner().expect("memory takes it");
-        prop_assert_eq!(read(&bytes), records);
+        prop_assert_eq!(read_records(&bytes), records);
     }
 
     #[test]
@@ -37,7 +37,7 @@ proptest! {
             write(record, &mut writer);
         }
         let expected: Vec<Record> = records.into_iter().map(as_in_tables).collect();
-        prop_assert_eq!(read(&writer.into_encoder().lines()), expected);
+        prop_assert_eq!(read_records(&writer.into_encoder().lines()), expected);
     }
 
     #[test]
@@ -59,7 +59,7 @@ proptest! {
         }));
         expected.push(Record::Summary(Box::new(summary)));
         prop_assert!(report::is_recording(&bytes));
-        prop_assert_eq!(read(&bytes), expected);
+        prop_assert_eq!(read_records(&bytes), expected);
     }
 
     #[test]
@@ -92,7 +92,7 @@ fn equal_fingerprints_share_one_allocation() {
             .expect("memory takes it");
     }
     let bytes = writer.into_inner().expect("memory takes it");
-    let fingerprints: Vec<Arc<str>> = read(&bytes)
+    let fingerprints: Vec<Arc<str>> = read_records(&bytes)
         .into_iter()
         .filter_map(|record| match record {
             Record::Exchange { exchange, .. } => exchange.fingerprint,
@@ -206,7 +206,7 @@ fn write<E: RecordEncoder>(record: &Record, writer: &mut RecordWriter<E>) {
     .expect("memory takes it");
 }
 
-fn read(bytes: &[u8]) -> Vec<Record> {
+fn read_records(bytes: &[u8]) -> Vec<Record> {
     RecordReader::new(bytes)
         .expect("memory can be read")
         .collect::<Result<_, _>>()

@@ -179,8 +179,8 @@ fn a_server_time_that_is_not_certain_is_a_range() {
     parts.server_margin = model::Margin::between(parts.server, [parts.server / 2, parts.server]);
     let (operations, server) = (outcome.summary.operations as u32, parts.server);
     let times = [server / 2, server].map(|server| model::format_duration(server / operations));
-    let shares =
-        [server / 2, server].map(|server| model::Share::of(server, whole).map(|share| share.to_string()));
+    let shares = [server / 2, server]
+        .map(|server| model::Share::from_parts(server, whole).map(|share| share.to_string()));
     let shown = read_view(&outcome, &style(100, Colour::Plain));
     let line = shown
         .lines()
@@ -366,7 +366,7 @@ fn progress_tells_rates_of_its_interval() {
         open_connections: 1,
         exchanges: 600,
         turns: 610,
-        network: model::Share::of(Duration::from_millis(3), Duration::from_millis(4)),
+        network: model::Share::from_parts(Duration::from_millis(3), Duration::from_millis(4)),
     };
     assert_eq!(
         progress_line(&progress),

@@ -24,7 +24,7 @@ impl Baseline {
     }
 
     /// What the row was.
-    pub(crate) fn of(&self, tab: Tab, name: &Arc<str>) -> Option<&Figures> {
+    pub(crate) fn figures_of(&self, tab: Tab, name: &Arc<str>) -> Option<&Figures> {
         self.rows.get(&(tab, Arc::clone(name)))
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Rates are those of so long before the moment shown.
 pub const WINDOW: Duration = Duration::from_secs(5);
 
-/// The sums of the last moments. Memory: [`MOST_SAMPLES`] times the rows of a snapshot.
+/// The sums of the last moments. Memory: [`MAX_SAMPLES`] times the rows of a snapshot.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     samples: VecDeque<Sample>,
@@ -35,15 +35,15 @@ pub(crate) struct Rates {
     pub(crate) payload_bytes: [f64; 2],
 }
 
-const MOST_SAMPLES: usize = 16;
+const MAX_SAMPLES: usize = 16;
 
 /// Shorter than this, a difference says nothing.
-const SHORTEST: Duration = Duration::from_millis(50);
+const MIN_SPAN: Duration = Duration::from_millis(50);
 
 impl History {
     /// Takes the next moment. One that is before the last, or has another baseline, begins anew.
-    pub(crate) fn take(&mut self, snapshot: &Snapshot) {
-        let sample = Sample::of(snapshot);
+    pub(crate) fn add_snapshot(&mut self, snapshot: &Snapshot) {
+        let sample = Sample::from_snapshot(snapshot);
         if let Some(last) = self.samples.back()
             && (last.at > sample.at || last.summed_since != sample.summed_since || last.turns > sample.turns)
         {
@@ -55,7 +55,7 @@ impl History {
         let from = sample.at.saturating_sub(WINDOW);
         self.samples.push_back(sample);
         // The first is the last one before the window.
-        while self.samples.len() > MOST_SAMPLES || self.samples.get(1).is_some_and(|second| second.at <= from)
+        while self.samples.len() > MAX_SAMPLES || self.samples.get(1).is_some_and(|second| second.at <= from)
         {
             self.samples.pop_front();
         }
@@ -91,12 +91,12 @@ impl History {
     fn ends(&self) -> Option<(&Sample, &Sample, f64)> {
         let (first, last) = (self.samples.front()?, self.samples.back()?);
         let span = last.at.saturating_sub(first.at);
-        (span >= SHORTEST).then_some((first, last, span.as_secs_f64()))
+        (span >= MIN_SPAN).then_some((first, last, span.as_secs_f64()))
     }
 }
 
 impl Sample {
-    fn of(snapshot: &Snapshot) -> Self {
+    fn from_snapshot(snapshot: &Snapshot) -> Self {
         let outcome = &snapshot.outcome;
         let operations = outcome
             .operations

@@ -63,7 +63,7 @@ const DASH: &str = "-";
 
 impl Sort {
     /// How a tab is sorted at first: by what costs most.
-    pub(crate) fn of(tab: Tab) -> Self {
+    pub(crate) fn default_of(tab: Tab) -> Self {
         let column = match tab {
             Tab::Operations | Tab::Statements => LOST,
             Tab::Held => 2,
@@ -79,7 +79,7 @@ impl Sort {
 
 impl Table {
     /// The table of a tab.
-    pub(crate) fn of(tab: Tab, sources: &Sources<'_>, baseline: Option<&Baseline>) -> Self {
+    pub(crate) fn new(tab: Tab, sources: &Sources<'_>, baseline: Option<&Baseline>) -> Self {
         match tab {
             Tab::Operations => figures_table(tab, &sources.operations(), baseline),
             Tab::Statements => figures_table(tab, &sources.statements(), baseline),
@@ -193,7 +193,7 @@ const LOST: usize = 6;
 
 fn figures_table(tab: Tab, figures: &[Figures], baseline: Option<&Baseline>) -> Table {
     let rows = figures.iter().map(|row| {
-        let before = baseline.and_then(|baseline| baseline.of(tab, &row.name));
+        let before = baseline.and_then(|baseline| baseline.figures_of(tab, &row.name));
         let against = |cell: Cell, of: fn(&Figures) -> Option<f64>| {
             cell.against(before.and_then(|before| change(of(row), of(before))))
         };

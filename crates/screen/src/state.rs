@@ -62,7 +62,7 @@ pub struct Wants {
 }
 
 /// Characters of a line that is typed.
-const LONGEST_INPUT: usize = 200;
+const MAX_INPUT_LEN: usize = 200;
 
 impl Screen {
     /// One that has been told nothing yet.
@@ -74,7 +74,7 @@ impl Screen {
             paused: false,
             history: History::default(),
             tab: Tab::Operations,
-            sorts: Tab::ALL.map(Sort::of),
+            sorts: Tab::ALL.map(Sort::default_of),
             selected: [0; 5],
             filter: String::new(),
             distance: None,
@@ -91,7 +91,7 @@ impl Screen {
         match self.paused {
             true => self.waiting = Some(snapshot),
             false => {
-                self.history.take(&snapshot);
+                self.history.add_snapshot(&snapshot);
                 self.snapshot = snapshot;
             }
         }
@@ -99,7 +99,7 @@ impl Screen {
 
     /// A moment before the one that is shown next: for rates.
     pub fn remember(&mut self, snapshot: &Snapshot) {
-        self.history.take(snapshot);
+        self.history.add_snapshot(snapshot);
     }
 
     /// Predictions for what is shown.
@@ -113,7 +113,7 @@ impl Screen {
     /// The baseline is gone: the moment shown is before it.
     pub fn remove_baseline(&mut self) {
         self.baseline = None;
-        self.say("the baseline is removed: this moment is before it".to_owned());
+        self.show_message("the baseline is removed: this moment is before it".to_owned());
     }
 
     /// What it needs to be told.
@@ -127,7 +127,7 @@ impl Screen {
     }
 
     /// Says something until the next key.
-    pub fn say(&mut self, text: String) {
+    pub fn show_message(&mut self, text: String) {
         self.message = Some(text);
     }
 
@@ -191,8 +191,8 @@ impl Screen {
             '+' | '=' => self.distance = further(self.distance, self.measured()),
             '-' => self.distance = nearer(self.distance, self.measured()),
             '0' => self.distance = None,
-            'l' => self.ask(InputKind::Link, self.distance.map(|link| link.to_string())),
-            '/' => self.ask(InputKind::Filter, Some(self.filter.clone())),
+            'l' => self.open_input(InputKind::Link, self.distance.map(|link| link.to_string())),
+            '/' => self.open_input(InputKind::Filter, Some(self.filter.clone())),
             's' => self.sort_by_next(),
             'S' => {
                 let sort = self.sort_mut();
@@ -209,7 +209,7 @@ impl Screen {
         None
     }
 
-    fn ask(&mut self, what: InputKind, text: Option<String>) {
+    fn open_input(&mut self, what: InputKind, text: Option<String>) {
         self.input = Some(Input {
             what,
             text: text.unwrap_or_default(),
@@ -224,7 +224,7 @@ impl Screen {
             ScreenKey::Backspace => {
                 input.text.pop();
             }
-            ScreenKey::Char(key) if input.text.chars().count() < LONGEST_INPUT => input.text.push(key),
+            ScreenKey::Char(key) if input.text.chars().count() < MAX_INPUT_LEN => input.text.push(key),
             _ => {}
         }
         if input.what == InputKind::Filter {
@@ -254,7 +254,7 @@ impl Screen {
 
     fn select(&mut self, by: isize) -> Option<ScreenRequest> {
         let last = self.table().rows.len().saturating_sub(1);
-        let selected = &mut self.selected[self.tab.place()];
+        let selected = &mut self.selected[self.tab.index()];
         *selected = selected.saturating_add_signed(by).min(last);
         None
     }
@@ -301,7 +301,7 @@ impl Screen {
     }
 
     fn sort_mut(&mut self) -> &mut Sort {
-        &mut self.sorts[self.tab.place()]
+        &mut self.sorts[self.tab.index()]
     }
 
     fn sort_by_next(&mut self) {
@@ -350,7 +350,7 @@ impl Screen {
     /// The table that is shown.
     pub(crate) fn table(&self) -> Table {
         let baseline = self.baseline.as_ref().filter(|_| self.distance.is_none());
-        let mut table = Table::of(self.tab, &self.sources(), baseline);
+        let mut table = Table::new(self.tab, &self.sources(), baseline);
         table.filter(&self.filter);
         table.sort(self.sort());
         table
@@ -358,12 +358,12 @@ impl Screen {
 
     /// How it is sorted.
     pub(crate) fn sort(&self) -> Sort {
-        self.sorts[self.tab.place()]
+        self.sorts[self.tab.index()]
     }
 
     /// The row that is selected, of so many.
     pub(crate) fn selected(&self, rows: usize) -> usize {
-        self.selected[self.tab.place()].min(rows.saturating_sub(1))
+        self.selected[self.tab.index()].min(rows.saturating_sub(1))
     }
 
     /// How many rows are seen at once.

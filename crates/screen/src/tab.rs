@@ -37,12 +37,12 @@ impl Tab {
     }
 
     /// Its place among all, from 0 on.
-    pub const fn place(self) -> usize {
+    pub const fn index(self) -> usize {
         self as usize
     }
 
     /// The one so many places further, around.
     pub(crate) fn further(self, places: usize) -> Self {
-        Self::ALL[(self.place() + places) % Self::ALL.len()]
+        Self::ALL[(self.index() + places) % Self::ALL.len()]
     }
 }

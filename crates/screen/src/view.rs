@@ -1,19 +1,19 @@
 //! Draws the screen into a buffer.
 
 mod bar;
+mod cell_writer;
 mod header;
 mod help;
-mod pen;
 mod table;
 
 use crate::look::Ink;
 use crate::state::{InputKind, Screen};
-use pen::Pen;
+use cell_writer::CellWriter;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 /// The smallest size that has room for everything.
-const LEAST: (u16, u16) = (60, 16);
+const MIN_SIZE: (u16, u16) = (60, 16);
 
 /// Lines above the table: what was seen, the bar, the distance, the tabs.
 const HEADER: u16 = 7;
@@ -24,26 +24,26 @@ const DETAIL: u16 = 3;
 impl Screen {
     /// Draws it over all of `area`; in one that is too small, that this is so.
     pub fn draw(&mut self, area: Rect, buffer: &mut Buffer) {
-        let mut pen = Pen::new(buffer, area, self.look);
-        pen.clear();
-        if area.width < LEAST.0 || area.height < LEAST.1 {
-            return too_small(&mut pen, area);
+        let mut writer = CellWriter::new(buffer, area, self.look);
+        writer.clear();
+        if area.width < MIN_SIZE.0 || area.height < MIN_SIZE.1 {
+            return too_small(&mut writer, area);
         }
-        header::draw(self, &mut pen);
+        header::draw(self, &mut writer);
         let foot = area.height - 1;
         let rows = foot - DETAIL - 1 - HEADER;
         self.set_page(usize::from(rows.saturating_sub(1)));
         if self.help {
-            help::draw(self, &mut pen, HEADER, foot);
+            help::draw(self, &mut writer, HEADER, foot);
         } else {
-            table::draw(self, &mut pen, HEADER, rows, DETAIL);
+            table::draw(self, &mut writer, HEADER, rows, DETAIL);
         }
-        self.foot(&mut pen, foot);
+        self.foot(&mut writer, foot);
     }
 
-    fn foot(&self, pen: &mut Pen<'_>, line: u16) {
+    fn foot(&self, writer: &mut CellWriter<'_>, line: u16) {
         if let Some(message) = &self.message {
-            pen.write(0, line, &report::text::escape::printable(message), Ink::Warning);
+            writer.write(0, line, &report::text::escape::printable(message), Ink::Warning);
         } else if let Some(input) = &self.input {
             let (what, how) = match input.what {
                 InputKind::Filter => ("filter", "Enter keeps it, Escape ends"),
@@ -53,26 +53,26 @@ impl Screen {
                 ),
             };
             let text = report::text::escape::printable(&input.text).into_owned();
-            let at = pen.write(0, line, &format!("{what}: {text}_"), Ink::Heading);
-            pen.write(at + 2, line, how, Ink::Faint);
+            let at = writer.write(0, line, &format!("{what}: {text}_"), Ink::Heading);
+            writer.write(at + 2, line, how, Ink::Faint);
         } else {
             let keys = match self.snapshot.position {
                 Some(_) => "q quit  ? help  arrows time  + - distance  l link  s sort  / filter  m baseline",
                 None => "q quit  ? help  + - distance  l link  s sort  / filter  m baseline  space pause",
             };
-            pen.write(0, line, keys, Ink::Faint);
+            writer.write(0, line, keys, Ink::Faint);
         }
     }
 }
 
-fn too_small(pen: &mut Pen<'_>, area: Rect) {
+fn too_small(writer: &mut CellWriter<'_>, area: Rect) {
     let text = [
         "longwire top".to_owned(),
-        format!("needs {} x {},", LEAST.0, LEAST.1),
+        format!("needs {} x {},", MIN_SIZE.0, MIN_SIZE.1),
         format!("this is {} x {}", area.width, area.height),
         "q quits".to_owned(),
     ];
     for (line, text) in (0..area.height).zip(text) {
-        pen.write(0, line, &text, Ink::Plain);
+        writer.write(0, line, &text, Ink::Plain);
     }
 }

@@ -6,7 +6,7 @@ use moments::{Moments, draw, lines};
 use screen::{Glyphs, Screen, ScreenKey, ScreenLook, ScreenRequest, Snapshot, Tab, TimeStep};
 use std::time::Duration;
 
-const LOOK: ScreenLook = ScreenLook {
+const STYLE: ScreenLook = ScreenLook {
     glyphs: Glyphs::Unicode,
     colour: false,
 };
@@ -35,7 +35,7 @@ fn live(moments: &Moments, seconds: u64, calls: u64) -> Snapshot {
 
 #[test]
 fn keys_that_ask_for_something_say_what() {
-    let mut screen = Screen::new(LOOK);
+    let mut screen = Screen::new(STYLE);
     for (key, request) in [
         ('q', ScreenRequest::Quit),
         ('h', ScreenRequest::WritePage),
@@ -54,7 +54,7 @@ fn keys_that_ask_for_something_say_what() {
 
 #[test]
 fn tabs_are_reached_by_number_and_in_turn() {
-    let mut screen = Screen::new(LOOK);
+    let mut screen = Screen::new(STYLE);
     for (key, tab) in ('1'..).zip(Tab::ALL) {
         screen.key(ScreenKey::Char(key));
         assert_eq!(screen.tab(), tab);
@@ -67,7 +67,7 @@ fn tabs_are_reached_by_number_and_in_turn() {
 
 #[test]
 fn a_link_can_be_typed_and_taken_back() {
-    let mut screen = Screen::new(LOOK);
+    let mut screen = Screen::new(STYLE);
     press(&mut screen, "lrtt=40ms rate=10mbit");
     screen.key(ScreenKey::Enter);
     assert_eq!(screen.wants().link.to_string(), "rtt=40ms rate=10mbit");
@@ -88,7 +88,7 @@ fn a_link_can_be_typed_and_taken_back() {
 #[test]
 fn a_filter_leaves_the_names_that_have_it() {
     let mut moments = Moments::of_the_recording();
-    let mut screen = moments.screen(LOOK);
+    let mut screen = moments.screen(STYLE);
     press(&mut screen, "2");
     let all = shown(&mut screen);
     press(&mut screen, "/SELECT");
@@ -109,7 +109,7 @@ fn a_filter_leaves_the_names_that_have_it() {
 #[test]
 fn a_pause_keeps_what_is_shown() {
     let moments = Moments::of_the_recording();
-    let mut screen = Screen::new(LOOK);
+    let mut screen = Screen::new(STYLE);
     screen.show(live(&moments, 1, 100));
     press(&mut screen, " ");
     let paused = shown(&mut screen);
@@ -130,7 +130,7 @@ fn a_pause_keeps_what_is_shown() {
 #[test]
 fn rates_are_those_of_the_last_seconds() {
     let moments = Moments::of_the_recording();
-    let mut screen = Screen::new(LOOK);
+    let mut screen = Screen::new(STYLE);
     for second in 0..=10 {
         screen.show(live(&moments, second, 100 * second));
     }
@@ -147,7 +147,7 @@ fn rates_are_those_of_the_last_seconds() {
 #[test]
 fn columns_sort_by_their_keys_both_ways() {
     let mut moments = Moments::of_the_recording();
-    let mut screen = moments.screen(LOOK);
+    let mut screen = moments.screen(STYLE);
     press(&mut screen, "2n");
     let names = |screen: &mut Screen| -> Vec<String> {
         let shown = shown(screen);
@@ -174,7 +174,7 @@ fn columns_sort_by_their_keys_both_ways() {
 #[test]
 fn a_baseline_shows_how_far_figures_differ_from_those_before() {
     let moments = Moments::of_the_recording();
-    let mut screen = Screen::new(LOOK);
+    let mut screen = Screen::new(STYLE);
     screen.show(live(&moments, 0, 0));
     screen.show(live(&moments, 5, 500));
     assert_eq!(press(&mut screen, "m"), Some(ScreenRequest::SetBaseline));
@@ -200,7 +200,7 @@ fn a_baseline_shows_how_far_figures_differ_from_those_before() {
 #[test]
 fn arrows_move_through_the_time_of_a_recording_and_the_rows_of_a_run() {
     let mut moments = Moments::of_the_recording();
-    let mut screen = moments.screen(LOOK);
+    let mut screen = moments.screen(STYLE);
     for (key, step) in [
         (ScreenKey::Left, TimeStep::Seconds(-1)),
         (ScreenKey::Right, TimeStep::Seconds(1)),
@@ -211,7 +211,7 @@ fn arrows_move_through_the_time_of_a_recording_and_the_rows_of_a_run() {
     ] {
         assert_eq!(screen.key(key), Some(ScreenRequest::Move(step)));
     }
-    let mut screen = Screen::new(LOOK);
+    let mut screen = Screen::new(STYLE);
     screen.show(live(&moments, 1, 100));
     press(&mut screen, "2");
     let first = shown(&mut screen);

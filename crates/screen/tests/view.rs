@@ -6,7 +6,7 @@ mod moments;
 use link::LinkDescription;
 use model::Prediction;
 use moments::{Moments, draw, lines, recording, wanted};
-use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input::{FactReader, Reading};
 use predict::PredictionTarget;
 use ratatui_core::style::Color;
@@ -220,7 +220,7 @@ fn to_look_at_a_run_changes_nothing_and_its_end_is_that_of_read() {
 
 /// What `longwire predict` says.
 fn by_predict(link: LinkDescription) -> Vec<Prediction> {
-    let wanted = Wanted {
+    let wanted = AggregatorConfig {
         targets: vec![PredictionTarget { link, clients: 1 }],
         ..wanted()
     };

@@ -88,7 +88,7 @@ impl Reader<'_> {
         if rest.is_empty() {
             return Err(missing(command, "a program"));
         }
-        let words = Words::read(command, rest, self.names);
+        let words = Words::parse(command, rest, self.names);
         self.step(Step::Shell { variable, words });
         Ok(())
     }

@@ -71,7 +71,7 @@ impl Environment<'_> {
         let name = || self.names.name(variable).to_owned();
         match self.values.get(variable) {
             Some(Some(Value::Computed(value))) => Ok(*value),
-            Some(Some(Value::Text(text))) => Scalar::read(text).ok_or_else(|| Fault::Malformed(name())),
+            Some(Some(Value::Text(text))) => Scalar::parse(text).ok_or_else(|| Fault::Malformed(name())),
             Some(None) | None => Err(Fault::Unset(name())),
         }
     }
@@ -104,7 +104,7 @@ fn call(
         [one] => {
             let value = one.evaluate(environment)?;
             if function == Function::Debug {
-                tell(value, environment);
+                print_debug(value, environment);
             }
             function.apply(&[value], environment.random)
         }
@@ -120,7 +120,7 @@ fn call(
     }
 }
 
-fn tell(value: Scalar, environment: &Environment<'_>) {
+fn print_debug(value: Scalar, environment: &Environment<'_>) {
     if let Some(debug) = environment.debug {
         let text = match value {
             Scalar::Null => "null".to_owned(),

@@ -161,9 +161,12 @@ impl Scripts {
     ///
     /// # Errors
     /// As [`Scripts::add`] and [`Scripts::check`].
-    pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>, quoting: Quoting) -> Result<Self, ScriptError> {
+    pub fn parse<'t>(
+        texts: impl IntoIterator<Item = &'t str>,
+        quoting: Quoting,
+    ) -> Result<Self, ScriptError> {
         let mut scripts = Self::new(quoting);
-        scripts.read("script", texts, 1)?;
+        scripts.parse_script("script", texts, 1)?;
         scripts.check(QueryMode::Simple)?;
         Ok(scripts)
     }
@@ -174,10 +177,10 @@ impl Scripts {
     /// # Errors
     /// What is wrong with it, and in which line.
     pub fn add(&mut self, name: &str, text: &str, weight: u32) -> Result<(), ScriptError> {
-        self.read(name, [text], weight)
+        self.parse_script(name, [text], weight)
     }
 
-    fn read<'t>(
+    fn parse_script<'t>(
         &mut self,
         name: &str,
         texts: impl IntoIterator<Item = &'t str>,

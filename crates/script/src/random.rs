@@ -25,7 +25,7 @@ pub(super) struct Seeds {
 impl Seeds {
     /// Of client `client` of `clients` in a run seeded with `seed`. One sequence gives a seed to each client, and then
     /// `default_seed`.
-    pub fn of(seed: u64, client: u32, clients: u32) -> Self {
+    pub fn new(seed: u64, client: u32, clients: u32) -> Self {
         let mut base = Random::new(seed);
         let mut seeds = (0..clients.max(1)).map(|_| base.draw());
         let own = seeds.nth(client as usize).unwrap_or(seed);

@@ -69,7 +69,10 @@ impl<'n> Reader<'n> {
     /// Reads `text`, at whose end a statement ends too.
     pub fn text(&mut self, text: &str) -> Result<(), ScriptError> {
         let mut tokens = Tokens::new(text, self.quoting);
-        while let Some((kind, piece)) = tokens.take().map_err(|fault| self.error(self.line, fault))? {
+        while let Some((kind, piece)) = tokens
+            .next_token()
+            .map_err(|fault| self.error(self.line, fault))?
+        {
             if kind == Kind::Command {
                 self.statement_ends();
                 let command = tokens.command();

@@ -20,7 +20,7 @@ enum Word {
 
 impl Words {
     /// Reads `text`: `:name` is a variable, `::name` the text `:name`.
-    pub fn read(command: &'static str, text: &str, names: &mut Names) -> Self {
+    pub fn parse(command: &'static str, text: &str, names: &mut Names) -> Self {
         let words = text
             .split_whitespace()
             .map(|word| match word.strip_prefix(':') {

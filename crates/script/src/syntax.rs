@@ -82,7 +82,7 @@ impl<'t> Reading<'t, '_> {
             }
             self.tokens.next();
             self.operators += 1;
-            if self.operators > MOST_OPERATORS {
+            if self.operators > MAX_OPERATORS {
                 return Err(Fault::Deep);
             }
             above = if matches!(binds, COMPARISON | IS) {
@@ -122,7 +122,7 @@ impl<'t> Reading<'t, '_> {
     /// `IS [NOT] NULL|TRUE|FALSE`, `ISNULL`, `NOTNULL`.
     fn is(&mut self, one: Expression, token: &str) -> Result<Expression, Fault> {
         let (negative, value) = if token.eq_ignore_ascii_case("is") {
-            let negative = self.take("not");
+            let negative = self.accept_word("not");
             let word = self.tokens.next().ok_or(Fault::Incomplete)?;
             let value = constant(word).ok_or_else(|| Fault::Unexpected(word.to_owned()))?;
             (negative, value)
@@ -159,7 +159,7 @@ impl<'t> Reading<'t, '_> {
 
     fn negative(&mut self) -> Result<Expression, Fault> {
         // The smallest whole number has no positive counterpart.
-        if self.tokens.next_if_eq(&LEAST).is_some() {
+        if self.tokens.next_if_eq(&MIN_INTEGER_DIGITS).is_some() {
             return Ok(Expression::Constant(Scalar::Integer(i64::MIN)));
         }
         let inner = self.at_least(SIGN)?;
@@ -192,7 +192,7 @@ impl<'t> Reading<'t, '_> {
 
     fn case(&mut self) -> Result<Expression, Fault> {
         let mut branches = Vec::new();
-        while self.take("when") {
+        while self.accept_word("when") {
             let condition = self.at_least(0)?;
             self.expect("then")?;
             branches.push([condition, self.at_least(0)?]);
@@ -200,7 +200,7 @@ impl<'t> Reading<'t, '_> {
         if branches.is_empty() {
             self.expect("when")?;
         }
-        let otherwise = if self.take("else") {
+        let otherwise = if self.accept_word("else") {
             self.at_least(0)?
         } else {
             Expression::Constant(Scalar::Null)
@@ -213,7 +213,7 @@ impl<'t> Reading<'t, '_> {
         let (function, arity) = Function::named(name).ok_or_else(|| Fault::Function(name.to_owned()))?;
         self.expect("(")?;
         let mut arguments = Vec::new();
-        while !self.take(")") {
+        while !self.accept_word(")") {
             if !arguments.is_empty() {
                 self.expect(",")?;
             }
@@ -225,7 +225,7 @@ impl<'t> Reading<'t, '_> {
             Arity::Exactly(1) => (given == 1, "one argument"),
             Arity::Exactly(2) => (given == 2, "two arguments"),
             Arity::Exactly(count) => (given == count, "three arguments"),
-            Arity::AtLeastOne => ((1..=MOST_ARGUMENTS).contains(&given), "1 to 16 arguments"),
+            Arity::AtLeastOne => ((1..=MAX_ARGUMENTS).contains(&given), "1 to 16 arguments"),
             Arity::OneOrTwo => ((1..=2).contains(&given), "one or two arguments"),
             Arity::TwoOrThree => ((2..=3).contains(&given), "two or three arguments"),
         };
@@ -243,7 +243,7 @@ impl<'t> Reading<'t, '_> {
         Ok(Expression::Call(function, arguments.into()))
     }
 
-    fn take(&mut self, word: &str) -> bool {
+    fn accept_word(&mut self, word: &str) -> bool {
         self.tokens
             .next_if(|token| token.eq_ignore_ascii_case(word))
             .is_some()
@@ -356,7 +356,7 @@ fn number_length(text: &str) -> usize {
 }
 
 /// 2^63.
-const LEAST: &str = "9223372036854775808";
+const MIN_INTEGER_DIGITS: &str = "9223372036854775808";
 const DEEPEST: u32 = 100;
-const MOST_OPERATORS: u32 = 200;
-const MOST_ARGUMENTS: usize = 16;
+const MAX_OPERATORS: u32 = 200;
+const MAX_ARGUMENTS: usize = 16;

@@ -27,8 +27,8 @@ fn sent(scripts: &Scripts, seed: u64, runs: usize) -> Vec<String> {
     sent
 }
 
-fn read(text: &str) -> Scripts {
-    let mut scripts = Scripts::of([text], Quoting::Standard).unwrap();
+fn parse_script(text: &str) -> Scripts {
+    let mut scripts = Scripts::parse([text], Quoting::Standard).unwrap();
     scripts.on_shell(shell);
     scripts
 }
@@ -44,12 +44,12 @@ fn shell(line: &str, _wanted: bool) -> Result<String, String> {
 }
 
 fn error(text: &str) -> String {
-    Scripts::of([text], Quoting::Standard).unwrap_err().to_string()
+    Scripts::parse([text], Quoting::Standard).unwrap_err().to_string()
 }
 
 /// The fault of running it.
 fn fault(text: &str) -> Fault {
-    let scripts = read(text);
+    let scripts = parse_script(text);
     let mut values = scripts.values(0, 1, 1);
     let script = values.choose(&scripts).unwrap();
     let mut at = 0;
@@ -67,7 +67,7 @@ fn statements_end_at_their_semicolons() {
     let text = "-- a comment; with a semicolon\nselect 1; select ';', \";\",\n  2 -- none;\n;\n;select (1; 2);\n\
                 select $$;$$, $a$ ; $$ $a$, E'\\';' /* ; /* ; */ ; */;\nselect 3\\; select 4 ;select 5";
     assert_eq!(
-        sent(&read(text), 1, 1),
+        sent(&parse_script(text), 1, 1),
         [
             "select 1",
             "select ';', \";\",\n  2 -- none;",
@@ -77,9 +77,9 @@ fn statements_end_at_their_semicolons() {
             "select 5"
         ]
     );
-    let mysql = Scripts::of(["select '\\';', `;`; # ; \nselect 2"], Quoting::Backslash).unwrap();
+    let mysql = Scripts::parse(["select '\\';', `;`; # ; \nselect 2"], Quoting::Backslash).unwrap();
     assert_eq!(sent(&mysql, 1, 1), ["select '\\';', `;`", "select 2"]);
-    let listed = Scripts::of(
+    let listed = Scripts::parse(
         ["\\set a 6 * 7", "select :a", "\\set a :a - 1\nselect :a;"],
         Quoting::Standard,
     );
@@ -91,7 +91,7 @@ fn variables_stand_for_their_values_and_for_themselves_without_one() {
     let text = "\\set id 7\n\\set half 0.5\n\\set is :half > 1 or null\n\
                 select ':id', '12:30', 1::int, :other, :id::text, a[1:id], :half, :is, :=id";
     assert_eq!(
-        sent(&read(text), 1, 1),
+        sent(&parse_script(text), 1, 1),
         ["select '7', '12:30', 1::int, :other, 7::text, a[17], 0.5, NULL, :=id"]
     );
 }
@@ -122,7 +122,7 @@ fn conditions_choose_what_is_run() {
 
 #[test]
 fn results_become_variables() {
-    let scripts = read("select 1 as a, 2 as b \\gset p_\nselect :p_a, :p_b, :p_c, :p_none is null");
+    let scripts = parse_script("select 1 as a, 2 as b \\gset p_\nselect :p_a, :p_b, :p_c, :p_none is null");
     let script = &scripts.list()[0];
     let mut values = scripts.values(0, 1, 1);
     let mut at = 0;
@@ -163,7 +163,7 @@ fn results_become_variables() {
 
 #[test]
 fn the_same_seed_gives_the_same_values_and_other_clients_have_others() {
-    let scripts = read("\\set id random(1, 1000000)\nselect :id, :client_id");
+    let scripts = parse_script("\\set id random(1, 1000000)\nselect :id, :client_id");
     assert_eq!(sent(&scripts, 7, 100), sent(&scripts, 7, 100));
     assert_ne!(sent(&scripts, 7, 100), sent(&scripts, 8, 100));
     let draw = |client| {
@@ -191,7 +191,7 @@ fn scripts_are_chosen_by_their_weights() {
 
 #[test]
 fn random_functions_have_their_distributions() {
-    let scripts = read(
+    let scripts = parse_script(
         "\\set a random(-2, 2)\n\\set b random_exponential(1, 100, 5)\n\\set c random_gaussian(1, 100, 3)\n\
          \\set d random_zipfian(1, 100, 1.5)\nselect :a, :b, :c, :d",
     );
@@ -273,7 +273,7 @@ fn what_is_wrong_is_told_with_its_line_and_the_word() {
         "(".repeat(90),
         " - 1)".repeat(90) + &" + 1".repeat(100)
     );
-    assert_eq!(sent(&read(&long), 1, 1), ["select 11"]);
+    assert_eq!(sent(&parse_script(&long), 1, 1), ["select 11"]);
     for (text, wanted) in [
         ("\\set a 1 / 0", Fault::DivisionByZero),
         ("\\set a 9223372036854775807 + 1", Fault::Overflow("+")),
@@ -300,10 +300,10 @@ fn what_is_wrong_is_told_with_its_line_and_the_word() {
 
 #[test]
 fn what_cannot_be_sent_apart_is_told_before_the_run() {
-    let scripts = read("\\set id 1\nselect '12:30', ':id'");
+    let scripts = parse_script("\\set id 1\nselect '12:30', ':id'");
     let told = scripts.check(QueryMode::Prepared).unwrap_err();
     assert_eq!((told.line, told.fault), (2, Fault::Quoted("id".to_owned())));
-    let combined = read("select 1\\; select 2");
+    let combined = parse_script("select 1\\; select 2");
     assert_eq!(
         combined.check(QueryMode::Extended).unwrap_err().fault,
         Fault::Combined
@@ -312,7 +312,7 @@ fn what_cannot_be_sent_apart_is_told_before_the_run() {
 
 #[test]
 fn programs_give_whole_numbers() {
-    let scripts = read("\\set n 20\n\\setshell a expr :n + 22\n\\shell test :n = 20\nselect :a");
+    let scripts = parse_script("\\set n 20\n\\setshell a expr :n + 22\n\\shell test :n = 20\nselect :a");
     assert_eq!(sent(&scripts, 1, 1), ["select 42"]);
     assert!(matches!(fault("\\setshell a echo none"), Fault::Shell { .. }));
     assert!(matches!(fault("\\shell false"), Fault::Shell { .. }));
@@ -410,7 +410,7 @@ fn any_text_is_read_or_refused() {
             .map(|_| pieces[random.up_to(pieces.len() as u64 - 1) as usize])
             .collect();
         for quoting in [Quoting::Standard, Quoting::Backslash] {
-            let Ok(scripts) = Scripts::of([text.as_str()], quoting) else {
+            let Ok(scripts) = Scripts::parse([text.as_str()], quoting) else {
                 continue;
             };
             let mut values = scripts.values(0, 1, 1);

@@ -29,11 +29,11 @@ impl<'t> Tokens<'t> {
     }
 
     /// The next piece.
-    pub fn take(&mut self) -> Result<Option<(Kind, &'t str)>, Fault> {
+    pub fn next_token(&mut self) -> Result<Option<(Kind, &'t str)>, Fault> {
         let Some(letter) = self.rest.chars().next() else {
             return Ok(None);
         };
-        let (kind, length) = self.look(letter)?;
+        let (kind, length) = self.scan_token(letter)?;
         let (piece, behind) = self.rest.split_at(length);
         self.rest = behind;
         Ok(Some((kind, piece)))
@@ -55,7 +55,7 @@ impl<'t> Tokens<'t> {
         std::mem::take(&mut self.rest)
     }
 
-    fn look(&self, letter: char) -> Result<(Kind, usize), Fault> {
+    fn scan_token(&self, letter: char) -> Result<(Kind, usize), Fault> {
         let rest = self.rest;
         let mysql = self.quoting == Quoting::Backslash;
         let found = match letter {

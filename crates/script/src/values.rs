@@ -36,7 +36,7 @@ impl Values {
             client: own,
             choosing,
             hashing,
-        } = Seeds::of(seed, client, clients);
+        } = Seeds::new(seed, client, clients);
         let mut values = vec![None; scripts.names.count()];
         let built_in = [
             (Names::CLIENT_ID, i64::from(client)),

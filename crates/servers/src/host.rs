@@ -9,7 +9,7 @@ use std::time::Duration;
 pub trait ServerHost: Sync {
     /// Makes `command` start on this host. Called before anything else is asked of the command, so that the host may
     /// need privileges which the command then gives up.
-    fn place(&self, command: &mut Command);
+    fn prepare_command(&self, command: &mut Command);
 
     /// Opens a connection to `port` of this host's own loopback address, from this host.
     ///
@@ -23,7 +23,7 @@ pub trait ServerHost: Sync {
 pub struct Here;
 
 impl ServerHost for Here {
-    fn place(&self, _command: &mut Command) {}
+    fn prepare_command(&self, _command: &mut Command) {}
 
     fn connect(&self, port: u16) -> io::Result<TcpStream> {
         TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), CONNECT_WITHIN)

@@ -51,7 +51,7 @@ impl Process {
             .stdout(out)
             .stderr(err)
             .process_group(0);
-        host.place(&mut command);
+        host.prepare_command(&mut command);
         account.apply(&mut command);
         // Changing the user clears what is asked for here, so it comes last.
         end_with_parent(&mut command, stop_signal);
@@ -77,9 +77,9 @@ impl Process {
         let read = || -> std::io::Result<Vec<u8>> {
             let mut file = File::open(&self.log)?;
             let length = file.metadata()?.len();
-            file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_LOG)))?;
+            file.seek(SeekFrom::Start(length.saturating_sub(MAX_LOG_LEN)))?;
             let mut bytes = Vec::new();
-            file.take(LONGEST_LOG).read_to_end(&mut bytes)?;
+            file.take(MAX_LOG_LEN).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
         String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
@@ -159,7 +159,7 @@ impl Drop for Process {
 /// # Errors
 /// [`ServerError::NotStarted`]; [`ServerError::Failed`] with the last lines it printed.
 pub fn run(mut command: Command, host: &dyn ServerHost, account: Account) -> Result<String, ServerError> {
-    host.place(&mut command);
+    host.prepare_command(&mut command);
     account.apply(&mut command);
     let program = command.get_program().to_string_lossy().into_owned();
     end_with_parent(&mut command, libc::SIGKILL);
@@ -230,4 +230,4 @@ pub const STOP_WITHIN: Duration = Duration::from_secs(20);
 
 pub(crate) const POLL: Duration = Duration::from_millis(10);
 const LOG_TAIL_LINES: usize = 30;
-const LONGEST_LOG: u64 = 16 << 20;
+const MAX_LOG_LEN: u64 = 16 << 20;

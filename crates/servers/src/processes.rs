@@ -40,7 +40,7 @@ impl Processes {
 
     fn descends(&self, mut id: u32, first: u32) -> bool {
         // A process may get its parent's number while this is read: then there would be a ring.
-        for _ in 0..MOST_GENERATIONS {
+        for _ in 0..MAX_GENERATIONS {
             if id == first {
                 return true;
             }
@@ -63,7 +63,7 @@ fn parent_and_ticks(stat: &str) -> Option<(u32, u64)> {
     Some((parent, ticks))
 }
 
-const MOST_GENERATIONS: usize = 64;
+const MAX_GENERATIONS: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -26,7 +26,7 @@ fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-fn place<'a>(name: &'a str, directory: &'a Path, port: u16) -> ServerPlace<'a> {
+fn server_place<'a>(name: &'a str, directory: &'a Path, port: u16) -> ServerPlace<'a> {
     ServerPlace {
         name,
         host: &Here,
@@ -89,7 +89,7 @@ fn databases_start_answer_and_are_gone() {
         database: Some("shop".to_owned()),
         ..PostgresConfig::default()
     };
-    let (server, port) = start(|port| kind.start(&place("database (postgres)", &data, port)));
+    let (server, port) = start(|port| kind.start(&server_place("database (postgres)", &data, port)));
     // An SSLRequest: PostgreSQL says in one byte that it has no TLS.
     let mut stream = Here.connect(port).unwrap();
     stream.write_all(&[0, 0, 0, 8, 4, 210, 22, 47]).unwrap();
@@ -108,7 +108,7 @@ fn databases_start_answer_and_are_gone() {
         database: Some("shop`s".to_owned()),
         ..MariaDbConfig::default()
     };
-    let (server, port) = start(|port| kind.start(&place("database (mariadb)", &data, port)));
+    let (server, port) = start(|port| kind.start(&server_place("database (mariadb)", &data, port)));
     let mut greeting = [0; 5];
     Here.connect(port).unwrap().read_exact(&mut greeting).unwrap();
     assert_eq!(greeting[4], 10, "the protocol's version");
@@ -135,14 +135,16 @@ fn nginx_serves_files_and_php() {
         environment: vec![("SITE".to_owned(), "a \"site\"".to_owned())],
     };
     let php_directory = private.path().join("php");
-    let php_server = php.start(&place("php (php-fpm)", &php_directory, 0)).unwrap();
+    let php_server = php
+        .start(&server_place("php (php-fpm)", &php_directory, 0))
+        .unwrap();
     let nginx = Nginx {
         root: root.clone(),
         php: Some(PhpFpm::socket(&php_directory).display().to_string()),
         directives: vec!["add_header X-Lab yes;".to_owned()],
     };
     let nginx_directory = private.path().join("nginx");
-    let (server, port) = start(|port| nginx.start(&place("web (nginx)", &nginx_directory, port)));
+    let (server, port) = start(|port| nginx.start(&server_place("web (nginx)", &nginx_directory, port)));
 
     let plain = get(port, "/plain.txt");
     assert!(plain.starts_with("HTTP/1.1 200"), "{plain}");
@@ -178,7 +180,7 @@ fn a_command_is_ready_when_it_is_said_to_be_and_its_children_end_with_it() {
         user: None,
     };
     let running = server
-        .start(&place("sleeper (command)", private.path(), 0))
+        .start(&server_place("sleeper (command)", private.path(), 0))
         .unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     let read = || {
@@ -207,7 +209,7 @@ fn a_command_is_ready_when_it_is_said_to_be_and_its_children_end_with_it() {
         ..server
     };
     by_command
-        .start(&place("sleeper (command)", private.path(), 0))
+        .start(&server_place("sleeper (command)", private.path(), 0))
         .unwrap();
 }
 
@@ -222,7 +224,7 @@ fn what_does_not_get_ready_says_why() {
             readiness,
             user: None,
         };
-        let mut place = place("web (command)", private.path(), 0);
+        let mut place = server_place("web (command)", private.path(), 0);
         place.ready_within = Duration::from_millis(300);
         server.start(&place).unwrap_err().to_string()
     };
@@ -251,7 +253,7 @@ fn what_does_not_get_ready_says_why() {
     };
     let data = private.path().join("pg");
     let error = postgres
-        .start(&place("database (postgres)", &data, free_port()))
+        .start(&server_place("database (postgres)", &data, free_port()))
         .unwrap_err();
     let text = error.to_string();
     assert!(
@@ -268,7 +270,11 @@ fn what_does_not_get_ready_says_why() {
         php: None,
         directives: vec!["no_such_directive;".to_owned()],
     };
-    let error = nginx.start(&place("web (nginx)", &private.path().join("web"), free_port()));
+    let error = nginx.start(&server_place(
+        "web (nginx)",
+        &private.path().join("web"),
+        free_port(),
+    ));
     assert!(
         error
             .unwrap_err()

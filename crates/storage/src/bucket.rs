@@ -101,7 +101,7 @@ impl ObjectStore {
                 answered_soon(self.agent.get(action.sign(VALID).as_str()))
             };
             let text = self.answer(folder, ask, |answer| {
-                body(answer, MOST_LIST).map_err(io::Error::other)
+                body(answer, MAX_LISTING_BYTES).map_err(io::Error::other)
             })?;
             let parsed = ListObjectsV2::parse_response(&text);
             let parsed = parsed
@@ -208,7 +208,7 @@ impl ObjectStore {
                 Err(ureq::Error::Timeout(_)) => silent(),
                 Err(error) => error.to_string(),
             };
-            if pause > last || silences.get() >= MOST_SILENCES {
+            if pause > last || silences.get() >= MAX_TIMEOUTS {
                 return Err(self.fault(name, &reason));
             }
             std::thread::sleep(pause);
@@ -242,7 +242,7 @@ fn invalid(reason: String) -> io::Error {
 /// Why an answer is none, and whether it may help to ask again.
 fn refusal(answer: &mut Response<Body>) -> (String, bool) {
     let status = answer.status();
-    let text = body(answer, MOST_ERROR).unwrap_or_default();
+    let text = body(answer, MAX_ERROR_BYTES).unwrap_or_default();
     let code = error_code(&text);
     let may_help = status.is_server_error() || status.as_u16() == 429 || code == Some("RequestTimeout");
     let code = code.map(|code| format!(" ({code})")).unwrap_or_default();
@@ -277,7 +277,7 @@ const SHORT_TIMEOUT: Duration = match cfg!(test) {
 const VALID: Duration = Duration::from_secs(600);
 
 /// A server that is silent so often is not asked again: twice [`SHORT_TIMEOUT`].
-const MOST_SILENCES: u32 = 2;
+const MAX_TIMEOUTS: u32 = 2;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
@@ -285,9 +285,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LAST_PAUSE: Duration = Duration::from_secs(16);
 
 /// Bytes of a page of a list: a thousand names of up to a thousand bytes, and what is said of them.
-const MOST_LIST: u64 = 8 << 20;
+const MAX_LISTING_BYTES: u64 = 8 << 20;
 
-const MOST_ERROR: u64 = 16 << 10;
+const MAX_ERROR_BYTES: u64 = 16 << 10;
 
 #[cfg(test)]
 mod tests {

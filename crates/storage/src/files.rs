@@ -76,7 +76,7 @@ impl TableFiles {
                 let store = Arc::clone(store);
                 Some(Worker::start(
                     "uploads",
-                    MOST_WAITING,
+                    MAX_WAITING,
                     move |files: &Receiver<(String, File)>| {
                         files.iter().try_for_each(|(name, file)| store.put(&name, &file))
                     },
@@ -196,7 +196,7 @@ fn escaped(name: &str) -> String {
 const BYTES_OF_FILE: u64 = 128 << 20;
 
 /// Files that wait for the bucket at most: some windows of a run with several protocols.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 
 /// Files open at once at most.
 const OPEN_FILES: usize = 64;

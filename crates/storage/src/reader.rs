@@ -182,7 +182,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn of(rows: TableRows) -> Option<Self> {
+    fn new(rows: TableRows) -> Option<Self> {
         let mut order: Vec<(u64, usize)> = (0..rows.count()).map(|row| (rows.sequence(row), row)).collect();
         order.sort_unstable();
         order.reverse();
@@ -234,7 +234,7 @@ impl Lines {
             if let Some(group) = self.groups.pop() {
                 let rows = open(group.table, &group.path)?.rows(group.number);
                 let rows = rows.map_err(|error| of_file(&group.path, error.into()))?;
-                self.waiting.extend(Waiting::of(rows).map(Reverse));
+                self.waiting.extend(Waiting::new(rows).map(Reverse));
             }
         }
         if let Some(Reverse(waiting)) = self.waiting.pop() {

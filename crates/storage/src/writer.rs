@@ -67,7 +67,7 @@ impl Folder {
                 }
             }
         }
-        let place = self.place();
+        let place = self.slot_index();
         let Some((_, rows)) = self.partitions.get_mut(place) else {
             return Ok(());
         };
@@ -81,7 +81,7 @@ impl Folder {
     }
 
     /// Where the rows of the row's partition are.
-    fn place(&mut self) -> usize {
+    fn slot_index(&mut self) -> usize {
         let table = self.row.table();
         let day = self.at_ns / NANOS_A_DAY;
         let protocol = match table.is_by_protocol() {

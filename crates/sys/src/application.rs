@@ -169,7 +169,7 @@ impl Drop for Application {
             self.end(libc::SIGTERM);
         }
         while let Ok(None) = self.ended() {
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }
@@ -191,7 +191,7 @@ const TWICE: Duration = Duration::from_millis(500);
 /// Within this time a process that was just made reports its number, on the busiest machine.
 const REPORTED: Duration = Duration::from_secs(60);
 /// How often it is checked whether it has ended, where nothing else checks.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
 mod tests;

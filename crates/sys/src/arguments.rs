@@ -58,14 +58,14 @@ fn overwrite() -> io::Result<()> {
     };
     let length = usize::try_from(end.saturating_sub(begin)).unwrap_or(0);
     let memory: File = OpenOptions::new().read(true).write(true).open("/proc/self/mem")?;
-    let mut text = vec![0; length.min(MOST)];
+    let mut text = vec![0; length.min(MAX_ARGUMENT_BYTES)];
     memory.read_exact_at(&mut text, begin)?;
     text.split_mut(|byte| *byte == 0).for_each(mask);
     memory.write_all_at(&text, begin)
 }
 
 /// The kernel lets arguments have a quarter of the stack's limit: 2 MiB where nobody has changed it.
-const MOST: usize = 64 << 20;
+const MAX_ARGUMENT_BYTES: usize = 64 << 20;
 
 fn mask(argument: &mut [u8]) {
     for password in passwords(argument) {

@@ -31,7 +31,7 @@ impl Clock {
     /// Where a wall-clock stamp of the kernel (nanoseconds since the epoch) lies on this timeline, given how far
     /// the wall clock was from the monotonic one near that moment. Wrong by the step if the wall clock was set
     /// between the stamp and `offset`: the caller bounds it by what it knows.
-    pub fn place(&self, stamp: WallStamp, offset: WallOffset) -> Timestamp {
+    pub fn to_timestamp(&self, stamp: WallStamp, offset: WallOffset) -> Timestamp {
         self.on_timeline(i128::from(stamp.0) - offset.0)
     }
 
@@ -123,7 +123,7 @@ mod tests {
         let before = clock.now();
         let stamp = WallStamp(nanoseconds(ClockId::Realtime) as u64);
         let after = clock.now();
-        let landed = clock.place(stamp, WallOffset::now());
+        let landed = clock.to_timestamp(stamp, WallOffset::now());
         // The offset itself is measured to within the pause between two clock readings.
         let slack = after.since(before) + Duration::from_millis(5);
         assert!(landed.since(before) <= slack && before.since(landed) <= slack);
@@ -135,8 +135,8 @@ mod tests {
         let stamp = nanoseconds(ClockId::Realtime);
         let here = WallOffset::now();
         let stepped = WallOffset(here.0 + 3_600_000_000_000);
-        let first = clock.place(WallStamp(stamp as u64), here);
-        let second = clock.place(WallStamp((stamp + 3_600_000_000_000) as u64), stepped);
+        let first = clock.to_timestamp(WallStamp(stamp as u64), here);
+        let second = clock.to_timestamp(WallStamp((stamp + 3_600_000_000_000) as u64), stepped);
         assert_eq!(first, second);
     }
 }

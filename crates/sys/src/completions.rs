@@ -42,7 +42,7 @@ struct Member {
     waiting: Vec<u8>,
 }
 
-/// What [`Completions::take`] gives.
+/// What [`Completions::next_completion`] gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
     /// Of the socket under this number; bytes lie in the caller's buffer.
@@ -77,7 +77,7 @@ impl Completions {
         Some(new)
     }
 
-    /// From now on what `socket` receives comes by [`Completions::take`] under `number`. It must stay open until [`Completions::forget`].
+    /// From now on what `socket` receives comes by [`Completions::next_completion`] under `number`. It must stay open until [`Completions::forget`].
     pub fn adopt(&mut self, number: usize, socket: &Socket) {
         self.generation = self.generation.wrapping_add(1) & GENERATIONS;
         let member = Member {
@@ -124,7 +124,7 @@ impl Completions {
     }
 
     fn send_now(&mut self, number: usize, fd: RawFd, bytes: &[u8]) {
-        let (place, held) = self.sends.hold(number, self.generation_of(number), bytes);
+        let (place, held) = self.sends.buffer_send(number, self.generation_of(number), bytes);
         let length = u32::try_from(held.len()).unwrap_or(u32::MAX);
         // The kernel sends all of it (MSG_WAITALL): a completion with less means that the connection broke.
         let send = opcode::Send::new(Fd(fd), held.as_ptr(), length)
@@ -143,8 +143,8 @@ impl Completions {
         self.came.extend(self.ring.completion());
     }
 
-    /// What came with the last wait, one after the other; bytes are written to `buffer`, which must have room for [`MOST_BYTES`].
-    pub fn take(&mut self, buffer: &mut [u8]) -> Option<Completion> {
+    /// What came with the last wait, one after the other; bytes are written to `buffer`, which must have room for [`MAX_BYTES`].
+    pub fn next_completion(&mut self, buffer: &mut [u8]) -> Option<Completion> {
         while let Some(entry) = self.came.pop_front() {
             let (kind, generation, number) = parts(entry.user_data());
             let completion = match kind {
@@ -172,7 +172,7 @@ impl Completions {
         buffer: &mut [u8],
     ) -> Option<Completion> {
         let count = match cqueue::buffer_select(entry.flags()) {
-            Some(id) => self.buffers.take(id, entry.result(), buffer),
+            Some(id) => self.buffers.copy_out(id, entry.result(), buffer),
             None => 0,
         };
         if self.generation_of(number) != generation || !self.has(number) {
@@ -203,7 +203,7 @@ impl Completions {
 
     /// A send is over: the socket's next one begins.
     fn sent(&mut self, place: usize, result: i32) -> Option<Completion> {
-        let (number, generation, length) = self.sends.release(place)?;
+        let (number, generation, length) = self.sends.release_send(place)?;
         if self.generation_of(number) != generation {
             return None;
         }
@@ -275,7 +275,7 @@ impl Drop for Completions {
 /// Entries that are handed over at once at most.
 const ENTRIES: u32 = 256;
 /// The most bytes of one completion.
-pub const MOST_BYTES: usize = buffers::BYTES;
+pub const MAX_BYTES: usize = buffers::BYTES;
 
 const RECEIVE: u64 = 0;
 const SEND: u64 = 1;

@@ -40,11 +40,11 @@ pub struct OsError(pub i32);
 impl OsError {
     /// What the last system call of this thread failed with.
     pub fn last() -> Self {
-        Self::of(&std::io::Error::last_os_error())
+        Self::from_io_error(&std::io::Error::last_os_error())
     }
 
     /// The number in an error of the standard library; EIO where it has none.
-    pub fn of(error: &std::io::Error) -> Self {
+    pub fn from_io_error(error: &std::io::Error) -> Self {
         Self(error.raw_os_error().unwrap_or(libc::EIO))
     }
 }

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv6Addr};
 pub fn oldest_of_most(guests: impl Iterator<Item = (u64, IpAddr)>) -> Option<u64> {
     let mut crowds = BTreeMap::<IpAddr, (usize, Reverse<u64>)>::new();
     for (number, address) in guests {
-        let crowd = crowds.entry(place(address)).or_insert((0, Reverse(number)));
+        let crowd = crowds.entry(network_of(address)).or_insert((0, Reverse(number)));
         crowd.0 += 1;
         crowd.1 = crowd.1.max(Reverse(number));
     }
@@ -18,7 +18,7 @@ pub fn oldest_of_most(guests: impl Iterator<Item = (u64, IpAddr)>) -> Option<u64
 
 /// What counts as one place: an address of IPv4, and the network of an IPv6 address. A host is given at least a /64 of those
 /// (RFC 6177, RFC 7084), and may have an address of it for every connection.
-fn place(address: IpAddr) -> IpAddr {
+fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & NETWORK)),
@@ -53,6 +53,9 @@ mod tests {
     #[test]
     fn an_address_of_ipv4_is_the_same_in_ipv6() {
         let mapped = "::ffff:192.0.2.1".parse().expect("an address");
-        assert_eq!(place(mapped), "192.0.2.1".parse::<IpAddr>().expect("an address"));
+        assert_eq!(
+            network_of(mapped),
+            "192.0.2.1".parse::<IpAddr>().expect("an address")
+        );
     }
 }

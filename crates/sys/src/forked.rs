@@ -71,7 +71,7 @@ pub(crate) fn spawn(
 impl ForkChannel {
     /// Over this end of a pair.
     #[cfg(test)]
-    pub const fn of(stream: UnixStream) -> Self {
+    pub const fn new(stream: UnixStream) -> Self {
         Self(stream)
     }
 
@@ -111,7 +111,7 @@ impl ForkChannel {
     }
 
     /// Sends a question and waits for its answer, which fills `answer`; `false` when the fork is gone.
-    pub fn ask(&self, question: &[u8], answer: &mut [u8]) -> bool {
+    pub fn send_request(&self, question: &[u8], answer: &mut [u8]) -> bool {
         (&self.0)
             .write_all(question)
             .and_then(|()| (&self.0).read_exact(answer))
@@ -182,7 +182,10 @@ impl OwnerChannel {
 
     /// Sends a file, or why there is none.
     pub fn hand_over(&self, file: io::Result<File>) {
-        let number = file.as_ref().err().map_or(0, |error| OsError::of(error).0);
+        let number = file
+            .as_ref()
+            .err()
+            .map_or(0, |error| OsError::from_io_error(error).0);
         let files: Vec<BorrowedFd<'_>> = file.iter().map(AsFd::as_fd).collect();
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -266,9 +269,9 @@ pub(crate) fn end_all(members: &dyn Fn() -> Vec<Member>) {
         member.send(libc::SIGCONT);
     }
     while began.elapsed() < GRACE && has_living(members) {
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
-    while began.elapsed() < LONGEST {
+    while began.elapsed() < MAX_KILL_WAIT {
         let mut stopped: Vec<Member> = Vec::new();
         loop {
             let found = members();
@@ -289,7 +292,7 @@ pub(crate) fn end_all(members: &dyn Fn() -> Vec<Member>) {
         if !has_living(members) && !has_living(members) {
             return;
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -321,7 +324,7 @@ fn close(first: libc::c_uint, last: libc::c_uint) {
             return;
         }
         // Before Linux 5.9.
-        for number in first..=last.min(MOST_DESCRIPTORS) {
+        for number in first..=last.min(MAX_DESCRIPTORS) {
             libc::close(number as libc::c_int);
         }
     }
@@ -333,7 +336,7 @@ const STARTED: u8 = u8::MAX;
 /// How long what is left has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(1);
 /// What cannot be killed within this time waits for a device, or is another user's.
-const LONGEST: Duration = Duration::from_secs(20);
-const LOOK: Duration = Duration::from_millis(10);
+const MAX_KILL_WAIT: Duration = Duration::from_secs(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Descriptors that a process usually has at most.
-const MOST_DESCRIPTORS: libc::c_uint = 65_536;
+const MAX_DESCRIPTORS: libc::c_uint = 65_536;

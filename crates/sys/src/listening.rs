@@ -88,7 +88,7 @@ impl BoundListener {
 /// As there.
 pub fn bind(address: SocketAddr, service: &ListeningService<'_>) -> Result<BoundListener, LiveError> {
     refuse_plain_clients(address, service)?;
-    let fault = |error: io::Error| match OsError::of(&error) {
+    let fault = |error: io::Error| match OsError::from_io_error(&error) {
         OsError(libc::EADDRINUSE) => LiveError::PortInUse { address },
         OsError(libc::EACCES | libc::EPERM) => LiveError::NotPermitted { address },
         OsError(libc::EADDRNOTAVAIL) => LiveError::AddressNotHere { address },
@@ -96,7 +96,7 @@ pub fn bind(address: SocketAddr, service: &ListeningService<'_>) -> Result<Bound
     };
     let listener = TcpListener::bind(address).map_err(fault)?;
     // It listens already, which makes this a change of how many may wait. When it fails, they are 128.
-    rustix::net::listen(&listener, MOST_WAITING).ok();
+    rustix::net::listen(&listener, MAX_WAITING).ok();
     listener.set_nonblocking(true).map_err(fault)?;
     let local_address = listener.local_addr().map_err(fault)?;
     let takes_ipv4_too = rustix::net::sockopt::ipv6_v6only(&listener).is_ok_and(|only_ipv6| !only_ipv6);
@@ -208,7 +208,7 @@ pub fn datagrams_with(peer: SocketAddr) -> io::Result<UdpSocket> {
 
 /// Connections that the kernel holds until they are accepted. Of more at a time some would be reset or wait a second: 128, as
 /// the standard library has it, are less than an application's pools that start together.
-const MOST_WAITING: i32 = 4096;
+const MAX_WAITING: i32 = 4096;
 
 /// As many open files as the system lets this process have.
 pub fn raise_file_limit() {

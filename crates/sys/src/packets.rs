@@ -63,7 +63,7 @@ impl PacketRing {
 
     /// Hands the packets of the next block to `each`, in the order in which they passed, and says how many there were. Waits at most
     /// `longest` for a block: the kernel passes one on when it is full, or 40 ms after its first packet.
-    pub fn read(&mut self, longest: Duration, each: &mut dyn FnMut(&SeenPacket<'_>)) -> usize {
+    pub fn read_packets(&mut self, longest: Duration, each: &mut dyn FnMut(&SeenPacket<'_>)) -> usize {
         if !self.blocks.is_ready(self.next) && !self.wait(longest) {
             return 0;
         }

@@ -58,7 +58,7 @@ impl Default for ReadyList {
             data: EventData::new_u64(0),
         };
         Self {
-            events: vec![nothing; MOST_AT_ONCE],
+            events: vec![nothing; MAX_EVENTS],
             count: 0,
         }
     }
@@ -80,7 +80,7 @@ impl ReadyList {
 }
 
 /// More ready sockets than this wait for the next round: bounds how long one round takes.
-const MOST_AT_ONCE: usize = 256;
+const MAX_EVENTS: usize = 256;
 
 impl Poller {
     /// An epoll instance of its own.
@@ -104,7 +104,7 @@ impl Poller {
     }
 
     /// Reports `waker` under `token` when it wakes.
-    pub fn watch_bell(&self, waker: &Waker, token: u64) -> Result<(), LiveError> {
+    pub fn register_waker(&self, waker: &Waker, token: u64) -> Result<(), LiveError> {
         self.register(waker.0.as_fd(), token, READABLE | EventFlags::ET)
     }
 

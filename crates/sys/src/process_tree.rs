@@ -17,13 +17,13 @@ impl Member {
     }
 
     fn find(number: libc::pid_t) -> Option<Self> {
-        let row = ProcessRow::read(number)?;
+        let row = ProcessRow::read_process(number)?;
         Some(row.member)
     }
 
     /// Whether it has not ended.
     pub fn is_alive(&self) -> bool {
-        ProcessRow::read(self.number).is_some_and(|row| row.member == *self && !row.is_over)
+        ProcessRow::read_process(self.number).is_some_and(|row| row.member == *self && !row.is_over)
     }
 
     /// Sends it a signal, when it is still there.
@@ -35,7 +35,7 @@ impl Member {
 }
 
 /// The process with this number, its children, theirs, and so on.
-pub fn of(process: libc::pid_t) -> Vec<Member> {
+pub fn process_tree(process: libc::pid_t) -> Vec<Member> {
     let mut members: Vec<Member> = Member::find(process).into_iter().collect();
     let mut looked_at = 0;
     while let Some(member) = members.get(looked_at).copied() {
@@ -81,7 +81,7 @@ pub struct ProcessRow {
 
 impl ProcessRow {
     /// The process with this number, if there is one.
-    pub fn read(number: libc::pid_t) -> Option<Self> {
+    pub fn read_process(number: libc::pid_t) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
         // Behind the name in brackets, which may hold anything: state, parent, group, session; field 22 is when it began.
         let (_, rest) = text.rsplit_once(')')?;
@@ -107,9 +107,10 @@ pub struct ProcessTable {
 
 impl ProcessTable {
     /// Looks at all of them. A process that is handed to another parent meanwhile may be missing in its tree: look again.
-    pub fn read() -> Self {
+    pub fn read_processes() -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let rows = entries.filter_map(|entry| ProcessRow::read(entry.file_name().to_str()?.parse().ok()?));
+        let rows =
+            entries.filter_map(|entry| ProcessRow::read_process(entry.file_name().to_str()?.parse().ok()?));
         Self { rows: rows.collect() }
     }
 

@@ -39,7 +39,7 @@ pub fn connect(target: &Target, addresses: &[SocketAddr], longest: Duration) -> 
             Err(error) if error.kind() == ErrorKind::TimedOut => {
                 last = timed_out(target, *address, longest);
             }
-            Err(error) => last = failed(target, *address, OsError::of(&error)),
+            Err(error) => last = failed(target, *address, OsError::from_io_error(&error)),
         }
     }
     Err(last)

@@ -70,7 +70,7 @@ fn guard(channel: RawFd, carried: &[u8]) {
     }
     let daemons = daemons(carried);
     forked::end_all(&|| {
-        let table = ProcessTable::read();
+        let table = ProcessTable::read_processes();
         table.with_descendants(marked(&table, carried), &daemons)
     });
 }
@@ -87,8 +87,8 @@ fn marked(table: &ProcessTable, carried: &[u8]) -> Vec<ProcessRow> {
 
 /// What has left on purpose: it lost the parent that started it and made a session of its own, as daemon(3) does.
 fn daemons(carried: &[u8]) -> Vec<Member> {
-    let session = ProcessRow::read(getpid().as_raw_pid()).map(|row| row.session);
-    let table = ProcessTable::read();
+    let session = ProcessRow::read_process(getpid().as_raw_pid()).map(|row| row.session);
+    let table = ProcessTable::read_processes();
     let marked = marked(&table, carried);
     let has_marked_parent =
         |row: &ProcessRow| marked.iter().any(|parent| parent.member.number() == row.parent);
@@ -143,7 +143,7 @@ mod tests {
         let (mut child, mut out) = started(&guard);
         // The channel's end is what a killed owner leaves.
         let (unused, _) = std::os::unix::net::UnixStream::pair().expect("a pair");
-        drop(std::mem::replace(&mut guard.channel, ForkChannel::of(unused)));
+        drop(std::mem::replace(&mut guard.channel, ForkChannel::new(unused)));
         // No process holds the pipe any more.
         assert_eq!(out.read(&mut [0]).expect("it ends"), 0);
         assert!(!child.wait().expect("it ended").success());
@@ -155,7 +155,7 @@ mod tests {
         let (mut child, _out) = started(&guard);
         let carried = carried(&guard);
         drop(guard);
-        let table = ProcessTable::read();
+        let table = ProcessTable::read_processes();
         let marked = marked(&table, &carried);
         let all = table.with_descendants(marked.clone(), &[]);
         all.iter().for_each(|member| member.send(libc::SIGKILL));

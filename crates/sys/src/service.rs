@@ -34,28 +34,28 @@ impl ServiceManager {
 
     /// All is set up; `status` is shown to its user.
     pub fn ready(&self, status: &str) {
-        self.tell(&format!("READY=1\nSTATUS={}", one_line(status)));
+        self.send_status(&format!("READY=1\nSTATUS={}", one_line(status)));
     }
 
     /// The configuration is about to be read again; [`ServiceManager::ready`] says that it was.
     pub fn reloading(&self) {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let micros = i128::from(now.tv_sec) * 1_000_000 + i128::from(now.tv_nsec) / 1_000;
-        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
+        self.send_status(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
     }
 
     /// This process still works.
     pub fn alive(&self) {
-        self.tell("WATCHDOG=1");
+        self.send_status("WATCHDOG=1");
     }
 
     /// It is about to end.
     pub fn stopping(&self) {
-        self.tell("STOPPING=1");
+        self.send_status("STOPPING=1");
     }
 
     /// A manager that does not listen is no reason to stop.
-    fn tell(&self, text: &str) {
+    fn send_status(&self, text: &str) {
         if let Some((socket, address)) = &self.socket {
             sendto(socket, text.as_bytes(), SendFlags::NOSIGNAL, address).ok();
         }

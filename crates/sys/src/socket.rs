@@ -67,7 +67,7 @@ impl Socket {
     pub fn adopt_local(stream: UnixStream) -> Result<Self, OsError> {
         stream
             .set_nonblocking(true)
-            .map_err(|error| OsError::of(&error))?;
+            .map_err(|error| OsError::from_io_error(&error))?;
         // What is used of the stream are system calls that do not ask for its family.
         let stream = TcpStream::from(OwnedFd::from(stream));
         Ok(Self { stream })
@@ -93,7 +93,7 @@ impl Socket {
         socket
             .stream
             .set_nodelay(true)
-            .map_err(|error| OsError::of(&error))?;
+            .map_err(|error| OsError::from_io_error(&error))?;
         Ok(socket)
     }
 
@@ -161,7 +161,10 @@ impl Socket {
 
     /// The port of this end.
     pub fn local_port(&self) -> Result<u16, OsError> {
-        let address = self.stream.local_addr().map_err(|error| OsError::of(&error))?;
+        let address = self
+            .stream
+            .local_addr()
+            .map_err(|error| OsError::from_io_error(&error))?;
         Ok(address.port())
     }
 
@@ -172,7 +175,7 @@ impl Socket {
             self.stream.set_read_timeout(longest)?;
             self.stream.set_write_timeout(longest)
         };
-        set().map_err(|error: std::io::Error| OsError::of(&error))
+        set().map_err(|error: std::io::Error| OsError::from_io_error(&error))
     }
 
     /// The stream itself, for conversations that wait for their answer.
@@ -183,7 +186,7 @@ impl Socket {
     /// Whether it is connected by now.
     pub fn connected(&self) -> Result<bool, OsError> {
         if let Ok(Some(error)) | Err(error) = self.stream.take_error() {
-            return Err(OsError::of(&error));
+            return Err(OsError::from_io_error(&error));
         }
         match self.peer() {
             Ok(_) => Ok(true),
@@ -197,10 +200,10 @@ impl Socket {
     fn prepare(&self) -> Result<(), OsError> {
         self.stream
             .set_nonblocking(true)
-            .map_err(|error| OsError::of(&error))?;
+            .map_err(|error| OsError::from_io_error(&error))?;
         self.stream
             .set_nodelay(true)
-            .map_err(|error| OsError::of(&error))?;
+            .map_err(|error| OsError::from_io_error(&error))?;
         sockopt::set_socket_oobinline(&self.stream, true)?;
         sockopt::set_socket_keepalive(&self.stream, true)?;
         sockopt::set_tcp_keepidle(&self.stream, KEEPALIVE_IDLE)?;
@@ -214,12 +217,12 @@ impl Socket {
         let room = buffer.len();
         match stamped::receive(self.as_fd(), buffer) {
             Ok((count, stamp)) => received(count, room, stamp),
-            Err(error) => not_received(OsError::of(&error)),
+            Err(error) => not_received(OsError::from_io_error(&error)),
         }
     }
 
     /// As [`Socket::receive`], without asking for the stamp.
-    pub fn read(&self, buffer: &mut [u8]) -> Received {
+    pub fn receive_bytes(&self, buffer: &mut [u8]) -> Received {
         let room = buffer.len();
         match rustix::net::recv(&self.stream, buffer, RecvFlags::empty()) {
             Ok((count, _)) => received(count, room, None),
@@ -234,7 +237,7 @@ impl Socket {
 
     /// Sends what the kernel takes of `parts`, in one call.
     pub fn send_parts(&self, parts: &[IoSlice<'_>]) -> Sent {
-        let parts = parts.get(..MOST_PARTS).unwrap_or(parts);
+        let parts = parts.get(..MAX_PARTS).unwrap_or(parts);
         let nothing = &mut SendAncillaryBuffer::default();
         sent(rustix::net::sendmsg(
             &self.stream,
@@ -257,12 +260,14 @@ impl Socket {
 
     /// The kernel's figures for it.
     pub fn info(&self) -> Option<KernelFigures> {
-        KernelFigures::of(self.stream.as_fd())
+        KernelFigures::read_socket(self.stream.as_fd())
     }
 
     /// The address of the other end.
     pub fn peer(&self) -> Result<SocketAddr, OsError> {
-        self.stream.peer_addr().map_err(|error| OsError::of(&error))
+        self.stream
+            .peer_addr()
+            .map_err(|error| OsError::from_io_error(&error))
     }
 }
 
@@ -302,7 +307,7 @@ impl AsFd for Socket {
 }
 
 /// `IOV_MAX`: the kernel takes no more parts at once.
-const MOST_PARTS: usize = 1024;
+const MAX_PARTS: usize = 1024;
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_PROBES: u32 = 6;

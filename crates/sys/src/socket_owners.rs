@@ -15,7 +15,7 @@ use std::path::Path;
 pub type SocketEnd = (Endpoint, Endpoint);
 
 /// The programs that have these ends, as far as they are found. Costs a look at every open file of every process: some milliseconds.
-pub fn of(wanted: &HashSet<SocketEnd>) -> HashMap<SocketEnd, HostProcess> {
+pub fn find_owners(wanted: &HashSet<SocketEnd>) -> HashMap<SocketEnd, HostProcess> {
     let mut sockets: HashMap<u64, SocketEnd> = HashMap::new();
     for table in ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"] {
         let text = fs::read_to_string(table).unwrap_or_default();
@@ -132,7 +132,7 @@ mod tests {
                     of_address(remote.expect("connected")),
                 )
             });
-            let found = of(&ends.into_iter().collect());
+            let found = find_owners(&ends.into_iter().collect());
             for end in ends {
                 assert_eq!(found[&end].number, std::process::id(), "{address}");
                 assert!(!found[&end].name.is_empty());

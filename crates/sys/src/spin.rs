@@ -37,7 +37,7 @@ impl AdaptiveSpin {
         if !self.is_due() {
             return None;
         }
-        let _permit = Permit::take()?;
+        let _permit = Permit::acquire_permit()?;
         let polled = poll(look);
         self.learn(polled.cost);
         polled.found
@@ -57,7 +57,7 @@ impl AdaptiveSpin {
         match cost {
             Cost::Nothing => {}
             Cost::Paid => self.reluctance = self.reluctance.saturating_sub(1),
-            Cost::InVain => self.reluctance = (self.reluctance + 2).min(MOST_RELUCTANT),
+            Cost::InVain => self.reluctance = (self.reluctance + 2).min(MAX_BACKOFF),
         }
         self.skip = (1 << self.reluctance) - 1;
     }
@@ -82,7 +82,7 @@ impl AdaptiveSpin {
 
     /// Reads from a blocking socket what comes while it is polled; absent when nothing came, or when this wait is not to
     /// poll.
-    pub fn read(&mut self, socket: BorrowedFd<'_>, room: &mut [u8]) -> Option<io::Result<usize>> {
+    pub fn receive_bytes(&mut self, socket: BorrowedFd<'_>, room: &mut [u8]) -> Option<io::Result<usize>> {
         self.poll(|| {
             let read = rustix::net::recv(socket, &mut *room, RecvFlags::DONTWAIT);
             match read.map(|(count, _)| count).map_err(io::Error::from) {
@@ -143,7 +143,7 @@ fn poll<T>(mut look: impl FnMut() -> Option<T>) -> Polled<T> {
 struct Permit;
 
 impl Permit {
-    fn take() -> Option<Self> {
+    fn acquire_permit() -> Option<Self> {
         static PROCESSORS: OnceLock<usize> = OnceLock::new();
         let processors =
             *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -167,7 +167,7 @@ static POLLING: AtomicUsize = AtomicUsize::new(0);
 const WINDOW: Duration = Duration::from_micros(50);
 /// A look takes less; when two are further apart another thread, or the host of a virtual machine, had the processor.
 const DISPLACED: Duration = Duration::from_micros(10);
-const MOST_RELUCTANT: u32 = 8;
+const MAX_BACKOFF: u32 = 8;
 
 #[cfg(test)]
 mod tests {
@@ -216,10 +216,10 @@ mod tests {
     fn one_processor_is_left_to_others_however_often_permits_are_asked_for() {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         for _ in 0..3 {
-            let permits: Vec<Permit> = std::iter::from_fn(Permit::take).collect();
+            let permits: Vec<Permit> = std::iter::from_fn(Permit::acquire_permit).collect();
             assert_eq!(permits.len(), processors - 1);
             for _ in 0..10 {
-                assert!(Permit::take().is_none());
+                assert!(Permit::acquire_permit().is_none());
             }
         }
         assert_eq!(POLLING.load(Ordering::Relaxed), 0);

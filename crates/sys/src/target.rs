@@ -41,7 +41,7 @@ pub struct Target {
     pub database: Option<String>,
     /// The name that the server's certificate is to be for, where it is not the host (`host` next to `hostaddr`).
     pub certificate_name: Option<String>,
-    /// What the target says about TLS: [`crate::TlsSettings::of`] determines what is meant.
+    /// What the target says about TLS: [`crate::TlsSettings::from_target`] determines what is meant.
     pub security: SecurityAsked,
     /// Whether a MySQL server may be asked for the key that the password is encrypted with where the connection is not
     /// (`allowPublicKeyRetrieval`, `get-server-public-key`): an attacker in between could send its own.

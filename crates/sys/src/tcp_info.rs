@@ -42,7 +42,7 @@ pub struct KernelFigures {
 
 impl KernelFigures {
     /// The figures of a socket now; absent when it is not TCP.
-    pub fn of(socket: BorrowedFd<'_>) -> Option<Self> {
+    pub fn read_socket(socket: BorrowedFd<'_>) -> Option<Self> {
         let mut bytes = [0_u8; 256];
         let given = get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;
         let microseconds = |offset| word(given, offset).map(|count| Duration::from_micros(count.into()));
@@ -107,7 +107,7 @@ mod tests {
         client.write_all(b"ping").expect("write");
         let mut bytes = [0; 4];
         server.read_exact(&mut bytes).expect("read");
-        let info = KernelFigures::of(server.as_fd()).expect("TCP");
+        let info = KernelFigures::read_socket(server.as_fd()).expect("TCP");
         assert!(info.packets_in >= Some(2), "ACK and data: {info:?}");
         assert!(info.segment_size > Some(500), "{info:?}");
         assert!(
@@ -125,6 +125,6 @@ mod tests {
     #[test]
     fn what_is_not_tcp_has_no_figures() {
         let file = std::fs::File::open("/dev/null").expect("open");
-        assert_eq!(KernelFigures::of(file.as_fd()), None);
+        assert_eq!(KernelFigures::read_socket(file.as_fd()), None);
     }
 }

@@ -59,7 +59,7 @@ fn terminal() -> Option<File> {
 /// What is typed up to the end of the line.
 fn line(mut terminal: &File) -> Option<Vec<u8>> {
     let mut line = Vec::new();
-    for _ in 0..LONGEST {
+    for _ in 0..MAX_INPUT_LEN {
         // One at a time: what is typed after the line is for the next reader.
         let mut byte = [0];
         terminal.read_exact(&mut byte).ok()?;
@@ -107,4 +107,4 @@ const CONTROL_D: u8 = 4;
 const BACKSPACE: u8 = 8;
 const DELETE: u8 = 127;
 /// Bytes typed at most.
-const LONGEST: usize = 4096;
+const MAX_INPUT_LEN: usize = 4096;

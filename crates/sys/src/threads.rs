@@ -13,6 +13,6 @@ pub fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinH
         .spawn(work)
         .map_err(|error| LiveError::System {
             operation: "start a thread",
-            reason: OsError::of(&error),
+            reason: OsError::from_io_error(&error),
         })
 }

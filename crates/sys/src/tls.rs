@@ -10,7 +10,7 @@ use crate::clock::{Clock, WallOffset, WallStamp};
 use crate::error::{LiveError, OsError};
 use crate::socket::{Received, Sent, Socket};
 use crate::target::Target;
-use model::{Direction, InStead};
+use model::{Direction, RelayHandshake};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{CertificateError, ClientConfig, ClientConnection, Connection, HandshakeKind};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
@@ -63,18 +63,20 @@ impl TlsSocket {
         config: Arc<ClientConfig>,
         target: &Target,
         clock: Clock,
-    ) -> Result<(Self, Vec<InStead>), LiveError> {
+    ) -> Result<(Self, Vec<RelayHandshake>), LiveError> {
         let mut tls = Self::unshaken(socket, config, target)?;
-        let mut trips: Vec<InStead> = Vec::new();
+        let mut trips: Vec<RelayHandshake> = Vec::new();
         loop {
             let (asked, before) = (clock.now(), tls.passed);
             let step = tls.shake(target)?;
-            let stamped = tls.stamp.map(|stamp| clock.place(stamp, WallOffset::now()));
+            let stamped = tls
+                .stamp
+                .map(|stamp| clock.to_timestamp(stamp, WallOffset::now()));
             let came = stamped.unwrap_or_else(|| clock.now()).max(asked);
             let [sent, read] = [0, 1].map(|index| tls.passed[index] - before[index]);
             match trips.last_mut().filter(|_| sent == 0) {
                 Some(trip) => trip.goes_on(came, read),
-                None => trips.push(InStead::asked(asked, came, [sent, read])),
+                None => trips.push(RelayHandshake::asked(asked, came, [sent, read])),
             }
             match step {
                 TlsHandshake::Onward => {}
@@ -254,13 +256,13 @@ impl TlsSocket {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 // The peer closed the socket without taking leave.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Received::End,
-                Err(error) => return Received::Broken(OsError::of(&error)),
+                Err(error) => return Received::Broken(OsError::from_io_error(&error)),
             }
             match self.read_ciphertext() {
                 Ok(0) => return Received::End,
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Received::Nothing,
-                Err(error) => return Received::Broken(OsError::of(&error)),
+                Err(error) => return Received::Broken(OsError::from_io_error(&error)),
             }
             if self.session.process_new_packets().is_err() {
                 return Received::Broken(OsError(libc::EPROTO));
@@ -272,7 +274,7 @@ impl TlsSocket {
     }
 
     /// As [`TlsSocket::receive`], and reports whether everything available has been read.
-    pub fn read(&mut self, buffer: &mut [u8]) -> Received {
+    pub fn receive_bytes(&mut self, buffer: &mut [u8]) -> Received {
         match self.receive(buffer) {
             Received::Bytes { count, stamp, .. } => Received::Bytes {
                 count,
@@ -294,7 +296,7 @@ impl TlsSocket {
             match self.session.writer().write(rest) {
                 Ok(0) => break,
                 Ok(count) => taken += count,
-                Err(error) => return Sent::Broken(OsError::of(&error)),
+                Err(error) => return Sent::Broken(OsError::from_io_error(&error)),
             }
             if let Sent::Broken(error) = self.flush() {
                 return Sent::Broken(error);
@@ -315,7 +317,7 @@ impl TlsSocket {
             match self.session.write_tls(&mut wire) {
                 Ok(count) => self.passed[direction.index()] += count as u64,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) => return Sent::Broken(OsError::of(&error)),
+                Err(error) => return Sent::Broken(OsError::from_io_error(&error)),
             }
         }
         Sent::Bytes(0)
@@ -347,7 +349,7 @@ impl Ahead {
     /// Reads what there is, when nothing waits; whether that was all. An end leaves nothing waiting, which the session takes for
     /// an end.
     fn fill(&mut self, socket: &Socket) -> io::Result<bool> {
-        match socket.read(&mut self.bytes) {
+        match socket.receive_bytes(&mut self.bytes) {
             Received::Bytes { count, emptied, .. } => {
                 self.waiting = 0..count;
                 Ok(emptied)

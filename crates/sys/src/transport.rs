@@ -45,11 +45,11 @@ impl Transport {
         }
     }
 
-    /// As [`Socket::read`].
-    pub fn read(&mut self, buffer: &mut [u8]) -> Received {
+    /// As [`Socket::receive_bytes`].
+    pub fn receive_bytes(&mut self, buffer: &mut [u8]) -> Received {
         match self {
-            Self::Plain(socket) => socket.read(buffer),
-            Self::Tls(tls) => tls.read(buffer),
+            Self::Plain(socket) => socket.receive_bytes(buffer),
+            Self::Tls(tls) => tls.receive_bytes(buffer),
         }
     }
 

@@ -176,7 +176,7 @@ impl RecordRow {
         };
         self.next = place + 1;
         let known = self.known.get(place);
-        self.take(key, known.map_or(KeyMeaning::More, |known| known.meaning), value)
+        self.take_value(key, known.map_or(KeyMeaning::More, |known| known.meaning), value)
     }
 
     /// What becomes of the value of a key.
@@ -209,7 +209,7 @@ impl RecordRow {
         }
     }
 
-    fn take(
+    fn take_value(
         &mut self,
         key: &str,
         meaning: KeyMeaning,

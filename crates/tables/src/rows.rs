@@ -111,14 +111,14 @@ impl TableRows {
             .map(|values| values.sort_keys(self.count))
             .collect();
         let keys_of = |row: u32| {
-            let mut all = [0; MOST_KEYS];
+            let mut all = [0; MAX_KEYS];
             for (key, values) in all.iter_mut().zip(&keys) {
                 *key = values.get(row as usize).copied().unwrap_or_default();
             }
             all
         };
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
-        let mut rows: Vec<([u64; MOST_KEYS], u32)> = (0..count).map(|row| (keys_of(row), row)).collect();
+        let mut rows: Vec<([u64; MAX_KEYS], u32)> = (0..count).map(|row| (keys_of(row), row)).collect();
         rows.sort_unstable();
         rows.into_iter().map(|(_, row)| row).collect()
     }
@@ -185,7 +185,7 @@ impl TextValues {
 }
 
 /// No table is sorted by more columns.
-const MOST_KEYS: usize = 3;
+const MAX_KEYS: usize = 3;
 
 /// Makes the order of signed numbers that of unsigned ones.
 const SIGN: u64 = 1 << 63;

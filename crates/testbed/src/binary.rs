@@ -24,7 +24,7 @@ pub fn longwire(arguments: &[&str]) -> Command {
 /// The same, killed when it does not end: then the test fails instead of standing still.
 pub fn bounded(arguments: &[&str]) -> assert_cmd::Command {
     let mut command = assert_cmd::Command::from_std(longwire(arguments));
-    command.timeout(LONGEST);
+    command.timeout(MAX_RUN);
     command
 }
 
@@ -154,4 +154,4 @@ pub fn sum(records: &[Value], name: &str, key: &str) -> u64 {
 }
 
 /// Longer than any run takes on a busy machine.
-const LONGEST: Duration = Duration::from_mins(5);
+const MAX_RUN: Duration = Duration::from_mins(5);

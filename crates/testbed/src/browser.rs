@@ -157,15 +157,15 @@ impl Browser {
     }
 
     fn post(&self, path: &str, body: &Value) -> Value {
-        self.ask("POST", path, &body.to_string())
+        self.send_command("POST", path, &body.to_string())
     }
 
     fn get(&self, path: &str) -> Value {
-        self.ask("GET", path, "")
+        self.send_command("GET", path, "")
     }
 
     /// One request to chromedriver; the value of its answer.
-    fn ask(&self, method: &str, path: &str, body: &str) -> Value {
+    fn send_command(&self, method: &str, path: &str, body: &str) -> Value {
         let answer = self.exchange(method, path, body);
         let answer =
             answer.unwrap_or_else(|error| panic!("chromedriver: {path}: {error}\n{}", self.driver.log()));
@@ -179,7 +179,7 @@ impl Browser {
 
     fn exchange(&self, method: &str, path: &str, body: &str) -> std::io::Result<Value> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         let length = body.len();
         write!(
             stream,
@@ -245,7 +245,7 @@ fn start_driver(directory: &Path) -> (Process, u16) {
         let log = directory.join("chromedriver.log");
         let mut driver = given(Process::start(command, &Here, Account::Own, &log, libc::SIGTERM));
         let ready = Readiness::Log("started successfully".to_owned());
-        match ready.wait("chromedriver", &mut driver, &Here, Account::Own, PATIENCE) {
+        match ready.wait("chromedriver", &mut driver, &Here, Account::Own, TIMEOUT) {
             Ok(()) => return (driver, port),
             Err(error) => last = error.to_string(),
         }
@@ -277,5 +277,5 @@ const QUIET: [&str; 10] = [
 ];
 
 const LAUNCHER: &str = "chromium-launcher";
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 const ATTEMPTS: usize = 5;

@@ -85,7 +85,7 @@ impl Started {
     /// With all it said, when it ends without that or does not come to say it.
     #[track_caller]
     pub fn hears(&mut self, words: &str) -> String {
-        let until = Instant::now() + LONGEST;
+        let until = Instant::now() + MAX_WAIT;
         let mut said = self.heard.said();
         loop {
             while let Some((line, _)) = said.text.get(self.past..).and_then(|rest| rest.split_once('\n')) {
@@ -149,7 +149,7 @@ impl Started {
         if let Some(mut piped) = self.process.stdout.take() {
             piped.read_to_end(&mut stdout).expect("it can be read");
         }
-        let status = self.ends_within(LONGEST);
+        let status = self.ends_within(MAX_WAIT);
         wait_for("the end of its stderr", || self.heard.said().over.then_some(()));
         Output {
             status,
@@ -207,7 +207,7 @@ impl Heard {
 }
 
 /// Longer than anything takes on a busy machine.
-const LONGEST: Duration = Duration::from_mins(1);
+const MAX_WAIT: Duration = Duration::from_mins(1);
 
 #[cfg(test)]
 mod tests {

@@ -110,8 +110,8 @@ impl Tmux {
             if shown.contains(text) {
                 return shown;
             }
-            assert!(begin.elapsed() < LONGEST, "'{text}' is not shown, but:\n{shown}");
-            std::thread::sleep(LOOK);
+            assert!(begin.elapsed() < MAX_WAIT, "'{text}' is not shown, but:\n{shown}");
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -140,7 +140,7 @@ fn run(mut command: Command) -> String {
 }
 
 /// Longer than anything takes on a busy machine.
-const LONGEST: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// How often is looked.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);

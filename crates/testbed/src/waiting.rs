@@ -22,13 +22,13 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = look() {
             return found;
         }
-        assert!(begin.elapsed() < LONGEST, "waited in vain: {what}");
-        std::thread::sleep(LOOK);
+        assert!(begin.elapsed() < MAX_WAIT, "waited in vain: {what}");
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
 /// Longer than anything takes on a busy machine.
-const LONGEST: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// How often is looked.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);

@@ -95,7 +95,7 @@ fn wrong_links(root: &Path) -> Vec<String> {
             .expect("it is below the root")
             .display()
             .to_string();
-        for (line, link) in links(&read(&page)) {
+        for (line, link) in links(&read_file(&page)) {
             if let Some(why) = why_wrong(root, &page, &link, &mut anchors_of) {
                 wrong.push(format!("{name}:{line}: {why}"));
             }
@@ -136,7 +136,7 @@ fn why_wrong(
     }
     let known = anchors_of
         .entry(target.clone())
-        .or_insert_with(|| anchors(&read(&target)));
+        .or_insert_with(|| anchors(&read_file(&target)));
     let file = target.file_name().unwrap_or_default().display();
     (!known.contains(anchor)).then(|| format!("{link}: {file} has no such heading"))
 }
@@ -230,7 +230,7 @@ fn is_for_contributors(root: &Path, page: &Path) -> bool {
 
 fn wrong_in_summary(root: &Path) -> Vec<String> {
     let docs = root.join("docs");
-    let listed: Vec<PathBuf> = links(&read(&docs.join("SUMMARY.md")))
+    let listed: Vec<PathBuf> = links(&read_file(&docs.join("SUMMARY.md")))
         .into_iter()
         .map(|(_, link)| plain(&docs.join(link)))
         .collect();
@@ -250,7 +250,7 @@ fn wrong_in_summary(root: &Path) -> Vec<String> {
     wrong
 }
 
-fn read(path: &Path) -> String {
+fn read_file(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

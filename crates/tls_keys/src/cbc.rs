@@ -98,7 +98,7 @@ impl CbcKey {
     }
 
     /// The record before the next one was not seen.
-    pub(crate) fn lose(&mut self) {
+    pub(crate) fn desync(&mut self) {
         self.chained = None;
     }
 

@@ -59,7 +59,7 @@ pub(crate) fn server_hello(record: &[u8]) -> Option<ServerHello> {
     let extensions = extensions.get(2..).unwrap_or_default();
     Some(ServerHello {
         random: *random,
-        suite: Suite::of(u16::from_be_bytes([high, low])),
+        suite: Suite::from_number(u16::from_be_bytes([high, low])),
         is_13: extension(extensions, SUPPORTED_VERSIONS) == Some(&[3, 4]),
         version: u16::from_be_bytes(*version),
         encrypts_then_macs: extension(extensions, ENCRYPT_THEN_MAC).is_some(),
@@ -91,7 +91,7 @@ pub(crate) struct Messages {
 
 impl Messages {
     /// Takes a record; calls `ended` for each message that ends in it.
-    pub(crate) fn take(&mut self, mut record: &[u8], ended: &mut dyn FnMut(Kind)) {
+    pub(crate) fn process_record(&mut self, mut record: &[u8], ended: &mut dyn FnMut(Kind)) {
         while !record.is_empty() {
             if self.left == 0 {
                 let wanted = 4 - self.header.len();
@@ -159,7 +159,7 @@ mod tests {
             let mut messages = Messages::default();
             let mut kinds = Vec::new();
             for record in [&stream[..cut], &stream[cut..]] {
-                messages.take(record, &mut |kind| kinds.push(kind));
+                messages.process_record(record, &mut |kind| kinds.push(kind));
             }
             assert_eq!(
                 kinds,

@@ -18,7 +18,7 @@ pub trait Secrets: Send + Sync {
 
     /// The secrets of the session whose `ClientHello` had this random value, as far as they are known (yet). A connection may ask
     /// several times: a client writes them while it shakes hands.
-    fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>>;
+    fn find_secrets(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>>;
 
     /// A connection has sent its `ClientHello`. For counting: called once for each.
     fn greeted(&self) {}
@@ -54,7 +54,7 @@ pub(crate) enum Label {
     ServerTraffic,
 }
 
-/// One secret, of at most [`LONGEST`] bytes.
+/// One secret, of at most [`MAX_SECRET_LEN`] bytes.
 #[derive(Clone, PartialEq, Eq)]
 struct Secret(Vec<u8>);
 
@@ -162,7 +162,7 @@ impl KeyLog {
         let Ok(random) = <[u8; 32]>::try_from(random.as_slice()) else {
             return Err(KeyLogFault::Length);
         };
-        if !(SHORTEST..=LONGEST).contains(&secret.len()) {
+        if !(MIN_SECRET_LEN..=MAX_SECRET_LEN).contains(&secret.len()) {
             return Err(KeyLogFault::Length);
         }
         if self.sessions.len() >= most_sessions && !self.sessions.contains_key(&random) {
@@ -186,7 +186,7 @@ impl KeyLog {
 }
 
 impl Secrets for KeyLog {
-    fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
+    fn find_secrets(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
         self.sessions.get(client_random).map(Arc::clone)
     }
 }
@@ -225,8 +225,8 @@ const LABELS: [(&str, Label); 6] = [
 ];
 
 /// A secret has the length of a hash of TLS 1.3, or the 48 bytes of TLS 1.2's master secret.
-const SHORTEST: usize = 32;
-const LONGEST: usize = 64;
+const MIN_SECRET_LEN: usize = 32;
+const MAX_SECRET_LEN: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(log.line(b"\xd4\xc3\xb2\xa1 1 2"), Err(KeyLogFault::Words));
         assert_eq!(log.line(b"CLIENT_RANDOM 0a"), Err(KeyLogFault::Words));
         assert_eq!(log.line(b"CLIENT_RANDOM 0a 0b"), Err(KeyLogFault::Length));
-        let session = log.of(&[10; 32]).expect("it has a secret");
+        let session = log.find_secrets(&[10; 32]).expect("it has a secret");
         assert_eq!(session.get(Label::Master), Some(&[0xfb; 48][..]));
         assert_eq!(session.get(Label::Early), None);
         assert_eq!(

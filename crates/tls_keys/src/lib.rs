@@ -9,8 +9,8 @@
 mod cbc;
 mod closed;
 mod handshake;
+mod key_direction;
 mod key_log;
-mod lane;
 mod opener;
 mod schedule;
 mod session;

@@ -2,8 +2,8 @@
 
 use crate::closed::Closed;
 use crate::handshake::Messages;
+use crate::key_direction::{KeyDirection, Stage};
 use crate::key_log::Secrets;
-use crate::lane::{Lane, Stage};
 use crate::schedule::RecordKey;
 use crate::session::Session;
 use model::Direction;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 /// Opens the records of one connection. Memory: the plain text of one record, and a few keys.
 ///
 /// Calling order: [`RecordOpener::open`] with each record in the order in which it passed, [`RecordOpener::miss`] in the place of one
-/// of which bytes are missing, [`RecordOpener::lose`] where it is not known how many there were.
+/// of which bytes are missing, [`RecordOpener::desync`] where it is not known how many there were.
 pub struct RecordOpener {
     log: Arc<dyn Secrets>,
     session: Session,
-    lanes: [Lane; 2],
+    lanes: [KeyDirection; 2],
     plain: Vec<u8>,
 }
 
@@ -93,7 +93,7 @@ impl RecordOpener {
             return OpenedRecord::Clear;
         }
         if kind == CHANGE_CIPHER || (kind == DATA && direction == Direction::ClientToServer) {
-            session.ask(log.as_ref());
+            session.look_up_secrets(log.as_ref());
         }
         if session.closed.is_none() && kind == HANDSHAKE && lane.key.is_none() {
             session.greeting(direction, body, log.as_ref());
@@ -141,11 +141,11 @@ impl RecordOpener {
     }
 
     /// Bytes of `direction` are missing; how many records they were is not known.
-    pub fn lose(&mut self, direction: Direction) {
+    pub fn desync(&mut self, direction: Direction) {
         let lane = &mut self.lanes[direction.index()];
         lane.messages = Messages::default();
         if let Some(key) = &mut lane.key {
-            key.lose();
+            key.desync();
         }
         self.session.miss_greeting(direction);
     }

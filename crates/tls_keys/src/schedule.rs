@@ -101,7 +101,7 @@ impl RecordKey {
     }
 
     /// An unknown number of records was not seen.
-    pub(crate) fn lose(&mut self) {
+    pub(crate) fn desync(&mut self) {
         self.is_doubtful = true;
         self.lose_chain();
     }
@@ -114,7 +114,7 @@ impl RecordKey {
 
     fn lose_chain(&mut self) {
         if let Opener::Cbc(key) = &mut self.cipher {
-            key.lose();
+            key.desync();
         }
     }
 

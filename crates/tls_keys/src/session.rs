@@ -2,8 +2,8 @@
 
 use crate::closed::Closed;
 use crate::handshake::{CLIENT_HELLO, client_random, old_client_random, server_hello};
+use crate::key_direction::{KeyDirection, Stage};
 use crate::key_log::{Label, Secrets, SessionSecrets};
-use crate::lane::{Lane, Stage};
 use crate::schedule::{Negotiated, RecordKey};
 use crate::suite::Suite;
 use model::Direction;
@@ -83,7 +83,7 @@ impl Session {
     }
 
     /// Asks for the secrets that are not there yet: a client writes them while it shakes hands.
-    pub(crate) fn ask(&mut self, log: &dyn Secrets) {
+    pub(crate) fn look_up_secrets(&mut self, log: &dyn Secrets) {
         let wanted = match (self.suite, self.is_13) {
             (None, _) => return,
             (Some(_), true) => Label::ClientTraffic,
@@ -94,7 +94,7 @@ impl Session {
             return;
         }
         self.look_up(log);
-        if !self.secrets.as_ref().is_some_and(is_there) && self.asked >= MOST_ASKED {
+        if !self.secrets.as_ref().is_some_and(is_there) && self.asked >= MAX_LOOKUPS {
             self.closed = Some(Closed::Secret);
         }
         self.derive_12();
@@ -103,7 +103,7 @@ impl Session {
     fn look_up(&mut self, log: &dyn Secrets) {
         if let Some(random) = &self.client_random {
             self.asked += 1;
-            self.secrets = log.of(random).or(self.secrets.take());
+            self.secrets = log.find_secrets(random).or(self.secrets.take());
         }
     }
 
@@ -144,7 +144,7 @@ impl Session {
     }
 
     /// Why a record was not opened; one of a connection that was opened counts as damaged, unless it may be early data that the server refused.
-    pub(crate) fn refused(&self, lane: &Lane, direction: Direction, log: &dyn Secrets) -> Closed {
+    pub(crate) fn refused(&self, lane: &KeyDirection, direction: Direction, log: &dyn Secrets) -> Closed {
         let closed = self.why_not(lane);
         if closed == Closed::Damaged && self.has_opened && !lane.may_be_refused(direction) {
             log.damaged();
@@ -152,7 +152,7 @@ impl Session {
         closed
     }
 
-    fn why_not(&self, lane: &Lane) -> Closed {
+    fn why_not(&self, lane: &KeyDirection) -> Closed {
         match (&self.client_random, &lane.key) {
             (None, _) => Closed::Joined,
             (Some(_), None) => Closed::Secret,
@@ -175,4 +175,4 @@ impl Session {
 }
 
 /// Most times that the secrets of a connection are asked for.
-const MOST_ASKED: u32 = 8;
+const MAX_LOOKUPS: u32 = 8;

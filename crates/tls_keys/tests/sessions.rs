@@ -30,7 +30,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(suite: SupportedCipherSuite) -> Self {
+    fn new(suite: SupportedCipherSuite) -> Self {
         let own = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate");
         let certificate = own.cert.der().clone();
         let key = PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());
@@ -152,7 +152,7 @@ fn all_suites_are_opened_over_another_greeting_and_in_resumed_sessions() {
         if is_of_rsa(suite.suite()) {
             continue;
         }
-        let ends = Ends::of(*suite);
+        let ends = Ends::new(*suite);
         for resumed in [false, true] {
             let mut talk = ends.talk();
             talk.settle();
@@ -174,7 +174,7 @@ fn is_of_rsa(suite: CipherSuite) -> bool {
 
 #[test]
 fn keys_are_followed_through_updates() {
-    let ends = Ends::of(cipher_suite::TLS13_AES_128_GCM_SHA256);
+    let ends = Ends::new(cipher_suite::TLS13_AES_128_GCM_SHA256);
     let mut talk = ends.talk();
     talk.settle();
     for number in ["1 ", "2 ", "3 "] {
@@ -191,7 +191,7 @@ fn keys_are_followed_through_updates() {
 
 #[test]
 fn early_data_are_opened() {
-    let ends = Ends::of(cipher_suite::TLS13_AES_256_GCM_SHA384);
+    let ends = Ends::new(cipher_suite::TLS13_AES_256_GCM_SHA384);
     let mut first = ends.talk();
     first.settle();
     let mut talk = ends.talk();
@@ -215,7 +215,7 @@ fn what_follows_a_damaged_record_is_opened() {
         cipher_suite::TLS13_AES_128_GCM_SHA256,
         cipher_suite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
     ] {
-        let ends = Ends::of(suite);
+        let ends = Ends::new(suite);
         let mut talk = ends.talk();
         talk.settle();
         let first = talk.passed.len();

@@ -62,7 +62,7 @@ enum Effect {
 }
 
 impl Effect {
-    fn of(toxic: &Toxic, draws: &mut Draws) -> Self {
+    fn new(toxic: &Toxic, draws: &mut Draws) -> Self {
         let [first, second, third] = toxic.values;
         let size = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         match toxic.kind {
@@ -98,7 +98,7 @@ fn rate(kilobytes: u64) -> Option<(Impairment, usize)> {
     let rate = BitRate::from_bits_per_second(kilobytes.saturating_mul(8_000))?;
     let piece = usize::try_from(kilobytes)
         .unwrap_or(usize::MAX)
-        .clamp(LEAST_PIECE, MOST_PIECE);
+        .clamp(MIN_PIECE_BYTES, MAX_PIECE_BYTES);
     Some((Impairment::Rate(TokenBucket::new(rate, None, None)), piece))
 }
 
@@ -147,7 +147,7 @@ impl Stage {
     fn apply(&mut self, at: Timestamp, toxic: &Toxic, draws: &mut Draws) {
         let concerned = draws.draw_fraction() < toxic.toxicity;
         self.effect = match concerned {
-            true => Effect::of(toxic, draws),
+            true => Effect::new(toxic, draws),
             false => Effect::Pass,
         };
         let [timeout, ..] = toxic.values;
@@ -179,10 +179,10 @@ impl Stage {
 
     fn accept_bytes(&mut self, at: Timestamp, mut bytes: Vec<u8>, draws: &mut Draws) {
         match &mut self.effect {
-            Effect::Pass | Effect::DelayEnd(_) => self.hold(at, at, Passing::Bytes(bytes)),
+            Effect::Pass | Effect::DelayEnd(_) => self.buffer_passing(at, at, Passing::Bytes(bytes)),
             Effect::Delay(delay) => {
                 let due = delay.pass(at, 0).unwrap_or(at);
-                self.hold(at, due, Passing::Bytes(bytes));
+                self.buffer_passing(at, due, Passing::Bytes(bytes));
             }
             Effect::Rate(_) => self.serialise(at, bytes),
             Effect::Drop => {}
@@ -199,7 +199,7 @@ impl Stage {
                 for size in sizes {
                     let rest = bytes.split_off(size.min(bytes.len()));
                     let due = at.max(self.last_due);
-                    self.hold(at, due, Passing::Bytes(std::mem::replace(&mut bytes, rest)));
+                    self.buffer_passing(at, due, Passing::Bytes(std::mem::replace(&mut bytes, rest)));
                     self.last_due = due.after(pause);
                 }
             }
@@ -209,10 +209,10 @@ impl Stage {
                 bytes.truncate(left);
                 self.passed_bytes += bytes.len() as u64;
                 if !bytes.is_empty() {
-                    self.hold(at, at, Passing::Bytes(bytes));
+                    self.buffer_passing(at, at, Passing::Bytes(bytes));
                 }
                 if reached {
-                    self.hold(at, at, Passing::End(StreamEnd::Closed));
+                    self.buffer_passing(at, at, Passing::End(StreamEnd::Closed));
                 }
             }
         }
@@ -222,14 +222,14 @@ impl Stage {
     fn serialise(&mut self, at: Timestamp, mut bytes: Vec<u8>) {
         while !bytes.is_empty() {
             let Effect::Rate(Some((rate, piece))) = &mut self.effect else {
-                return self.hold(at, NEVER, Passing::Bytes(bytes));
+                return self.buffer_passing(at, NEVER, Passing::Bytes(bytes));
             };
             let rest = bytes.split_off((*piece).min(bytes.len()));
             let piece = std::mem::replace(&mut bytes, rest);
             let due = rate
                 .pass(at, u32::try_from(piece.len()).unwrap_or(u32::MAX))
                 .unwrap_or(at);
-            self.hold(at, due, Passing::Bytes(piece));
+            self.buffer_passing(at, due, Passing::Bytes(piece));
         }
     }
 
@@ -244,10 +244,10 @@ impl Stage {
                 return self.reset_from(since);
             }
         };
-        self.hold(at, due, Passing::End(ending));
+        self.buffer_passing(at, due, Passing::End(ending));
     }
 
-    fn hold(&mut self, entered: Timestamp, due: Timestamp, passing: Passing) {
+    fn buffer_passing(&mut self, entered: Timestamp, due: Timestamp, passing: Passing) {
         if let Passing::Bytes(bytes) = &passing {
             self.held_bytes += bytes.len();
         }
@@ -281,8 +281,8 @@ impl Stage {
 
     pub(crate) fn has_room(&self, generous: bool) -> bool {
         let most = match self.effect {
-            Effect::Delay(_) if generous => MOST_DELAYED,
-            _ => MOST_HELD,
+            Effect::Delay(_) if generous => MAX_DELAYED_BYTES,
+            _ => MAX_BUFFERED_BYTES,
         };
         self.held_bytes < most
     }
@@ -324,11 +324,11 @@ fn slices(length: usize, average: usize, variation: usize, draws: &mut Draws) ->
 const NEVER: Timestamp = Timestamp::from_nanos(u64::MAX);
 
 /// The most bytes that wait in one toxic before what is in front of it waits.
-const MOST_HELD: usize = 64 * 1024;
+const MAX_BUFFERED_BYTES: usize = 64 * 1024;
 
 /// The same for a delay: what is on the way on a link of 100 MB/s and 300 ms.
-const MOST_DELAYED: usize = 32 * 1024 * 1024;
+const MAX_DELAYED_BYTES: usize = 32 * 1024 * 1024;
 
 /// Payload of a full packet.
-const LEAST_PIECE: usize = 1448;
-const MOST_PIECE: usize = 64 * 1024;
+const MIN_PIECE_BYTES: usize = 1448;
+const MAX_PIECE_BYTES: usize = 64 * 1024;

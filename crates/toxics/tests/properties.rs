@@ -55,7 +55,7 @@ impl Played {
         Timestamp::from_nanos(self.now)
     }
 
-    fn take(&mut self) {
+    fn take_output(&mut self) {
         while let Some(passing) = self.chain.release(self.at()) {
             assert!(!self.ended, "something comes behind the end");
             match passing {
@@ -101,7 +101,7 @@ impl Played {
             Step::Wait(span) => self.now += span,
         }
         self.now += 1;
-        self.take();
+        self.take_output();
     }
 }
 
@@ -118,10 +118,10 @@ proptest! {
         };
         steps.iter().for_each(|step| played.step(step));
         played.chain.accept(played.at(), Passing::End(StreamEnd::Finished));
-        played.take();
+        played.take_output();
         while let Some(wake) = played.chain.next_wake() {
             played.now = played.now.max(wake.as_nanos());
-            played.take();
+            played.take_output();
         }
         prop_assert!(played.ended, "the end comes too");
         let expected: Vec<u8> = (0..played.sent).map(|place| (place % 251) as u8).collect();

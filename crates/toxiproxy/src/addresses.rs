@@ -37,13 +37,13 @@ pub(crate) fn to_listen(text: &str) -> Result<SocketAddr, ApiError> {
 pub(crate) fn connect(upstream: &str, own: SocketAddr) -> Option<Socket> {
     let addresses = upstream.to_socket_addrs().ok()?;
     let addresses = addresses.filter(|address| !leads_to(*address, own));
-    let streams = addresses.map(|address| std::net::TcpStream::connect_timeout(&address, PATIENCE));
+    let streams = addresses.map(|address| std::net::TcpStream::connect_timeout(&address, TIMEOUT));
     let stream = streams.flatten().next()?;
     Socket::adopt(stream).ok()
 }
 
 /// How long one address of an upstream may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {

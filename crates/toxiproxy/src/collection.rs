@@ -106,7 +106,7 @@ impl ProxyCollection {
 
     pub(crate) fn create_from(&self, body: &[u8]) -> Result<Value, ApiError> {
         let value = json_of::parse(body)?;
-        let wanted = Wanted::read(&value, "")?;
+        let wanted = Wanted::parse(&value, "")?;
         let mut proxies = self.lock();
         Ok(self.added(&mut proxies, wanted)?.to_json())
     }
@@ -119,14 +119,14 @@ impl ProxyCollection {
         if proxies.contains_key(&wanted.name) {
             return Err(ApiError::ProxyExists);
         }
-        if proxies.len() >= MOST_PROXIES {
+        if proxies.len() >= MAX_PROXIES {
             return Err(ApiError::TooMany {
                 what: "proxies",
-                most: MOST_PROXIES,
+                most: MAX_PROXIES,
             });
         }
         let enabled = wanted.enabled;
-        let mut proxy = Proxy::of(wanted);
+        let mut proxy = Proxy::new(wanted);
         if enabled {
             proxy.start(&self.common, &routes(proxies, &proxy.name))?;
         }
@@ -226,10 +226,10 @@ impl ProxyCollection {
             if proxy.toxic(&toxic.name).is_ok() {
                 return Err(ApiError::ToxicExists);
             }
-            if proxy.toxics.len() >= MOST_TOXICS {
+            if proxy.toxics.len() >= MAX_TOXICS {
                 return Err(ApiError::TooMany {
                     what: "toxics",
-                    most: MOST_TOXICS,
+                    most: MAX_TOXICS,
                 });
             }
             proxy.toxics.push(toxic.clone());
@@ -302,7 +302,7 @@ fn routes(proxies: &BTreeMap<String, Proxy>, but: &str) -> Vec<Route> {
 
 impl Wanted {
     /// Reads a proxy; `place` says which of several it is.
-    fn read(value: &Value, place: &str) -> Result<Self, ApiError> {
+    fn parse(value: &Value, place: &str) -> Result<Self, ApiError> {
         let given = fields(value, "a proxy")?;
         let needed = |key: &str| {
             let found = text(given, key)?.filter(|text| !text.is_empty());
@@ -325,12 +325,12 @@ fn read_list(body: &[u8]) -> Result<Vec<Wanted>, ApiError> {
         return Err(bad("a list of proxies is expected"));
     };
     let each = (1..).zip(&values);
-    each.map(|(place, value)| Wanted::read(value, &format!(" at proxy {place}")))
+    each.map(|(place, value)| Wanted::parse(value, &format!(" at proxy {place}")))
         .collect()
 }
 
 impl Proxy {
-    fn of(wanted: Wanted) -> Self {
+    fn new(wanted: Wanted) -> Self {
         Self {
             name: wanted.name,
             listen: wanted.listen,
@@ -392,7 +392,7 @@ impl Proxy {
 }
 
 /// A proxy has a thread.
-const MOST_PROXIES: usize = 1000;
+const MAX_PROXIES: usize = 1000;
 
 /// Toxics of one proxy.
-const MOST_TOXICS: usize = 100;
+const MAX_TOXICS: usize = 100;

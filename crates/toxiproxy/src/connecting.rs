@@ -21,7 +21,7 @@ impl Connecting {
         (upstream, own): (String, SocketAddr),
         mailbox: &Arc<Mailbox>,
     ) -> bool {
-        if self.0.fetch_add(1, Ordering::Relaxed) >= MOST {
+        if self.0.fetch_add(1, Ordering::Relaxed) >= MAX_THREADS {
             self.0.fetch_sub(1, Ordering::Relaxed);
             return false;
         }
@@ -42,4 +42,4 @@ impl Connecting {
 }
 
 /// Threads that connect, of one proxy.
-const MOST: usize = 256;
+const MAX_THREADS: usize = 256;

@@ -11,13 +11,13 @@ pub(crate) struct Connection {
     /// The client's socket and the server's.
     sockets: [Socket; 2],
     /// To the server and to the client.
-    lanes: [Lane; 2],
+    lanes: [ForwardedDirection; 2],
     /// Whether it had more to move than its round trip allowed.
     busy: bool,
 }
 
 /// One direction.
-struct Lane {
+struct ForwardedDirection {
     chain: Chain,
     /// What the sink has not yet taken of a piece, from `sent` on.
     sending: Vec<u8>,
@@ -57,7 +57,7 @@ pub(crate) enum Fate {
 /// Payload bytes that were passed on, to the server and to the client.
 pub(crate) type PassedOn = [u64; 2];
 
-impl Lane {
+impl ForwardedDirection {
     fn new(chain: Chain, at: Timestamp) -> Self {
         Self {
             chain,
@@ -77,12 +77,12 @@ impl Lane {
     }
 
     /// Reads what there is room for. Bytes enter the toxics when the kernel had received them.
-    fn read(&mut self, source: &Socket, now: &Moment, buffer: &mut [u8]) {
+    fn read_source(&mut self, source: &Socket, now: &Moment, buffer: &mut [u8]) {
         while self.reads() {
             let mut at = now.at;
             let passing = match source.receive(buffer) {
                 Received::Bytes { count, stamp, .. } => {
-                    let stamped = stamp.map(|stamp| now.clock.place(stamp, now.offset));
+                    let stamped = stamp.map(|stamp| now.clock.to_timestamp(stamp, now.offset));
                     at = stamped.unwrap_or(at).clamp(self.entered_at, at);
                     self.entered_at = at;
                     Passing::Bytes(buffer.get(..count).unwrap_or_default().to_vec())
@@ -136,7 +136,7 @@ impl Connection {
         let lane = |direction: Direction| {
             let of = toxics.iter().filter(|toxic| toxic.direction == direction);
             let seed = seed.wrapping_mul(2) ^ direction.index() as u64;
-            Lane::new(Chain::new(of, seed, at), at)
+            ForwardedDirection::new(Chain::new(of, seed, at), at)
         };
         Self {
             sockets,
@@ -173,7 +173,7 @@ impl Connection {
             (down, server, client, counted_down),
         ] {
             for round in 0..=ROUNDS {
-                lane.read(source, now, buffer);
+                lane.read_source(source, now, buffer);
                 match lane.write(sink, now.at, counted) {
                     Some(StreamEnd::Closed) => return Fate::Close,
                     Some(StreamEnd::Reset) => return Fate::Reset,
@@ -225,8 +225,8 @@ impl Connection {
     pub(crate) fn close(self, buffer: &mut [u8]) {
         for socket in &self.sockets {
             socket.finish();
-            let mut left = MOST_DISCARDED;
-            while let Received::Bytes { count, .. } = socket.read(buffer) {
+            let mut left = MAX_DISCARDED_BYTES;
+            while let Received::Bytes { count, .. } = socket.receive_bytes(buffer) {
                 left = left.saturating_sub(count);
                 if left == 0 {
                     break;
@@ -245,4 +245,4 @@ impl Connection {
 const ROUNDS: usize = 16;
 
 /// Bytes that are read before a close, of one side.
-const MOST_DISCARDED: usize = 4 * 1024 * 1024;
+const MAX_DISCARDED_BYTES: usize = 4 * 1024 * 1024;

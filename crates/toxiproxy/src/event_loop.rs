@@ -62,7 +62,7 @@ impl EventLoop {
         mailbox: Arc<Mailbox>,
     ) -> Result<Self, LiveError> {
         let (poller, timer) = (Poller::new()?, Timer::new()?);
-        poller.watch_bell(mailbox.waker(), COMMANDS)?;
+        poller.register_waker(mailbox.waker(), COMMANDS)?;
         poller.watch(timer.as_fd(), ALARM)?;
         poller.watch(listener.as_fd(), CLIENTS)?;
         Ok(Self {
@@ -94,7 +94,7 @@ impl EventLoop {
                 match event.token {
                     COMMANDS | ALARM => {}
                     CLIENTS => has_clients = true,
-                    _ => self.note(event),
+                    _ => self.process_event(event),
                 }
             }
             self.obey();
@@ -129,7 +129,7 @@ impl EventLoop {
         self.poller.wait(ready, patience);
     }
 
-    fn note(&mut self, event: ReadyEvent) {
+    fn process_event(&mut self, event: ReadyEvent) {
         let (place, socket) = place_of(event.token);
         let Some(slot) = self.slots.get_mut(place) else {
             return;
@@ -141,7 +141,7 @@ impl EventLoop {
     }
 
     fn obey(&mut self) {
-        for command in self.mailbox.take() {
+        for command in self.mailbox.take_commands() {
             match command {
                 Command::Open(sockets) => self.open(sockets),
                 Command::Unreachable => self.plan.common.counters.unreachable(),
@@ -255,7 +255,7 @@ impl EventLoop {
             let Some(connection) = slot.connection.as_mut().filter(|_| concerned) else {
                 continue;
             };
-            connection.set_generous(held.load(Ordering::Relaxed) < MOST_HELD);
+            connection.set_generous(held.load(Ordering::Relaxed) < MAX_BUFFERED_BYTES);
             let fate = connection.pump(&now, &mut self.buffer, &mut passed_on);
             slot.wake = connection.next_wake();
             let holds = connection.held_bytes();
@@ -321,7 +321,7 @@ const REST: Duration = Duration::from_micros(600);
 const READ_LIMIT: usize = 64 * 1024;
 
 /// Bytes that the connections of all proxies hold together before each may hold only little.
-const MOST_HELD: usize = 256 * 1024 * 1024;
+const MAX_BUFFERED_BYTES: usize = 256 * 1024 * 1024;
 
 /// How long clients wait that could not be accepted for want of a descriptor.
 const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(100);

@@ -60,7 +60,7 @@ impl Mailbox {
         self.waker.wake();
     }
 
-    pub(crate) fn take(&self) -> Vec<Command> {
+    pub(crate) fn take_commands(&self) -> Vec<Command> {
         self.waker.reset();
         std::mem::take(&mut *self.commands.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -174,7 +174,7 @@ impl RunningProxy {
         self.mailbox.send(command);
         self.mailbox.send(Command::Confirm(sender));
         // The thread never blocks. Had it ended, there would be no connection left to obey.
-        done.recv_timeout(LONGEST_ANSWER).ok();
+        done.recv_timeout(MAX_COMMAND_WAIT).ok();
     }
 }
 
@@ -201,4 +201,4 @@ fn bind_anywhere(address: SocketAddr, service: &ListeningService<'_>) -> Result<
     }
 }
 
-const LONGEST_ANSWER: Duration = Duration::from_secs(10);
+const MAX_COMMAND_WAIT: Duration = Duration::from_secs(10);

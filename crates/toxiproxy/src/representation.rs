@@ -35,8 +35,8 @@ pub(crate) fn fields<'a>(value: &'a Value, what: &str) -> Result<Option<&'a Map<
 pub(crate) fn text(fields: Option<&Map<String, Value>>, key: &str) -> Result<Option<String>, ApiError> {
     match fields.and_then(|fields| fields.get(key)) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if text.len() <= LONGEST_TEXT => Ok(Some(text.clone())),
-        Some(Value::String(_)) => Err(bad(format!("{key} is longer than {LONGEST_TEXT} bytes"))),
+        Some(Value::String(text)) if text.len() <= MAX_TEXT_LEN => Ok(Some(text.clone())),
+        Some(Value::String(_)) => Err(bad(format!("{key} is longer than {MAX_TEXT_LEN} bytes"))),
         Some(_) => Err(bad(format!("{key} must be a string"))),
     }
 }
@@ -144,7 +144,7 @@ pub(crate) fn toxic(toxic: &Toxic) -> Value {
 }
 
 /// Longest name or address.
-const LONGEST_TEXT: usize = 1024;
+const MAX_TEXT_LEN: usize = 1024;
 
 /// Whole numbers up to here are exact in a float.
 const LARGEST: f64 = 9_007_199_254_740_992.0;

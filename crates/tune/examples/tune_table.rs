@@ -59,7 +59,7 @@ fn table(bench: &mut dyn Workbench, shape: &Shape, address: Option<SocketAddr>) 
                 address,
                 watch: None,
             };
-            tell(method, value, &bench.run(&trial)?);
+            print_outcome(method, value, &bench.run(&trial)?);
         }
     }
     Ok(())
@@ -79,7 +79,7 @@ fn few(method: &Method) -> Vec<Option<u64>> {
         .collect()
 }
 
-fn tell(method: &Method, value: Option<u64>, outcome: &TrialOutcome) {
+fn print_outcome(method: &Method, value: Option<u64>, outcome: &TrialOutcome) {
     let sum = |both: Option<[u64; 2]>| both.map_or(0, |both| both[0] + both[1]);
     let packets = sum(outcome.packets);
     println!(

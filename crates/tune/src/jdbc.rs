@@ -15,7 +15,7 @@ use client::bridge::{
 };
 use dialect::Tables;
 use model::{ByteCount, Job, TrialOutcome};
-use recipes::{Doing, Recipe};
+use recipes::{BenchRequest, Recipe};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -63,7 +63,7 @@ impl<'a> JdbcBench<'a> {
 
     fn wait(&self) -> Wait<'a> {
         Wait {
-            timeout: LONGEST_JOB,
+            timeout: MAX_JOB_DURATION,
             stop: self.stop,
         }
     }
@@ -207,8 +207,8 @@ impl<'a> JdbcBench<'a> {
         let mut connection = self.open(recipe, value, address)?;
         let wait = self.wait();
         let before = passed();
-        let done = match recipe.doing {
-            Doing::Insert(how) => connection.insert(
+        let done = match recipe.bench_request {
+            BenchRequest::Insert(how) => connection.insert(
                 &Insert {
                     how,
                     insert: &dialect::insert_into(&self.tables.inserted(), &columns),
@@ -219,7 +219,7 @@ impl<'a> JdbcBench<'a> {
                 },
                 wait,
             )?,
-            Doing::Select => connection.execute(
+            BenchRequest::Select => connection.execute(
                 &Execute {
                     fetch_size: recipe.fetch_size(value),
                     weigh,
@@ -227,7 +227,7 @@ impl<'a> JdbcBench<'a> {
                 },
                 wait,
             )?,
-            Doing::Update(how) => {
+            BenchRequest::Update(how) => {
                 let statements = self.tables.updating(&columns).ok_or(TuneError::NotPrepared)?;
                 let update = Update {
                     how,
@@ -324,7 +324,7 @@ impl Workbench for JdbcBench<'_> {
         let columns = self.make_tables(shape)?;
         let can_update = self.tables.updating(&columns).is_some();
         let (recipes, absent) =
-            recipes::of(self.login.url.dialect(), shape, columns.len() as u64, can_update);
+            recipes::find_recipes(self.login.url.dialect(), shape, columns.len() as u64, can_update);
         let methods = recipes.iter().map(|recipe| recipe.method.clone()).collect();
         self.prepared = Some(Ready {
             shape: shape.clone(),
@@ -409,6 +409,6 @@ impl Drop for JdbcBench<'_> {
 }
 
 static NEVER: AtomicBool = AtomicBool::new(false);
-const LONGEST_JOB: Duration = Duration::from_secs(3600);
+const MAX_JOB_DURATION: Duration = Duration::from_secs(3600);
 /// Rows of a batch that fills a table.
 const FILLING: u64 = 1000;

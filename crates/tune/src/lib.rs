@@ -62,12 +62,12 @@ pub struct Prepared {
     /// The ways there are, jobs in the order of [`Job`], each with the values a full sweep tries.
     pub methods: Vec<Method>,
     /// Ways that this kind of database has, and this server, user or driver has not.
-    pub absent: Vec<AbsentWay>,
+    pub absent: Vec<MissingMethod>,
 }
 
 /// A way that cannot be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AbsentWay {
+pub struct MissingMethod {
     /// The job it would do.
     pub job: Job,
     /// Its name.

@@ -9,7 +9,7 @@ mod update;
 use super::native::job_connection::JobConnection;
 use super::native::method::{MethodRow, Work};
 use super::native::{Control, Database, KEY};
-use super::{AbsentWay, TuneError};
+use super::{MissingMethod, TuneError};
 use client::mysql::{self, ExpectedAnswer, MysqlReplies};
 use client::session::Session;
 use methods::{IN_BULK, LOAD_DATA, METHODS};
@@ -27,7 +27,7 @@ impl Database for MySql {
     const TAKEN: &'static [&'static str] = &["1007/HY000"];
     const TRANSACTION: [&'static str; 2] = ["begin", "commit"];
 
-    fn ask(talk: &mut Conversation<'_>, statement: &str) -> Result<(), TuneError> {
+    fn send_request(talk: &mut Conversation<'_>, statement: &str) -> Result<(), TuneError> {
         query(talk, statement.as_bytes())
     }
 
@@ -55,7 +55,7 @@ impl Database for MySql {
             .map(|(number, width)| {
                 // All columns of a row together may have 64 KiB, except those that are kept outside the row.
                 let kind = match width {
-                    ..=LONGEST_BESIDE_OTHERS => format!("varchar({width})"),
+                    ..=MAX_SHARED_LEN => format!("varchar({width})"),
                     _ => "mediumtext".to_owned(),
                 };
                 format!(", c{number} {kind} character set ascii")
@@ -79,13 +79,13 @@ impl Database for MySql {
         insert::statements(talk, work, table, rows)
     }
 
-    fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<AbsentWay>), TuneError> {
+    fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<MissingMethod>), TuneError> {
         let doing = "asking for the server's limits";
         let longest = control.number(doing, "select @@max_allowed_packet")?;
         let loads = control.number(doing, "select @@local_infile")? == 1;
         let mut absent = Vec::new();
         let mut lacks = |name: &str, reason: &str| {
-            absent.push(AbsentWay {
+            absent.push(MissingMethod {
                 job: Job::Insert,
                 name: name.into(),
                 reason: reason.to_owned(),
@@ -103,7 +103,7 @@ impl Database for MySql {
                 "local_infile is off at the server: set global local_infile = on",
             );
         }
-        Ok((longest.min(messages::LONGEST_BODY), absent))
+        Ok((longest.min(messages::MAX_BODY_LEN), absent))
     }
 
     fn memory(control: &mut Control<'_>, process: u32) -> Option<(u64, u64)> {
@@ -111,7 +111,7 @@ impl Database for MySql {
         let sql = format!(
             "select memory_used, max_memory_used from information_schema.processlist where id = {process}"
         );
-        let rows = control.ask("asking for the server's memory", &sql).ok()?;
+        let rows = control.run_query("asking for the server's memory", &sql).ok()?;
         let row = rows.rows.first()?;
         let number = |place: usize| {
             let text = row.get(place)?.as_deref()?;
@@ -129,17 +129,17 @@ impl Database for MySql {
 fn query(talk: &mut Conversation<'_>, statement: &[u8]) -> Result<(), TuneError> {
     mysql::query(&mut talk.out, |text| text.extend_from_slice(statement));
     talk.replies.expect(ExpectedAnswer::Answer);
-    talk.ask()
+    talk.send_request()
 }
 
 /// Prepares a statement, waits for that, and returns the server's number of it.
 fn prepare(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneError> {
     mysql::prepare(&mut talk.out, statement);
     talk.replies.expect(ExpectedAnswer::Statement);
-    talk.ask()?;
+    talk.send_request()?;
     Ok(talk.replies.statement())
 }
 
-const LONGEST_BESIDE_OTHERS: usize = 4000;
+const MAX_SHARED_LEN: usize = 4000;
 /// Bytes of the statements that fill the scratch tables.
 const FILLING: u64 = 1 << 20;

@@ -11,7 +11,7 @@ pub(super) mod memory;
 pub(super) mod method;
 pub(super) mod text_rows;
 
-use super::{AbsentWay, Prepared, Shape, Trial, TuneError, Workbench};
+use super::{MissingMethod, Prepared, Shape, Trial, TuneError, Workbench};
 use client::session::{Rows, Session, SessionOptions};
 use client::{ErrorReply, ReplyReader};
 use content::Content;
@@ -36,7 +36,7 @@ pub(super) trait Database {
     const TRANSACTION: [&'static str; 2];
 
     /// Appends a request that runs `statement`, and expects its reply.
-    fn ask(talk: &mut JobConnection<'_, Self::Replies>, statement: &str) -> Result<(), TuneError>;
+    fn send_request(talk: &mut JobConnection<'_, Self::Replies>, statement: &str) -> Result<(), TuneError>;
     /// The product and version, of what the server says of itself.
     fn product(session: &Session<'_>, version: &str) -> String;
     /// The statements that make and remove the schema.
@@ -54,7 +54,7 @@ pub(super) trait Database {
         table: &str,
     ) -> Result<(), TuneError>;
     /// Finds out how long a request may be, and which ways there are not.
-    fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<AbsentWay>), TuneError>;
+    fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<MissingMethod>), TuneError>;
     /// Bytes of memory that what serves a connection has now, and the most it had; absent where that cannot be determined.
     fn memory(control: &mut Control<'_>, process: u32) -> Option<(u64, u64)>;
     /// The statement that ends what serves a connection.
@@ -111,7 +111,7 @@ impl<'a> Control<'a> {
     }
 
     /// Runs `sql` for `doing`.
-    pub fn ask(&mut self, doing: &str, sql: &str) -> Result<Rows, TuneError> {
+    pub fn run_query(&mut self, doing: &str, sql: &str) -> Result<Rows, TuneError> {
         let rows = self.session.query(sql, A_STATEMENT)?;
         match rows.reply.error.clone() {
             None => Ok(rows),
@@ -125,7 +125,7 @@ impl<'a> Control<'a> {
 
     /// The first number that `sql` returns; 0 where it returns none.
     pub fn number(&mut self, doing: &str, sql: &str) -> Result<u64, TuneError> {
-        let rows = self.ask(doing, sql)?;
+        let rows = self.run_query(doing, sql)?;
         Ok(rows.first().and_then(|text| text.parse().ok()).unwrap_or(0))
     }
 }
@@ -148,7 +148,7 @@ impl<'a, D: Database> Native<'a, D> {
     fn make_schema(&mut self, control: &mut Control<'_>) -> Result<(), TuneError> {
         let [make, _] = D::schema(&self.scratch);
         let scratch = || self.scratch.clone();
-        match control.ask("making the scratch schema", &make) {
+        match control.run_query("making the scratch schema", &make) {
             Ok(_) => {
                 self.made = true;
                 Ok(())
@@ -173,7 +173,7 @@ impl<'a, D: Database> Native<'a, D> {
             if let Content::Made(widths) = &content {
                 let columns = D::columns(widths);
                 let sql = format!("create table {scratch}.origin ({KEY} bigint, {COUNTER} bigint{columns})");
-                control.ask(MAKING, &sql)?;
+                control.run_query(MAKING, &sql)?;
             }
             return Ok(content);
         };
@@ -185,7 +185,7 @@ impl<'a, D: Database> Native<'a, D> {
             other => other,
         };
         let values = control
-            .ask(MAKING, &format!("select * from {like} limit {SAMPLE}"))
+            .run_query(MAKING, &format!("select * from {like} limit {SAMPLE}"))
             .map_err(refused)?;
         if values.rows.is_empty() {
             return Err(TuneError::LikeEmpty);
@@ -194,7 +194,7 @@ impl<'a, D: Database> Native<'a, D> {
         let sql = format!(
             "create table {scratch}.origin as select {NUMBER} as {KEY}, {NUMBER} as {COUNTER}, t.* from {like} t limit 0"
         );
-        control.ask(MAKING, &sql).map_err(refused)?;
+        control.run_query(MAKING, &sql).map_err(refused)?;
         Ok(Content::Like(values.rows))
     }
 
@@ -203,7 +203,7 @@ impl<'a, D: Database> Native<'a, D> {
             .iter()
             .flat_map(|job| D::table(&self.scratch, table_of(*job)))
         {
-            control.ask(MAKING, &statement)?;
+            control.run_query(MAKING, &statement)?;
         }
         Ok(())
     }
@@ -215,7 +215,7 @@ impl<'a, D: Database> Native<'a, D> {
             return Ok(());
         }
         let (scratch, table) = (&self.scratch, table_of(job));
-        control.ask(PUTTING_BACK, &format!("truncate table {scratch}.{table}"))?;
+        control.run_query(PUTTING_BACK, &format!("truncate table {scratch}.{table}"))?;
         let work = Work {
             scratch,
             content: &ready.content,
@@ -228,7 +228,7 @@ impl<'a, D: Database> Native<'a, D> {
         talk.doing = FILLING;
         D::fill(&mut talk, &work, table)?;
         talk.leave(D::GOODBYE);
-        control.ask(FILLING, &D::settled(scratch, table))?;
+        control.run_query(FILLING, &D::settled(scratch, table))?;
         if let Some(ready) = &mut self.ready {
             ready.filled.push(job);
         }
@@ -270,9 +270,9 @@ impl<'a, D: Database> Native<'a, D> {
         let mut talk = JobConnection::over(session);
         let before = talk.passed();
         let [begin, commit] = D::TRANSACTION;
-        D::ask(&mut talk, begin)?;
+        D::send_request(&mut talk, begin)?;
         (row.run)(&mut talk, &work)?;
-        D::ask(&mut talk, commit)?;
+        D::send_request(&mut talk, commit)?;
         let mut outcome = talk.outcome(before);
         outcome.rows = talk.replies.rows();
         let after = process.and_then(|process| D::memory(control, process));
@@ -311,7 +311,7 @@ impl<'a, D: Database> Native<'a, D> {
                     "select count(distinct {KEY}) from {scratch}.inserted where {KEY} between 1 and {expected}"
                 );
                 outcome.rows = control.number(CHECKING, &count)?;
-                control.ask(PUTTING_BACK, &format!("truncate table {scratch}.inserted"))?;
+                control.run_query(PUTTING_BACK, &format!("truncate table {scratch}.inserted"))?;
                 "inserting"
             }
             Job::Select => "selecting",
@@ -335,7 +335,7 @@ impl<'a, D: Database> Native<'a, D> {
 impl<D: Database> Workbench for Native<'_, D> {
     fn prepare(&mut self, shape: &Shape) -> Result<Prepared, TuneError> {
         let mut control = Control::open(&self.target, self.stop)?;
-        let version = control.ask("asking for the version", "select version()")?;
+        let version = control.run_query("asking for the version", "select version()")?;
         let server = D::product(&control.session, version.first().unwrap_or_default());
         let (longest_request, absent) = D::limits(&mut control)?;
         self.make_schema(&mut control)?;
@@ -400,14 +400,14 @@ impl<D: Database> Workbench for Native<'_, D> {
         let mut control = Control::open(&self.target, &never).map_err(left)?;
         if let Some(process) = self.abandoned.take() {
             // It may hold locks for as long as its statement takes. When it is gone already, that is an error, or none.
-            match control.ask("ending the job", &D::kill(process)) {
+            match control.run_query("ending the job", &D::kill(process)) {
                 Ok(_) | Err(TuneError::Statement { .. }) => {}
                 Err(other) => return Err(left(other)),
             }
         }
         let [_, remove] = D::schema(&self.scratch);
         control
-            .ask("removing the scratch schema", &remove)
+            .run_query("removing the scratch schema", &remove)
             .map_err(left)?;
         control.session.close();
         self.made = false;

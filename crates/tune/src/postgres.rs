@@ -6,7 +6,7 @@ mod methods;
 mod select;
 mod update;
 
-use super::AbsentWay;
+use super::MissingMethod;
 use super::TuneError;
 use super::native::job_connection::JobConnection;
 use super::native::memory::ProcessMemory;
@@ -29,7 +29,7 @@ impl Database for PostgreSql {
     const TAKEN: &'static [&'static str] = &["42P06"];
     const TRANSACTION: [&'static str; 2] = ["begin", "commit"];
 
-    fn ask(talk: &mut Conversation<'_>, statement: &str) -> Result<(), TuneError> {
+    fn send_request(talk: &mut Conversation<'_>, statement: &str) -> Result<(), TuneError> {
         query(talk, statement.as_bytes())
     }
 
@@ -71,8 +71,8 @@ impl Database for PostgreSql {
         insert::copy_into(talk, work, table, FILLING)
     }
 
-    fn limits(_: &mut Control<'_>) -> Result<(u64, Vec<AbsentWay>), TuneError> {
-        Ok((LONGEST_REQUEST, Vec::new()))
+    fn limits(_: &mut Control<'_>) -> Result<(u64, Vec<MissingMethod>), TuneError> {
+        Ok((MAX_REQUEST_LEN, Vec::new()))
     }
 
     fn memory(control: &mut Control<'_>, process: u32) -> Option<(u64, u64)> {
@@ -83,7 +83,7 @@ impl Database for PostgreSql {
         {
             return None;
         }
-        let memory = ProcessMemory::of(process, "postgres")?;
+        let memory = ProcessMemory::from_process(process, "postgres")?;
         Some((memory.own, memory.most))
     }
 
@@ -99,7 +99,7 @@ impl Database for PostgreSql {
 fn query(talk: &mut Conversation<'_>, statement: &[u8]) -> Result<(), TuneError> {
     postgres::query(&mut talk.out, |text| text.extend_from_slice(statement));
     talk.replies.owe(1);
-    talk.ask()
+    talk.send_request()
 }
 
 /// Prepares a statement and waits for that.
@@ -107,10 +107,10 @@ fn prepare(talk: &mut Conversation<'_>, name: &str, statement: &str) -> Result<(
     postgres::parse(&mut talk.out, name, statement);
     talk.out.extend_from_slice(postgres::SYNC);
     talk.replies.owe(1);
-    talk.ask()
+    talk.send_request()
 }
 
 /// Of a statement: what is built in the client as a whole. The server takes 1 GB.
-const LONGEST_REQUEST: u64 = 64 << 20;
+const MAX_REQUEST_LEN: u64 = 64 << 20;
 /// Buffer of the COPY that fills the scratch tables.
 const FILLING: usize = 64 * 1024;

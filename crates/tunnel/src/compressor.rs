@@ -3,7 +3,7 @@
 //! The context is made when it is first used, so that a lane which never compresses does not pay for one. Changing to another level
 //! starts a new one; a chunk that is stored in between changes nothing.
 
-use crate::{Codec, CompressionLevel, MOST_OF_A_CHUNK};
+use crate::{Codec, CompressionLevel, MAX_CHUNK_BYTES};
 use std::fmt;
 
 mod zstandard;
@@ -25,12 +25,12 @@ pub enum CompressError {
     #[error("a compressed chunk does not continue the previous one")]
     Damaged,
     /// A chunk would be larger than any may be.
-    #[error("a chunk of more than {MOST_OF_A_CHUNK} bytes")]
+    #[error("a chunk of more than {MAX_CHUNK_BYTES} bytes")]
     TooLarge,
 }
 
 /// Most bytes by which a compressed chunk may be larger than the chunk: a codec's own headers, where nothing got smaller.
-pub const MOST_ADDED_TO_A_CHUNK: usize = 64;
+pub const MAX_CHUNK_OVERHEAD: usize = 64;
 
 /// Compresses what one direction of a lane sends.
 #[derive(Default)]
@@ -45,18 +45,18 @@ impl Compressor {
     }
 
     /// Appends `chunk` to `out`, compressed at `level`, and returns how it was encoded. All of it can be decompressed as soon as
-    /// it has arrived: nothing waits for a later chunk. What is appended is at most [`MOST_ADDED_TO_A_CHUNK`] larger than the
+    /// it has arrived: nothing waits for a later chunk. What is appended is at most [`MAX_CHUNK_OVERHEAD`] larger than the
     /// chunk.
     ///
     /// # Errors
-    /// When the chunk is larger than [`MOST_OF_A_CHUNK`], or the codec fails.
+    /// When the chunk is larger than [`MAX_CHUNK_BYTES`], or the codec fails.
     pub fn compress(
         &mut self,
         chunk: &[u8],
         level: CompressionLevel,
         out: &mut Vec<u8>,
     ) -> Result<Coding, CompressError> {
-        if chunk.len() > MOST_OF_A_CHUNK {
+        if chunk.len() > MAX_CHUNK_BYTES {
             return Err(CompressError::TooLarge);
         }
         match level.codec() {
@@ -96,7 +96,7 @@ impl Decompressor {
         Self::default()
     }
 
-    /// Appends to `out` the chunk that `bytes` were made of: at most [`MOST_OF_A_CHUNK`] bytes, whatever `bytes` are.
+    /// Appends to `out` the chunk that `bytes` were made of: at most [`MAX_CHUNK_BYTES`] bytes, whatever `bytes` are.
     ///
     /// # Errors
     /// When `bytes` do not continue what came before, or would make more. `out` may then hold part of a chunk, and nothing that
@@ -108,7 +108,7 @@ impl Decompressor {
         out: &mut Vec<u8>,
     ) -> Result<(), CompressError> {
         match coding {
-            Coding::Stored if bytes.len() > MOST_OF_A_CHUNK => Err(CompressError::TooLarge),
+            Coding::Stored if bytes.len() > MAX_CHUNK_BYTES => Err(CompressError::TooLarge),
             Coding::Stored => {
                 out.extend_from_slice(bytes);
                 Ok(())

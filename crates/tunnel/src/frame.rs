@@ -9,14 +9,14 @@
 //! Numbers are big-endian. The first frame each way is HELLO; its first ten payload bytes, the magic and the version, are the
 //! same in every version. Streams are numbered by the near end, upwards from 1; 0 is the lane itself.
 
-use crate::{Coding, CompressionLevel, LevelChoice, MOST_ADDED_TO_A_CHUNK, MOST_OF_A_CHUNK};
+use crate::{Coding, CompressionLevel, LevelChoice, MAX_CHUNK_BYTES, MAX_CHUNK_OVERHEAD};
 use std::fmt;
 
 /// Bytes of a frame before its payload.
 pub const HEADER_BYTES: usize = 8;
 
 /// Most bytes of a frame's payload: a chunk that did not become smaller, and what a codec adds to one.
-pub const MOST_OF_A_PAYLOAD: usize = MOST_OF_A_CHUNK + MOST_ADDED_TO_A_CHUNK;
+pub const MAX_PAYLOAD_BYTES: usize = MAX_CHUNK_BYTES + MAX_CHUNK_OVERHEAD;
 
 /// What this version speaks.
 pub const VERSION: u16 = 2;
@@ -71,7 +71,7 @@ pub enum Isolation {
 
 /// How the near end wants its bytes carried; the far end does the same unless it was told otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Wish {
+pub struct LanePreferences {
     /// How hard to compress.
     pub level: LevelChoice,
     /// What a chunk's compression may depend on.
@@ -146,7 +146,7 @@ pub enum LaneFrame<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlFrame {
     /// The first one each way.
-    Hello(Wish),
+    Hello(LanePreferences),
     /// A client connected.
     Open(StreamId),
     /// No more bytes of this stream will come this way.
@@ -220,15 +220,15 @@ struct Header {
 }
 
 /// The frame at the beginning of `bytes` and how long it is; absent while bytes of it are missing. Whatever a header
-/// claims, it waits for [`MOST_OF_A_PAYLOAD`] bytes at most.
+/// claims, it waits for [`MAX_PAYLOAD_BYTES`] bytes at most.
 ///
 /// # Errors
 /// When `bytes` cannot become a frame, as soon as that shows.
-pub fn read(bytes: &[u8]) -> Result<Option<(LaneFrame<'_>, usize)>, FrameError> {
+pub fn parse_frame(bytes: &[u8]) -> Result<Option<(LaneFrame<'_>, usize)>, FrameError> {
     let Some((header, behind)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
         return Ok(None);
     };
-    let header = Header::of(*header);
+    let header = Header::parse(*header);
     header.check_length()?;
     let Some(payload) = behind.get(..header.length) else {
         return Ok(None);
@@ -242,7 +242,7 @@ pub fn read(bytes: &[u8]) -> Result<Option<(LaneFrame<'_>, usize)>, FrameError> 
 ///
 /// # Errors
 /// When `bytes` are not the beginning of a hello of this version.
-pub fn read_hello(bytes: &[u8]) -> Result<Option<(Wish, usize)>, FrameError> {
+pub fn read_hello(bytes: &[u8]) -> Result<Option<(LanePreferences, usize)>, FrameError> {
     if bytes.first().is_some_and(|kind| *kind != HELLO) {
         return Err(FrameError::NotATunnel);
     }
@@ -259,15 +259,17 @@ pub fn read_hello(bytes: &[u8]) -> Result<Option<(Wish, usize)>, FrameError> {
     if theirs != VERSION {
         return Err(FrameError::Version { theirs });
     }
-    match read(bytes)? {
-        Some((LaneFrame::Control(ControlFrame::Hello(wish)), length)) => Ok(Some((wish, length))),
+    match parse_frame(bytes)? {
+        Some((LaneFrame::Control(ControlFrame::Hello(preferences)), length)) => {
+            Ok(Some((preferences, length)))
+        }
         Some(_) => Err(FrameError::NotATunnel),
         None => Ok(None),
     }
 }
 
 impl Header {
-    fn of(bytes: [u8; HEADER_BYTES]) -> Self {
+    fn parse(bytes: [u8; HEADER_BYTES]) -> Self {
         let [kind, flags, high, low, a, b, c, d] = bytes;
         Self {
             kind,
@@ -282,7 +284,7 @@ impl Header {
         let (kind, fits) = match self.kind {
             HELLO => ("HELLO", length == HELLO_BYTES),
             OPEN => ("OPEN", length == 0),
-            DATA => ("DATA", (1..=MOST_OF_A_PAYLOAD).contains(&length)),
+            DATA => ("DATA", (1..=MAX_PAYLOAD_BYTES).contains(&length)),
             FIN => ("FIN", length == 0),
             RESET => ("RESET", length == 1),
             CREDIT => ("CREDIT", length == 4),
@@ -315,7 +317,7 @@ impl Header {
         let stream = self.stream;
         let meaningless = |kind| FrameError::Value { kind };
         Ok(match self.kind {
-            HELLO => ControlFrame::Hello(wish(payload).ok_or(meaningless("HELLO"))?),
+            HELLO => ControlFrame::Hello(parse_preferences(payload).ok_or(meaningless("HELLO"))?),
             OPEN => ControlFrame::Open(stream),
             FIN => ControlFrame::Fin(stream),
             RESET => {
@@ -347,21 +349,21 @@ fn coding(flags: u8) -> Option<Coding> {
         .find(|coding| flags & !(FRESH | STARVED) == *coding as u8)
 }
 
-fn wish(payload: &[u8]) -> Option<Wish> {
+fn parse_preferences(payload: &[u8]) -> Option<LanePreferences> {
     let said = payload.strip_prefix(&MAGIC)?;
     let [_, _, level, flags, 0] = said else {
         return None;
     };
     let level = match *level {
         LEVEL_AUTO => LevelChoice::Auto,
-        number => LevelChoice::Fixed(CompressionLevel::of(number)?),
+        number => LevelChoice::Fixed(CompressionLevel::from_number(number)?),
     };
     let isolation = if flags & ISOLATE_STATEMENTS == 0 {
         Isolation::None
     } else {
         Isolation::Statements
     };
-    (flags & !(ISOLATE_STATEMENTS | COMPRESS_LOGIN) == 0).then_some(Wish {
+    (flags & !(ISOLATE_STATEMENTS | COMPRESS_LOGIN) == 0).then_some(LanePreferences {
         level,
         isolation,
         compress_login: flags & COMPRESS_LOGIN != 0,
@@ -380,7 +382,7 @@ pub(crate) struct ChunkHeader {
 /// Appends a frame without a chunk.
 pub(crate) fn write(out: &mut Vec<u8>, frame: ControlFrame) {
     match frame {
-        ControlFrame::Hello(wish) => write_hello(out, wish),
+        ControlFrame::Hello(preferences) => write_hello(out, preferences),
         ControlFrame::Open(stream) => put(out, OPEN, stream, &[]),
         ControlFrame::Fin(stream) => put(out, FIN, stream, &[]),
         ControlFrame::Reset(stream, reason) => put(out, RESET, stream, &[reason as u8]),
@@ -398,7 +400,7 @@ pub(crate) fn begin_chunk(out: &mut Vec<u8>) -> usize {
     start
 }
 
-/// Writes the header of the frame that began at `start`; its payload, at most [`MOST_OF_A_PAYLOAD`] bytes, is all that was
+/// Writes the header of the frame that began at `start`; its payload, at most [`MAX_PAYLOAD_BYTES`] bytes, is all that was
 /// appended since.
 pub(crate) fn end_chunk(out: &mut [u8], start: usize, chunk: ChunkHeader) {
     let length = out.len().saturating_sub(start + HEADER_BYTES);
@@ -426,19 +428,26 @@ fn header(kind: u8, flags: u8, length: usize, stream: StreamId) -> [u8; HEADER_B
     [kind, flags, high, low, a, b, c, d]
 }
 
-fn write_hello(out: &mut Vec<u8>, wish: Wish) {
+fn write_hello(out: &mut Vec<u8>, preferences: LanePreferences) {
     let mut payload = Vec::with_capacity(HELLO_BYTES);
     payload.extend_from_slice(&MAGIC);
     payload.extend_from_slice(&VERSION.to_be_bytes());
-    payload.push(match wish.level {
+    payload.push(match preferences.level {
         LevelChoice::Auto => LEVEL_AUTO,
         LevelChoice::Fixed(level) => level.number(),
     });
-    let isolate = match wish.isolation {
+    let isolate = match preferences.isolation {
         Isolation::None => 0,
         Isolation::Statements => ISOLATE_STATEMENTS,
     };
-    payload.push(isolate | if wish.compress_login { COMPRESS_LOGIN } else { 0 });
+    payload.push(
+        isolate
+            | if preferences.compress_login {
+                COMPRESS_LOGIN
+            } else {
+                0
+            },
+    );
     payload.push(0);
     put(out, HELLO, StreamId(0), &payload);
 }

@@ -11,7 +11,7 @@
 //! 3. [`Lane::unsent`] goes to the lane's socket, and [`Lane::sent`] is called with how much of it did; [`Lane::full`] when it
 //!    takes no more for now, [`Lane::idle`] when nothing is left to be sent.
 //!
-//! Memory: [`MOST_STREAMS`] windows of [`BASE_WINDOW`] and [`POOL`] of what they grew, held by the code that uses the lane, and
+//! Memory: [`MAX_STREAMS`] windows of [`BASE_WINDOW`] and [`POOL`] of what they grew, held by the code that uses the lane, and
 //! less than a MiB of its own besides the codecs'.
 
 pub mod compressibility;
@@ -21,12 +21,13 @@ mod schedule;
 mod stream;
 
 use crate::frame::{
-    self, ChunkHeader, ControlFrame, End, FrameError, GoodbyeReason, Isolation, ResetReason, StreamId, Wish,
+    self, ChunkHeader, ControlFrame, End, FrameError, GoodbyeReason, Isolation, LanePreferences, ResetReason,
+    StreamId,
 };
 use crate::throughput_estimator::ThroughputEstimator;
-use crate::{Coding, CompressError, CompressionLevel, Compressor, Decompressor, MOST_OF_A_CHUNK};
+use crate::{Coding, CompressError, CompressionLevel, Compressor, Decompressor, MAX_CHUNK_BYTES};
 use incoming::Incoming;
-use model::{Timestamp, TunnelWay};
+use model::{Timestamp, TunnelDirection};
 use schedule::Schedule;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -34,23 +35,23 @@ use std::time::Duration;
 use stream::{QueuePosition, Stream};
 
 /// Most streams on a lane.
-pub const MOST_STREAMS: usize = 1024;
+pub const MAX_STREAMS: usize = 1024;
 /// What may be sent of a stream before its reader has taken any of it: every stream has it.
 pub const BASE_WINDOW: usize = 32 * 1024;
 /// What the near end lets the far end send at first, and the minimum that a window grows to, while the pool has it.
 pub const FIRST_WINDOW: usize = 256 * 1024;
 /// No window grows beyond it.
-pub const MOST_WINDOW: usize = 4 * 1024 * 1024;
+pub const MAX_WINDOW: usize = 4 * 1024 * 1024;
 /// What all windows of a lane may have beyond [`BASE_WINDOW`], at each end.
 pub const POOL: usize = 64 * 1024 * 1024;
 
 /// While this much waits to be sent no stream is picked; on a slow lane what passes within [`ENOUGH_TIME`], but not less than
-/// [`LEAST_UNSENT`]. A small message never waits behind more.
+/// [`MIN_UNSENT`]. A small message never waits behind more.
 const ENOUGH_UNSENT: usize = 32 * 1024;
-const LEAST_UNSENT: usize = 4 * 1024;
+const MIN_UNSENT: usize = 4 * 1024;
 const ENOUGH_TIME: Duration = Duration::from_millis(10);
 /// Frames that only answer the other end's; a peer that sends that many without reading is not a tunnel.
-const MOST_UNSENT: usize = 1024 * 1024;
+const MAX_UNSENT: usize = 1024 * 1024;
 /// CREDITs of a stream: this many, and one for every [`BYTES_A_CREDIT`] bytes that were sent of it. An end gives back half a
 /// window at a time, or what was left of one.
 const FREE_CREDITS: u64 = 64;
@@ -58,7 +59,7 @@ const BYTES_A_CREDIT: u64 = 256;
 /// Frames without bytes that may be on their way when a stream ends.
 const LATE_FRAMES: u64 = 1024;
 /// Questions whether this end is there, between two calls of [`Lane::time_passed`].
-const MOST_PINGS: u32 = 32;
+const MAX_PINGS: u32 = 32;
 /// Chunks below it are not worth a codec's trouble.
 pub const TINY: usize = 128;
 
@@ -110,7 +111,7 @@ pub enum LaneError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneEvent<'a> {
     /// It is a tunnel of this version, and wants this. Once, before anything else.
-    Hello(Wish),
+    Hello(LanePreferences),
     /// A client connected; at the far end only.
     Opened(StreamId),
     /// Bytes for a stream's socket. At most what this end's window allows is ever held.
@@ -172,9 +173,9 @@ pub struct Lane {
     late_bytes: u64,
     pings: u32,
     /// What left on it. The code that times the codec and the lane's socket adds those times.
-    pub out: TunnelWay,
+    pub out: TunnelDirection,
     /// What came over it, likewise.
-    pub came: TunnelWay,
+    pub came: TunnelDirection,
 }
 
 impl std::fmt::Debug for Lane {
@@ -189,10 +190,10 @@ impl std::fmt::Debug for Lane {
 
 impl Lane {
     /// A lane on which nothing has passed; its hello, which says what this end wants, is the first to be sent.
-    pub fn new(end: End, wish: Wish) -> Self {
+    pub fn new(end: End, preferences: LanePreferences) -> Self {
         let mut lane = Self {
             end,
-            isolation: wish.isolation,
+            isolation: preferences.isolation,
             greeted: false,
             incoming: Incoming::new(),
             decoded: Vec::new(),
@@ -210,10 +211,10 @@ impl Lane {
             late_frames: 0,
             late_bytes: 0,
             pings: 0,
-            out: TunnelWay::default(),
-            came: TunnelWay::default(),
+            out: TunnelDirection::default(),
+            came: TunnelDirection::default(),
         };
-        lane.write(ControlFrame::Hello(wish));
+        lane.write(ControlFrame::Hello(preferences));
         lane
     }
 
@@ -235,7 +236,7 @@ impl Lane {
     /// Opens a stream for a client that connected; at the near end, which has been greeted. Absent when the lane carries as many
     /// as it may.
     pub fn open(&mut self) -> Option<StreamId> {
-        if self.streams.len() >= MOST_STREAMS {
+        if self.streams.len() >= MAX_STREAMS {
             return None;
         }
         self.newest = self.newest.checked_add(1)?;
@@ -278,7 +279,7 @@ impl Lane {
                 self.out.reader_stalls += 1;
             } else {
                 let most = sending.compressibility.payload_for(enough);
-                let most = most.min(sending.credit).min(MOST_OF_A_CHUNK);
+                let most = most.min(sending.credit).min(MAX_CHUNK_BYTES);
                 return Some(Pick { stream: id, most });
             }
         }
@@ -417,7 +418,7 @@ impl Lane {
     pub fn enough(&self) -> usize {
         let passes = |rate: f64| (rate * ENOUGH_TIME.as_secs_f64()) as usize;
         self.throughput.rate().map_or(ENOUGH_UNSENT, |rate| {
-            passes(rate).clamp(LEAST_UNSENT, ENOUGH_UNSENT)
+            passes(rate).clamp(MIN_UNSENT, ENOUGH_UNSENT)
         })
     }
 
@@ -467,7 +468,7 @@ impl Lane {
     pub fn next(&mut self) -> Result<Option<LaneEvent<'_>>, LaneError> {
         loop {
             let seen = if self.greeted {
-                self.look()?
+                self.next_frame()?
             } else {
                 self.look_for_hello()?
             };
@@ -502,7 +503,7 @@ impl Lane {
             return;
         };
         let receiving = &mut stream.receiving;
-        let wanted = (receiving.window * 2).clamp(FIRST_WINDOW, MOST_WINDOW);
+        let wanted = (receiving.window * 2).clamp(FIRST_WINDOW, MAX_WINDOW);
         let by = (wanted - receiving.window).min(POOL - self.grown);
         receiving.window += by;
         receiving.consumed += by;
@@ -568,7 +569,7 @@ enum Seen {
     Decoded(StreamId, Coding),
 }
 
-fn count(way: &mut TunnelWay, payload: usize, frame: usize, coding: Coding) {
+fn count(way: &mut TunnelDirection, payload: usize, frame: usize, coding: Coding) {
     way.payload_bytes += payload as u64;
     way.tunnel_bytes += frame as u64;
     way.chunks += 1;

@@ -56,7 +56,7 @@ impl CompressionLevel {
     ];
 
     /// The level of this number; absent above 9.
-    pub const fn of(number: u8) -> Option<Self> {
+    pub const fn from_number(number: u8) -> Option<Self> {
         if number <= 9 { Some(Self(number)) } else { None }
     }
 
@@ -97,7 +97,7 @@ impl FromStr for CompressionLevel {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse()
             .ok()
-            .and_then(Self::of)
+            .and_then(Self::from_number)
             .ok_or_else(|| ParseLevelError {
                 text: text.to_owned(),
             })

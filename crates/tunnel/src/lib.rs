@@ -16,11 +16,11 @@ pub mod level;
 mod throughput_estimator;
 
 pub use auto::Auto;
-pub use compressor::{Coding, CompressError, Compressor, Decompressor, MOST_ADDED_TO_A_CHUNK};
-pub use frame::{End, Isolation, StreamId, Wish};
+pub use compressor::{Coding, CompressError, Compressor, Decompressor, MAX_CHUNK_OVERHEAD};
+pub use frame::{End, Isolation, LanePreferences, StreamId};
 pub use lane::{Lane, LaneError, LaneEvent, Pick};
 pub use level::{Codec, CompressionLevel, LevelChoice, ParseLevelError, Zstandard};
 
 /// Most bytes of a stream in one chunk: bounds what a decompressor may make of one frame, and how long a small message
 /// waits behind a large one.
-pub const MOST_OF_A_CHUNK: usize = 32 * 1024;
+pub const MAX_CHUNK_BYTES: usize = 32 * 1024;

@@ -6,7 +6,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tunnel::{
-    Coding, CompressError, CompressionLevel, Compressor, Decompressor, MOST_ADDED_TO_A_CHUNK, MOST_OF_A_CHUNK,
+    Coding, CompressError, CompressionLevel, Compressor, Decompressor, MAX_CHUNK_BYTES, MAX_CHUNK_OVERHEAD,
 };
 
 /// What is done to one direction of a lane.
@@ -58,7 +58,7 @@ proptest! {
         let mut far = Decompressor::new();
         for (level, chunk) in chunks {
             let mut bytes = Vec::new();
-            let coding = near.compress(&chunk, CompressionLevel::of(level).unwrap(), &mut bytes).unwrap();
+            let coding = near.compress(&chunk, CompressionLevel::from_number(level).unwrap(), &mut bytes).unwrap();
             if let Some(byte) = (!bytes.is_empty()).then(|| at.index(bytes.len())).and_then(|at| bytes.get_mut(at)) {
                 *byte ^= flip;
             }
@@ -71,7 +71,7 @@ proptest! {
 fn every_chunk_size_at_every_level_comes_back() {
     let mut near = Compressor::new();
     let mut far = Decompressor::new();
-    let text: Vec<u8> = (0..MOST_OF_A_CHUNK)
+    let text: Vec<u8> = (0..MAX_CHUNK_BYTES)
         .map(|at| b"select note from orders "[at % 24] ^ u8::from(at % 7 == 0))
         .collect();
     for size in [
@@ -84,8 +84,8 @@ fn every_chunk_size_at_every_level_comes_back() {
         127,
         128,
         4_096,
-        MOST_OF_A_CHUNK - 1,
-        MOST_OF_A_CHUNK,
+        MAX_CHUNK_BYTES - 1,
+        MAX_CHUNK_BYTES,
     ] {
         for level in 0..=9 {
             carry(&mut near, &mut far, level, &text[..size]);
@@ -96,7 +96,7 @@ fn every_chunk_size_at_every_level_comes_back() {
 #[test]
 fn more_than_a_chunk_is_refused_by_both() {
     let mut out = Vec::new();
-    let large = vec![7; MOST_OF_A_CHUNK + 1];
+    let large = vec![7; MAX_CHUNK_BYTES + 1];
     assert_eq!(
         Compressor::new().compress(&large, CompressionLevel::OFF, &mut out),
         Err(CompressError::TooLarge)
@@ -117,7 +117,7 @@ fn a_bomb_is_refused() {
         Decompressor::new().decompress(Coding::Zstd, &bomb, &mut out),
         Err(CompressError::TooLarge)
     );
-    assert!(out.capacity() < 4 * MOST_OF_A_CHUNK, "{}", out.capacity());
+    assert!(out.capacity() < 4 * MAX_CHUNK_BYTES, "{}", out.capacity());
 }
 
 #[test]
@@ -138,12 +138,12 @@ fn what_was_forgotten_is_not_referred_to() {
     for level in 1..=9 {
         let mut near = Compressor::new();
         let mut first = Vec::new();
-        near.compress(&secret, CompressionLevel::of(level).unwrap(), &mut first)
+        near.compress(&secret, CompressionLevel::from_number(level).unwrap(), &mut first)
             .unwrap();
         near.forget();
         let mut again = Vec::new();
         let coding = near
-            .compress(&secret, CompressionLevel::of(level).unwrap(), &mut again)
+            .compress(&secret, CompressionLevel::from_number(level).unwrap(), &mut again)
             .unwrap();
         assert!(
             again.len() > secret.len() * 9 / 10,
@@ -170,18 +170,22 @@ fn repeated_rows_find_each_other_through_other_traffic() {
     let row = random(8_000);
     for level in [2, 5, 6] {
         let mut near = Compressor::new();
-        near.compress(&row, CompressionLevel::of(level).unwrap(), &mut Vec::new())
-            .unwrap();
+        near.compress(
+            &row,
+            CompressionLevel::from_number(level).unwrap(),
+            &mut Vec::new(),
+        )
+        .unwrap();
         for _ in 0..16 {
             near.compress(
-                &random(MOST_OF_A_CHUNK),
-                CompressionLevel::of(level).unwrap(),
+                &random(MAX_CHUNK_BYTES),
+                CompressionLevel::from_number(level).unwrap(),
                 &mut Vec::new(),
             )
             .unwrap();
         }
         let mut again = Vec::new();
-        near.compress(&row, CompressionLevel::of(level).unwrap(), &mut again)
+        near.compress(&row, CompressionLevel::from_number(level).unwrap(), &mut again)
             .unwrap();
         assert!(
             again.len() < row.len() / 10,
@@ -195,10 +199,10 @@ fn repeated_rows_find_each_other_through_other_traffic() {
 fn carry(near: &mut Compressor, far: &mut Decompressor, level: u8, chunk: &[u8]) {
     let mut bytes = b"before".to_vec();
     let coding = near
-        .compress(chunk, CompressionLevel::of(level).unwrap(), &mut bytes)
+        .compress(chunk, CompressionLevel::from_number(level).unwrap(), &mut bytes)
         .unwrap();
     assert!(bytes.starts_with(b"before"));
-    assert!(bytes.len() - 6 <= chunk.len() + MOST_ADDED_TO_A_CHUNK);
+    assert!(bytes.len() - 6 <= chunk.len() + MAX_CHUNK_OVERHEAD);
     let mut out = b"kept".to_vec();
     far.decompress(coding, &bytes[6..], &mut out).unwrap();
     assert!(out[4..] == *chunk, "level {level}, {} bytes", chunk.len());
@@ -207,9 +211,9 @@ fn carry(near: &mut Compressor, far: &mut Decompressor, level: u8, chunk: &[u8])
 fn turn_back_anything(far: &mut Decompressor, coding: Coding, bytes: &[u8]) {
     let mut out = Vec::new();
     if far.decompress(coding, bytes, &mut out).is_ok() {
-        assert!(out.len() <= MOST_OF_A_CHUNK);
+        assert!(out.len() <= MAX_CHUNK_BYTES);
     }
-    assert!(out.capacity() <= 4 * MOST_OF_A_CHUNK);
+    assert!(out.capacity() <= 4 * MAX_CHUNK_BYTES);
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -223,8 +227,8 @@ fn chunk() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => text(2_000),
         2 => vec(any::<u8>(), 0..300),
-        1 => (any::<u8>(), 0..=MOST_OF_A_CHUNK).prop_map(|(byte, length)| vec![byte; length]),
-        1 => text(MOST_OF_A_CHUNK / 8),
+        1 => (any::<u8>(), 0..=MAX_CHUNK_BYTES).prop_map(|(byte, length)| vec![byte; length]),
+        1 => text(MAX_CHUNK_BYTES / 8),
     ]
 }
 
@@ -239,7 +243,7 @@ fn text(words: usize) -> impl Strategy<Value = Vec<u8>> {
     ];
     vec(word, 0..words / 2).prop_map(|words| {
         let mut text = words.concat().into_bytes();
-        text.truncate(MOST_OF_A_CHUNK);
+        text.truncate(MAX_CHUNK_BYTES);
         text
     })
 }

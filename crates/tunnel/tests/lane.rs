@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use tunnel::frame::{ResetReason, VERSION};
-use tunnel::lane::{BASE_WINDOW, FIRST_WINDOW, LaneEvent, MOST_STREAMS, MOST_WINDOW, POOL};
-use tunnel::{CompressionLevel, End, Isolation, Lane, LaneError, LevelChoice, StreamId, Wish};
+use tunnel::lane::{BASE_WINDOW, FIRST_WINDOW, LaneEvent, MAX_STREAMS, MAX_WINDOW, POOL};
+use tunnel::{CompressionLevel, End, Isolation, Lane, LaneError, LanePreferences, LevelChoice, StreamId};
 
 /// One end with the sockets of its streams.
 struct Side {
@@ -28,13 +28,13 @@ struct Socket {
 
 impl Side {
     fn new(end: End, level: CompressionLevel, isolation: Isolation) -> Self {
-        let wish = Wish {
+        let preferences = LanePreferences {
             level: LevelChoice::Fixed(level),
             isolation,
             compress_login: false,
         };
         Self {
-            lane: Lane::new(end, wish),
+            lane: Lane::new(end, preferences),
             level,
             sockets: BTreeMap::new(),
         }
@@ -90,14 +90,14 @@ impl Side {
                         .get_mut(&stream)
                         .expect("only open streams have bytes");
                     socket.held.extend(bytes);
-                    assert!(socket.held.len() <= MOST_WINDOW);
+                    assert!(socket.held.len() <= MAX_WINDOW);
                 }
                 LaneEvent::Finished(id) => self.socket(id).was_finished = true,
                 LaneEvent::Reset(id, _) => self.socket(id).was_reset = true,
             }
         }
         let held: usize = self.sockets.values().map(|socket| socket.held.len()).sum();
-        assert!(held <= MOST_STREAMS * BASE_WINDOW + POOL);
+        assert!(held <= MAX_STREAMS * BASE_WINDOW + POOL);
         assert!(self.lane.unsent().len() < 1024 * 1024);
         Ok(())
     }
@@ -107,7 +107,7 @@ impl Side {
     }
 
     /// The socket of the `number`th stream takes at most `most` of what came.
-    fn take(&mut self, id: StreamId, most: usize) -> bool {
+    fn take_bytes(&mut self, id: StreamId, most: usize) -> bool {
         let Some(socket) = self.sockets.get_mut(&id) else {
             return false;
         };
@@ -246,7 +246,7 @@ impl Pair {
             }
             Step::Take { far, stream, most } => {
                 if let Some(id) = id(self, stream) {
-                    self.sides[usize::from(far)].take(id, most);
+                    self.sides[usize::from(far)].take_bytes(id, most);
                 }
             }
         }
@@ -260,7 +260,7 @@ impl Pair {
                 moved |= self.sides[usize::from(far)].turn(usize::MAX);
                 moved |= self.pipe(far, usize::MAX);
                 for id in self.ids.clone() {
-                    moved |= self.sides[usize::from(far)].take(id, usize::MAX);
+                    moved |= self.sides[usize::from(far)].take_bytes(id, usize::MAX);
                 }
             }
             if !moved {
@@ -289,7 +289,7 @@ fn words(seed: u64, count: usize) -> Vec<u8> {
 }
 
 fn level(number: u8) -> CompressionLevel {
-    CompressionLevel::of(number).expect("a level")
+    CompressionLevel::from_number(number).expect("a level")
 }
 
 proptest! {
@@ -419,19 +419,19 @@ fn a_window_grows_while_its_reader_keeps_pace_and_not_otherwise() {
             let held = pair.sides[0].sockets[&id].held.len();
             most = most.max(held);
             let takes = if keeps_pace { held } else { held / 2 };
-            pair.sides[0].take(id, takes);
+            pair.sides[0].take_bytes(id, takes);
             pair.pipe(false, usize::MAX);
         }
         most
     };
-    assert_eq!(most_on_the_way(true), MOST_WINDOW);
+    assert_eq!(most_on_the_way(true), MAX_WINDOW);
     assert_eq!(most_on_the_way(false), FIRST_WINDOW);
 }
 
 #[test]
 fn windows_grow_no_further_than_the_pool_and_give_back_what_they_had() {
     let mut pair = Pair::new(CompressionLevel::OFF, Isolation::None);
-    let ids: Vec<_> = (0..MOST_STREAMS).map(|_| pair.open()).collect();
+    let ids: Vec<_> = (0..MAX_STREAMS).map(|_| pair.open()).collect();
     assert_eq!(pair.sides[0].lane.open(), None, "no more streams than that");
     pair.settle();
     let credit = |pair: &mut Pair, id: StreamId| {
@@ -585,7 +585,7 @@ fn who_floods_a_lane_with_frames_that_serve_no_stream_is_turned_out() {
 #[test]
 fn strangers_and_other_versions_are_told_apart_at_once() {
     let first = |bytes: &[u8]| {
-        let mut lane = Lane::new(End::Far, Wish::default());
+        let mut lane = Lane::new(End::Far, LanePreferences::default());
         lane.space()[..bytes.len()].copy_from_slice(bytes);
         lane.filled(bytes.len());
         match lane.next() {
@@ -593,7 +593,7 @@ fn strangers_and_other_versions_are_told_apart_at_once() {
             Err(error) => error.to_string(),
         }
     };
-    let hello = Lane::new(End::Near, Wish::default()).unsent().to_vec();
+    let hello = Lane::new(End::Near, LanePreferences::default()).unsent().to_vec();
     assert_eq!(
         first(b"GET / HTTP/1.1\r\n"),
         "does not speak the tunnel's protocol"

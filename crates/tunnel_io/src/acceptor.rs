@@ -28,7 +28,7 @@ use sys::transport::Transport;
 
 /// What happens at the port.
 #[derive(Debug)]
-pub(crate) enum AtTheGate {
+pub(crate) enum AdmissionEvent {
     /// A peer proved who it is.
     Admitted(Admitted),
     /// A peer was refused.
@@ -64,7 +64,7 @@ pub(crate) struct LanePermit(Arc<AtomicUsize>);
 
 /// How many, how long.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct GateLimits {
+pub(crate) struct AdmissionLimits {
     /// Not admitted yet, at the same time.
     pub(crate) pending_handshakes: usize,
     /// Lanes that stand at once.
@@ -73,7 +73,7 @@ pub(crate) struct GateLimits {
     pub(crate) handshake: Duration,
 }
 
-impl Default for GateLimits {
+impl Default for AdmissionLimits {
     fn default() -> Self {
         Self {
             pending_handshakes: 64,
@@ -99,17 +99,17 @@ struct Shared {
     lanes: Arc<AtomicUsize>,
 }
 
-type Tell = Box<dyn FnMut(AtTheGate) + Send>;
+type Tell = Box<dyn FnMut(AdmissionEvent) + Send>;
 
 impl Acceptor {
-    /// Listens at all of `listen` and passes on every peer that is admitted; `tell` is called from the acceptor's own thread.
+    /// Listens at all of `listen` and passes on every peer that is admitted; `record_event` is called from the acceptor's own thread.
     ///
     /// # Errors
     /// [`LiveError::PortInUse`] and its like; [`LiveError::System`].
     pub(crate) fn open(
         listen: &[SocketAddr],
         security: &TunnelSecurity,
-        limits: GateLimits,
+        limits: AdmissionLimits,
         tell: Tell,
     ) -> Result<Self, LiveError> {
         let server_handshake = ServerHandshake::new(security).map_err(|_| LiveError::System {
@@ -136,7 +136,7 @@ impl Acceptor {
             refused: AtomicU64::new(0),
             lanes: Arc::default(),
         });
-        let mut door = Door {
+        let mut door = GreetingPoll {
             poller: Poller::new()?,
             listeners,
             server_handshake,
@@ -186,14 +186,14 @@ impl Drop for LanePermit {
 }
 
 /// What the acceptor's thread owns.
-struct Door {
+struct GreetingPoll {
     poller: Poller,
     listeners: Vec<TcpListener>,
     server_handshake: ServerHandshake,
-    limits: GateLimits,
+    limits: AdmissionLimits,
     shared: Arc<Shared>,
     /// By number, which is the order in which they came.
-    pending_handshakes: BTreeMap<u64, Guest>,
+    pending_handshakes: BTreeMap<u64, PendingPeer>,
     next: u64,
     journal: Journal,
 }
@@ -209,15 +209,15 @@ enum Accepted {
 }
 
 /// A connection that is not admitted yet.
-struct Guest {
+struct PendingPeer {
     pending: PendingHandshake,
     peer: SocketAddr,
     until: Instant,
 }
 
-impl Door {
+impl GreetingPoll {
     fn watch_listeners(&self) -> Result<(), LiveError> {
-        self.poller.watch_bell(&self.shared.waker, BELL)?;
+        self.poller.register_waker(&self.shared.waker, BELL)?;
         for (number, listener) in self.listeners.iter().enumerate() {
             self.poller.watch(listener.as_fd(), LISTENERS + number as u64)?;
         }
@@ -245,7 +245,11 @@ impl Door {
 
     /// Until the next has had its time, or the journal has something to report.
     fn next_wake(&self, now: Instant) -> Option<Duration> {
-        let slowest = self.pending_handshakes.values().next().map(|guest| guest.until);
+        let slowest = self
+            .pending_handshakes
+            .values()
+            .next()
+            .map(|pending_peer| pending_peer.until);
         let next = slowest.into_iter().chain(self.journal.next_wake()).min()?;
         Some(next.saturating_duration_since(now))
     }
@@ -271,7 +275,7 @@ impl Door {
             };
             match listener.accept() {
                 Ok((stream, peer)) => self.receive(stream, peer),
-                Err(error) => match OsError::of(&error) {
+                Err(error) => match OsError::from_io_error(&error) {
                     OsError(libc::EAGAIN) => return Accepted::All,
                     OsError(libc::EINTR | libc::ECONNABORTED | libc::EPROTO) => {}
                     // No descriptors: they wait in the kernel's queue until some are free.
@@ -301,17 +305,18 @@ impl Door {
         }
         let until = now + self.limits.handshake;
         self.pending_handshakes
-            .insert(number, Guest { pending, peer, until });
+            .insert(number, PendingPeer { pending, peer, until });
     }
 
     /// Closes the one that has waited longest of the place with the most that wait.
     fn make_room(&mut self, now: Instant) {
         let pending_handshakes = self.pending_handshakes.iter();
-        let oldest =
-            eviction::oldest_of_most(pending_handshakes.map(|(number, guest)| (*number, guest.peer.ip())));
-        if let Some(guest) = oldest.and_then(|number| self.pending_handshakes.remove(&number)) {
+        let oldest = eviction::oldest_of_most(
+            pending_handshakes.map(|(number, pending_peer)| (*number, pending_peer.peer.ip())),
+        );
+        if let Some(pending_peer) = oldest.and_then(|number| self.pending_handshakes.remove(&number)) {
             let most = self.limits.pending_handshakes;
-            self.refuse(guest.peer, PeerFault::Crowded { most }, now);
+            self.refuse(pending_peer.peer, PeerFault::Crowded { most }, now);
         }
     }
 
@@ -330,17 +335,17 @@ impl Door {
 
     /// Goes on with one whose bytes have come.
     fn attend(&mut self, number: u64) {
-        let Some(guest) = self.pending_handshakes.get_mut(&number) else {
+        let Some(pending_peer) = self.pending_handshakes.get_mut(&number) else {
             return;
         };
-        let done = self.server_handshake.go_on(&mut guest.pending);
+        let done = self.server_handshake.go_on(&mut pending_peer.pending);
         if done == Ok(false) {
             return;
         }
-        let Some(guest) = self.pending_handshakes.remove(&number) else {
+        let Some(pending_peer) = self.pending_handshakes.remove(&number) else {
             return;
         };
-        let Guest { pending, peer, .. } = guest;
+        let PendingPeer { pending, peer, .. } = pending_peer;
         let admitted = done.and_then(|_| self.admit(pending, peer));
         if let Err(fault) = admitted {
             self.refuse(peer, fault, Instant::now());
@@ -360,7 +365,7 @@ impl Door {
         // Its next bytes are the lane's business.
         self.poller.forget(pending.socket().as_fd());
         let transport = pending.welcome()?;
-        self.journal.tell(AtTheGate::Admitted(Admitted {
+        self.journal.record_event(AdmissionEvent::Admitted(Admitted {
             transport,
             peer,
             permit,

@@ -1,7 +1,7 @@
 //! What one end of a tunnel has done so far, gathered from its threads.
 
 use super::{Notice, Notify, TunnelError};
-use model::{Direction, Timestamp, TunnelTotals, TunnelWay};
+use model::{Direction, Timestamp, TunnelDirection, TunnelTotals};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use sys::clock::Clock;
@@ -34,12 +34,12 @@ struct Figures {
     /// Of lanes that stand.
     standing: Vec<Arc<LaneFigures>>,
     /// Of those that stand no more ([`Direction::index`]).
-    gone: [TunnelWay; 2],
+    gone: [TunnelDirection; 2],
 }
 
 /// What one lane has counted: its thread writes it once a round.
 #[derive(Debug, Default)]
-pub(super) struct LaneFigures(Mutex<([TunnelWay; 2], u64)>);
+pub(super) struct LaneFigures(Mutex<([TunnelDirection; 2], u64)>);
 
 /// Reported once, until it is over.
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl Once {
 
 impl LaneFigures {
     /// `out` is what this end sends.
-    pub fn set(&self, end: End, out: TunnelWay, came: TunnelWay, streams: usize) {
+    pub fn set(&self, end: End, out: TunnelDirection, came: TunnelDirection, streams: usize) {
         let ways = match end {
             End::Near => [out, came],
             End::Far => [came, out],
@@ -66,7 +66,7 @@ impl LaneFigures {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (ways, streams as u64);
     }
 
-    fn get(&self) -> ([TunnelWay; 2], u64) {
+    fn get(&self) -> ([TunnelDirection; 2], u64) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -110,7 +110,7 @@ impl LaneCounters {
 
     /// Reports it. That no lane is available is reported once for each reason in turn; clients that are refused, and a database
     /// that cannot be reached, once until that is over.
-    pub fn tell(&self, notice: &Notice) {
+    pub fn record_notice(&self, notice: &Notice) {
         let told = match notice {
             Notice::NoLane { reason } => self.is_another(reason),
             Notice::StreamRefused { .. } => self.no_stream.is_first(),
@@ -178,7 +178,7 @@ impl LaneCounters {
     /// A peer that was admitted at the port and was then found not to speak as the other end does.
     pub fn peer_refused(&self, reason: TunnelError) {
         self.refused_peers.fetch_add(1, Ordering::Relaxed);
-        self.tell(&Notice::PeerRefused { reason });
+        self.record_notice(&Notice::PeerRefused { reason });
     }
 
     /// Peers that were refused at the port itself are counted by the caller.
@@ -223,7 +223,7 @@ impl LaneCounters {
     }
 }
 
-fn add(sum: &mut TunnelWay, way: &TunnelWay) {
+fn add(sum: &mut TunnelDirection, way: &TunnelDirection) {
     sum.payload_bytes += way.payload_bytes;
     sum.tunnel_bytes += way.tunnel_bytes;
     sum.chunks += way.chunks;

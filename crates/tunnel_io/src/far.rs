@@ -1,6 +1,6 @@
 //! The far end: waits for lanes, and connects to the database for each stream.
 
-use super::acceptor::{Acceptor, Admitted, AtTheGate, GateLimits};
+use super::acceptor::{Acceptor, AdmissionEvent, AdmissionLimits, Admitted};
 use super::counters::LaneCounters;
 use super::database::Database;
 use super::lane::{LaneLoop, Role};
@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use sys::signals::block_all_signals;
-use tunnel::{End, Isolation, LevelChoice, Wish};
+use tunnel::{End, Isolation, LanePreferences, LevelChoice};
 
 /// A running far end. Dropping it without [`FarEnd::stop`] admits no more near ends, and leaves the lanes that stand.
 pub struct FarEnd {
@@ -54,7 +54,12 @@ impl FarEnd {
             let shared = Arc::clone(&shared);
             Box::new(move |what| shared.at_the_acceptor(what))
         };
-        let acceptor = Acceptor::open(&options.listen, &options.security, GateLimits::default(), tell)?;
+        let acceptor = Acceptor::open(
+            &options.listen,
+            &options.security,
+            AdmissionLimits::default(),
+            tell,
+        )?;
         Ok(Self { acceptor, shared })
     }
 
@@ -87,19 +92,20 @@ impl FarEnd {
 }
 
 impl Shared {
-    fn at_the_acceptor(&self, what: AtTheGate) {
+    fn at_the_acceptor(&self, what: AdmissionEvent) {
         let end = End::Near;
         match what {
-            AtTheGate::Admitted(admitted) => {
+            AdmissionEvent::Admitted(admitted) => {
                 // Without a thread or a descriptor for it: the near end tries again.
                 self.admit(admitted).ok();
             }
-            AtTheGate::Refused { peer, fault } => {
+            AdmissionEvent::Refused { peer, fault } => {
                 let reason = TunnelError::Peer { end, peer, fault };
-                self.counters.tell(&Notice::PeerRefused { reason });
+                self.counters.record_notice(&Notice::PeerRefused { reason });
             }
-            AtTheGate::RefusedMore { count, within } => {
-                self.counters.tell(&Notice::PeersRefused { count, within });
+            AdmissionEvent::RefusedMore { count, within } => {
+                self.counters
+                    .record_notice(&Notice::PeersRefused { count, within });
             }
         }
     }
@@ -116,14 +122,14 @@ impl Shared {
             level: self.level,
             isolate: self.isolate,
         };
-        let wish = Wish {
+        let preferences = LanePreferences {
             level: self.level.unwrap_or_default(),
             isolation: self.isolate.unwrap_or_default(),
             compress_login: false,
         };
         let lane_loop = LaneLoop::new(
             role,
-            wish,
+            preferences,
             transport,
             peer,
             Arc::clone(&self.counters),

@@ -127,17 +127,17 @@ impl PeerFault {
 /// How a near end shakes hands, made once of its keys.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientHandshake {
-    terms: Terms<ClientConfig>,
+    params: HandshakeParams<ClientConfig>,
 }
 
 /// How a far end shakes hands, made once of its keys.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerHandshake {
-    terms: Terms<ServerConfig>,
+    params: HandshakeParams<ServerConfig>,
 }
 
 #[derive(Debug, Clone)]
-enum Terms<C> {
+enum HandshakeParams<C> {
     Plain,
     Encrypted {
         config: Arc<C>,
@@ -151,7 +151,9 @@ impl ClientHandshake {
     /// [`PeerFault::Tls`] when the keys cannot be used.
     pub(crate) fn new(security: &TunnelSecurity) -> Result<Self, PeerFault> {
         let Some((own, known, shared)) = roles(security, End::Near) else {
-            return Ok(Self { terms: Terms::Plain });
+            return Ok(Self {
+                params: HandshakeParams::Plain,
+            });
         };
         let provider = provider();
         let mut config = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -164,7 +166,7 @@ impl ClientHandshake {
         config.resumption = Resumption::disabled();
         config.enable_sni = false;
         Ok(Self {
-            terms: Terms::Encrypted {
+            params: HandshakeParams::Encrypted {
                 config: Arc::new(config),
                 own: own.fingerprint(),
                 shared,
@@ -177,9 +179,9 @@ impl ClientHandshake {
     /// # Errors
     /// [`KeyError::NoKeys`].
     pub(crate) fn suits(&self, address: SocketAddr) -> Result<(), KeyError> {
-        match self.terms {
-            Terms::Plain => TunnelSecurity::None.suits(&[address]),
-            Terms::Encrypted { .. } => Ok(()),
+        match self.params {
+            HandshakeParams::Plain => TunnelSecurity::None.suits(&[address]),
+            HandshakeParams::Encrypted { .. } => Ok(()),
         }
     }
 
@@ -189,9 +191,9 @@ impl ClientHandshake {
             until: Instant::now() + longest,
             longest,
         };
-        match &self.terms {
-            Terms::Plain => greet_in_plain(socket, &wait),
-            Terms::Encrypted { config, own, shared } => self
+        match &self.params {
+            HandshakeParams::Plain => greet_in_plain(socket, &wait),
+            HandshakeParams::Encrypted { config, own, shared } => self
                 .encrypt(socket, config, &wait)
                 .map_err(|fault| told(fault, *own, *shared)),
         }
@@ -235,7 +237,9 @@ impl ServerHandshake {
     /// [`PeerFault::Tls`] when the keys cannot be used.
     pub(crate) fn new(security: &TunnelSecurity) -> Result<Self, PeerFault> {
         let Some((own, known, shared)) = roles(security, End::Far) else {
-            return Ok(Self { terms: Terms::Plain });
+            return Ok(Self {
+                params: HandshakeParams::Plain,
+            });
         };
         let provider = provider();
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -247,7 +251,7 @@ impl ServerHandshake {
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(Self {
-            terms: Terms::Encrypted {
+            params: HandshakeParams::Encrypted {
                 config: Arc::new(config),
                 own: own.fingerprint(),
                 shared,
@@ -257,9 +261,9 @@ impl ServerHandshake {
 
     /// Begins the far's side of the handshake on a connection that was just accepted.
     pub(crate) fn answer(&self, socket: Socket) -> Result<PendingHandshake, PeerFault> {
-        let transport = match &self.terms {
-            Terms::Plain => Transport::Plain(socket),
-            Terms::Encrypted { config, .. } => {
+        let transport = match &self.params {
+            HandshakeParams::Plain => Transport::Plain(socket),
+            HandshakeParams::Encrypted { config, .. } => {
                 let session = ServerConnection::new(Arc::clone(config)).map_err(PeerFault::Tls)?;
                 Transport::Tls(Box::new(TlsSocket::with_session(socket, session.into())))
             }
@@ -272,9 +276,9 @@ impl ServerHandshake {
 
     /// Goes on with a handshake as far as the peer's bytes go; true when it is done.
     pub(crate) fn go_on(&self, pending: &mut PendingHandshake) -> Result<bool, PeerFault> {
-        pending.go_on().map_err(|fault| match &self.terms {
-            Terms::Plain => fault,
-            Terms::Encrypted { own, shared, .. } => told(fault, *own, *shared),
+        pending.go_on().map_err(|fault| match &self.params {
+            HandshakeParams::Plain => fault,
+            HandshakeParams::Encrypted { own, shared, .. } => told(fault, *own, *shared),
         })
     }
 }
@@ -308,7 +312,7 @@ impl PendingHandshake {
     }
 
     fn go_on(&mut self) -> Result<bool, PeerFault> {
-        if !self.looked_at && !self.look()? {
+        if !self.looked_at && !self.advance_handshake()? {
             return Ok(false);
         }
         match &mut self.transport {
@@ -330,7 +334,7 @@ impl PendingHandshake {
     }
 
     /// Whether its first byte is there and fits what this end speaks.
-    fn look(&mut self) -> Result<bool, PeerFault> {
+    fn advance_handshake(&mut self) -> Result<bool, PeerFault> {
         let (encrypts, here) = match &self.transport {
             Transport::Plain(socket) => (false, opening(socket)),
             Transport::Tls(tls) => (true, opening(tls.socket())),

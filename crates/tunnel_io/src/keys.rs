@@ -119,7 +119,7 @@ pub enum KeyError {
         path: String,
     },
     /// A pre-shared key that can be guessed.
-    #[error("the pre-shared key in {path} has {length} characters; it takes at least {SHORTEST_SHARED_KEY}")]
+    #[error("the pre-shared key in {path} has {length} characters; it takes at least {MIN_SHARED_KEY_LEN}")]
     TooShort {
         /// Which file.
         path: String,
@@ -194,7 +194,7 @@ impl TunnelSecurity {
 }
 
 impl KeyFingerprint {
-    fn of(public_key_info: &[u8]) -> Self {
+    fn from_public_key(public_key_info: &[u8]) -> Self {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest::digest(&digest::SHA256, public_key_info).as_ref());
         Self(bytes)
@@ -202,7 +202,7 @@ impl KeyFingerprint {
 
     /// That of the key which the other end showed in the handshake.
     pub(super) fn of_shown(key: &CertificateDer<'_>) -> Self {
-        Self::of(key)
+        Self::from_public_key(key)
     }
 
     /// The keys that a `--peer` names: a fingerprint, or a file with one or several public keys.
@@ -262,7 +262,7 @@ impl SecretKey {
     fn from_pkcs8(der: PrivatePkcs8KeyDer<'_>) -> Option<Self> {
         let signing = any_eddsa_type(&der).ok()?;
         let public = signing.public_key()?;
-        let fingerprint = KeyFingerprint::of(public.as_ref());
+        let fingerprint = KeyFingerprint::from_public_key(public.as_ref());
         let shown = CertificateDer::from(public.as_ref().to_vec());
         Some(Self {
             certified: Arc::new(CertifiedKey::new(vec![shown], signing)),
@@ -334,7 +334,7 @@ impl fmt::Debug for SharedKey {
 }
 
 const FINGERPRINT_PREFIX: &str = "SHA256:";
-const SHORTEST_SHARED_KEY: usize = 32;
+const MIN_SHARED_KEY_LEN: usize = 32;
 /// OWASP's figure for PBKDF2 with HMAC-SHA-256 (Password Storage Cheat Sheet, 2023): anyone who reaches the far end's port
 /// sees its public key, derived from the secret, and may try secrets against it at home.
 const ROUNDS: NonZeroU32 = NonZeroU32::new(600_000).unwrap();

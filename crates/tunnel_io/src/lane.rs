@@ -25,7 +25,9 @@ use sys::poller::{Poller, ReadyEvent, ReadyList};
 use sys::socket::Received;
 use sys::transport::Transport;
 use tunnel::frame::{GoodbyeReason, ResetReason};
-use tunnel::{Auto, Isolation, Lane, LaneError, LaneEvent, LevelChoice, MOST_OF_A_CHUNK, StreamId, Wish};
+use tunnel::{
+    Auto, Isolation, Lane, LaneError, LaneEvent, LanePreferences, LevelChoice, MAX_CHUNK_BYTES, StreamId,
+};
 
 /// What an end of a lane is there for.
 pub(super) enum Role {
@@ -54,7 +56,7 @@ pub(super) struct LaneLoop {
     /// Those whose database has not accepted yet.
     connecting: usize,
     chunk: Vec<u8>,
-    wish: Wish,
+    preferences: LanePreferences,
     readable: bool,
     ending: bool,
     /// Chooses the level, where that is auto.
@@ -72,7 +74,7 @@ pub(super) struct LaneLoop {
 impl LaneLoop {
     pub fn new(
         role: Role,
-        wish: Wish,
+        preferences: LanePreferences,
         mut transport: Transport,
         peer: SocketAddr,
         counters: Arc<LaneCounters>,
@@ -80,15 +82,15 @@ impl LaneLoop {
     ) -> Result<Self, LiveError> {
         let poller = Poller::new()?;
         poller.watch(transport.socket().as_fd(), LANE)?;
-        poller.watch_bell(mailbox.waker(), BELL)?;
+        poller.register_waker(mailbox.waker(), BELL)?;
         transport.read_ahead();
         transport.socket().forget_stamps();
-        transport.socket().limit_unsent(MOST_UNSENT_IN_KERNEL);
+        transport.socket().limit_unsent(MAX_UNSENT_IN_KERNEL);
         let now = counters.now();
         Ok(Self {
             role,
             figures: counters.lane_begins(),
-            lane: Lane::new(counters.end(), wish),
+            lane: Lane::new(counters.end(), preferences),
             counters,
             mailbox,
             poller,
@@ -96,18 +98,18 @@ impl LaneLoop {
             peer,
             streams: HashMap::new(),
             connecting: 0,
-            chunk: vec![0; MOST_OF_A_CHUNK],
-            wish,
+            chunk: vec![0; MAX_CHUNK_BYTES],
+            preferences,
             // What came with the handshake is there already.
             readable: true,
             ending: false,
-            auto: auto_of(wish, now),
+            auto: auto_of(preferences, now),
             blocked: None,
             began: now,
             heard: now,
             asked: None,
             looked_after: now,
-            unsent_limit: MOST_UNSENT_IN_KERNEL,
+            unsent_limit: MAX_UNSENT_IN_KERNEL,
         })
     }
 
@@ -118,7 +120,7 @@ impl LaneLoop {
         self.leave(reason.as_ref());
         let stood = self.lane.is_greeted();
         if let Some(reason) = reason.clone().filter(|_| stood) {
-            self.counters.tell(&Notice::LaneLost { reason, streams });
+            self.counters.record_notice(&Notice::LaneLost { reason, streams });
         }
         (stood, reason)
     }
@@ -210,13 +212,13 @@ impl LaneLoop {
     }
 
     fn read_lane(&mut self) -> Result<(), TunnelError> {
-        match self.transport.read(self.lane.space()) {
+        match self.transport.receive_bytes(self.lane.space()) {
             Received::Bytes { count, emptied, .. } => {
                 self.lane.filled(count);
                 self.readable = !emptied || self.ending;
                 self.asked = None;
                 self.heard = self.counters.now();
-                self.pass_on()
+                self.forward_bytes()
             }
             Received::Nothing => {
                 self.readable = false;
@@ -231,14 +233,14 @@ impl LaneLoop {
     }
 
     /// Does what has come over the lane.
-    fn pass_on(&mut self) -> Result<(), TunnelError> {
+    fn forward_bytes(&mut self) -> Result<(), TunnelError> {
         loop {
             match self.next_event() {
                 Ok(None) => return Ok(()),
                 Ok(Some(Done::Nothing)) => {}
                 Ok(Some(Done::Consumed(id, count))) => self.lane.consumed(id, count),
                 Ok(Some(Done::Broken(id))) => self.break_stream(id),
-                Ok(Some(Done::Greeted(wish))) => self.greeted(wish),
+                Ok(Some(Done::Greeted(preferences))) => self.greeted(preferences),
                 Ok(Some(Done::Opened(id))) => self.connect(id),
                 Ok(Some(Done::Finished(id))) => {
                     if let Some(local) = self.streams.get_mut(&id) {
@@ -257,7 +259,7 @@ impl LaneLoop {
             return Ok(None);
         };
         Ok(Some(match event {
-            LaneEvent::Hello(wish) => Done::Greeted(wish),
+            LaneEvent::Hello(preferences) => Done::Greeted(preferences),
             LaneEvent::Opened(id) => Done::Opened(id),
             LaneEvent::Finished(id) => Done::Finished(id),
             LaneEvent::Reset(id, reason) => Done::Reset(id, reason),
@@ -276,7 +278,7 @@ impl LaneLoop {
         }))
     }
 
-    fn greeted(&mut self, wish: Wish) {
+    fn greeted(&mut self, preferences: LanePreferences) {
         match &self.role {
             Role::Near(tell_up) => {
                 self.mailbox.set_up(true);
@@ -284,17 +286,17 @@ impl LaneLoop {
                 self.take_in_later();
             }
             Role::Far { level, isolate, .. } => {
-                self.wish = Wish {
-                    level: level.unwrap_or(wish.level),
-                    isolation: isolate.unwrap_or(wish.isolation),
-                    compress_login: wish.compress_login,
+                self.preferences = LanePreferences {
+                    level: level.unwrap_or(preferences.level),
+                    isolation: isolate.unwrap_or(preferences.isolation),
+                    compress_login: preferences.compress_login,
                 };
-                self.lane.isolate(self.wish.isolation);
-                self.auto = auto_of(self.wish, self.counters.now());
+                self.lane.isolate(self.preferences.isolation);
+                self.auto = auto_of(self.preferences, self.counters.now());
             }
         }
         let lanes = self.counters.lane_up();
-        self.counters.tell(&Notice::LaneUp {
+        self.counters.record_notice(&Notice::LaneUp {
             end: self.counters.end().other(),
             peer: self.peer,
             lanes,
@@ -398,8 +400,8 @@ impl LaneLoop {
     }
 }
 
-fn auto_of(wish: Wish, at: Timestamp) -> Option<Auto> {
-    match wish.level {
+fn auto_of(preferences: LanePreferences, at: Timestamp) -> Option<Auto> {
+    match preferences.level {
         LevelChoice::Auto => Some(Auto::new(at)),
         LevelChoice::Fixed(_) => None,
     }
@@ -408,7 +410,7 @@ fn auto_of(wish: Wish, at: Timestamp) -> Option<Auto> {
 /// What an event of the lane leaves to do.
 enum Done {
     Nothing,
-    Greeted(Wish),
+    Greeted(LanePreferences),
     Opened(StreamId),
     Consumed(StreamId, usize),
     Finished(StreamId),
@@ -421,7 +423,7 @@ const LANE: u64 = 0;
 const BELL: u64 = u64::MAX;
 /// The lane is read this often before sockets are looked at again.
 const READS_A_ROUND: usize = 16;
-const MOST_UNSENT_IN_KERNEL: u32 = 16 * 1024;
+const MAX_UNSENT_IN_KERNEL: u32 = 16 * 1024;
 /// From the handshake to the first frame.
 const HELLO_LIMIT: Duration = Duration::from_secs(5);
 const PING_AFTER: Duration = Duration::from_secs(5);

@@ -77,7 +77,7 @@ impl Mailbox {
     }
 
     /// The clients that were handed over since.
-    pub fn take(&self) -> Vec<Arrival> {
+    pub fn take_arrivals(&self) -> Vec<Arrival> {
         std::mem::take(&mut *self.arrivals())
     }
 

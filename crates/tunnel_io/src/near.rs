@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tunnel::{End, Wish};
+use tunnel::{End, LanePreferences};
 
 /// A running near end. Dropping it without [`NearEnd::stop`] leaves it running until the process ends.
 pub struct NearEnd {
@@ -37,7 +37,7 @@ struct Shared {
     counters: Arc<LaneCounters>,
     far: String,
     client_handshake: ClientHandshake,
-    wish: Wish,
+    preferences: LanePreferences,
     connect_timeout: Duration,
     /// Rung for the acceptor: a lane is up, a lane was lost with clients that it had not taken in, or all is over.
     waker: Waker,
@@ -88,7 +88,7 @@ impl NearEnd {
             counters: Arc::new(LaneCounters::new(End::Near, options.clock, options.notify)),
             far: options.far,
             client_handshake,
-            wish: Wish {
+            preferences: LanePreferences {
                 level: options.level,
                 isolation: options.isolate,
                 compress_login: options.compress_login,

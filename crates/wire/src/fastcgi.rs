@@ -55,7 +55,7 @@ impl Default for FastcgiDecoder {
 }
 
 impl Decoder for FastcgiDecoder {
-    fn take(
+    fn process_input(
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
@@ -91,23 +91,23 @@ impl Decoder for FastcgiDecoder {
 
     fn restart(&mut self, direction: Direction) -> bool {
         self.framers[direction.index()].restart();
-        self.lose(direction);
+        self.desync(direction);
         true
     }
 
-    fn lose(&mut self, direction: Direction) {
+    fn desync(&mut self, direction: Direction) {
         match direction {
             Direction::ClientToServer => self.session.lose_request(),
             Direction::ServerToClient => self.session.lose_replies(),
         }
     }
 
-    fn owes(&self) -> bool {
-        self.session.owes()
+    fn has_pending_reply(&self) -> bool {
+        self.session.has_pending_reply()
     }
 
-    fn forget_owed(&mut self) {
-        self.session.forget_owed();
+    fn clear_pending(&mut self) {
+        self.session.clear_pending();
     }
 }
 

@@ -92,14 +92,14 @@ impl HttpDecoder {
             && let Some(length) = head::end(input.bytes(), 0)
         {
             half.taken += length as u64;
-            return self.head(direction, input.take(length), sink);
+            return self.head(direction, input.take_bytes(length), sink);
         }
         let before = half.head.len();
         let looked_at = input.bytes().len().min(MAXIMUM_HEAD + 1 - before);
         half.head
             .extend_from_slice(input.bytes().get(..looked_at).unwrap_or_default());
         if let Some(length) = head::end(&half.head, before) {
-            half.taken += input.take(length - before).len() as u64;
+            half.taken += input.take_bytes(length - before).len() as u64;
             let mut head = std::mem::take(&mut half.head);
             head.truncate(length);
             return self.head(direction, &head, sink);
@@ -110,7 +110,7 @@ impl HttpDecoder {
                 found: "a longer one".to_owned(),
             });
         }
-        half.taken += input.take(looked_at).len() as u64;
+        half.taken += input.take_bytes(looked_at).len() as u64;
         Ok(())
     }
 
@@ -133,7 +133,7 @@ impl HttpDecoder {
     fn request(&mut self, request: &Request<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
         if std::mem::take(&mut self.is_head_answered) {
             self.body_role = BodyRole::Answered;
-            self.hand_out(Direction::ClientToServer, Role::OneWay, Content::Other, sink);
+            self.emit_message(Direction::ClientToServer, Role::OneWay, Content::Other, sink);
             self.halves[Direction::ClientToServer.index()].body = request.body;
             return Ok(());
         }
@@ -155,7 +155,7 @@ impl HttpDecoder {
             request: request.id,
             span: request.span,
         };
-        self.hand_out(Direction::ClientToServer, role, content, sink);
+        self.emit_message(Direction::ClientToServer, role, content, sink);
         self.halves[Direction::ClientToServer.index()].body = request.body;
         Ok(())
     }
@@ -166,7 +166,7 @@ impl HttpDecoder {
         };
         let request = &self.halves[Direction::ClientToServer.index()];
         if self.waiting.is_empty() && request.body.is_none() && request.taken > 0 {
-            self.hand_out(Direction::ClientToServer, Role::Request, Content::Other, sink);
+            self.emit_message(Direction::ClientToServer, Role::Request, Content::Other, sink);
             self.is_head_answered = true;
         }
         let sending =
@@ -180,7 +180,7 @@ impl HttpDecoder {
             }
         } else {
             if sending && self.body_role == BodyRole::Request {
-                self.hand_out(Direction::ClientToServer, Role::Request, Content::Other, sink);
+                self.emit_message(Direction::ClientToServer, Role::Request, Content::Other, sink);
                 self.body_role = BodyRole::Answered;
             }
             if response.body.is_some() {
@@ -189,7 +189,7 @@ impl HttpDecoder {
                 self.answered()
             }
         };
-        self.hand_out(Direction::ServerToClient, role, content, sink);
+        self.emit_message(Direction::ServerToClient, role, content, sink);
         self.halves[Direction::ServerToClient.index()].body = response.body;
         self.left |= response.leaves;
     }
@@ -201,7 +201,7 @@ impl HttpDecoder {
             Direction::ClientToServer if self.body_role == BodyRole::Request => Role::Request,
             Direction::ClientToServer => Role::OneWay,
         };
-        self.hand_out(direction, role, Content::Other, sink);
+        self.emit_message(direction, role, Content::Other, sink);
     }
 
     fn answered(&mut self) -> Role {
@@ -210,7 +210,7 @@ impl HttpDecoder {
     }
 
     /// Hands out what was taken in `direction` since the last message.
-    fn hand_out(
+    fn emit_message(
         &mut self,
         direction: Direction,
         role: Role,
@@ -247,7 +247,7 @@ impl HttpDecoder {
 }
 
 impl Decoder for HttpDecoder {
-    fn take(
+    fn process_input(
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
@@ -270,7 +270,7 @@ impl Decoder for HttpDecoder {
             }
             if let Some(body) = &mut half.body {
                 let before = input.length();
-                let taken = body.take(&mut input);
+                let taken = body.process_input(&mut input);
                 half.taken += before - input.length();
                 let done = taken.map_err(|fault| self.error(direction, fault))?;
                 if done {
@@ -322,7 +322,7 @@ impl Decoder for HttpDecoder {
         )
     }
 
-    fn lose(&mut self, direction: Direction) {
+    fn desync(&mut self, direction: Direction) {
         let half = &mut self.halves[direction.index()];
         *half = HalfConnection {
             offset: half.offset,
@@ -330,11 +330,11 @@ impl Decoder for HttpDecoder {
         };
     }
 
-    fn owes(&self) -> bool {
+    fn has_pending_reply(&self) -> bool {
         self.waiting.len() > 1 || (self.waiting.len() == 1 && self.halves[0].body.is_none())
     }
 
-    fn forget_owed(&mut self) {
+    fn clear_pending(&mut self) {
         self.waiting.clear();
     }
 
@@ -352,7 +352,7 @@ impl Decoder for HttpDecoder {
             self.body_ends(direction, sink);
         } else {
             (half.body, half.head) = (None, Vec::new());
-            self.hand_out(direction, Role::ReplyPart, Content::Other, sink);
+            self.emit_message(direction, Role::ReplyPart, Content::Other, sink);
         }
     }
 

@@ -84,7 +84,7 @@ impl MysqlDecoder {
     }
 
     /// A decoder for a connection with these first bytes, of the client and of the server.
-    pub fn of(openings: [&[u8]; 2]) -> Self {
+    pub fn from_openings(openings: [&[u8]; 2]) -> Self {
         let mut decoder = Self::default();
         if opening::is_compressed(openings) {
             decoder.conversation.joins_compressed();
@@ -143,7 +143,7 @@ impl MysqlDecoder {
             && self.pending(Direction::ServerToClient) > 0
         {
             // The server has sent no greeting but the end of a reply that began before the capture.
-            self.lose(Direction::ServerToClient, sink);
+            self.desync_direction(Direction::ServerToClient, sink);
         }
         self.taken[index] = self.taken[index].saturating_add(count);
         self.passed[index] = at;
@@ -152,7 +152,7 @@ impl MysqlDecoder {
         }
         if self.place[index] == Synchronisation::Lost
             && direction == Direction::ServerToClient
-            && self.conversation.owes()
+            && self.conversation.has_pending_reply()
         {
             self.place[index] = Synchronisation::Resumable;
         }
@@ -214,33 +214,28 @@ impl MysqlDecoder {
                 && self.place[index] == Synchronisation::Resumed(self.handed[index])
         };
         if is_lost && !has_hole {
-            self.lose(direction, sink);
+            self.desync_direction(direction, sink);
             return Ok(());
         }
         Err(self.error(direction, fault))
     }
 
     /// Forgets the place in `direction`. Without the client's commands the server's replies cannot be distinguished.
-    fn lose(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
+    fn desync_direction(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         self.has_lost = true;
         self.conversation.lose_replies();
         if direction == Direction::ClientToServer {
             self.conversation.lose_file();
-            self.lose(Direction::ServerToClient, sink);
+            self.desync_direction(Direction::ServerToClient, sink);
         }
         let index = direction.index();
         self.place[index] = Synchronisation::Lost;
         self.blocks[index] = Blocks::default();
         let started = self.halves[index].abandon();
-        self.hand_out_opaque(direction, started, sink);
+        self.emit_opaque(direction, started, sink);
     }
 
-    fn hand_out_opaque(
-        &mut self,
-        direction: Direction,
-        started: Option<Timestamp>,
-        sink: &mut MessageSink<'_>,
-    ) {
+    fn emit_opaque(&mut self, direction: Direction, started: Option<Timestamp>, sink: &mut MessageSink<'_>) {
         let index = direction.index();
         let bytes = self.pending(direction);
         if bytes == 0 {
@@ -274,14 +269,14 @@ impl MysqlDecoder {
 }
 
 impl Decoder for MysqlDecoder {
-    fn take(
+    fn process_input(
         &mut self,
         direction: Direction,
         input: Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         if !self.begin(input.at(), direction, input.length(), sink) {
-            self.hand_out_opaque(direction, None, sink);
+            self.emit_opaque(direction, None, sink);
             return Ok(());
         }
         let hole = input.unseen_count();
@@ -313,7 +308,7 @@ impl Decoder for MysqlDecoder {
     }
 
     fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
-        if direction == Direction::ServerToClient && !self.conversation.owes() {
+        if direction == Direction::ServerToClient && !self.conversation.has_pending_reply() {
             return Some(Resumption::Nowhere);
         }
         Some(if self.conversation.is_compressed() {
@@ -333,17 +328,17 @@ impl Decoder for MysqlDecoder {
         true
     }
 
-    fn lose(&mut self, direction: Direction) {
+    fn desync(&mut self, direction: Direction) {
         if !self.conversation.is_at_start() {
-            self.conversation.lose(direction);
+            self.conversation.desync(direction);
         }
     }
 
-    fn owes(&self) -> bool {
-        self.conversation.owes()
+    fn has_pending_reply(&self) -> bool {
+        self.conversation.has_pending_reply()
     }
 
-    fn forget_owed(&mut self) {
+    fn clear_pending(&mut self) {
         self.conversation.lose_replies();
         self.conversation.lose_file();
     }

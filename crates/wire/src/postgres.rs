@@ -15,8 +15,8 @@
 mod client;
 mod columns;
 mod opening;
-mod owed;
 mod prepared;
+mod reply_queue;
 mod rows;
 mod server;
 mod shape;
@@ -33,8 +33,8 @@ use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{Frame, Framer, Input};
 use decoding::resume::{Resumption, find};
 use model::{Content, Direction, Message, Phase, Protocol, Role};
-use owed::Owed;
 use prepared::Prepared;
+use reply_queue::ReplyQueue;
 use shape::Shapes;
 
 /// Decodes one PostgreSQL connection, from its beginning or from the middle.
@@ -53,7 +53,7 @@ pub struct PostgresDecoder {
 struct Session {
     phase: Phase,
     shapes: Shapes,
-    owed: Owed,
+    pending: ReplyQueue,
     prepared: Prepared,
     columns: Columns,
     copy: Copying,
@@ -87,7 +87,7 @@ impl PostgresDecoder {
             session: Session {
                 phase: Phase::Work,
                 shapes: Shapes::default(),
-                owed: Owed::default(),
+                pending: ReplyQueue::default(),
                 prepared: Prepared::default(),
                 columns: Columns::default(),
                 copy: Copying::No,
@@ -106,7 +106,7 @@ impl Default for PostgresDecoder {
 }
 
 impl Decoder for PostgresDecoder {
-    fn take(
+    fn process_input(
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
@@ -127,7 +127,7 @@ impl Decoder for PostgresDecoder {
                 }
                 Direction::ClientToServer => {
                     if !input.is_empty()
-                        && let Err(fault) = session.owed.check()
+                        && let Err(fault) = session.pending.check()
                     {
                         return Err(framer.fault(fault.into()));
                     }
@@ -179,16 +179,16 @@ impl Decoder for PostgresDecoder {
         Some(find(bytes, whole, |bytes, _| shape::at(direction, bytes)))
     }
 
-    fn lose(&mut self, _: Direction) {
+    fn desync(&mut self, _: Direction) {
         self.session.doubt = true;
     }
 
-    fn owes(&self) -> bool {
-        self.session.owed.has_request() && self.session.copy == Copying::No
+    fn has_pending_reply(&self) -> bool {
+        self.session.pending.has_request() && self.session.copy == Copying::No
     }
 
-    fn forget_owed(&mut self) {
-        self.session.owed = Owed::default();
+    fn clear_pending(&mut self) {
+        self.session.pending = ReplyQueue::default();
         self.session.columns = Columns::default();
         self.session.copy = Copying::No;
         self.session.skipping = false;

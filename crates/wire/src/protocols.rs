@@ -86,7 +86,7 @@ pub static PROTOCOLS: &[ProtocolRow] = &[
         answers: |_, server| mysql::opens(Direction::ServerToClient, server),
         asks_alone: false,
         burst: any_burst,
-        decoder: |openings| Box::new(mysql::MysqlDecoder::of(openings)),
+        decoder: |openings| Box::new(mysql::MysqlDecoder::from_openings(openings)),
     },
     ProtocolRow {
         protocol: Protocol::Redis,

@@ -17,8 +17,8 @@
 
 mod command;
 mod opening;
-mod owed;
 mod reply;
+mod reply_queue;
 mod request;
 mod scan;
 mod signature;
@@ -33,8 +33,8 @@ use command::Kind;
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{HeaderFault, Input};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
-use owed::{Due, Owed};
 use reply::Unasked;
+use reply_queue::{PendingReply, ReplyQueue};
 use scan::Scan;
 
 /// Decodes one Redis connection, from its beginning or from the middle.
@@ -63,7 +63,7 @@ struct HalfConnection {
 /// What is known of the conversation, apart from unfinished values.
 #[derive(Debug, Default)]
 struct Session {
-    owed: Owed,
+    pending: ReplyQueue,
     replies: Replies,
     unasked: Unasked,
     /// The text of the last request.
@@ -154,25 +154,25 @@ impl HalfConnection {
 impl Session {
     /// One whole request, of which the first bytes were kept.
     fn request(&mut self, kept: &[u8]) -> Result<(Role, Phase, Content<'_>), HeaderFault> {
-        let kind = command::read(kept, &mut self.text);
-        let due = match kind {
+        let kind = command::parse_command(kept, &mut self.text);
+        let pending_reply = match kind {
             Kind::Empty => return Ok((Role::OneWay, Phase::Work, Content::Other)),
             Kind::Plain | Kind::RepliesOn | Kind::RepliesOff | Kind::RepliesSkip => {
-                Due::Value { phase: Phase::Work }
+                PendingReply::Value { phase: Phase::Work }
             }
-            Kind::Login => Due::Value { phase: Phase::Login },
-            Kind::Hello => Due::Introduction { phase: Phase::Login },
-            Kind::Info => Due::Introduction { phase: Phase::Work },
-            Kind::Quit => Due::Value { phase: Phase::Close },
-            Kind::Subscribe { channels } => Due::Confirmations { left: channels },
-            Kind::UnsubscribeAll { what } => Due::ConfirmationsOfAll { what },
-            Kind::Monitor => Due::Monitor,
-            Kind::Reset => Due::Reset,
-            Kind::Replicate => Due::Replication,
+            Kind::Login => PendingReply::Value { phase: Phase::Login },
+            Kind::Hello => PendingReply::Introduction { phase: Phase::Login },
+            Kind::Info => PendingReply::Introduction { phase: Phase::Work },
+            Kind::Quit => PendingReply::Value { phase: Phase::Close },
+            Kind::Subscribe { channels } => PendingReply::Confirmations { left: channels },
+            Kind::UnsubscribeAll { what } => PendingReply::ConfirmationsOfAll { what },
+            Kind::Monitor => PendingReply::Monitor,
+            Kind::Reset => PendingReply::Reset,
+            Kind::Replicate => PendingReply::Replication,
         };
-        let phase = reply::phase(Some(due));
+        let phase = reply::phase(Some(pending_reply));
         let role = if self.is_answered(kind) {
-            self.owed.push(due)?;
+            self.pending.push(pending_reply)?;
             Role::Request
         } else {
             Role::OneWay
@@ -199,7 +199,7 @@ impl Session {
 }
 
 impl Decoder for RedisDecoder {
-    fn take(
+    fn process_input(
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
@@ -261,8 +261,8 @@ impl Decoder for RedisDecoder {
         true
     }
 
-    fn forget_owed(&mut self) {
-        self.session.owed.clear();
+    fn clear_pending(&mut self) {
+        self.session.pending.clear();
         self.session.replies = Replies::On;
     }
 }

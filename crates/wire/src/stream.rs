@@ -3,8 +3,8 @@
 //! This is what a pipeline uses; it never fails. Whatever the bytes are, the `bytes` of the messages of a direction
 //! sum to what was fed and skipped in it once [`Stream::finish`] was called.
 
+mod buffered_bursts;
 mod detection;
-mod held;
 mod proxied;
 mod search;
 mod trial;
@@ -13,12 +13,12 @@ pub use detection::MAXIMUM_HELD;
 
 use crate::protocols::{PROTOCOLS, ProtocolRow};
 use crate::tls::{OpenedTlsDecoder, TlsDecoder};
+use buffered_bursts::BufferedBursts;
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::Input;
 use detection::{Choice, Circumstances};
-use held::Held;
 use model::{Content, Decoding, Direction, Message, Phase, Protocol, Role, Timestamp};
-use proxied::{Preface, Taken};
+use proxied::{Preface, PrefaceOutput};
 use search::Search;
 use std::sync::Arc;
 use tls_keys::Secrets;
@@ -32,7 +32,7 @@ use tls_keys::Secrets;
 /// the other one, or goes on after bytes that were not seen, and what it says looks like a message, it is decoded again.
 ///
 /// Until both directions agree on a protocol, up to [`MAXIMUM_HELD`] bytes wait; their messages keep the times at which they
-/// passed. A caller that has to know what was found before the first message uses [`Stream::consider`] and [`Stream::release`].
+/// passed. A caller that has to know what was found before the first message uses [`Stream::detect_protocol`] and [`Stream::flush_buffered`].
 pub struct Stream {
     of: Circumstances,
     /// Opens TLS.
@@ -68,8 +68,8 @@ pub struct Stream {
 }
 
 enum State {
-    Undecided(Box<Held>),
-    Decided(Box<Held>, Choice),
+    Undecided(Box<BufferedBursts>),
+    Decided(Box<BufferedBursts>, Choice),
     Decoding(Box<dyn Decoder + Send>),
     Opaque,
 }
@@ -90,7 +90,7 @@ impl std::fmt::Debug for Stream {
 impl Stream {
     /// The beginning of a connection to a server that listens on `server_port`.
     pub fn new(server_port: u16) -> Self {
-        Self::of(Circumstances {
+        Self::with_circumstances(Circumstances {
             server_port,
             is_joined: false,
         })
@@ -99,7 +99,7 @@ impl Stream {
     /// A connection that was under way when the observation began, to a server that seems to listen on `server_port`: which
     /// side is the client is a guess, which what passes may refute ([`Stream::is_reversed`]).
     pub fn joined(server_port: u16) -> Self {
-        Self::of(Circumstances {
+        Self::with_circumstances(Circumstances {
             server_port,
             is_joined: true,
         })
@@ -121,7 +121,7 @@ impl Stream {
         }
     }
 
-    fn of(of: Circumstances) -> Self {
+    fn with_circumstances(of: Circumstances) -> Self {
         Self {
             of,
             secrets: None,
@@ -150,47 +150,53 @@ impl Stream {
 
     /// Takes bytes that passed at `at`.
     pub fn feed(&mut self, at: Timestamp, direction: Direction, bytes: &[u8], sink: &mut MessageSink<'_>) {
-        self.pass_on(direction, Input::seen(at, bytes), sink);
+        self.forward_input(direction, Input::seen(at, bytes), sink);
     }
 
     /// `count` bytes passed at `at` that are not available.
     pub fn skip(&mut self, at: Timestamp, direction: Direction, count: u64, sink: &mut MessageSink<'_>) {
-        self.pass_on(direction, Input::unseen(at, count), sink);
+        self.forward_input(direction, Input::unseen(at, count), sink);
     }
 
-    fn pass_on(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
+    fn forward_input(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         if self.is_undecided() {
-            self.hold(direction, input);
-            self.release(sink);
+            self.buffer_input(direction, input);
+            self.flush_buffered(sink);
         } else {
-            self.take(self.direction(direction), input, sink);
+            self.process_input(self.direction(direction), input, sink);
         }
     }
 
     /// Takes what [`Stream::feed`] and [`Stream::skip`] would, while the protocol is not known, and hands nothing out. Whether
-    /// it has been decided: then comes [`Stream::release`].
-    pub fn consider(&mut self, at: Timestamp, direction: Direction, bytes: &[u8], unseen: u64) -> bool {
-        self.hold(direction, Input::seen(at, bytes));
+    /// it has been decided: then comes [`Stream::flush_buffered`].
+    pub fn detect_protocol(
+        &mut self,
+        at: Timestamp,
+        direction: Direction,
+        bytes: &[u8],
+        unseen: u64,
+    ) -> bool {
+        self.buffer_input(direction, Input::seen(at, bytes));
         match unseen {
             0 => {}
-            unseen if self.is_undecided() => self.hold(direction, Input::unseen(at, unseen)),
-            unseen => self.hold_more(direction, Input::unseen(at, unseen)),
+            unseen if self.is_undecided() => self.buffer_input(direction, Input::unseen(at, unseen)),
+            unseen => self.buffer_more(direction, Input::unseen(at, unseen)),
         }
         !self.is_undecided()
     }
 
     /// The connection ends: decides what it was, by what there is.
-    pub fn conclude(&mut self) {
-        self.give_up_preface();
+    pub fn decide_at_end(&mut self) {
+        self.flush_preface();
         if let State::Undecided(held) = &mut self.state {
-            let choice = held.conclude(self.of);
+            let choice = held.decide_at_end(self.of);
             self.decide(choice);
         }
     }
 
     /// Hands out what waited, if it has been decided what it is.
-    pub fn release(&mut self, sink: &mut MessageSink<'_>) {
-        self.settle(sink);
+    pub fn flush_buffered(&mut self, sink: &mut MessageSink<'_>) {
+        self.start_decoding(sink);
     }
 
     /// Whether nothing was decided yet, and all that passed waits.
@@ -206,7 +212,7 @@ impl Stream {
     /// Nothing follows in `direction`, as was seen at `at`: hands out what only its end completes, and what it cuts off.
     pub fn end(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let direction = self.direction(direction);
-        self.conclude_search(sink);
+        self.finish_resync(sink);
         if self.is_undecided() || self.opaque[direction.index()] {
             return;
         }
@@ -219,13 +225,13 @@ impl Stream {
                     sink(message);
                 }
             });
-            self.hand_out_cut(at, direction, sink);
+            self.emit_truncated(at, direction, sink);
         }
     }
 
     /// The beginning of a message whose end never comes, of a protocol whose requests are over with their server. Others wait for the connection's
     /// end, since a whole message may wait for what its client says.
-    fn hand_out_cut(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
+    fn emit_truncated(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let lane = direction.index();
         let bytes = self.given[lane].saturating_sub(self.handed_out[lane]);
         let State::Decoding(decoder) = &mut self.state else {
@@ -234,7 +240,7 @@ impl Stream {
         if bytes == 0 || !self.protocol.carries_requests() || direction == Direction::ClientToServer {
             return;
         }
-        decoder.lose(direction);
+        decoder.desync(direction);
         self.opaque[lane] = true;
         self.handed_out[lane] = self.given[lane];
         sink(Message {
@@ -251,9 +257,9 @@ impl Stream {
 
     /// The connection ended: hands out what is left. An unfinished message is handed out as opaque bytes.
     pub fn finish(&mut self, sink: &mut MessageSink<'_>) {
-        self.conclude();
-        self.release(sink);
-        self.conclude_search(sink);
+        self.decide_at_end();
+        self.flush_buffered(sink);
+        self.finish_resync(sink);
         if let State::Decoding(decoder) = &mut self.state {
             let (handed_out, opaque) = (&mut self.handed_out, self.opaque);
             decoder.finish(&mut |message| {
@@ -265,7 +271,7 @@ impl Stream {
         }
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
             let (began, last) = (self.began[direction.index()], self.last[direction.index()]);
-            self.hand_out_opaque(direction, began, last, sink);
+            self.emit_opaque(direction, began, last, sink);
         }
     }
 
@@ -295,7 +301,7 @@ impl Stream {
         }
     }
 
-    fn take(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
+    fn process_input(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         if input.is_empty() {
             return;
         }
@@ -306,7 +312,7 @@ impl Stream {
         match &mut self.state {
             State::Decoding(_) if !self.opaque[direction.index()] => self.decode(direction, input, sink),
             State::Decoding(_) if self.search.is_some() => self.search(direction, input, sink),
-            State::Decoding(_) | State::Opaque => self.pass(direction, input, sink),
+            State::Decoding(_) | State::Opaque => self.emit_raw(direction, input, sink),
             State::Undecided(_) | State::Decided(..) => {}
         }
         if input.unseen_count() > 0 {
@@ -315,10 +321,10 @@ impl Stream {
     }
 
     /// Hands `input` out as it is.
-    fn pass(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
+    fn emit_raw(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         let given = &mut self.given[direction.index()];
         *given = given.saturating_add(input.length());
-        self.hand_out_opaque(direction, input.at(), input.at(), sink);
+        self.emit_opaque(direction, input.at(), input.at(), sink);
     }
 
     fn direction(&self, direction: Direction) -> Direction {
@@ -329,51 +335,51 @@ impl Stream {
         }
     }
 
-    fn hold(&mut self, direction: Direction, input: Input<'_>) {
+    fn buffer_input(&mut self, direction: Direction, input: Input<'_>) {
         if input.is_empty() {
             return;
         }
         if direction == Direction::ServerToClient {
-            self.give_up_preface();
-            return self.hold_undecided(direction, input);
+            self.flush_preface();
+            return self.buffer_undecided(direction, input);
         }
-        match self.preface.take(input) {
-            Taken::Waits => {}
-            Taken::Behind(rest) if rest.is_empty() => {}
-            Taken::Behind(rest) => self.hold_undecided(direction, rest),
-            Taken::Not(before, input) => {
-                self.hold_pieces(&before);
-                self.hold_undecided(direction, input);
+        match self.preface.process_input(input) {
+            PrefaceOutput::Waits => {}
+            PrefaceOutput::Behind(rest) if rest.is_empty() => {}
+            PrefaceOutput::Behind(rest) => self.buffer_undecided(direction, rest),
+            PrefaceOutput::Not(before, input) => {
+                self.buffer_pieces(&before);
+                self.buffer_undecided(direction, input);
             }
         }
     }
 
     /// What might have become a header of the PROXY protocol is none.
-    fn give_up_preface(&mut self) {
-        let pieces = self.preface.give_up();
-        self.hold_pieces(&pieces);
+    fn flush_preface(&mut self) {
+        let pieces = self.preface.take_buffered();
+        self.buffer_pieces(&pieces);
     }
 
-    fn hold_pieces(&mut self, pieces: &[(Timestamp, Vec<u8>)]) {
+    fn buffer_pieces(&mut self, pieces: &[(Timestamp, Vec<u8>)]) {
         for (at, bytes) in pieces {
-            self.hold_undecided(Direction::ClientToServer, Input::seen(*at, bytes));
+            self.buffer_undecided(Direction::ClientToServer, Input::seen(*at, bytes));
         }
     }
 
-    fn hold_undecided(&mut self, direction: Direction, input: Input<'_>) {
+    fn buffer_undecided(&mut self, direction: Direction, input: Input<'_>) {
         if !self.is_undecided() {
-            return self.hold_more(direction, input);
+            return self.buffer_more(direction, input);
         }
         let State::Undecided(held) = &mut self.state else {
             return;
         };
-        if let Some(choice) = held.take(direction, input, self.of) {
+        if let Some(choice) = held.process_input(direction, input, self.of) {
             self.decide(choice);
         }
     }
 
     /// What belongs to what was decided by.
-    fn hold_more(&mut self, direction: Direction, input: Input<'_>) {
+    fn buffer_more(&mut self, direction: Direction, input: Input<'_>) {
         if let State::Decided(held, _) = &mut self.state {
             held.window.push(direction, input);
         }
@@ -397,13 +403,13 @@ impl Stream {
     }
 
     /// What waited goes where it belongs.
-    fn settle(&mut self, sink: &mut MessageSink<'_>) {
+    fn start_decoding(&mut self, sink: &mut MessageSink<'_>) {
         let State::Decided(held, choice) = &mut self.state else {
             return;
         };
         let (held, row) = (std::mem::take(held), choice.row);
         self.row = row;
-        self.hand_out_preface(sink);
+        self.emit_preface(sink);
         self.state = match row {
             Some(row) => {
                 let mut openings = held.window.openings();
@@ -423,22 +429,22 @@ impl Stream {
             let lane = direction.index();
             self.given[lane] = self.given[lane].saturating_add(burst.bytes);
             self.last[lane] = burst.ended;
-            self.hand_out_opaque(direction, burst.started, burst.ended, sink);
+            self.emit_opaque(direction, burst.started, burst.ended, sink);
         }
         let mut begun = false;
         for (at, direction, bytes, unseen) in held.window.pieces() {
             let direction = self.direction(direction);
             begun |= !bytes.is_empty();
-            self.take(direction, Input::seen(at, bytes), sink);
+            self.process_input(direction, Input::seen(at, bytes), sink);
             if begun {
-                self.take(direction, Input::unseen(at, unseen), sink);
+                self.process_input(direction, Input::unseen(at, unseen), sink);
             } else {
-                self.pass(direction, Input::unseen(at, unseen), sink);
+                self.emit_raw(direction, Input::unseen(at, unseen), sink);
             }
         }
     }
 
-    fn hand_out_preface(&mut self, sink: &mut MessageSink<'_>) {
+    fn emit_preface(&mut self, sink: &mut MessageSink<'_>) {
         let Some(header) = self.preface.take_header() else {
             return;
         };
@@ -479,36 +485,41 @@ impl Stream {
         };
         let switches = result.is_ok() && decoder.tls_follows();
         if result.is_err() && input.unseen_count() > 0 {
-            decoder.lose(direction);
+            decoder.desync(direction);
             self.cut = true;
         }
         if waiting == 0 || self.handed_out[lane] != before {
             self.began[lane] = input.at();
         }
         match result {
-            Err(error) => self.give_up(direction, error, input.at(), sink),
-            Ok(()) if switches => self.go_on_with_tls(direction, input, sink),
+            Err(error) => self.mark_opaque(direction, error, input.at(), sink),
+            Ok(()) if switches => self.switch_to_tls(direction, input, sink),
             Ok(()) => {}
         }
     }
 
     /// The place in `direction` is lost, for a reason that is not among its bytes: the message under way is given up.
-    pub(crate) fn lose(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
+    pub(crate) fn desync_direction(
+        &mut self,
+        at: Timestamp,
+        direction: Direction,
+        sink: &mut MessageSink<'_>,
+    ) {
         let lane = direction.index();
         if let State::Decoding(decoder) = &mut self.state
             && !self.opaque[lane]
         {
-            decoder.lose(direction);
+            decoder.desync(direction);
             self.opaque[lane] = true;
             self.doubt = true;
             self.cut = true;
             self.reason.get_or_insert_with(|| LOST.to_owned());
-            self.hand_out_opaque(direction, self.began[lane], at, sink);
+            self.emit_opaque(direction, self.began[lane], at, sink);
         }
         self.seek(direction);
     }
 
-    fn give_up(
+    fn mark_opaque(
         &mut self,
         direction: Direction,
         error: DecodeError,
@@ -521,11 +532,11 @@ impl Stream {
             let offset = self.handed_out[direction.index()];
             self.reason = Some(DecodeError { offset, ..error }.to_string());
         }
-        self.hand_out_opaque(direction, self.began[direction.index()], at, sink);
+        self.emit_opaque(direction, self.began[direction.index()], at, sink);
     }
 
     /// What no message of the decoder covers comes from behind the switch: it belongs to the TLS decoder.
-    fn go_on_with_tls(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
+    fn switch_to_tls(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         let secrets = self.secrets_of_tls();
         let State::Decoding(decoder) = &mut self.state else {
             return;
@@ -551,9 +562,9 @@ impl Stream {
         self.given[lane] -= tail.len() as u64;
         for either in [direction, direction.reverse()] {
             let (began, last) = (self.began[either.index()], self.last[either.index()]);
-            self.hand_out_opaque(either, began, last, sink);
+            self.emit_opaque(either, began, last, sink);
         }
-        self.take(direction, Input::seen(input.at(), tail), sink);
+        self.process_input(direction, Input::seen(input.at(), tail), sink);
     }
 
     /// What opens TLS, which begins now; absent when there are no secrets.
@@ -561,7 +572,7 @@ impl Stream {
         self.secrets.clone().filter(|secrets| secrets.tls_begins())
     }
 
-    fn hand_out_opaque(
+    fn emit_opaque(
         &mut self,
         direction: Direction,
         started: Timestamp,

@@ -101,7 +101,7 @@ impl Default for TlsDecoder {
 }
 
 impl Decoder for TlsDecoder {
-    fn take(
+    fn process_input(
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
@@ -119,7 +119,7 @@ impl Decoder for TlsDecoder {
                 Err(error) => {
                     if direction == Direction::ServerToClient {
                         // The place is lost: the record that waits to be known as the last one is.
-                        self.handshake.release(Role::Reply, sink);
+                        self.handshake.flush_role(Role::Reply, sink);
                     }
                     return Err(error);
                 }
@@ -142,14 +142,14 @@ impl Decoder for TlsDecoder {
     }
 
     fn finish(&mut self, sink: &mut MessageSink<'_>) {
-        self.handshake.release(Role::Reply, sink);
+        self.handshake.flush_role(Role::Reply, sink);
     }
 
     fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         Some(find_record(bytes, whole))
     }
 
-    fn lose(&mut self, direction: Direction) {
+    fn desync(&mut self, direction: Direction) {
         self.handshake.lose_flight(direction);
     }
 
@@ -198,7 +198,7 @@ impl Handshake {
     }
 
     fn client(&mut self, kind: u8, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
-        self.release(Role::Reply, sink);
+        self.flush_role(Role::Reply, sink);
         if self.lost[Direction::ServerToClient.index()] {
             self.infer_server_flight(kind);
         }
@@ -246,7 +246,12 @@ impl Handshake {
             (Role::OneWay, HandshakePhase::Done, ALERT | DATA) => Phase::Close,
             _ => Phase::Tls,
         };
-        sink(message(Record::of(frame), Direction::ClientToServer, role, phase));
+        sink(message(
+            Record::from_frame(frame),
+            Direction::ClientToServer,
+            role,
+            phase,
+        ));
     }
 
     /// A greeting may take several records.
@@ -283,7 +288,7 @@ impl Handshake {
 
     fn server(&mut self, kind: u8, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         if self.lost[Direction::ClientToServer.index()] {
-            self.release(Role::Reply, sink);
+            self.flush_role(Role::Reply, sink);
         }
         if self.stage == HandshakePhase::Greeted && kind == HANDSHAKE {
             match server_hello(frame.body) {
@@ -310,8 +315,8 @@ impl Handshake {
             }
             HandshakePhase::Greeted | HandshakePhase::Old | HandshakePhase::New => {
                 self.server_changed_cipher |= self.stage == HandshakePhase::Old && kind == CHANGE_CIPHER;
-                self.release(Role::ReplyPart, sink);
-                self.held = Some(Record::of(frame));
+                self.flush_role(Role::ReplyPart, sink);
+                self.held = Some(Record::from_frame(frame));
                 return;
             }
             HandshakePhase::NewFinishing { .. } => {
@@ -323,14 +328,19 @@ impl Handshake {
             }
             HandshakePhase::Done => (Role::Opaque, Phase::Work),
         };
-        sink(message(Record::of(frame), Direction::ServerToClient, role, phase));
+        sink(message(
+            Record::from_frame(frame),
+            Direction::ServerToClient,
+            role,
+            phase,
+        ));
     }
 
     fn is_hidden_alert(&self, frame: &Frame<'_>) -> bool {
         self.version_13 && frame.bytes == HIDDEN_ALERT
     }
 
-    fn release(&mut self, role: Role, sink: &mut MessageSink<'_>) {
+    fn flush_role(&mut self, role: Role, sink: &mut MessageSink<'_>) {
         if let Some(held) = self.held.take() {
             sink(message(held, Direction::ServerToClient, role, Phase::Tls));
         }
@@ -338,7 +348,7 @@ impl Handshake {
 }
 
 impl Record {
-    const fn of(frame: &Frame<'_>) -> Self {
+    const fn from_frame(frame: &Frame<'_>) -> Self {
         Self {
             started: frame.started,
             ended: frame.ended,

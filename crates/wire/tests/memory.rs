@@ -10,25 +10,25 @@ struct Counting;
 
 thread_local! {
     static HELD: Cell<isize> = const { Cell::new(0) };
-    static MOST: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-fn note(change: isize) {
+fn record_change(change: isize) {
     let held = HELD.get() + change;
     HELD.set(held);
-    MOST.set(MOST.get().max(held));
+    PEAK.set(PEAK.get().max(held));
 }
 
 // SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note(layout.size().cast_signed());
+        record_change(layout.size().cast_signed());
         // SAFETY: the caller keeps `alloc`'s contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        note(-layout.size().cast_signed());
+        record_change(-layout.size().cast_signed());
         // SAFETY: the caller keeps `dealloc`'s contract.
         unsafe { System.dealloc(block, layout) }
     }
@@ -40,9 +40,9 @@ static ALLOCATOR: Counting = Counting;
 /// The most bytes held at once while `run` runs, above what was held before.
 fn most_held(run: impl FnOnce()) -> isize {
     let before = HELD.get();
-    MOST.set(before);
+    PEAK.set(before);
     run();
-    MOST.get() - before
+    PEAK.get() - before
 }
 
 fn feed_in_parts(stream: &mut Stream, direction: Direction, bytes: &[u8]) {

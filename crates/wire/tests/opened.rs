@@ -106,9 +106,9 @@ struct LateLog {
 }
 
 impl Secrets for LateLog {
-    fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
+    fn find_secrets(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
         let was_asked = self.was_asked.swap(true, Ordering::Relaxed);
-        was_asked.then(|| self.log.of(client_random)).flatten()
+        was_asked.then(|| self.log.find_secrets(client_random)).flatten()
     }
 }
 
@@ -215,7 +215,7 @@ fn a_damaged_record_takes_what_it_held_and_no_turn() {
             }
             let mut segments = recording.segments.clone();
             *segments[index].bytes.last_mut().expect("a record") ^= 1;
-            let counting = Arc::new(CountingLog::of(&log));
+            let counting = Arc::new(CountingLog::new(&log));
             let stream =
                 Stream::new(recording.server_port).with_secrets(Some(Arc::<CountingLog>::clone(&counting)));
             let (seen, stream) = play_to(stream, &segments);
@@ -258,7 +258,7 @@ struct CountingLog {
 }
 
 impl CountingLog {
-    fn of(log: &Arc<KeyLog>) -> Self {
+    fn new(log: &Arc<KeyLog>) -> Self {
         Self {
             log: Arc::clone(log),
             damaged: AtomicUsize::new(0),
@@ -267,8 +267,8 @@ impl CountingLog {
 }
 
 impl Secrets for CountingLog {
-    fn of(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
-        self.log.of(client_random)
+    fn find_secrets(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
+        self.log.find_secrets(client_random)
     }
 
     fn damaged(&self) {

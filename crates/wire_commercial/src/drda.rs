@@ -58,9 +58,9 @@ struct Session {
     /// An execution that is not reported yet.
     execution: Option<Execution>,
     /// Commands of the chains that are not answered, oldest first.
-    due: PendingReplies<Due, MAXIMUM_DUE>,
+    pending_reply: PendingReplies<PendingReply, MAXIMUM_DUE>,
     /// Chains that are not answered.
-    owed: u32,
+    pending: u32,
     /// Bytes of the client were lost since it last had to wait.
     lost_request: bool,
     phase: Option<Phase>,
@@ -100,7 +100,7 @@ struct Execution {
 
 /// A command that is to be answered.
 #[derive(Debug, Clone, Copy)]
-struct Due {
+struct PendingReply {
     correlation: u16,
     command: Command,
     is_login: bool,
@@ -123,7 +123,7 @@ impl Default for DrdaDecoder {
 }
 
 impl Decoder for DrdaDecoder {
-    fn take(
+    fn process_input(
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
@@ -138,7 +138,7 @@ impl Decoder for DrdaDecoder {
             }
             match direction {
                 Direction::ClientToServer => {
-                    if let Err(fault) = session.due.check() {
+                    if let Err(fault) = session.pending_reply.check() {
                         let HeaderFault { expected, found } = fault.into();
                         return Err(half.error(expected, found));
                     }
@@ -164,18 +164,18 @@ impl Decoder for DrdaDecoder {
         Some(find(bytes, whole, |bytes, _| lane::shape(bytes)))
     }
 
-    fn owes(&self) -> bool {
-        self.session.owed > 0
+    fn has_pending_reply(&self) -> bool {
+        self.session.pending > 0
     }
 
-    fn lose(&mut self, direction: Direction) {
+    fn desync(&mut self, direction: Direction) {
         self.session.lost_request |= direction == Direction::ClientToServer;
     }
 
-    fn forget_owed(&mut self) {
+    fn clear_pending(&mut self) {
         self.session.lost_request = false;
-        self.session.due.clear();
-        self.session.owed = 0;
+        self.session.pending_reply.clear();
+        self.session.pending = 0;
     }
 }
 

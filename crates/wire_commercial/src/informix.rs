@@ -69,7 +69,7 @@ struct Session {
     statements: Statements,
     group: Group,
     /// Groups of the client that the server has not answered.
-    owed: u32,
+    pending: u32,
     /// Whether a client's message was seen.
     asked: bool,
     /// The server has begun an answer that did not end.
@@ -166,7 +166,7 @@ impl HalfConnection {
 }
 
 impl Decoder for InformixDecoder {
-    fn take(
+    fn process_input(
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
@@ -225,7 +225,7 @@ impl InformixDecoder {
     fn turn(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         self.cut(direction.reverse(), sink);
         if direction == Direction::ClientToServer && std::mem::take(&mut self.session.answering) {
-            self.session.owed = self.session.owed.saturating_sub(1);
+            self.session.pending = self.session.pending.saturating_sub(1);
             let half = &self.halves[direction.reverse().index()];
             sink(half.message(Role::Reply, self.session.phase(), Content::Other));
         }

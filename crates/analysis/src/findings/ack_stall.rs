@@ -9,7 +9,7 @@
 //! the acknowledgement, which left its server at the moment at which that arrived.
 
 use super::ledger::Waste;
-use super::look::Look;
+use super::operation_view::OperationView;
 use crate::verb::Verb;
 use model::{FindingKind, Phase, Step};
 use std::ops::RangeInclusive;
@@ -22,16 +22,16 @@ const DELAYS: [RangeInclusive<Duration>; 2] = [
 ];
 
 /// Bytes that a connection may send before it must wait for an acknowledgement anyway: ten packets.
-const MOST_BYTES: u64 = 14_000;
+const MAX_BYTES: u64 = 14_000;
 
-pub(super) fn look(look: &mut Look<'_>) {
-    look_at_databases(look);
-    look_at_other_servers(look);
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
+    look_at_databases(view);
+    look_at_other_servers(view);
 }
 
 /// Responses of servers that are no databases.
-fn look_at_other_servers(look: &mut Look<'_>) {
-    let operation = look.operation;
+fn look_at_other_servers(view: &mut OperationView<'_>) {
+    let operation = view.operation;
     for (number, step) in operation.steps.iter().enumerate() {
         let exchange = &step.exchange;
         if exchange.phase != Phase::Work || step.protocol.is_database() {
@@ -43,9 +43,9 @@ fn look_at_other_servers(look: &mut Look<'_>) {
                 fingerprint: exchange.fingerprint.clone(),
                 count: 1,
                 spares: held_back,
-                ..Waste::of(FindingKind::AckStall, exchange.connection, step.protocol)
+                ..Waste::new(FindingKind::AckStall, exchange.connection, step.protocol)
             };
-            look.note_steps_held_back(waste, &[number]);
+            view.note_steps_held_back(waste, &[number]);
         }
     }
 }
@@ -61,10 +61,10 @@ fn held_back(step: &Step) -> Option<Duration> {
     (is_stall && step.recovery.is_zero()).then_some(waited)
 }
 
-fn look_at_databases(look: &mut Look<'_>) {
-    for index in 0..look.turns.all.len() {
-        let turn = look.turns.all[index];
-        let Some(exchange) = look.exchange(index) else {
+fn look_at_databases(view: &mut OperationView<'_>) {
+    for index in 0..view.turns.all.len() {
+        let turn = view.turns.all[index];
+        let Some(exchange) = view.exchange(index) else {
             continue;
         };
         if !exchange.more.is_empty() || turn.verb() == Some(Verb::Other) {
@@ -73,14 +73,14 @@ fn look_at_databases(look: &mut Look<'_>) {
         let Some(stall) = stall(&exchange.first) else {
             continue;
         };
-        if let Some(waste) = look.waste(FindingKind::AckStall, index) {
+        if let Some(waste) = view.waste(FindingKind::AckStall, index) {
             let waste = Waste {
                 count: 1,
                 turns: 0,
                 spares: stall,
                 ..waste
             };
-            look.note_held_back(waste, index);
+            view.note_held_back(waste, index);
         }
     }
 }
@@ -101,5 +101,5 @@ fn stall(step: &Step) -> Option<Duration> {
 
 fn is_stall(span: Duration, bytes: u64) -> bool {
     let is_delayed = DELAYS.iter().any(|delay| delay.contains(&span));
-    is_delayed && (2..=MOST_BYTES).contains(&bytes)
+    is_delayed && (2..=MAX_BYTES).contains(&bytes)
 }

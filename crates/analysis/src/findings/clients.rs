@@ -1,6 +1,6 @@
 //! What is known of connections besides their operations: which software, and whether an earlier one was closed before.
 
-use super::codes::Code;
+use super::fingerprint_ids::FingerprintId;
 use super::frameworks::{Certainty, Evidence, Framework};
 use super::software::Software;
 use crate::fact::Fact;
@@ -44,7 +44,7 @@ pub(super) struct Introduced {
 const SLACK: Duration = Duration::from_millis(5);
 
 /// Most connections of which anything is kept.
-pub(super) const MOST_CONNECTIONS: usize = 65_536;
+pub(super) const MAX_CONNECTIONS: usize = 65_536;
 
 impl Clients {
     pub(super) fn fact(&mut self, fact: &Fact) {
@@ -55,7 +55,7 @@ impl Clients {
                 client,
                 server,
             } => {
-                if self.opened.len() < MOST_CONNECTIONS {
+                if self.opened.len() < MAX_CONNECTIONS {
                     let pair = (client.address, *server);
                     self.opened.insert(
                         *connection,
@@ -84,12 +84,12 @@ impl Clients {
             Fact::Closed(outcome) => {
                 let pair = (outcome.client.address, outcome.server);
                 self.note_over(pair, outcome.at.after(outcome.duration), outcome.id);
-                if outcome.decoding.protocol.is_database() && self.introduced.len() < MOST_CONNECTIONS {
+                if outcome.decoding.protocol.is_database() && self.introduced.len() < MAX_CONNECTIONS {
                     self.introduced.insert(
                         outcome.id,
                         Introduced {
                             driver: outcome.driver.clone(),
-                            software: Software::of(outcome),
+                            software: Software::from_connection(outcome),
                         },
                     );
                 }
@@ -99,13 +99,18 @@ impl Clients {
     }
 
     /// Takes a statement: what it shows of its framework.
-    pub(super) fn statement(&mut self, connection: ConnectionId, code: Option<Code>, tags: Option<&Tags>) {
+    pub(super) fn statement(
+        &mut self,
+        connection: ConnectionId,
+        code: Option<FingerprintId>,
+        tags: Option<&Tags>,
+    ) {
         let names_some = tags.is_some_and(|tags| tags.framework.is_some() || tags.db_driver.is_some());
         let style = code.and_then(|code| code.style);
         if !names_some && style.is_none() {
             return;
         }
-        if self.frameworks.len() >= MOST_CONNECTIONS && !self.frameworks.contains_key(&connection) {
+        if self.frameworks.len() >= MAX_CONNECTIONS && !self.frameworks.contains_key(&connection) {
             return;
         }
         let evidence = self.frameworks.entry(connection).or_default();
@@ -127,7 +132,7 @@ impl Clients {
             .introduced(connection)
             .and_then(|introduced| introduced.driver.as_deref());
         let evidence = self.frameworks.get(&connection).copied().unwrap_or_default();
-        evidence.of(driver, fingerprint)
+        evidence.new(driver, fingerprint)
     }
 
     fn note_over(&mut self, pair: Pair, at: Timestamp, connection: ConnectionId) {
@@ -138,7 +143,7 @@ impl Clients {
         {
             return;
         }
-        if self.over.len() < MOST_CONNECTIONS || self.over.contains_key(&pair) {
+        if self.over.len() < MAX_CONNECTIONS || self.over.contains_key(&pair) {
             let first = self.over.entry(pair).or_insert((at, connection));
             if at < first.0 {
                 *first = (at, connection);

@@ -1,12 +1,12 @@
 //! Statements prepared anew because a comment in their text carries an identifier that changes: for the client, and for the server, each is another text.
 //!
 //! Counted is a statement that its connection has prepared before with another identifier, where the client keeps prepared statements: it has
-//! run one again without preparing it, or has prepared [`LEAST_KEPT`] more than it closed. Without that the comment is not the reason.
+//! run one again without preparing it, or has prepared [`MIN_OPEN_STATEMENTS`] more than it closed. Without that the comment is not the reason.
 //! Saved is the turn of preparing where it is one of its own. Prepared and run in one batch, it costs the server parsing and
 //! memory, and no round trip: nothing is saved by our count.
 
 use super::ledger::Waste;
-use super::look::{Look, Task, Turn};
+use super::operation_view::{OperationView, Task, Turn};
 use foldhash::HashMap;
 use model::{ConnectionId, Exchange, FindingKind, RequestId};
 
@@ -35,37 +35,37 @@ struct Preparation {
 }
 
 /// Prepared statements left open from which on a client keeps them.
-const LEAST_KEPT: u64 = 3;
+const MIN_OPEN_STATEMENTS: u64 = 3;
 
 /// Most connections, and most statements of all connections, of which anything is kept.
-pub(super) const MOST_PREPARATIONS: usize = 65_536;
+pub(super) const MAX_PREPARATIONS: usize = 65_536;
 
-pub(super) fn look(look: &mut Look<'_>) {
-    let steps = &look.operation.steps;
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
+    let steps = &view.operation.steps;
     if steps.iter().all(|step| !concerns_prepared(&step.exchange)) {
         return;
     }
     // Round trips are in order within their connections, which is what counts here; what is closed is a message without a round trip.
     let mut turns = vec![None; steps.len()];
-    for (index, turn) in look.turns.all.iter().enumerate() {
+    for (index, turn) in view.turns.all.iter().enumerate() {
         if let Some(place) = turns.get_mut(turn.step) {
             *place = Some(index);
         }
     }
-    for (step, index) in look.operation.steps.iter().zip(turns) {
+    for (step, index) in view.operation.steps.iter().zip(turns) {
         let exchange = &step.exchange;
         if !concerns_prepared(exchange) {
             continue;
         }
-        look.preparations.close(exchange);
-        let Some(turn) = index.and_then(|index| look.turns.all.get(index).copied()) else {
+        view.preparations.close(exchange);
+        let Some(turn) = index.and_then(|index| view.turns.all.get(index).copied()) else {
             continue;
         };
-        if look.preparations.is_defeated(&turn, exchange)
+        if view.preparations.is_defeated(&turn, exchange)
             && let Some(index) = index
         {
             let saves = has_own_turn(&turn, exchange) && !turn.is_claimed;
-            note(look, index, saves);
+            record_waste(view, index, saves);
         }
     }
 }
@@ -93,7 +93,7 @@ impl Preparations {
         };
         let key = (exchange.connection, code.number);
         let is_known = self.statements.contains_key(&key) && self.clients.contains_key(&key.0);
-        if !is_known && self.clients.len().max(self.statements.len()) >= MOST_PREPARATIONS {
+        if !is_known && self.clients.len().max(self.statements.len()) >= MAX_PREPARATIONS {
             return false;
         }
         let keeping = self.clients.entry(key.0).or_default();
@@ -126,20 +126,20 @@ fn has_own_turn(turn: &Turn, exchange: &Exchange) -> bool {
 impl Keeping {
     /// A statement without a name is prepared with each run and never closed: there only one that ran again proves it.
     fn keeps(self, has_own_turn: bool) -> bool {
-        let leaves_open = self.prepared >= self.closed + LEAST_KEPT;
+        let leaves_open = self.prepared >= self.closed + MIN_OPEN_STATEMENTS;
         self.has_rerun || (has_own_turn && leaves_open)
     }
 }
 
-fn note(look: &mut Look<'_>, index: usize, is_own_turn: bool) {
-    let Some(waste) = look.waste(FindingKind::CommentDefeatsCache, index) else {
+fn record_waste(view: &mut OperationView<'_>, index: usize, is_own_turn: bool) {
+    let Some(waste) = view.waste(FindingKind::CommentDefeatsCache, index) else {
         return;
     };
     let turns = u64::from(is_own_turn);
     if is_own_turn {
-        look.claim(index);
+        view.claim(index);
     }
-    look.note(Waste {
+    view.record_waste(Waste {
         count: 1,
         turns,
         saves_turns: turns,

@@ -8,7 +8,7 @@ use super::ledger::{Ledger, Waste};
 use model::{ConnectionOutcome, FindingKind};
 use std::sync::Arc;
 
-pub(super) fn look(outcome: &ConnectionOutcome, ledger: &mut Ledger) {
+pub(super) fn detect_waste(outcome: &ConnectionOutcome, ledger: &mut Ledger) {
     let can_compress = outcome
         .driver
         .as_deref()
@@ -21,7 +21,7 @@ pub(super) fn look(outcome: &ConnectionOutcome, ledger: &mut Ledger) {
         let name: Arc<str> = format!("connection to {}", outcome.server).into();
         let waste = Waste {
             count: 1,
-            ..Waste::of(
+            ..Waste::new(
                 FindingKind::CompressionNotAsked,
                 outcome.id,
                 outcome.decoding.protocol,

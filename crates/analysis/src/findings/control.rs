@@ -30,7 +30,7 @@ pub(super) enum Control {
 impl Control {
     /// That of a fingerprint; absent for work. A text of several statements is of a class only where none of them is work: a driver that opens a
     /// session sends `set x = ?; select ?`, whose last statement only shows that it is done.
-    pub(super) fn of(fingerprint: &str) -> Option<Self> {
+    pub(super) fn from_fingerprint(fingerprint: &str) -> Option<Self> {
         let text = fingerprint.trim_end_matches([';', ' ']);
         match text {
             "MULTI" => return Some(Self::Queue),
@@ -59,7 +59,7 @@ fn of_one(text: &str) -> Option<Control> {
     if let Some((.., class)) = BY_WORDS.iter().find(|row| fits(row, words)) {
         return *class;
     }
-    let is_of_transaction = || Verb::of(text) == Verb::Control;
+    let is_of_transaction = || Verb::from_fingerprint(text) == Verb::Control;
     match words {
         // Redis writes its words in capitals.
         ["set", _] if !text.starts_with("SET") => Some(Control::Setting),
@@ -199,7 +199,7 @@ mod tests {
             ("(prepared S_1)", None),
             ("insert into t values(?)", None),
         ] {
-            assert_eq!(Control::of(text), class, "{text}");
+            assert_eq!(Control::from_fingerprint(text), class, "{text}");
         }
     }
 }

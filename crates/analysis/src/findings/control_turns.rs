@@ -15,10 +15,10 @@
 //! The first three are reported only where a third of the connection's round trips in the operation are such: a transaction of several statements has its
 //! price, and one pair around much work is none.
 
-use super::codes::Bound;
 use super::control::Control;
+use super::fingerprint_ids::Bound;
 use super::ledger::Waste;
-use super::look::{Look, Task};
+use super::operation_view::{OperationView, Task};
 use crate::verb::Verb;
 use model::{FindingKind, Fingerprint, TransactionState};
 use std::collections::HashSet;
@@ -26,25 +26,25 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// One round trip in this many is little.
-const LEAST_SHARE: usize = 3;
+const MIN_SHARE_DIVISOR: usize = 3;
 
 /// A statement that comes later than this after a test is not what the test was for.
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+const MAX_PAUSE: Duration = Duration::from_millis(50);
 
-pub(super) fn look(look: &mut Look<'_>) {
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     let mut number = 0;
-    while let Some(lane) = look.lane(number) {
+    while let Some(lane) = view.lane(number) {
         number += 1;
-        queues(look, lane.clone());
-        let always = always_saved(look, lane.clone());
-        let transactions = transactions(look, lane.clone());
-        let settings = settings(look, lane.clone(), &always);
+        queues(view, lane.clone());
+        let always = always_saved(view, lane.clone());
+        let transactions = transactions(view, lane.clone());
+        let settings = settings(view, lane.clone(), &always);
         let saved = transactions.saved.len() + settings.len() + always.len();
-        if saved * LEAST_SHARE >= lane.len() {
-            note(look, &transactions.saved, transactions.turns, None);
-            note_each(look, settings);
+        if saved * MIN_SHARE_DIVISOR >= lane.len() {
+            record_waste(view, &transactions.saved, transactions.turns, None);
+            note_each(view, settings);
         }
-        note_each(look, always);
+        note_each(view, always);
     }
 }
 
@@ -55,12 +55,12 @@ struct Transactions {
     saved: Vec<usize>,
 }
 
-fn transactions(look: &Look<'_>, lane: Range<usize>) -> Transactions {
+fn transactions(view: &OperationView<'_>, lane: Range<usize>) -> Transactions {
     let mut found = Transactions::default();
     let mut begin = None;
     let mut inside: Vec<usize> = Vec::new();
     for index in lane.clone() {
-        let turn = &look.turns.all[index];
+        let turn = &view.turns.all[index];
         if turn.is_claimed {
             continue;
         }
@@ -73,8 +73,8 @@ fn transactions(look: &Look<'_>, lane: Range<usize>) -> Transactions {
             Some(Bound::End) => {
                 found.turns += 1;
                 let is_single = match inside.as_slice() {
-                    [] => begin.is_some() || follows_none(look, index, lane.start),
-                    [only] => look.turns.all[*only].is_plain,
+                    [] => begin.is_some() || follows_none(view, index, lane.start),
+                    [only] => view.turns.all[*only].is_plain,
                     _ => false,
                 };
                 found.saved.extend(begin);
@@ -84,7 +84,7 @@ fn transactions(look: &Look<'_>, lane: Range<usize>) -> Transactions {
                 begin = None;
                 inside.clear();
             }
-            None if control(look, index).is_some() => {}
+            None if control(view, index).is_some() => {}
             None => {
                 if turn.is_open {
                     inside.push(index);
@@ -99,8 +99,8 @@ fn transactions(look: &Look<'_>, lane: Range<usize>) -> Transactions {
 
 /// Whether it rolls back although the server has said, with the reply before, that no transaction is open: a pool does so with each connection that
 /// it takes back.
-fn follows_none(look: &Look<'_>, index: usize, lane_start: usize) -> bool {
-    let text = look
+fn follows_none(view: &OperationView<'_>, index: usize, lane_start: usize) -> bool {
+    let text = view
         .exchange(index)
         .and_then(|exchange| exchange.fingerprint.as_deref());
     if !text.is_some_and(|text| text.starts_with("rollback")) {
@@ -108,30 +108,30 @@ fn follows_none(look: &Look<'_>, index: usize, lane_start: usize) -> bool {
     }
     let before = index.checked_sub(1).filter(|before| *before >= lane_start);
     before
-        .and_then(|before| look.exchange(before))
+        .and_then(|before| view.exchange(before))
         .is_some_and(|exchange| exchange.transaction == Some(TransactionState::Idle))
 }
 
 /// The class of a round trip that no finding has claimed.
-fn control(look: &Look<'_>, index: usize) -> Option<Control> {
-    look.turns.all.get(index).filter(|turn| !turn.is_claimed)?;
-    class(look, index)
+fn control(view: &OperationView<'_>, index: usize) -> Option<Control> {
+    view.turns.all.get(index).filter(|turn| !turn.is_claimed)?;
+    class(view, index)
 }
 
 /// The class of a round trip, whoever has claimed it.
-fn class(look: &Look<'_>, index: usize) -> Option<Control> {
-    let turn = look.turns.all.get(index)?;
+fn class(view: &OperationView<'_>, index: usize) -> Option<Control> {
+    let turn = view.turns.all.get(index)?;
     match turn.task {
         Task::Execute => turn.code?.control,
-        Task::Nothing if is_ping(look, index) => Some(Control::Probe),
+        Task::Nothing if is_ping(view, index) => Some(Control::Probe),
         Task::Nothing | Task::Prepare | Task::Fetch => None,
     }
 }
 
 /// Whether the protocol itself asks for nothing.
-fn is_ping(look: &Look<'_>, index: usize) -> bool {
-    look.exchange(index).is_some_and(|exchange| {
-        exchange.request_bytes <= LONGEST_PING
+fn is_ping(view: &OperationView<'_>, index: usize) -> bool {
+    view.exchange(index).is_some_and(|exchange| {
+        exchange.request_bytes <= MAX_PING_LEN
             && exchange.turns == 1
             && exchange.asked.closes == 0
             && exchange.fingerprint.is_none()
@@ -139,12 +139,12 @@ fn is_ping(look: &Look<'_>, index: usize) -> bool {
 }
 
 /// Savepoints, and settings made again.
-fn settings(look: &Look<'_>, lane: Range<usize>, claimed: &[usize]) -> Vec<usize> {
+fn settings(view: &OperationView<'_>, lane: Range<usize>, claimed: &[usize]) -> Vec<usize> {
     let mut made = HashSet::new();
     let mut saved = Vec::new();
     for index in lane {
-        let code = look.turns.all[index].code;
-        match control(look, index) {
+        let code = view.turns.all[index].code;
+        match control(view, index) {
             Some(Control::Savepoint) => saved.push(index),
             Some(Control::Setting) => {
                 let is_made = code.is_some_and(|code| !made.insert(code.number));
@@ -159,18 +159,18 @@ fn settings(look: &Look<'_>, lane: Range<usize>, claimed: &[usize]) -> Vec<usize
 }
 
 /// Round trips that are never needed, however few they are.
-fn always_saved(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
+fn always_saved(view: &OperationView<'_>, lane: Range<usize>) -> Vec<usize> {
     let mut saved = Vec::new();
     let mut was_reset = false;
     for index in lane.clone() {
-        let class = control(look, index);
+        let class = control(view, index);
         let is_saved = match class {
             Some(Control::Reset) => true,
             Some(Control::Setting) => was_reset,
-            Some(Control::Probe | Control::Database) => precedes_work(look, index, lane.end),
+            Some(Control::Probe | Control::Database) => precedes_work(view, index, lane.end),
             Some(Control::SessionRead) => true,
             Some(Control::AfterWrite) => {
-                index > lane.start && look.turns.all[index - 1].verb() == Some(Verb::Write)
+                index > lane.start && view.turns.all[index - 1].verb() == Some(Verb::Write)
             }
             Some(Control::Begin | Control::End | Control::Savepoint | Control::Queue) | None => false,
         };
@@ -187,38 +187,38 @@ fn always_saved(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
 }
 
 /// Whether the next round trip is soon, and no such round trip itself, nor what a pool asks of a connection that it has opened or takes back.
-fn precedes_work(look: &Look<'_>, index: usize, end: usize) -> bool {
-    let own = class(look, index);
-    let next = (index + 1 < end).then(|| look.turns.all.get(index + 1)).flatten();
-    let is_soon = next.is_some_and(|next| next.gap <= LONGEST_PAUSE);
-    let next = class(look, index + 1);
+fn precedes_work(view: &OperationView<'_>, index: usize, end: usize) -> bool {
+    let own = class(view, index);
+    let next = (index + 1 < end).then(|| view.turns.all.get(index + 1)).flatten();
+    let is_soon = next.is_some_and(|next| next.gap <= MAX_PAUSE);
+    let next = class(view, index + 1);
     is_soon && next != own && !matches!(next, Some(Control::SessionRead | Control::Reset))
 }
 
 /// Commands that are queued one by one until EXEC.
-fn queues(look: &mut Look<'_>, lane: Range<usize>) {
+fn queues(view: &mut OperationView<'_>, lane: Range<usize>) {
     let mut begin = None;
     for index in lane {
-        if control(look, index) == Some(Control::Queue) {
+        if control(view, index) == Some(Control::Queue) {
             begin = Some(index);
             continue;
         }
         let ends = |text: &str| matches!(text, "EXEC" | "DISCARD");
-        let fingerprint = look
+        let fingerprint = view
             .exchange(index)
             .and_then(|exchange| exchange.fingerprint.clone());
         if !fingerprint.is_some_and(|text| ends(&text)) {
             continue;
         }
         let Some(begin) = begin.take() else { continue };
-        let Some(waste) = look.waste(FindingKind::ControlTurns, begin) else {
+        let Some(waste) = view.waste(FindingKind::ControlTurns, begin) else {
             continue;
         };
         for turn in begin..=index {
-            look.claim(turn);
+            view.claim(turn);
         }
         let turns = (index + 1 - begin) as u64;
-        look.note(Waste {
+        view.record_waste(Waste {
             count: 1,
             turns,
             saves_turns: turns - 1,
@@ -231,30 +231,30 @@ fn queues(look: &mut Look<'_>, lane: Range<usize>) {
 const PING: &str = "(ping)";
 
 /// Bytes of a request that asks for nothing, at most.
-const LONGEST_PING: u64 = 16;
+const MAX_PING_LEN: u64 = 16;
 
-fn note_each(look: &mut Look<'_>, turns: Vec<usize>) {
+fn note_each(view: &mut OperationView<'_>, turns: Vec<usize>) {
     for turn in turns {
-        let fingerprint = look
+        let fingerprint = view
             .exchange(turn)
             .and_then(|exchange| exchange.fingerprint.clone())
             .unwrap_or_else(|| PING.into());
-        note(look, &[turn], 1, Some(fingerprint));
+        record_waste(view, &[turn], 1, Some(fingerprint));
     }
 }
 
-fn note(look: &mut Look<'_>, turns: &[usize], of: u64, fingerprint: Option<Fingerprint>) {
+fn record_waste(view: &mut OperationView<'_>, turns: &[usize], of: u64, fingerprint: Option<Fingerprint>) {
     let Some(waste) = turns
         .first()
-        .and_then(|&turn| look.waste(FindingKind::ControlTurns, turn))
+        .and_then(|&turn| view.waste(FindingKind::ControlTurns, turn))
     else {
         return;
     };
     for &turn in turns {
-        look.claim(turn);
+        view.claim(turn);
     }
     let count = turns.len() as u64;
-    look.note(Waste {
+    view.record_waste(Waste {
         fingerprint,
         count,
         turns: of,

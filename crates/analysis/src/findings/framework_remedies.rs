@@ -8,13 +8,13 @@ use super::software::Software;
 use model::FindingKind;
 
 /// The remedy of a kind in a framework; absent where the driver's is as good.
-pub(super) fn of(
+pub(super) fn find_remedy(
     kind: FindingKind,
     (framework, certainty): (Framework, Certainty),
     software: Software,
     fingerprint: Option<&str>,
 ) -> Option<String> {
-    let what = What::of(kind, fingerprint)?;
+    let what = What::from_finding(kind, fingerprint)?;
     let fits = |row: &&Row| {
         row.framework == framework && row.what == what && row.software.is_none_or(|wanted| wanted == software)
     };
@@ -43,7 +43,7 @@ enum What {
 }
 
 impl What {
-    fn of(kind: FindingKind, fingerprint: Option<&str>) -> Option<Self> {
+    fn from_finding(kind: FindingKind, fingerprint: Option<&str>) -> Option<Self> {
         let text = fingerprint.unwrap_or_default();
         match kind {
             FindingKind::NPlusOne if is_next_value(text) => Some(Self::Sequence),
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     fn words(kind: FindingKind, framework: Framework, software: Software, text: &str) -> String {
-        of(kind, (framework, Certainty::Style), software, Some(text)).unwrap_or_default()
+        find_remedy(kind, (framework, Certainty::Style), software, Some(text)).unwrap_or_default()
     }
 
     #[test]
@@ -357,7 +357,7 @@ mod tests {
     fn what_the_framework_does_not_know_is_the_drivers() {
         let named = (Go, Certainty::Named);
         assert_eq!(
-            of(
+            find_remedy(
                 FindingKind::RowByRow,
                 named,
                 Software::Mysql,
@@ -365,12 +365,15 @@ mod tests {
             ),
             None
         );
-        assert_eq!(of(FindingKind::AckStall, named, Software::Mysql, None), None);
+        assert_eq!(
+            find_remedy(FindingKind::AckStall, named, Software::Mysql, None),
+            None
+        );
     }
 
     #[test]
     fn a_framework_that_names_itself_is_not_guessed() {
-        let words = of(
+        let words = find_remedy(
             FindingKind::Reconnect,
             (Django, Certainty::Named),
             Software::Postgres,

@@ -1,7 +1,7 @@
 //! Which framework wrote the statements of a connection: remedies use its own terms.
 //!
 //! A framework names itself (sqlcommenter's keys `framework` and `db_driver`, a driver's name), or is recognised by how its statements are
-//! written ([`styles`]): by one that nobody else writes so, or by [`LEAST_TYPICAL`] different ones that others hardly write so. Where two
+//! written ([`styles`]): by one that nobody else writes so, or by [`MIN_TYPICAL_STATEMENTS`] different ones that others hardly write so. Where two
 //! frameworks are as likely, none is recognised.
 
 mod styles;
@@ -117,7 +117,7 @@ struct Signs {
 }
 
 /// Different typical statements that make up for a sure one.
-const LEAST_TYPICAL: u32 = 2;
+const MIN_TYPICAL_STATEMENTS: u32 = 2;
 
 /// What a fingerprint shows; found once for each.
 pub(super) type Style = Option<Sign>;
@@ -155,7 +155,7 @@ impl Evidence {
     }
 
     /// The framework of a statement of the connection, or of the connection itself, whose driver calls itself `driver`.
-    pub(super) fn of(
+    pub(super) fn new(
         &self,
         driver: Option<&str>,
         fingerprint: Option<&Fingerprint>,
@@ -171,7 +171,10 @@ impl Evidence {
 
     fn by_style(&self) -> Option<Framework> {
         let sure = self.only(|signs| signs.is_sure);
-        sure.unwrap_or_else(|| self.only(|signs| signs.typical >= LEAST_TYPICAL).flatten())
+        sure.unwrap_or_else(|| {
+            self.only(|signs| signs.typical >= MIN_TYPICAL_STATEMENTS)
+                .flatten()
+        })
     }
 
     /// The only framework whose signs hold; the inner one is absent where several do, the outer where none does.

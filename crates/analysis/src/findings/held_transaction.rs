@@ -5,46 +5,46 @@
 //! for which rows are held, not time for which this client waits: no round trip is claimed.
 
 use super::ledger::Waste;
-use super::look::Look;
+use super::operation_view::OperationView;
 use model::{FindingKind, OperationTransaction};
 use std::time::Duration;
 
 /// Round trips after the first write from which on it is reported: pgbench's own transaction has five.
-const LEAST_TURNS: u64 = 8;
+const MIN_TURNS: u64 = 8;
 
 /// Time of the client after the first write from which on it is reported: longer than a program computes between statements.
 const THINKING: Duration = Duration::from_millis(50);
 
-pub(super) fn look(look: &mut Look<'_>) {
-    let operation = look.operation;
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
+    let operation = view.operation;
     for transaction in operation.ended_transactions() {
-        note(look, transaction);
+        record_waste(view, transaction);
     }
 }
 
-fn note(look: &mut Look<'_>, transaction: &OperationTransaction) {
+fn record_waste(view: &mut OperationView<'_>, transaction: &OperationTransaction) {
     // In an earlier part of a very long operation: its round trips are not at hand.
     let (Some(first), Some(last)) = (transaction.first_write, transaction.ended_by) else {
         return;
     };
-    let turns = unclaimed(look, transaction, first, last);
+    let turns = count_ungrouped(view, transaction, first, last);
     let avoidable = match turns {
-        turns if turns >= LEAST_TURNS => turns - 1,
+        turns if turns >= MIN_TURNS => turns - 1,
         _ => 0,
     };
     let thinking = Some(transaction.held.after_write.client).filter(|time| *time >= THINKING);
-    let Some(step) = look.operation.steps.get(first as usize) else {
+    let Some(step) = view.operation.steps.get(first as usize) else {
         return;
     };
     if avoidable == 0 && thinking.is_none() {
         return;
     }
-    let waste = Waste::of(
+    let waste = Waste::new(
         FindingKind::HeldTransaction,
         transaction.connection,
         step.protocol,
     );
-    look.note(Waste {
+    view.record_waste(Waste {
         fingerprint: step.exchange.fingerprint.clone(),
         count: 1,
         turns: u64::from(transaction.held.turns_after_write),
@@ -55,9 +55,14 @@ fn note(look: &mut Look<'_>, transaction: &OperationTransaction) {
 }
 
 /// Round trips of the transaction behind step `first` up to `last` that no other finding has claimed.
-fn unclaimed(look: &Look<'_>, transaction: &OperationTransaction, first: u32, last: u32) -> u64 {
-    let all = &look.turns.all;
-    let mut lanes = look.turns.lanes.iter();
+fn count_ungrouped(
+    view: &OperationView<'_>,
+    transaction: &OperationTransaction,
+    first: u32,
+    last: u32,
+) -> u64 {
+    let all = &view.turns.all;
+    let mut lanes = view.turns.lanes.iter();
     let lane = lanes.find(|lane| {
         all.get(lane.start)
             .is_some_and(|turn| turn.connection == transaction.connection)

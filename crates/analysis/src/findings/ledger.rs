@@ -1,7 +1,7 @@
 //! What was found, summed over operations; at the end: what is large enough to report, what it costs, what to do.
 
 use super::clients::Clients;
-use super::codes::is_catalogue;
+use super::fingerprint_ids::is_catalogue;
 use super::framework_remedies;
 use super::loops::Evidence;
 use super::remedies;
@@ -40,7 +40,7 @@ pub(super) struct Waste {
 
 impl Waste {
     /// Of a kind on a connection, nothing counted yet.
-    pub(super) fn of(kind: FindingKind, connection: ConnectionId, protocol: Protocol) -> Self {
+    pub(super) fn new(kind: FindingKind, connection: ConnectionId, protocol: Protocol) -> Self {
         Self {
             kind,
             fingerprint: None,
@@ -82,11 +82,11 @@ struct Entry {
 }
 
 /// Most findings that are distinguished.
-pub(super) const MOST_ENTRIES: usize = 4096;
+pub(super) const MAX_ENTRIES: usize = 4096;
 
 impl Ledger {
     /// Notes waste of an operation.
-    pub(super) fn note(&mut self, waste: Waste, operation: &Operation) {
+    pub(super) fn record_waste(&mut self, waste: Waste, operation: &Operation) {
         self.note_named(waste, &operation.name, Some(operation));
     }
 
@@ -98,7 +98,7 @@ impl Ledger {
             fingerprint: waste.fingerprint.clone(),
             operation_name: name.clone(),
         };
-        if self.entries.len() >= MOST_ENTRIES && !self.entries.contains_key(&key) {
+        if self.entries.len() >= MAX_ENTRIES && !self.entries.contains_key(&key) {
             self.left_out += 1;
             return;
         }
@@ -291,8 +291,8 @@ fn remedy(kind: FindingKind, software: Software, key: &FindingKey, sum: &Waste, 
     let text = fingerprint.map(|fingerprint| &**fingerprint);
     let words = clients
         .framework(sum.connection, fingerprint)
-        .and_then(|framework| framework_remedies::of(kind, framework, software, text))
-        .unwrap_or_else(|| remedies::of(kind, software, text, sum.dependent));
+        .and_then(|framework| framework_remedies::find_remedy(kind, framework, software, text))
+        .unwrap_or_else(|| remedies::find_remedy(kind, software, text, sum.dependent));
     match text.is_some_and(is_unseen_fingerprint) {
         true => format!("{words} {}", remedies::of_unseen(software)),
         false => words,

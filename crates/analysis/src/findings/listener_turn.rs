@@ -4,12 +4,12 @@
 //! reported for connections that [`super::reconnect`] claims whole.
 
 use super::ledger::Waste;
-use super::look::Look;
+use super::operation_view::OperationView;
 use model::{ConnectionId, FindingKind, Phase, Protocol};
 
-pub(super) fn look(look: &mut Look<'_>) {
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     let mut connects: Vec<(ConnectionId, u64)> = Vec::new();
-    for step in &look.operation.steps {
+    for step in &view.operation.steps {
         let exchange = &step.exchange;
         if step.protocol != Protocol::Oracle || exchange.phase != Phase::Connect || exchange.is_handshake() {
             continue;
@@ -21,12 +21,12 @@ pub(super) fn look(look: &mut Look<'_>) {
         }
     }
     for (connection, turns) in connects {
-        if turns > 1 && !look.clients.is_reopened(connection) {
-            look.note(Waste {
+        if turns > 1 && !view.clients.is_reopened(connection) {
+            view.record_waste(Waste {
                 count: turns - 1,
                 turns,
                 saves_turns: turns - 1,
-                ..Waste::of(FindingKind::ListenerTurn, connection, Protocol::Oracle)
+                ..Waste::new(FindingKind::ListenerTurn, connection, Protocol::Oracle)
             });
         }
     }

@@ -6,7 +6,7 @@
 //! 3. Or the client hardly computed between the round trips ([`TIGHT`]). That is weak evidence: a load generator does so too, and
 //!    so do many clients of one pool. The ledger drops it where such are seen.
 
-use super::look::{Look, Task, Turn};
+use super::operation_view::{OperationView, Task, Turn};
 use crate::verb::Verb;
 use std::ops::Range;
 use std::time::Duration;
@@ -32,19 +32,19 @@ pub(super) enum Evidence {
 }
 
 /// Rounds from which on turns that repeat are a loop.
-pub(super) const LEAST_ROUNDS: usize = 5;
+pub(super) const MIN_ROUNDS: usize = 5;
 
 /// Most round trips of one round.
-const LONGEST_PERIOD: usize = 4;
+const MAX_PERIOD_TURNS: usize = 4;
 
 /// A client that computes no longer than this between round trips runs a loop of its own.
 pub(super) const TIGHT: Duration = Duration::from_micros(500);
 
 /// A client that pauses longer than this between round trips does not loop over a result.
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+const MAX_PAUSE: Duration = Duration::from_millis(50);
 
 /// Most rows each, on average, that a statement replies or changes in a loop over single rows.
-const MOST_ROWS: u64 = 20;
+const MAX_ROWS: u64 = 20;
 
 impl Loop {
     /// The round trips of its `place` in the round, one a round.
@@ -59,15 +59,15 @@ impl Loop {
 }
 
 /// Hands over every loop of every connection that is waste.
-pub(super) fn each(look: &mut Look<'_>, take: fn(&mut Look<'_>, Loop, Evidence)) {
+pub(super) fn each(view: &mut OperationView<'_>, take: fn(&mut OperationView<'_>, Loop, Evidence)) {
     let mut number = 0;
-    while let Some(lane) = look.lane(number) {
+    while let Some(lane) = view.lane(number) {
         number += 1;
         let mut from = lane.start;
-        while let Some(found) = next(&look.turns.all, from, lane.end) {
+        while let Some(found) = next(&view.turns.all, from, lane.end) {
             from = found.all().end;
-            if let Some(evidence) = evidence(look, found, lane.start) {
-                take(look, found, evidence);
+            if let Some(evidence) = evidence(view, found, lane.start) {
+                take(view, found, evidence);
             }
         }
     }
@@ -76,9 +76,9 @@ pub(super) fn each(look: &mut Look<'_>, take: fn(&mut Look<'_>, Loop, Evidence))
 /// The next loop in `turns` from `from` on; a transaction's end ends a loop too.
 fn next(turns: &[Turn], from: usize, end: usize) -> Option<Loop> {
     (from..end).find_map(|start| {
-        (1..=LONGEST_PERIOD).find_map(|period| {
+        (1..=MAX_PERIOD_TURNS).find_map(|period| {
             let rounds = rounds(turns, start, end, period);
-            (rounds >= LEAST_ROUNDS).then_some(Loop {
+            (rounds >= MIN_ROUNDS).then_some(Loop {
                 start,
                 period,
                 rounds,
@@ -105,30 +105,30 @@ fn rounds(turns: &[Turn], start: usize, end: usize, period: usize) -> usize {
 }
 
 /// Whether the loop is waste of a program's, and how certain that is.
-fn evidence(look: &Look<'_>, found: Loop, lane_start: usize) -> Option<Evidence> {
-    let turns = look.turns.all.get(found.all())?;
-    if look.is_one_piece() || turns.iter().all(|turn| turn.is_open) {
+fn evidence(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Option<Evidence> {
+    let turns = view.turns.all.get(found.all())?;
+    if view.is_one_piece() || turns.iter().all(|turn| turn.is_open) {
         return Some(Evidence::Sure);
     }
     let pause = median_pause(turns, found.period);
     let rounds = found.rounds as u64;
-    let parent = parent_rows(look, found, lane_start);
-    if pause <= LONGEST_PAUSE && parent.is_some_and(|rows| rows.abs_diff(rounds) <= 1 + rounds / 10) {
+    let parent = parent_rows(view, found, lane_start);
+    if pause <= MAX_PAUSE && parent.is_some_and(|rows| rows.abs_diff(rounds) <= 1 + rounds / 10) {
         return Some(Evidence::Sure);
     }
     (pause <= TIGHT).then_some(Evidence::Weak)
 }
 
 /// Rows of the read before the loop.
-fn parent_rows(look: &Look<'_>, found: Loop, lane_start: usize) -> Option<u64> {
+fn parent_rows(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Option<u64> {
     let before = (lane_start..found.start).rev().find(|&index| {
-        look.turns
+        view.turns
             .all
             .get(index)
             .is_some_and(|turn| turn.task == Task::Execute)
     })?;
-    let turn = look.turns.all.get(before)?;
-    let exchange = look.exchange(before)?;
+    let turn = view.turns.all.get(before)?;
+    let exchange = view.exchange(before)?;
     (turn.verb() == Some(Verb::Read)).then_some(exchange.rows?)
 }
 
@@ -141,15 +141,15 @@ pub(super) fn median_pause(turns: &[Turn], period: usize) -> Duration {
 }
 
 /// Whether the round trips reply or change few rows each.
-pub(super) fn has_few_rows(look: &Look<'_>, turns: impl Iterator<Item = usize>) -> bool {
+pub(super) fn has_few_rows(view: &OperationView<'_>, turns: impl Iterator<Item = usize>) -> bool {
     let mut count = 0;
     let mut rows = 0;
     for turn in turns {
         count += 1;
-        rows += look
+        rows += view
             .exchange(turn)
             .and_then(|exchange| exchange.rows)
             .unwrap_or(0);
     }
-    rows <= MOST_ROWS * count
+    rows <= MAX_ROWS * count
 }

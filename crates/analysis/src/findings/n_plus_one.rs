@@ -2,7 +2,7 @@
 //!
 //! 1. A loop that reads few rows each round ([`loops`]) is one. Independent: nothing else runs between its rounds, so that no
 //!    round can need what another statement replied. Dependent: other statements run in every round.
-//! 2. In an operation that a user waits for as a whole, [`loops::LEAST_ROUNDS`] reads with one fingerprint and few rows each
+//! 2. In an operation that a user waits for as a whole, [`loops::MIN_ROUNDS`] reads with one fingerprint and few rows each
 //!    are one wherever they occur: dependent, as far as the wire shows. Also on several connections, where none began before the one before was over.
 //! 3. Elsewhere the same within round trips between which the client hardly computed ([`loops::TIGHT`]): weak evidence, as of a loop.
 //!
@@ -11,37 +11,37 @@
 
 use super::frameworks;
 use super::ledger::Waste;
-use super::look::{Look, Task};
 use super::loops::{self, Evidence, Loop};
+use super::operation_view::{OperationView, Task};
 use crate::verb::Verb;
 use model::{Exchange, FindingKind, Timestamp};
 use std::ops::Range;
 
-pub(super) fn look(look: &mut Look<'_>) {
-    loops::each(look, of_loop);
-    let is_one_piece = look.is_one_piece();
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
+    loops::each(view, of_loop);
+    let is_one_piece = view.is_one_piece();
     let mut number = 0;
-    while let Some(lane) = look.lane(number) {
+    while let Some(lane) = view.lane(number) {
         number += 1;
         if is_one_piece {
-            scattered(look, lane, Evidence::Sure);
+            scattered(view, lane, Evidence::Sure);
             continue;
         }
-        for stretch in stretches(look, lane) {
-            scattered(look, stretch, Evidence::Weak);
+        for stretch in stretches(view, lane) {
+            scattered(view, stretch, Evidence::Weak);
         }
     }
-    if is_one_piece && look.turns.lanes.len() > 1 {
-        across(look);
+    if is_one_piece && view.turns.lanes.len() > 1 {
+        across(view);
     }
 }
 
 /// The parts of a lane in which the client hardly computed between round trips, and did nothing but run statements.
-fn stretches(look: &Look<'_>, lane: Range<usize>) -> Vec<Range<usize>> {
+fn stretches(view: &OperationView<'_>, lane: Range<usize>) -> Vec<Range<usize>> {
     let mut stretches = Vec::new();
     let mut start = lane.start;
     for index in lane.clone() {
-        let turn = &look.turns.all[index];
+        let turn = &view.turns.all[index];
         if turn.gap > loops::TIGHT || turn.task != Task::Execute {
             stretches.push(start..index);
             start = index;
@@ -53,73 +53,73 @@ fn stretches(look: &Look<'_>, lane: Range<usize>) -> Vec<Range<usize>> {
 
 /// Reads of one fingerprint on several connections, each begun when the one before was over: a program that gives its connection back after each
 /// statement. Reads that ran at once are waited for together, and are none.
-fn across(look: &mut Look<'_>) {
-    let mut reads: Vec<(u32, Timestamp, usize)> = (0..look.turns.all.len())
-        .filter(|&turn| look.turns.all[turn].is_free(Verb::Read))
+fn across(view: &mut OperationView<'_>) {
+    let mut reads: Vec<(u32, Timestamp, usize)> = (0..view.turns.all.len())
+        .filter(|&turn| view.turns.all[turn].is_free(Verb::Read))
         .filter_map(|turn| {
-            let code = look.turns.all[turn].code.filter(|code| !code.is_unseen)?;
-            Some((code.number, look.exchange(turn)?.at, turn))
+            let code = view.turns.all[turn].code.filter(|code| !code.is_unseen)?;
+            Some((code.number, view.exchange(turn)?.at, turn))
         })
         .collect();
     reads.sort_unstable();
     for same in reads.chunk_by(|one, other| one.0 == other.0) {
         let turns: Vec<usize> = same.iter().map(|&(_, _, turn)| turn).collect();
-        let ends = |turn: usize| look.exchange(turn).map(Exchange::ended);
-        let begins = |turn: usize| look.exchange(turn).map(|exchange| exchange.at);
+        let ends = |turn: usize| view.exchange(turn).map(Exchange::ended);
+        let begins = |turn: usize| view.exchange(turn).map(|exchange| exchange.at);
         let is_sequence = turns.windows(2).all(|pair| ends(pair[0]) <= begins(pair[1]));
-        let enough = turns.len() >= loops::LEAST_ROUNDS;
-        if enough && is_sequence && loops::has_few_rows(look, turns.iter().copied()) {
-            note(look, &turns, true, Evidence::Sure);
+        let enough = turns.len() >= loops::MIN_ROUNDS;
+        if enough && is_sequence && loops::has_few_rows(view, turns.iter().copied()) {
+            record_waste(view, &turns, true, Evidence::Sure);
         }
     }
 }
 
-fn of_loop(look: &mut Look<'_>, found: Loop, evidence: Evidence) {
+fn of_loop(view: &mut OperationView<'_>, found: Loop, evidence: Evidence) {
     let executing = (0..found.period)
-        .filter(|place| look.turns.all[found.start + place].is_plain)
+        .filter(|place| view.turns.all[found.start + place].is_plain)
         .count();
     for place in 0..found.period {
         let turns: Vec<usize> = found.turns(place).collect();
-        let are_reads = turns.iter().all(|&turn| look.turns.all[turn].is_free(Verb::Read));
-        if are_reads && loops::has_few_rows(look, turns.iter().copied()) {
-            note(look, &turns, executing > 1, evidence);
+        let are_reads = turns.iter().all(|&turn| view.turns.all[turn].is_free(Verb::Read));
+        if are_reads && loops::has_few_rows(view, turns.iter().copied()) {
+            record_waste(view, &turns, executing > 1, evidence);
         }
     }
 }
 
 /// Reads of one fingerprint anywhere in the lane.
-fn scattered(look: &mut Look<'_>, lane: Range<usize>, evidence: Evidence) {
+fn scattered(view: &mut OperationView<'_>, lane: Range<usize>, evidence: Evidence) {
     let mut reads: Vec<(u32, usize)> = lane
-        .filter(|&turn| look.turns.all[turn].is_free(Verb::Read))
-        .filter_map(|turn| Some((look.turns.all[turn].code?.number, turn)))
+        .filter(|&turn| view.turns.all[turn].is_free(Verb::Read))
+        .filter_map(|turn| Some((view.turns.all[turn].code?.number, turn)))
         .collect();
-    if reads.len() < loops::LEAST_ROUNDS {
+    if reads.len() < loops::MIN_ROUNDS {
         return;
     }
     reads.sort_unstable();
     for same in reads.chunk_by(|one, other| one.0 == other.0) {
         let turns: Vec<usize> = same.iter().map(|&(_, turn)| turn).collect();
-        if turns.len() >= loops::LEAST_ROUNDS && loops::has_few_rows(look, turns.iter().copied()) {
-            note(look, &turns, true, evidence);
+        if turns.len() >= loops::MIN_ROUNDS && loops::has_few_rows(view, turns.iter().copied()) {
+            record_waste(view, &turns, true, evidence);
         }
     }
 }
 
-fn note(look: &mut Look<'_>, turns: &[usize], dependent: bool, evidence: Evidence) {
+fn record_waste(view: &mut OperationView<'_>, turns: &[usize], dependent: bool, evidence: Evidence) {
     let Some(waste) = turns
         .first()
-        .and_then(|&turn| look.waste(FindingKind::NPlusOne, turn))
+        .and_then(|&turn| view.waste(FindingKind::NPlusOne, turn))
     else {
         return;
     };
-    if ask_the_same(look, turns) {
+    if ask_the_same(view, turns) {
         return;
     }
     let count = turns.len() as u64;
     for &turn in turns {
-        look.claim(turn);
+        view.claim(turn);
     }
-    look.note(Waste {
+    view.record_waste(Waste {
         dependent: Some(dependent),
         count,
         turns: count,
@@ -130,15 +130,15 @@ fn note(look: &mut Look<'_>, turns: &[usize], dependent: bool, evidence: Evidenc
 }
 
 /// Whether all ask exactly the same, parameters included, for the same answer: a sequence gives another each time.
-fn ask_the_same(look: &Look<'_>, turns: &[usize]) -> bool {
+fn ask_the_same(view: &OperationView<'_>, turns: &[usize]) -> bool {
     let mut digests = turns.iter().map(|&turn| {
-        look.exchange(turn)
+        view.exchange(turn)
             .and_then(|exchange| exchange.asked.request_digest)
     });
     let first = digests.next().flatten();
     let is_same = first.is_some() && digests.all(|digest| digest == first);
     let fingerprint = turns
         .first()
-        .and_then(|&turn| look.exchange(turn)?.fingerprint.as_deref());
+        .and_then(|&turn| view.exchange(turn)?.fingerprint.as_deref());
     is_same && !fingerprint.is_some_and(frameworks::is_next_value)
 }

@@ -4,21 +4,21 @@
 //! time of the bytes on the link less that of the compressed ones and of compressing, at the level that saves most.
 
 use super::ledger::Waste;
-use super::look::Look;
 use super::loops::Evidence;
+use super::operation_view::OperationView;
 use model::{BitRate, FindingKind};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What is saved has to be this part of the time of the bytes as they are, at least.
-const LEAST_SHARE: u32 = 5;
+const MIN_SAVING_DIVISOR: u32 = 5;
 
-pub(super) fn look(look: &mut Look<'_>, rate: BitRate) {
+pub(super) fn detect_waste(view: &mut OperationView<'_>, rate: BitRate) {
     let mut plain = Duration::ZERO;
     let mut at_level: BTreeMap<u8, Duration> = BTreeMap::new();
     let mut first = None;
     let mut exchanges = 0;
-    for step in look
+    for step in view
         .operation
         .steps
         .iter()
@@ -39,12 +39,12 @@ pub(super) fn look(look: &mut Look<'_>, rate: BitRate) {
         return;
     };
     let spares = plain.saturating_sub(best);
-    if spares * LEAST_SHARE >= plain && !spares.is_zero() {
-        look.note(Waste {
+    if spares * MIN_SAVING_DIVISOR >= plain && !spares.is_zero() {
+        view.record_waste(Waste {
             count: exchanges,
             spares,
             evidence: Evidence::Sure,
-            ..Waste::of(FindingKind::NoCompression, connection, protocol)
+            ..Waste::new(FindingKind::NoCompression, connection, protocol)
         });
     }
 }

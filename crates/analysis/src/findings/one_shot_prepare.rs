@@ -5,7 +5,7 @@
 //! as were prepared so, or the connection ends: what is kept may yet be used.
 
 use super::ledger::Waste;
-use super::look::{Look, Task};
+use super::operation_view::{OperationView, Task};
 use foldhash::{HashMap, HashSet};
 use model::{ConnectionId, FindingKind, OperationKind};
 use std::ops::Range;
@@ -15,56 +15,56 @@ use std::ops::Range;
 pub(super) struct PreparedBefore(HashSet<(ConnectionId, u32)>);
 
 /// Most statements of all connections that are remembered.
-pub(super) const MOST_PREPARED: usize = 65_536;
+pub(super) const MAX_PREPARED: usize = 65_536;
 
 impl PreparedBefore {
     /// Takes a statement; whether it was prepared before.
     fn again(&mut self, connection: ConnectionId, code: u32) -> bool {
         let key = (connection, code);
-        if self.0.len() >= MOST_PREPARED {
+        if self.0.len() >= MAX_PREPARED {
             return self.0.contains(&key);
         }
         !self.0.insert(key)
     }
 }
 
-pub(super) fn look(look: &mut Look<'_>) {
-    if look.turns.all.iter().all(|turn| turn.task != Task::Prepare) {
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
+    if view.turns.all.iter().all(|turn| turn.task != Task::Prepare) {
         return;
     }
     let mut number = 0;
-    while let Some(lane) = look.lane(number) {
+    while let Some(lane) = view.lane(number) {
         number += 1;
-        let (again, once) = run_once(look, lane.clone());
-        let is_closed = (again.len() + once.len()) as u64 <= closed(look, &lane);
-        let mut closings = closings(look, lane);
+        let (again, once) = run_once(view, lane.clone());
+        let is_closed = (again.len() + once.len()) as u64 <= closed(view, &lane);
+        let mut closings = closings(view, lane);
         let once = once.into_iter().filter(|_| is_closed);
         for turn in again.into_iter().chain(once) {
             let closing = closings.iter().position(|closing| *closing > turn);
             let closing = closing.map(|place| closings.remove(place));
-            note(look, turn, closing);
+            record_waste(view, turn, closing);
         }
     }
 }
 
 /// The round trips in which statements are prepared that run at most once before they are prepared again: those of statements that their connection has
 /// prepared before or will, and the others.
-fn run_once(look: &mut Look<'_>, lane: Range<usize>) -> (Vec<usize>, Vec<usize>) {
+fn run_once(view: &mut OperationView<'_>, lane: Range<usize>) -> (Vec<usize>, Vec<usize>) {
     let mut prepared: HashMap<u32, (usize, u64, bool)> = HashMap::default();
     let mut again = Vec::new();
     for index in lane {
-        let turn = look.turns.all[index];
+        let turn = view.turns.all[index];
         let Some(code) = turn.code else { continue };
         match turn.task {
             Task::Prepare if !turn.is_claimed => {
-                let before = look.prepared_before.again(turn.connection, code.number);
+                let before = view.prepared_before.again(turn.connection, code.number);
                 if let Some((earlier, 1, _)) = prepared.insert(code.number, (index, 0, before)) {
                     again.push(earlier);
                 }
             }
             Task::Execute => {
                 if let Some((_, runs, _)) = prepared.get_mut(&code.number) {
-                    *runs += look
+                    *runs += view
                         .exchange(index)
                         .map_or(0, |exchange| u64::from(exchange.executions));
                 }
@@ -86,10 +86,10 @@ fn run_once(look: &mut Look<'_>, lane: Range<usize>) -> (Vec<usize>, Vec<usize>)
 }
 
 /// Round trips in which a statement is closed and nothing else happens.
-fn closings(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
+fn closings(view: &OperationView<'_>, lane: Range<usize>) -> Vec<usize> {
     let closes = |&index: &usize| {
-        let turn = &look.turns.all[index];
-        let exchange = look.exchange(index);
+        let turn = &view.turns.all[index];
+        let exchange = view.exchange(index);
         turn.task == Task::Nothing
             && exchange.is_some_and(|exchange| exchange.asked.closes > 0 && exchange.turns == 1)
     };
@@ -97,30 +97,30 @@ fn closings(look: &Look<'_>, lane: Range<usize>) -> Vec<usize> {
 }
 
 /// Statements closed on the connection of `lane`; no bound where it ended.
-fn closed(look: &Look<'_>, lane: &Range<usize>) -> u64 {
-    if look.operation.kind == OperationKind::Connection && !look.operation.continues {
+fn closed(view: &OperationView<'_>, lane: &Range<usize>) -> u64 {
+    if view.operation.kind == OperationKind::Connection && !view.operation.continues {
         return u64::MAX;
     }
-    let Some(connection) = look.turns.all.get(lane.start).map(|turn| turn.connection) else {
+    let Some(connection) = view.turns.all.get(lane.start).map(|turn| turn.connection) else {
         return 0;
     };
-    let exchanges = look.operation.steps.iter().map(|step| &step.exchange);
+    let exchanges = view.operation.steps.iter().map(|step| &step.exchange);
     exchanges
         .filter(|exchange| exchange.connection == connection)
         .map(|exchange| u64::from(exchange.asked.closes))
         .sum()
 }
 
-fn note(look: &mut Look<'_>, turn: usize, closing: Option<usize>) {
-    let Some(waste) = look.waste(FindingKind::OneShotPrepare, turn) else {
+fn record_waste(view: &mut OperationView<'_>, turn: usize, closing: Option<usize>) {
+    let Some(waste) = view.waste(FindingKind::OneShotPrepare, turn) else {
         return;
     };
-    look.claim(turn);
+    view.claim(turn);
     if let Some(closing) = closing {
-        look.claim(closing);
+        view.claim(closing);
     }
     let turns = 1 + u64::from(closing.is_some());
-    look.note(Waste {
+    view.record_waste(Waste {
         count: 1,
         turns,
         saves_turns: turns,

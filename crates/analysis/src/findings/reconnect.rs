@@ -1,26 +1,26 @@
 //! A connection made, and logged in, repeatedly.
 //!
 //! A connection counts when an earlier one of the same client host to the same server had been closed before it was opened, and it
-//! did little ([`MOST_WORK`]), but more than to test whether the server answers: a load balancer's check is no work. Connections that were refused,
+//! did little ([`MAX_WORK_TURNS`]), but more than to test whether the server answers: a load balancer's check is no work. Connections that were refused,
 //! themselves or before, do not count. Saved are all its round trips of connect, tls and login, and of the settings
 //! and catalogue reads with which its driver opens it: a pool keeps connections. Settings, and reads of them, may be made by a program that
 //! makes them again on each kept connection ([`super::software::Software::may_leave_settings_to_programs`]): then it saves no less than without them, and no more than with them.
 
-use super::codes::is_catalogue;
 use super::control::Control;
+use super::fingerprint_ids::is_catalogue;
 use super::ledger::Waste;
-use super::look::Look;
+use super::operation_view::OperationView;
 use crate::verb::is_trial;
 use model::{ConnectionId, Exchange, FindingKind, NotSeen, Phase, Protocol};
 
 /// Round trips of work that justify a connection of their own.
-const MOST_WORK: u64 = 50;
+const MAX_WORK_TURNS: u64 = 50;
 
-pub(super) fn look(look: &mut Look<'_>) {
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     let mut made: Vec<Made> = Vec::new();
     // Mostly the next step is on the same connection.
     let mut last: Option<(ConnectionId, bool)> = None;
-    let steps = look
+    let steps = view
         .operation
         .steps
         .iter()
@@ -30,7 +30,7 @@ pub(super) fn look(look: &mut Look<'_>) {
         let exchange = &step.exchange;
         let is_reopened = match last {
             Some((connection, is_reopened)) if connection == exchange.connection => is_reopened,
-            _ => look.clients.is_reopened(exchange.connection),
+            _ => view.clients.is_reopened(exchange.connection),
         };
         last = Some((exchange.connection, is_reopened));
         if !is_reopened {
@@ -60,7 +60,7 @@ pub(super) fn look(look: &mut Look<'_>) {
                 made[place].add_setup(step_number, exchange);
                 made[place].is_login_hidden = exchange.phase == Phase::Tls;
             }
-            (None, Phase::Connect | Phase::Tls | Phase::Login) if made.len() < MOST_MADE => {
+            (None, Phase::Connect | Phase::Tls | Phase::Login) if made.len() < MAX_EXAMINED_CONNECTIONS => {
                 let mut opened = Made {
                     connection: exchange.connection,
                     protocol: step.protocol,
@@ -79,18 +79,18 @@ pub(super) fn look(look: &mut Look<'_>) {
             _ => {}
         }
     }
-    made.retain(|made| made.work <= MOST_WORK && !made.only_tests && !made.is_refused);
+    made.retain(|made| made.work <= MAX_WORK_TURNS && !made.only_tests && !made.is_refused);
     for made in &made {
         let waste = Waste {
             count: 1,
             turns: made.setup,
             saves_turns: made.setup,
             programs_perhaps: made.programs_perhaps,
-            ..Waste::of(FindingKind::Reconnect, made.connection, made.protocol)
+            ..Waste::new(FindingKind::Reconnect, made.connection, made.protocol)
         };
-        look.note_steps(waste, &made.steps);
+        view.note_steps(waste, &made.steps);
     }
-    for turn in &mut look.turns.all {
+    for turn in &mut view.turns.all {
         let of_it = made.iter().find(|made| made.connection == turn.connection);
         turn.is_claimed |= of_it.is_some_and(|made| made.steps.contains(&turn.step));
     }
@@ -150,8 +150,11 @@ fn is_programs_perhaps(exchange: &Exchange) -> bool {
 const DRIVERS_OWN: [&str; 2] = ["set extra_float_digits ", "set application_name "];
 
 fn is_setting(text: &str) -> bool {
-    matches!(Control::of(text), Some(Control::Setting | Control::SessionRead))
+    matches!(
+        Control::from_fingerprint(text),
+        Some(Control::Setting | Control::SessionRead)
+    )
 }
 
 /// Connections of one operation that are examined.
-const MOST_MADE: usize = 256;
+const MAX_EXAMINED_CONNECTIONS: usize = 256;

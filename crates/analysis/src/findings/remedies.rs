@@ -10,7 +10,7 @@ use super::software::Software;
 use model::FindingKind;
 
 /// The remedy of a kind for a software. `dependent` chooses between the words for loops.
-pub(super) fn of(
+pub(super) fn find_remedy(
     kind: FindingKind,
     software: Software,
     fingerprint: Option<&str>,
@@ -53,9 +53,9 @@ enum Case {
 fn case(kind: FindingKind, fingerprint: Option<&str>, dependent: Option<bool>) -> Option<Case> {
     match (kind, fingerprint) {
         (FindingKind::ControlTurns, None) => Some(Case::Control(Control::Begin)),
-        (FindingKind::ControlTurns, Some(text)) => {
-            Some(Case::Control(Control::of(text).unwrap_or(Control::Probe)))
-        }
+        (FindingKind::ControlTurns, Some(text)) => Some(Case::Control(
+            Control::from_fingerprint(text).unwrap_or(Control::Probe),
+        )),
         (FindingKind::SmallFetch, Some(text)) => paging(text).map(Case::Paging),
         (FindingKind::NPlusOne, Some(text)) if frameworks::is_next_value(text) => Some(Case::Sequence),
         _ => dependent.map(|dependent| match dependent {
@@ -571,7 +571,7 @@ mod tests {
             for fingerprint in fingerprints {
                 for dependent in [Some(true), Some(false)] {
                     assert!(
-                        !of(kind, Software::Unknown, fingerprint, dependent).is_empty(),
+                        !find_remedy(kind, Software::Unknown, fingerprint, dependent).is_empty(),
                         "{kind}"
                     );
                 }
@@ -581,14 +581,14 @@ mod tests {
 
     #[test]
     fn a_driver_hears_its_own_words() {
-        let words = of(
+        let words = find_remedy(
             FindingKind::UnrewrittenBatch,
             Software::ConnectorJ,
             None,
             Some(false),
         );
         assert!(words.contains("rewriteBatchedStatements=true"), "{words}");
-        let words = of(FindingKind::SmallFetch, Software::Pgjdbc, None, None);
+        let words = find_remedy(FindingKind::SmallFetch, Software::Pgjdbc, None, None);
         assert!(words.contains("defaultRowFetchSize"), "{words}");
     }
 }

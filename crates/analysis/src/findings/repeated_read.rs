@@ -5,30 +5,30 @@
 //! questions may come from two pages: there both must be in one [`Stretch`]. Questions that carry identifiers of different requests are never
 //! a repetition, whatever the operation.
 
-use super::codes::Bound;
+use super::fingerprint_ids::Bound;
 use super::ledger::Waste;
-use super::look::{Look, Turn};
 use super::loops::{self, Evidence};
+use super::operation_view::{OperationView, Turn};
 use crate::verb::Verb;
 use foldhash::HashMap;
 use model::{Assigned, ConnectionId, FindingKind, RequestId};
 use std::time::Duration;
 
-pub(super) fn look(look: &mut Look<'_>) {
-    let candidates = look.turns.all.iter().filter(|turn| is_candidate(turn));
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
+    let candidates = view.turns.all.iter().filter(|turn| is_candidate(turn));
     if candidates.take(2).count() < 2 {
         return;
     }
-    let is_one_piece = look.is_one_piece();
+    let is_one_piece = view.is_one_piece();
     let mut answers: HashMap<Question, Answer> = HashMap::default();
     let mut stretch = Stretch::default();
-    for index in 0..look.turns.all.len() {
-        let turn = look.turns.all[index];
+    for index in 0..view.turns.all.len() {
+        let turn = view.turns.all[index];
         if turn.gap >= POLLS {
             answers.clear();
         }
-        stretch.take(&turn);
-        let Some(step) = look.operation.steps.get(turn.step) else {
+        stretch.add_turn(&turn);
+        let Some(step) = view.operation.steps.get(turn.step) else {
             continue;
         };
         let exchange = &step.exchange;
@@ -53,9 +53,9 @@ pub(super) fn look(look: &mut Look<'_>) {
             continue;
         };
         let is_sure = (is_one_piece && !before.is_guess && !answer.is_guess) || turn.is_open;
-        if let Some(waste) = look.waste(FindingKind::RepeatedRead, index) {
-            look.claim(index);
-            look.note(Waste {
+        if let Some(waste) = view.waste(FindingKind::RepeatedRead, index) {
+            view.claim(index);
+            view.record_waste(Waste {
                 count: 1,
                 turns,
                 saves_turns: turns,
@@ -100,7 +100,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn take(&mut self, turn: &Turn) {
+    fn add_turn(&mut self, turn: &Turn) {
         let connection: Option<ConnectionId> = self.last.map(|last| last.connection);
         let was_open = self.last.is_some_and(|last| last.is_open);
         let begins = bound(turn) == Some(Bound::Begin) || (turn.is_open && !was_open);

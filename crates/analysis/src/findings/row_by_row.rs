@@ -1,56 +1,56 @@
 //! Rows written one by one: a loop ([`loops`]) in which a statement writes few rows each round.
 //!
-//! Saved are all round trips but as many as it takes to send the rows [`MOST_AT_ONCE`] bytes at a time. Whether the loop is a program's or a
+//! Saved are all round trips but as many as it takes to send the rows [`MAX_STATEMENT_BYTES`] bytes at a time. Whether the loop is a program's or a
 //! driver's that was given a batch is decided at the end, when the driver is known ([`super::unrewritten_batch`]).
 
 use super::ledger::Waste;
-use super::look::Look;
 use super::loops::{self, Evidence, Loop};
+use super::operation_view::OperationView;
 use crate::verb::Verb;
 use model::FindingKind;
 use std::time::Duration;
 
 /// What drivers send at once at most: the smallest of the usual limits of a statement (MariaDB's `max_allowed_packet`).
-const MOST_AT_ONCE: u64 = 16 << 20;
+const MAX_STATEMENT_BYTES: u64 = 16 << 20;
 
 /// A driver that sends a batch row by row pauses no longer than this between them, on a busy machine and while it collects garbage too.
 const DRIVERS_PAUSE: Duration = Duration::from_millis(5);
 
-pub(super) fn look(look: &mut Look<'_>) {
-    loops::each(look, |look, found, evidence| {
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
+    loops::each(view, |view, found, evidence| {
         for place in 0..found.period {
-            of_place(look, found, place, evidence);
+            of_place(view, found, place, evidence);
         }
     });
 }
 
-fn of_place(look: &mut Look<'_>, found: Loop, place: usize, evidence: Evidence) {
+fn of_place(view: &mut OperationView<'_>, found: Loop, place: usize, evidence: Evidence) {
     let turns: Vec<usize> = found.turns(place).collect();
     let are_writes = turns
         .iter()
-        .all(|&turn| look.turns.all[turn].is_free(Verb::Write));
-    if !are_writes || !loops::has_few_rows(look, turns.iter().copied()) {
+        .all(|&turn| view.turns.all[turn].is_free(Verb::Write));
+    if !are_writes || !loops::has_few_rows(view, turns.iter().copied()) {
         return;
     }
-    let Some(waste) = look.waste(FindingKind::RowByRow, found.start + place) else {
+    let Some(waste) = view.waste(FindingKind::RowByRow, found.start + place) else {
         return;
     };
     let bytes: u64 = turns
         .iter()
-        .filter_map(|&turn| look.exchange(turn))
+        .filter_map(|&turn| view.exchange(turn))
         .map(|exchange| exchange.request_bytes)
         .sum();
     let is_alone = found.period == 1;
-    let pause = loops::median_pause(&look.turns.all[found.all()], found.period);
+    let pause = loops::median_pause(&view.turns.all[found.all()], found.period);
     let count = turns.len() as u64;
     for &turn in &turns {
-        look.claim(turn);
+        view.claim(turn);
     }
-    look.note(Waste {
+    view.record_waste(Waste {
         dependent: Some(!is_alone),
         count,
         turns: count,
-        saves_turns: count.saturating_sub(bytes.div_ceil(MOST_AT_ONCE).max(1)),
+        saves_turns: count.saturating_sub(bytes.div_ceil(MAX_STATEMENT_BYTES).max(1)),
         evidence,
         may_be_drivers: is_alone && pause <= DRIVERS_PAUSE,
         ..waste

@@ -1,41 +1,41 @@
 //! Queries that did not need each other's results, asked one after another.
 //!
-//! Only statements without any literal and parameter count: these cannot have needed what another one replied. A run of [`LEAST_RUN`] of
+//! Only statements without any literal and parameter count: these cannot have needed what another one replied. A run of [`MIN_BATCH_STATEMENTS`] of
 //! them, each different from the one before and asked without a pause, could have been one round trip. Not of system tables: monitoring asks so, and
 //! nobody waits for it.
 //!
-//! A row of [`LEAST_ROW`] or more different statements of one request or transaction, none of them asked twice, is reported too, without a
+//! A row of [`MIN_SEQUENCE_STATEMENTS`] or more different statements of one request or transaction, none of them asked twice, is reported too, without a
 //! saving: which of them needed what another replied does not show.
 
-use super::codes::Code;
+use super::fingerprint_ids::FingerprintId;
 use super::ledger::Waste;
-use super::look::{Look, Turn};
 use super::loops::{self, Evidence};
+use super::operation_view::{OperationView, Turn};
 use crate::verb::Verb;
 use foldhash::HashSet;
 use model::FindingKind;
 
 /// Statements from which on they are worth sending together.
-const LEAST_RUN: usize = 3;
+const MIN_BATCH_STATEMENTS: usize = 3;
 
 /// Different statements one after another from which on a row of them is reported, whatever they need from each other.
-const LEAST_ROW: usize = 20;
+const MIN_SEQUENCE_STATEMENTS: usize = 20;
 
-pub(super) fn look(look: &mut Look<'_>) {
-    look_for_constants(look);
-    if look.is_one_piece() {
-        look_for_rows(look);
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
+    look_for_constants(view);
+    if view.is_one_piece() {
+        look_for_rows(view);
     }
 }
 
-fn look_for_rows(look: &mut Look<'_>) {
+fn look_for_rows(view: &mut OperationView<'_>) {
     let mut number = 0;
-    while let Some(lane) = look.lane(number) {
+    while let Some(lane) = view.lane(number) {
         number += 1;
         let mut row: Vec<usize> = Vec::new();
         let mut seen: HashSet<u32> = HashSet::default();
         for index in lane {
-            let turn = look.turns.all[index];
+            let turn = view.turns.all[index];
             let is_read = turn.is_free(Verb::Read);
             match turn.code.filter(|code| is_read && !code.is_catalogue) {
                 Some(code) if seen.insert(code.number) => row.push(index),
@@ -43,29 +43,29 @@ fn look_for_rows(look: &mut Look<'_>) {
                 Some(_) => {}
                 None if turn.code.is_some_and(|code| code.control.is_some()) => {}
                 None => {
-                    note_row(look, &row);
+                    note_row(view, &row);
                     row.clear();
                     seen.clear();
                 }
             }
         }
-        note_row(look, &row);
+        note_row(view, &row);
     }
 }
 
-fn note_row(look: &mut Look<'_>, row: &[usize]) {
-    if row.len() < LEAST_ROW {
+fn note_row(view: &mut OperationView<'_>, row: &[usize]) {
+    if row.len() < MIN_SEQUENCE_STATEMENTS {
         return;
     }
     let Some(waste) = row
         .first()
-        .and_then(|&turn| look.waste(FindingKind::Sequential, turn))
+        .and_then(|&turn| view.waste(FindingKind::Sequential, turn))
     else {
         return;
     };
-    row.iter().for_each(|&turn| look.claim(turn));
+    row.iter().for_each(|&turn| view.claim(turn));
     let count = row.len() as u64;
-    look.note(Waste {
+    view.record_waste(Waste {
         fingerprint: None,
         dependent: Some(true),
         count,
@@ -74,49 +74,49 @@ fn note_row(look: &mut Look<'_>, row: &[usize]) {
     });
 }
 
-fn look_for_constants(look: &mut Look<'_>) {
+fn look_for_constants(view: &mut OperationView<'_>) {
     let mut number = 0;
-    while let Some(lane) = look.lane(number) {
+    while let Some(lane) = view.lane(number) {
         number += 1;
         let mut run: Vec<usize> = Vec::new();
         for index in lane {
-            let turn = look.turns.all[index];
+            let turn = view.turns.all[index];
             let goes_on = run
                 .last()
-                .is_some_and(|&last| may_follow(look, &look.turns.all[last], &turn));
+                .is_some_and(|&last| may_follow(view, &view.turns.all[last], &turn));
             if !goes_on {
-                note(look, &run);
+                record_waste(view, &run);
                 run.clear();
             }
-            let is_constant = |code: Code| code.is_constant && !code.is_catalogue;
+            let is_constant = |code: FingerprintId| code.is_constant && !code.is_catalogue;
             if turn.is_free(Verb::Read) && turn.code.is_some_and(is_constant) {
                 run.push(index);
             }
         }
-        note(look, &run);
+        record_waste(view, &run);
     }
 }
 
-fn may_follow(look: &Look<'_>, last: &Turn, turn: &Turn) -> bool {
-    !turn.repeats(last) && (look.is_one_piece() || turn.is_open || turn.gap <= loops::TIGHT)
+fn may_follow(view: &OperationView<'_>, last: &Turn, turn: &Turn) -> bool {
+    !turn.repeats(last) && (view.is_one_piece() || turn.is_open || turn.gap <= loops::TIGHT)
 }
 
-fn note(look: &mut Look<'_>, run: &[usize]) {
-    if run.len() < LEAST_RUN {
+fn record_waste(view: &mut OperationView<'_>, run: &[usize]) {
+    if run.len() < MIN_BATCH_STATEMENTS {
         return;
     }
     let Some(waste) = run
         .first()
-        .and_then(|&turn| look.waste(FindingKind::Sequential, turn))
+        .and_then(|&turn| view.waste(FindingKind::Sequential, turn))
     else {
         return;
     };
     for &turn in run {
-        look.claim(turn);
+        view.claim(turn);
     }
     let count = run.len() as u64;
-    let sure = look.is_one_piece() || run.iter().all(|&turn| look.turns.all[turn].is_open);
-    look.note(Waste {
+    let sure = view.is_one_piece() || run.iter().all(|&turn| view.turns.all[turn].is_open);
+    view.record_waste(Waste {
         fingerprint: None,
         count,
         turns: count,

@@ -1,13 +1,13 @@
 //! Autocommitted statements of one connection that follow each other. Where each statement, or each round of a loop, is an operation of its own, a loop lies across
 //! operations: they are looked at together, for loops alone.
 
-use super::look::Turn;
+use super::operation_view::Turn;
 use model::{ConnectionId, ConnectionMap, Operation, OperationKind, OperationStep, Phase, TransactionState};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Statements that wait for the end of their series. Bounded by [`MOST_STATEMENTS`] each and [`MOST_IN_ALL`].
+/// Statements that wait for the end of their series. Bounded by [`MAX_STATEMENTS`] each and [`MAX_TOTAL_STATEMENTS`].
 #[derive(Debug, Default)]
 pub(super) struct AllSeries {
     open: ConnectionMap<Series>,
@@ -26,20 +26,20 @@ pub(super) struct Series {
 }
 
 /// Statements of a series that are looked at together; a longer loop is found in parts.
-const MOST_STATEMENTS: usize = 8192;
+const MAX_STATEMENTS: usize = 8192;
 
 /// Statements of all series under way, about 25 MB. With more, what begins waits for another to end.
-pub(super) const MOST_IN_ALL: usize = 60_000;
+pub(super) const MAX_TOTAL_STATEMENTS: usize = 60_000;
 
 /// Statements of a burst that may be a round of a loop.
-const LONGEST_BURST: usize = 64;
+const MAX_BURST_LEN: usize = 64;
 
 /// A client that rests longer does something else next.
-const LONGEST_REST: Duration = Duration::from_secs(1);
+const MAX_IDLE: Duration = Duration::from_secs(1);
 
 impl AllSeries {
     /// Takes an operation, with the turns that were found in it. Gives the series that is over by it.
-    pub(super) fn take(&mut self, operation: &Operation, turns: &[Turn]) -> Option<Series> {
+    pub(super) fn process_operation(&mut self, operation: &Operation, turns: &[Turn]) -> Option<Series> {
         let connection = operation.steps.first()?.exchange.connection;
         if !is_autocommitted(operation) {
             return self.end(connection);
@@ -48,11 +48,11 @@ impl AllSeries {
         let work = all.filter(|(_, step)| step.exchange.phase == Phase::Work);
         let (_, first) = work.clone().next()?;
         let over = match self.open.get(&connection) {
-            Some(series) if series.goes_on(first) && self.statements < MOST_IN_ALL => None,
+            Some(series) if series.goes_on(first) && self.statements < MAX_TOTAL_STATEMENTS => None,
             Some(_) => self.end(connection),
             None => None,
         };
-        if self.statements >= MOST_IN_ALL {
+        if self.statements >= MAX_TOTAL_STATEMENTS {
             return over;
         }
         self.statements += work.clone().count();
@@ -94,7 +94,7 @@ impl Series {
             .steps
             .last()
             .map(|last| step.exchange.at.since(last.exchange.ended()));
-        self.steps.len() < MOST_STATEMENTS && rest.is_some_and(|rest| rest <= LONGEST_REST)
+        self.steps.len() < MAX_STATEMENTS && rest.is_some_and(|rest| rest <= MAX_IDLE)
     }
 
     /// What lies between it and the statement before is the client's time, but for the way of that one's reply and its own.
@@ -110,7 +110,7 @@ impl Series {
     }
 
     fn may_loop(&self) -> bool {
-        self.steps.len() >= super::loops::LEAST_ROUNDS
+        self.steps.len() >= super::loops::MIN_ROUNDS
     }
 
     /// Whether the step with this number was claimed already.
@@ -136,7 +136,7 @@ impl Series {
 fn is_autocommitted(operation: &Operation) -> bool {
     let is_short = match operation.kind {
         OperationKind::Transaction => operation.steps.len() == 1,
-        OperationKind::Burst => operation.steps.len() <= LONGEST_BURST && operation.connections == 1,
+        OperationKind::Burst => operation.steps.len() <= MAX_BURST_LEN && operation.connections == 1,
         _ => false,
     };
     let is_open = |step: &OperationStep| step.exchange.transaction == Some(TransactionState::Open);

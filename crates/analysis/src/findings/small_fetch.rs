@@ -5,8 +5,8 @@
 //! bytes, one for each full buffer and one that finds the end.
 
 use super::ledger::Waste;
-use super::look::{Look, Task, Turn};
 use super::loops::{self, Evidence, Loop};
+use super::operation_view::{OperationView, Task, Turn};
 use crate::verb::Verb;
 use model::{FindingKind, Protocol};
 
@@ -17,61 +17,61 @@ const LARGE_REPLY: u64 = 1 << 20;
 const INFORMIX_BUFFER: u64 = 32_767;
 
 /// Round trips from which on a result is fetched piece by piece.
-const LEAST_TURNS: u64 = 3;
+const MIN_TURNS: u64 = 3;
 
-pub(super) fn look(look: &mut Look<'_>) {
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     let mut number = 0;
-    while let Some(lane) = look.lane(number) {
+    while let Some(lane) = view.lane(number) {
         number += 1;
         let mut results: Vec<(u32, Vec<usize>)> = Vec::new();
         for index in lane {
-            let turn = look.turns.all[index];
+            let turn = view.turns.all[index];
             let Some(code) = turn.code else { continue };
             let open = results.iter().position(|(number, _)| *number == code.number);
-            match (asks(look, &turn, index), open) {
+            match (asks(view, &turn, index), open) {
                 (Asks::First, open) => {
                     if let Some(place) = open {
                         let (_, turns) = results.swap_remove(place);
-                        note(look, &turns, Evidence::Sure);
+                        record_waste(view, &turns, Evidence::Sure);
                     }
-                    if results.len() < MOST_OPEN {
+                    if results.len() < MAX_OPEN {
                         results.push((code.number, vec![index]));
                     }
                 }
                 (Asks::More, Some(place)) => results[place].1.push(index),
-                (Asks::More, None) if results.len() < MOST_OPEN => results.push((code.number, vec![index])),
+                (Asks::More, None) if results.len() < MAX_OPEN => results.push((code.number, vec![index])),
                 (Asks::More, None) | (Asks::Nothing, _) => {}
             }
         }
         for (_, turns) in results {
-            note(look, &turns, Evidence::Sure);
+            record_waste(view, &turns, Evidence::Sure);
         }
     }
-    loops::each(look, pages);
+    loops::each(view, pages);
 }
 
 /// Parts of a result that are asked for by statements of their own, again and again: [`super::pages`]. One with a row or none each is no page.
-fn pages(look: &mut Look<'_>, found: Loop, evidence: Evidence) {
+fn pages(view: &mut OperationView<'_>, found: Loop, evidence: Evidence) {
     for place in 0..found.period {
         let turns: Vec<usize> = found.turns(place).collect();
         let is_page = |turn: &Turn| {
             let paging = turn.code.and_then(|code| code.paging);
             paging.is_some() && turn.task == Task::Execute && !turn.is_claimed
         };
-        if !turns.iter().all(|&turn| is_page(&look.turns.all[turn])) {
+        if !turns.iter().all(|&turn| is_page(&view.turns.all[turn])) {
             continue;
         }
-        let exchanges = || turns.iter().filter_map(|&turn| look.exchange(turn));
+        let exchanges = || turns.iter().filter_map(|&turn| view.exchange(turn));
         let rows = exchanges().map(|exchange| exchange.rows).sum::<Option<u64>>();
         let is_failed = exchanges().any(|exchange| exchange.error.is_some());
         if !is_failed && rows.is_none_or(|rows| rows > turns.len() as u64) {
-            note(look, &turns, evidence);
+            record_waste(view, &turns, evidence);
         }
     }
 }
 
 /// Results of one connection that may be under way at once.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN: usize = 64;
 
 /// What a round trip asks of a result.
 enum Asks {
@@ -80,8 +80,8 @@ enum Asks {
     Nothing,
 }
 
-fn asks(look: &Look<'_>, turn: &Turn, index: usize) -> Asks {
-    let limited = look
+fn asks(view: &OperationView<'_>, turn: &Turn, index: usize) -> Asks {
+    let limited = view
         .exchange(index)
         .is_some_and(|exchange| exchange.asked.fetch_rows.is_some() || exchange.asked.fetch_bytes.is_some());
     match turn.task {
@@ -92,28 +92,28 @@ fn asks(look: &Look<'_>, turn: &Turn, index: usize) -> Asks {
     }
 }
 
-fn note(look: &mut Look<'_>, turns: &[usize], evidence: Evidence) {
+fn record_waste(view: &mut OperationView<'_>, turns: &[usize], evidence: Evidence) {
     let count = turns.len() as u64;
     let Some(waste) = turns
         .first()
-        .and_then(|&turn| look.waste(FindingKind::SmallFetch, turn))
+        .and_then(|&turn| view.waste(FindingKind::SmallFetch, turn))
     else {
         return;
     };
-    let exchanges = turns.iter().filter_map(|&turn| look.exchange(turn));
+    let exchanges = turns.iter().filter_map(|&turn| view.exchange(turn));
     let bytes: u64 = exchanges.map(|exchange| exchange.reply_bytes).sum();
     let needed = match waste.protocol {
         Protocol::Informix => bytes.div_ceil(INFORMIX_BUFFER) + 1,
         _ => bytes.div_ceil(LARGE_REPLY).max(1),
     };
     let saves_turns = count.saturating_sub(needed);
-    if count < LEAST_TURNS || saves_turns < 2 {
+    if count < MIN_TURNS || saves_turns < 2 {
         return;
     }
     for &turn in turns {
-        look.claim(turn);
+        view.claim(turn);
     }
-    look.note(Waste {
+    view.record_waste(Waste {
         count,
         turns: count,
         saves_turns,

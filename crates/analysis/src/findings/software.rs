@@ -57,7 +57,7 @@ const NAMES: [(&str, Software); 12] = [
 
 impl Software {
     /// That of a connection.
-    pub(super) fn of(outcome: &ConnectionOutcome) -> Self {
+    pub(super) fn from_connection(outcome: &ConnectionOutcome) -> Self {
         let protocol = outcome.decoding.protocol;
         if let Some(driver) = &outcome.driver
             && let Some((_, software)) = NAMES.iter().find(|(name, _)| driver.contains(name))

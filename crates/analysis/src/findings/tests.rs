@@ -823,7 +823,7 @@ fn a_turn_is_claimed_once() {
 #[test]
 fn findings_are_bounded_and_what_is_left_out_is_told() {
     let mut findings = engine();
-    for name in 0..ledger::MOST_ENTRIES as u32 + 10 {
+    for name in 0..ledger::MAX_ENTRIES as u32 + 10 {
         let mut made = Made::new(Protocol::Postgres);
         for _ in 0..6 {
             made.statement(LOOKUP);
@@ -835,5 +835,5 @@ fn findings_are_bounded_and_what_is_left_out_is_told() {
         });
     }
     let found = findings.finish();
-    assert_eq!((found.findings.len(), found.left_out), (ledger::MOST_ENTRIES, 10));
+    assert_eq!((found.findings.len(), found.left_out), (ledger::MAX_ENTRIES, 10));
 }

@@ -5,16 +5,16 @@
 //! was long enough to be what limited it.
 
 use super::ledger::Waste;
-use super::look::Look;
+use super::operation_view::OperationView;
 use model::{FindingKind, Step};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Round trips below this limit no transfer.
-const LEAST_RTT: Duration = Duration::from_millis(2);
+const MIN_RTT: Duration = Duration::from_millis(2);
 
 /// Bytes from which on a reply is a transfer.
-const LEAST_BYTES: u64 = 512 * 1024;
+const MIN_BYTES: u64 = 512 * 1024;
 
 /// Bytes a round trip of a transfer that a window of 64 KiB limits.
 const WINDOW: RangeInclusive<u64> = 52_000..=66_000;
@@ -22,19 +22,19 @@ const WINDOW: RangeInclusive<u64> = 52_000..=66_000;
 /// What a connection sends in its first round trip.
 const FIRST_WINDOW: u64 = 14_600;
 
-pub(super) fn look(look: &mut Look<'_>) {
-    for index in 0..look.turns.all.len() {
-        let Some(exchange) = look.exchange(index) else {
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
+    for index in 0..view.turns.all.len() {
+        let Some(exchange) = view.exchange(index) else {
             continue;
         };
-        if exchange.reply_bytes < LEAST_BYTES {
+        if exchange.reply_bytes < MIN_BYTES {
             continue;
         }
         let waits: u64 = exchange.steps().filter_map(waits).sum();
         if waits > 0
-            && let Some(waste) = look.waste(FindingKind::WindowLimited, index)
+            && let Some(waste) = view.waste(FindingKind::WindowLimited, index)
         {
-            look.note(Waste {
+            view.record_waste(Waste {
                 count: 1,
                 turns: 0,
                 saves_waits: waits,
@@ -48,7 +48,7 @@ pub(super) fn look(look: &mut Look<'_>) {
 fn waits(step: &Step) -> Option<u64> {
     let rtt = step.client_side_rtt? + step.server_side_rtt?;
     let span = step.reply_ended?.since(step.reply_started?);
-    if rtt < LEAST_RTT || step.reply_bytes < LEAST_BYTES {
+    if rtt < MIN_RTT || step.reply_bytes < MIN_BYTES {
         return None;
     }
     // From the first byte of the first window to the last byte of the last: one round trip less than there are windows.

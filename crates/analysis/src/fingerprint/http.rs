@@ -138,7 +138,7 @@ fn setting(pair: &str, out: &mut String) {
 
 /// Whether a setting without a value is a word of the program's: short, in lower case.
 fn is_flag(text: &str) -> bool {
-    text.len() <= LONGEST_FLAG
+    text.len() <= MAX_FLAG_LEN
         && text
             .bytes()
             .all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_'))
@@ -166,8 +166,8 @@ fn are_random_groups<'a>(words: impl Iterator<Item = &'a str> + Clone) -> bool {
     groups.clone().count() > 1
         && groups
             .clone()
-            .all(|word| word.len() < SHORTEST_CAMEL && word.bytes().all(|byte| byte.is_ascii_alphabetic()))
-        && groups.clone().map(str::len).sum::<usize>() >= SHORTEST_GROUPS
+            .all(|word| word.len() < MIN_CAMEL_LEN && word.bytes().all(|byte| byte.is_ascii_alphabetic()))
+        && groups.clone().map(str::len).sum::<usize>() >= MIN_GROUPS_LEN
         && letters::are_random(groups)
 }
 
@@ -176,7 +176,7 @@ fn is_word(text: &str) -> bool {
     let letters = text.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     if letters.is_empty() {
-        return digits <= MOST_DIGITS;
+        return digits <= MAX_DIGITS;
     }
     let at_end = text.len() - letters.len() == digits;
     if text.len() > 3 && !(at_end && digits <= 2) && !is_version(text) {
@@ -184,11 +184,11 @@ fn is_word(text: &str) -> bool {
     }
     let upper = letters.chars().filter(|letter| letter.is_uppercase()).count();
     match upper {
-        0 => letters.len() <= LONGEST_WORD && is_spoken(letters, SHORTEST_SPOKEN) && !are_random(letters),
+        0 => letters.len() <= MAX_WORD_LEN && is_spoken(letters, MIN_VOWEL_WORD_LEN) && !are_random(letters),
         upper if upper == letters.chars().count() => {
-            letters.len() <= LONGEST_CAPITALS && !are_random(letters)
+            letters.len() <= MAX_CAPITALS_LEN && !are_random(letters)
         }
-        _ => letters.len() <= LONGEST_CAMEL && is_camel(letters),
+        _ => letters.len() <= MAX_CAMEL_LEN && is_camel(letters),
     }
 }
 
@@ -218,7 +218,7 @@ fn is_camel(text: &str) -> bool {
         .iter()
         .filter(|word| word.chars().count() < 3 || !is_spoken(word, 3))
         .count();
-    text.chars().count() < SHORTEST_CAMEL
+    text.chars().count() < MIN_CAMEL_LEN
         || (strange * 2 <= words.len() && !letters::are_random(words.iter().copied()))
 }
 
@@ -250,21 +250,21 @@ fn are_random(word: &str) -> bool {
 fn is_spoken(word: &str, with_vowel: usize) -> bool {
     let is_vowel = |letter: char| !letter.is_ascii() || "aeiouyAEIOUY".contains(letter);
     let longest = word.split(is_vowel).map(str::len).max().unwrap_or(0);
-    longest < MOST_CONSONANTS && (word.len() < with_vowel || word.contains(is_vowel))
+    longest < MAX_CONSONANTS && (word.len() < with_vowel || word.contains(is_vowel))
 }
 
 /// Characters of a setting without a value that may be a word of the program's.
-const LONGEST_FLAG: usize = 16;
+const MAX_FLAG_LEN: usize = 16;
 /// Digits alone between other words: a year, a page.
-const MOST_DIGITS: usize = 6;
+const MAX_DIGITS: usize = 6;
 /// Several words written together: `validatingadmissionpolicybindings` of Kubernetes.
-const LONGEST_WORD: usize = 36;
-const LONGEST_CAPITALS: usize = 12;
-const LONGEST_CAMEL: usize = 40;
+const MAX_WORD_LEN: usize = 36;
+const MAX_CAPITALS_LEN: usize = 12;
+const MAX_CAMEL_LEN: usize = 40;
 /// Letters of short words together, below which they are not judged: `gpg_keys`.
-const SHORTEST_GROUPS: usize = 9;
+const MIN_GROUPS_LEN: usize = 9;
 /// Fewer letters than this in both cases are not examined more closely.
-const SHORTEST_CAMEL: usize = 6;
+const MIN_CAMEL_LEN: usize = 6;
 /// A word of this many letters has a vowel.
-const SHORTEST_SPOKEN: usize = 7;
-const MOST_CONSONANTS: usize = 7;
+const MIN_VOWEL_WORD_LEN: usize = 7;
+const MAX_CONSONANTS: usize = 7;

@@ -10,7 +10,7 @@
 /// Other numbers and dates are values: `/products/42`, `/price/9.95`, `/reports/2024-01-31`.
 pub(super) fn is_interface_version(part: &str, before: Option<&str>, behind: Option<&str>) -> bool {
     let is_number = part.starts_with(|first: char| first.is_ascii_digit());
-    if !is_number || part.len() > LONGEST || behind.is_none_or(str::is_empty) {
+    if !is_number || part.len() > MAX_LEN || behind.is_none_or(str::is_empty) {
         return false;
     }
     let is_of_interface = before.is_some_and(|before| {
@@ -58,4 +58,4 @@ const INTERFACES: [&str; 8] = [
     "api", "apis", "rest", "ajax-api", "odata", "soap", "version", "ws",
 ];
 /// `2024-01-31`.
-const LONGEST: usize = 10;
+const MAX_LEN: usize = 10;

@@ -2,7 +2,7 @@
 
 /// Words whose case carries no meaning; enough of SQL that two spellings of one statement meet.
 pub(super) fn is_keyword(word: &[u8]) -> bool {
-    (2..=LONGEST_KEYWORD).contains(&word.len()) && PACKED_KEYWORDS.binary_search(&packed(word)).is_ok()
+    (2..=MAX_KEYWORD_LEN).contains(&word.len()) && PACKED_KEYWORDS.binary_search(&packed(word)).is_ok()
 }
 
 /// A word of at most 16 letters as a number, in lower case: compared in one step.
@@ -16,7 +16,7 @@ const fn packed(word: &[u8]) -> u128 {
     number
 }
 
-const LONGEST_KEYWORD: usize = 11;
+const MAX_KEYWORD_LEN: usize = 11;
 
 /// Sorted, so that a word is found by binary search.
 static PACKED_KEYWORDS: [u128; KEYWORDS.len()] = sorted_keywords();

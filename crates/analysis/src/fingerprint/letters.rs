@@ -2,7 +2,7 @@
 
 /// Letters that follow each other less often in words than they would by chance are no word: those of tokens and invitations.
 ///
-/// 1. Words of fewer than [`SHORTEST_JUDGED`] letters are not judged: `wp`, `cgi` and `mgmt` look like chance.
+/// 1. Words of fewer than [`MIN_WORD_LEN`] letters are not judged: `wp`, `cgi` and `mgmt` look like chance.
 /// 2. [`KNOWN`] words pass, also inside of others, and so does what is left of a word without them if that is shorter (`ml` of `mlflow`). Letters outside of a
 ///    to z are left out.
 ///
@@ -13,7 +13,7 @@ pub(super) fn are_random<'a>(words: impl Iterator<Item = &'a str> + Clone) -> bo
         .clone()
         .map(|word| word.bytes().filter(u8::is_ascii_alphabetic).count())
         .sum();
-    letters >= SHORTEST_JUDGED
+    letters >= MIN_WORD_LEN
         && words.clone().map(|word| likelihood(word.as_bytes())).sum::<i32>() < 0
         && are_random_around_known(words)
 }
@@ -26,7 +26,7 @@ fn are_random_around_known<'a>(words: impl Iterator<Item = &'a str>) -> bool {
         letters += of_word.0;
         likelihood += of_word.1;
     }
-    letters >= SHORTEST_JUDGED && likelihood < 0
+    letters >= MIN_WORD_LEN && likelihood < 0
 }
 
 /// How many letters are before and behind [`KNOWN`] words, and their likelihood.
@@ -60,7 +60,7 @@ fn likelihood(word: &[u8]) -> i32 {
     sum
 }
 
-const SHORTEST_JUDGED: usize = 6;
+const MIN_WORD_LEN: usize = 6;
 
 /// Words that paths are full of and whose letters rarely follow each other elsewhere. Short ones are in the middle of others: `createwebhook`, `phpmyadmin`.
 const KNOWN: [&str; 31] = [

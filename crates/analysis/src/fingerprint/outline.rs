@@ -9,7 +9,7 @@
 use super::Dialect;
 
 /// Longest text that has an outline: what is kept is bounded by it.
-pub(super) const LONGEST: usize = 1024;
+pub(super) const MAX_TEXT_LEN: usize = 1024;
 
 /// What a byte of a text is to its outline.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ static KINDS: [Kind; 256] = {
 /// Writes the outline of `text`. False when it has none.
 pub(super) fn write(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) -> bool {
     out.clear();
-    if text.len() > LONGEST || !matches!(dialect, Dialect::Standard | Dialect::Mysql) {
+    if text.len() > MAX_TEXT_LEN || !matches!(dialect, Dialect::Standard | Dialect::Mysql) {
         return false;
     }
     let mut copied = 0;

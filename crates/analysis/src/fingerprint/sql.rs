@@ -23,11 +23,11 @@ use super::{Dialect, MAXIMUM_LENGTH};
 ///
 /// False when a secret was left out that is no literal: a text that differs in its literals alone may then have another fingerprint.
 pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) -> bool {
-    let usual = read(text, dialect, dialect == Dialect::Mysql, out);
+    let usual = scan_statement(text, dialect, dialect == Dialect::Mysql, out);
     if let Some(doubt) = usual.doubt {
         let mut other = Vec::new();
-        let unusual = read(text, dialect, dialect != Dialect::Mysql, &mut other);
-        let is_uncut = text.len() < SHORTEST_CUT;
+        let unusual = scan_statement(text, dialect, dialect != Dialect::Mysql, &mut other);
+        let is_uncut = text.len() < MIN_TRUNCATED_LEN;
         match (usual.is_whole, unusual.is_whole) {
             _ if *out == other => {}
             (true, false) if is_uncut => {}
@@ -45,7 +45,7 @@ pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) -> boo
 }
 
 /// A text of this length may have been cut, possibly inside a literal.
-const SHORTEST_CUT: usize = 4096;
+const MIN_TRUNCATED_LEN: usize = 4096;
 
 /// The result of reading a text with backslashes that escape, or that do not.
 struct Reading {
@@ -57,7 +57,7 @@ struct Reading {
     has_secret: bool,
 }
 
-fn read(text: &[u8], dialect: Dialect, backslash_escapes: bool, out: &mut Vec<u8>) -> Reading {
+fn scan_statement(text: &[u8], dialect: Dialect, backslash_escapes: bool, out: &mut Vec<u8>) -> Reading {
     out.clear();
     let mut normaliser = Normaliser {
         text,

@@ -94,7 +94,7 @@ impl Closeness {
         self.responses >= responses
             && self.excess() >= excess
             && self.deviations >= deviations
-            && self.excess_of_half >= self.excess() * LEAST_OF_HALF
+            && self.excess_of_half >= self.excess() * MIN_HALF_SHARE
     }
 
     /// Whether more of what there is so far would show that it is.
@@ -111,7 +111,7 @@ impl Closeness {
 /// Compares the last responses of a server with the statements of a client; `None` where no response has a statement before it.
 pub(super) fn compare(responses: &Spans, statements: &Spans) -> Option<Closeness> {
     // Where statements were forgotten, or not seen yet, a response has none before it.
-    let known = statements.first()?..=statements.last()?.after(LONGEST_GAP);
+    let known = statements.first()?..=statements.last()?.after(MAX_GAP);
     let mut gaps = Vec::new();
     let mut with_statement = Vec::new();
     for response in responses.latest().filter(|response| known.contains(&response.to)) {
@@ -217,11 +217,11 @@ fn add_ends(
 fn windows() -> impl Iterator<Item = (Duration, Duration)> {
     let next_to_it = NEAREST.map(|far| (Duration::ZERO, far));
     let distances = std::iter::successors(Some(NEAREST[1]), |near| Some(near.mul_f64(GROWTH[0])));
-    let distances = distances.take_while(|near| *near <= LONGEST_GAP);
+    let distances = distances.take_while(|near| *near <= MAX_GAP);
     let further = distances.flat_map(|near| GROWTH.map(|times| (near, near.mul_f64(times))));
     next_to_it
         .into_iter()
-        .chain(further.filter(|(_, far)| *far <= LONGEST_GAP))
+        .chain(further.filter(|(_, far)| *far <= MAX_GAP))
 }
 
 /// By how much times are shifted.
@@ -257,11 +257,11 @@ const NEAREST: [Duration; 2] = [Duration::from_micros(100), Duration::from_micro
 /// How many times as far as its near end a window's far end is.
 const GROWTH: [f64; 2] = [1.4, 2.0];
 /// The longest time from the last statement to the response in which a server is recognised.
-const LONGEST_GAP: Duration = Duration::from_micros(6_500);
+const MAX_GAP: Duration = Duration::from_micros(6_500);
 /// In widths of a window: beyond it, and in no rhythm.
 const SHIFTS: [f64; 8] = [2.0, 2.6, 3.4, 4.4, 5.7, 7.4, 9.6, 12.5];
 /// The share of the excess that each half of the responses has: programs that fell into step do not stay there.
-const LEAST_OF_HALF: f64 = 0.5;
+const MIN_HALF_SHARE: f64 = 0.5;
 /// Runs of responses that are compared with each other, and what a deviation as they scatter counts.
 const RUNS: usize = 30;
 const RUNS_COUNT: f64 = 4.5 / 3.5;

@@ -77,7 +77,7 @@ impl Evidence {
                     if !protocol.is_database() {
                         return self.may_ask(server).then_some(client);
                     }
-                    if self.databases.len() < MOST_CLIENTS {
+                    if self.databases.len() < MAX_CLIENTS {
                         self.databases.insert(server);
                     }
                     return (!self.servers.is_empty()).then_some(client);
@@ -102,7 +102,7 @@ impl Evidence {
 
     /// Takes a fact of a client of which it is not known where it is.
     pub(super) fn asked(&mut self, client: IpAddr, fact: &Fact) {
-        if self.clients.len() >= MOST_CLIENTS && !self.clients.contains_key(&client) {
+        if self.clients.len() >= MAX_CLIENTS && !self.clients.contains_key(&client) {
             return;
         }
         let known = self.clients.entry(client).or_default();
@@ -211,7 +211,7 @@ impl Evidence {
     }
 
     /// What is known of a client, at the `last` moment or before it.
-    pub(super) fn of(&mut self, client: IpAddr, last: bool) -> Verdict {
+    pub(super) fn judge_client(&mut self, client: IpAddr, last: bool) -> Verdict {
         match self.without_closeness(client) {
             Verdict::Unknown => self.following(client, last),
             verdict => verdict,
@@ -221,7 +221,7 @@ impl Evidence {
     /// Whether statements of this client carry identifiers of requests.
     pub(super) fn is_identified(&self, client: IpAddr) -> bool {
         let known = self.clients.get(&client);
-        known.is_some_and(|known| known.identified >= LEAST_IDENTIFIED)
+        known.is_some_and(|known| known.identified >= MIN_IDENTIFIED_REQUESTS)
     }
 
     fn without_closeness(&self, client: IpAddr) -> Verdict {
@@ -395,8 +395,8 @@ impl Evidence {
             let other = (1.0 - quiet / period).clamp(0.0, share);
             // Statements of one busy time follow from each other: they are elsewhere together, or not.
             let coincidence = other.powf(explained.busy_times as f64);
-            if explained.inside >= LEAST_STATEMENTS
-                && explained.busy_times >= LEAST_BUSY_TIMES
+            if explained.inside >= MIN_STATEMENTS
+                && explained.busy_times >= MIN_BUSY_PERIODS
                 && coincidence < COINCIDENCE
             {
                 sure.push((share, address, explained));
@@ -446,13 +446,13 @@ fn closely(closeness: &Closeness, kind: Kind) -> String {
     )
 }
 
-const LEAST_STATEMENTS: u64 = 20;
-const LEAST_BUSY_TIMES: u64 = 10;
-const LEAST_IDENTIFIED: u64 = 3;
+const MIN_STATEMENTS: u64 = 20;
+const MIN_BUSY_PERIODS: u64 = 10;
+const MIN_IDENTIFIED_REQUESTS: u64 = 3;
 /// How likely a coincidence may be: little, as busy times of two servers whose clients fall into step do not follow from chance.
 const COINCIDENCE: f64 = 1e-6;
 /// How much busier than another a server is clearly busier.
 const CLEARLY: f64 = 1.05;
 /// Responses after which it is not waited for more evidence.
 const MANY_RESPONSES: u64 = 400;
-const MOST_CLIENTS: usize = 1_000;
+const MAX_CLIENTS: usize = 1_000;

@@ -46,7 +46,7 @@ impl Near {
     pub fn is_here(&self) -> bool {
         match (self.here, self.there) {
             (Some(here), Some(there)) => {
-                self.samples >= LEAST_SAMPLES && there >= LEAST_DISTANCE && here * NO_DISTANCE <= there
+                self.samples >= MIN_SAMPLES && there >= MIN_DISTANCE && here * NO_DISTANCE <= there
             }
             _ => false,
         }
@@ -61,7 +61,7 @@ impl Server {
         if self.open.is_empty() {
             self.busy_since = at;
         }
-        if self.open.len() < MOST_OPEN {
+        if self.open.len() < MAX_OPEN {
             self.open.insert(
                 connection,
                 OpenRequest {
@@ -126,9 +126,9 @@ impl Server {
     }
 }
 
-const LEAST_SAMPLES: u64 = 10;
+const MIN_SAMPLES: u64 = 10;
 /// Below this a round trip is no distance that could be distinguished from the host's own.
-const LEAST_DISTANCE: Duration = Duration::from_micros(200);
+const MIN_DISTANCE: Duration = Duration::from_micros(200);
 /// A side is here when the other is so many times as far.
 const NO_DISTANCE: u32 = 5;
-const MOST_OPEN: usize = 10_000;
+const MAX_OPEN: usize = 10_000;

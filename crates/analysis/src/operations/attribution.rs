@@ -165,7 +165,7 @@ fn parts(exchange: &Exchange, children_explain_wait: bool, left: Duration) -> At
     for (index, step) in exchange.steps().enumerate() {
         if let Some(previous) = previous {
             let pause = step.request_started.since(ended(previous));
-            ledger.give(
+            ledger.add_part(
                 |parts| &mut parts.client,
                 pause.saturating_sub(span::client_side(step)),
             );
@@ -176,7 +176,7 @@ fn parts(exchange: &Exchange, children_explain_wait: bool, left: Duration) -> At
         } else {
             step.server
         };
-        let given = ledger.give(|parts| &mut parts.server, server);
+        let given = ledger.add_part(|parts| &mut parts.server, server);
         if !explained {
             ledger.parts.server_margin.add(step.server_margin.within(given));
         }
@@ -185,11 +185,11 @@ fn parts(exchange: &Exchange, children_explain_wait: bool, left: Duration) -> At
             _ => PoolerTime::default(),
         };
         if pooler.total() > Duration::ZERO {
-            ledger.give(|parts| &mut parts.pooler, pooler.own());
-            ledger.give(|parts| &mut parts.round_trip, pooler.network);
+            ledger.add_part(|parts| &mut parts.pooler, pooler.own());
+            ledger.add_part(|parts| &mut parts.round_trip, pooler.network);
         }
-        ledger.give(|parts| &mut parts.recovery, step.recovery);
-        ledger.give(|parts| &mut parts.client, step.client_inside_request);
+        ledger.add_part(|parts| &mut parts.recovery, step.recovery);
+        ledger.add_part(|parts| &mut parts.client, step.client_inside_request);
         ledger.wait(step, pooler.total());
         previous = Some(step);
     }
@@ -210,7 +210,11 @@ struct Ledger {
 
 impl Ledger {
     /// Adds `wanted`, or what is left of the time, to one part; returns what it got.
-    fn give(&mut self, part: impl FnOnce(&mut Attribution) -> &mut Duration, wanted: Duration) -> Duration {
+    fn add_part(
+        &mut self,
+        part: impl FnOnce(&mut Attribution) -> &mut Duration,
+        wanted: Duration,
+    ) -> Duration {
         let given = wanted.min(self.left);
         self.left -= given;
         *part(&mut self.parts) += given;
@@ -225,17 +229,17 @@ impl Ledger {
             .map(|at| at.since(step.request_ended))
             .unwrap_or_default();
         if step.server_side_rtt.is_none() {
-            self.give(|parts| &mut parts.unknown, wait);
+            self.add_part(|parts| &mut parts.unknown, wait);
         } else if step.turn {
-            self.give(|parts| &mut parts.round_trip, round_trip);
+            self.add_part(|parts| &mut parts.round_trip, round_trip);
         } else if step.reply_started.is_some() {
             // Behind an earlier reply: on the way, and then waiting for the server to come to it.
-            self.give(
+            self.add_part(
                 |parts| &mut parts.transfer,
                 ended(step).since(step.reply_started.unwrap_or_default()),
             );
-            self.give(|parts| &mut parts.round_trip, round_trip);
-            self.give(
+            self.add_part(|parts| &mut parts.round_trip, round_trip);
+            self.add_part(
                 |parts| &mut parts.server,
                 wait.saturating_sub(step.server + pooler + span::server_side(step)),
             );

@@ -113,7 +113,7 @@ impl Background {
         match seen.cause(busy, idle) {
             _ if !is_during => Cause::Request,
             // Beginnings and ends of transactions, and pings, have the same text whoever sends them.
-            Cause::Doubtful(_) if Verb::of(fingerprint) == Verb::Control => Cause::Request,
+            Cause::Doubtful(_) if Verb::from_fingerprint(fingerprint) == Verb::Control => Cause::Request,
             cause => cause,
         }
     }
@@ -130,7 +130,7 @@ impl Seen {
             return Cause::Host;
         }
         let likely = 1.0 - (expected + 1.0) / (during + 2.0);
-        match Share::of_fraction(likely.max(LEAST_LIKELY)) {
+        match Share::of_fraction(likely.max(MIN_LIKELIHOOD)) {
             Some(share) if likely < SURE => Cause::Doubtful(share),
             _ => Cause::Request,
         }
@@ -153,7 +153,7 @@ const MIN_OUTSIDE: u64 = 5;
 const SLACK: f64 = 2.0;
 /// So likely a statement is a request's that it is no question, and at least.
 const SURE: f64 = 0.99;
-const LEAST_LIKELY: f64 = 0.1;
+const MIN_LIKELIHOOD: f64 = 0.1;
 const MAX_HOSTS: usize = 1_000;
 /// Texts counted for each host: some 100 kB.
 const MAX_STATEMENTS: usize = 1_000;

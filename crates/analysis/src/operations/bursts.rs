@@ -47,7 +47,7 @@ pub(super) enum Place {
 }
 
 /// Where an exchange of a connection goes that is, or is not, inside of a transaction.
-pub(super) fn place(member: &Member, is_inside: bool) -> Place {
+pub(super) fn position_of(member: &Member, is_inside: bool) -> Place {
     let exchange = &member.exchange;
     if exchange.phase == Phase::Close {
         return Place::Alone;

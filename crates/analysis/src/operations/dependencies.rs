@@ -48,7 +48,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    pub(super) fn of(step: &OperationStep) -> Self {
+    pub(super) fn from_step(step: &OperationStep) -> Self {
         let exchange = &step.exchange;
         Self {
             at: exchange.at,
@@ -65,7 +65,7 @@ impl Moment {
 
 /// Orders the members of an operation and finds what each waited for.
 pub(super) fn link(mut members: Members) -> Linked {
-    let all = |steps: &[OperationStep]| steps.iter().map(Moment::of).collect::<Vec<Moment>>();
+    let all = |steps: &[OperationStep]| steps.iter().map(Moment::from_step).collect::<Vec<Moment>>();
     let mut moments = all(&members.steps);
     if !moments.is_sorted_by_key(|moment| moment.at) {
         members = members.sorted();
@@ -146,7 +146,7 @@ fn triggers(
         let is_over =
             |&ending: &u32| moments[ending as usize].ended <= moment.started && ending < index as u32;
         while let Some(ended) = ending.next_if(is_over) {
-            last_ended.note(parents[ended as usize], ended);
+            last_ended.record_step(parents[ended as usize], ended);
         }
         let earlier = latest.replace(moment.connection, index as u32);
         let pipelined = earlier
@@ -155,7 +155,7 @@ fn triggers(
             parents[earlier as usize] == parents[index] && turned_around(&moments[earlier as usize], moment)
         });
         if let Some(earlier) = waited {
-            last_ended.note(parents[index], earlier);
+            last_ended.record_step(parents[index], earlier);
         }
         if let Some(found) = found.get(index).copied().flatten() {
             triggers.push(Some(Trigger {
@@ -165,7 +165,7 @@ fn triggers(
             }));
             continue;
         }
-        let last_ended = last_ended.of(parents[index]);
+        let last_ended = last_ended.last_child(parents[index]);
         triggers.push(trigger(
             steps,
             moments,
@@ -184,7 +184,7 @@ struct LastEnded {
 }
 
 impl LastEnded {
-    fn note(&mut self, parent: Option<u32>, step: u32) {
+    fn record_step(&mut self, parent: Option<u32>, step: u32) {
         match parent {
             None => self.without_parent = Some(step),
             Some(parent) => {
@@ -193,7 +193,7 @@ impl LastEnded {
         }
     }
 
-    fn of(&self, parent: Option<u32>) -> Option<u32> {
+    fn last_child(&self, parent: Option<u32>) -> Option<u32> {
         match parent {
             None => self.without_parent,
             Some(parent) => self.of.get(&parent).copied(),

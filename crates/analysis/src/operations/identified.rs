@@ -1,7 +1,7 @@
 //! Exchanges that carry the identifier of a request, where the request itself was not seen: traffic of a database alone.
 
 use super::Member;
-use crate::taken::Taken;
+use crate::stage_output::StageOutput;
 use foldhash::HashMap;
 use model::{Assigned, ConnectionId, ConnectionMap, Phase, RequestId, Timestamp, TransactionState};
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(super) type Sorted = (Member, Option<(RequestId, Assigned)>);
 
 impl Identified {
     /// Takes the next exchange; gives back those about which it is now known.
-    pub(super) fn take(&mut self, member: Member) -> Taken<Sorted> {
+    pub(super) fn process_member(&mut self, member: Member) -> StageOutput<Sorted> {
         let connection = member.exchange.connection;
         self.now = self.now.max(member.exchange.ended());
         let carried = member.exchange.tags.as_ref().and_then(|tags| tags.request);
@@ -55,9 +55,9 @@ impl Identified {
         // Only where identifiers are in use at all.
         if of.is_none() && is_open && member.exchange.phase == Phase::Work && !self.last.is_empty() {
             self.beginning.insert(connection, member);
-            return Taken::Stays;
+            return StageOutput::Stays;
         }
-        Taken::Go((member, of))
+        StageOutput::Go((member, of))
     }
 
     /// A connection has ended: what waited on it.
@@ -76,14 +76,14 @@ impl Identified {
     /// Requests that are over, as nothing has come of them for [`IDLE`], or of which nothing came for longest when there are too many.
     pub(super) fn over(&mut self) -> Vec<RequestId> {
         self.since_look += 1;
-        if self.since_look < LOOK_EVERY {
+        if self.since_look < EXCHANGES_PER_SWEEP {
             return Vec::new();
         }
         self.since_look = 0;
         let mut all: Vec<(Timestamp, RequestId)> =
             self.last.iter().map(|(&request, &at)| (at, request)).collect();
         all.sort_unstable();
-        let too_many = all.len().saturating_sub(MOST_REQUESTS);
+        let too_many = all.len().saturating_sub(MAX_REQUESTS);
         let is_over = |(index, (at, _)): &(usize, &(Timestamp, RequestId))| {
             *index < too_many || self.now.since(*at) > IDLE
         };
@@ -103,6 +103,6 @@ impl Identified {
 /// After this time without anything a request is over.
 const IDLE: Duration = Duration::from_secs(10);
 /// Requests under way at once.
-const MOST_REQUESTS: usize = 10_000;
+const MAX_REQUESTS: usize = 10_000;
 /// Exchanges after which requests are looked at again.
-const LOOK_EVERY: usize = 1_000;
+const EXCHANGES_PER_SWEEP: usize = 1_000;

@@ -50,7 +50,7 @@ pub(super) fn find(
     let mut found = vec![None; steps.len()];
     for train in trains(steps, moments) {
         let requests = train.requests(steps, moments, parents);
-        let limit = Limit::of(&requests);
+        let limit = Limit::from_requests(&requests);
         train.conclude(&requests, limit, moments, &mut found);
     }
     found
@@ -59,7 +59,7 @@ pub(super) fn find(
 /// Lets the steps of `operation` wait as a client makes them wait that has no more than `window` requests under way: where that is known, what
 /// was seen need not show it.
 pub fn limit_under_way(operation: &mut Operation, window: usize) {
-    let moments: Vec<Moment> = operation.steps.iter().map(Moment::of).collect();
+    let moments: Vec<Moment> = operation.steps.iter().map(Moment::from_step).collect();
     let parents = vec![None; moments.len()];
     let mut found = vec![None; moments.len()];
     for train in trains(&operation.steps, &moments) {
@@ -210,7 +210,7 @@ impl Sent {
 }
 
 impl Limit {
-    fn of(requests: &[Sent]) -> Self {
+    fn from_requests(requests: &[Sent]) -> Self {
         let open = || requests.iter().filter(|sent| sent.is_open);
         let most = open().map(|sent| sent.owed + 1).max().unwrap_or_default();
         let resumed =
@@ -218,7 +218,7 @@ impl Limit {
         let all = resumed(&|_| true);
         let full = resumed(&|sent| sent.owed_before == most);
         let near = resumed(&|sent| is_near(sent.owed_before, most));
-        if all < LEAST_PAUSES {
+        if all < MIN_PAUSES {
             return Self::Unknown(most);
         }
         if resumed(&|sent| sent.owed == 0) == all && full * 20 >= all * 17 {
@@ -233,13 +233,13 @@ impl Limit {
         let is_unwaited = Sent::is_unwaited;
         let held_up = pauses(&is_unwaited)
             .is_none_or(|own| 2 * pauses(&|sent| sent.resumed).unwrap_or_default() > 3 * own);
-        let is_full = near >= LEAST_PAUSES && near * 3 >= all;
+        let is_full = near >= MIN_PAUSES && near * 3 >= all;
         if held_up && is_full {
             return Self::Window(most);
         }
         let pace = pauses(&|sent| is_unwaited(sent) && !sent.pause.is_zero()).unwrap_or_default();
         let sooner = resumed(&|sent| sent.reaction < pace);
-        match !held_up || (sooner >= LEAST_PAUSES && sooner * 5 >= all) {
+        match !held_up || (sooner >= MIN_PAUSES && sooner * 5 >= all) {
             true => Self::None,
             false => Self::Unknown(most),
         }
@@ -265,7 +265,7 @@ fn times(step: &OperationStep, moment: &Moment) -> [Timestamp; 3] {
 /// A pair of statements is open where one in so many was sent without the reply: packets that a capture has in the wrong order are rarer.
 const SHARE_UNWAITED: usize = 16;
 /// Fewer pauses show no rule.
-const LEAST_PAUSES: usize = 3;
+const MIN_PAUSES: usize = 3;
 const NEXT_TO_CLIENT: Duration = Duration::from_millis(1);
 
 #[cfg(test)]

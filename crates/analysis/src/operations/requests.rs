@@ -24,15 +24,15 @@ mod window;
 
 use super::programs::Programs;
 use super::{Grouped, GroupedSink, Member, Members, after_reply, assemble, group_name};
-use crate::exchange_boxes::{Emptied, ExchangeBoxes};
-use crate::taken::Taken;
+use crate::exchange_pool::{ExchangePool, ExchangeRecycler};
+use crate::stage_output::StageOutput;
 use crate::verb::Verb;
 use lives::Lives;
 use model::{
     Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, OperationKind, Phase, RequestId, Share,
     Timestamp, TransactionState, Warning, WarningKind, counted,
 };
-use runs::{Before, Lane, Shapes};
+use runs::{Before, ConnectionUnits, Shapes};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub(super) struct Requests {
     within: HashSet<u64>,
     /// Identifiers that several requests under way had at once.
     repeated_identifiers: u64,
-    emptied: Emptied,
+    emptied: ExchangeRecycler,
 }
 
 /// An opaque exchange that has begun.
@@ -138,8 +138,8 @@ const MAXIMUM_WAITING: usize = 1_000;
 
 impl Requests {
     /// Gives the boxes of exchanges back to `boxes`.
-    pub(super) fn give_back(&mut self, boxes: ExchangeBoxes) {
-        self.emptied = Emptied::of(boxes);
+    pub(super) fn give_back(&mut self, boxes: ExchangePool) {
+        self.emptied = ExchangeRecycler::new(boxes);
     }
 
     /// A request has reached its server.
@@ -216,7 +216,7 @@ impl Requests {
         member: Member,
         doubt: Option<Share>,
         out: &mut GroupedSink<'_>,
-    ) -> Taken<Member> {
+    ) -> StageOutput<Member> {
         if member.protocol.carries_requests() && member.exchange.executions > 0 {
             return self.answered(member, out).into();
         }
@@ -237,7 +237,7 @@ impl Requests {
         };
         self.works_for(position, connection);
         member.assigned = Some(assigned);
-        self.give(self.open[position].id, member)
+        self.assign_member(self.open[position].id, member)
     }
 
     /// An exchange that no request can have caused.
@@ -254,7 +254,7 @@ impl Requests {
         mut member: Member,
         doubt: Option<Share>,
         out: &mut GroupedSink<'_>,
-    ) -> Taken<Member> {
+    ) -> StageOutput<Member> {
         let host = member.sides.client_host;
         self.programs.asks(member.exchange.connection);
         self.note_life(&member);
@@ -267,7 +267,7 @@ impl Requests {
         self.note_transaction(&member, proof);
         let waits = self.windows.get(&host).is_some_and(|window| !window.is_empty());
         match proof {
-            Proof::Nobodys => Taken::Go(self.nobodys(member)),
+            Proof::Nobodys => StageOutput::Go(self.nobodys(member)),
             Proof::Of(id, assigned) if !waits => {
                 let member = Member {
                     assigned: Some(assigned),
@@ -277,7 +277,7 @@ impl Requests {
                     open.has_connection = true;
                 }
                 self.worked_for.insert(member.exchange.connection, id);
-                self.give(id, member).into()
+                self.assign_member(id, member).into()
             }
             Proof::Of(id, assigned) => self.wait(host, member, &[id], Some((id, assigned)), out).into(),
             Proof::None => self.wait(host, member, &possible, None, out).into(),
@@ -364,7 +364,7 @@ impl Requests {
             .exchange
             .fingerprint
             .as_deref()
-            .is_some_and(|text| Verb::of(text) != Verb::Control);
+            .is_some_and(|text| Verb::from_fingerprint(text) != Verb::Control);
         let begins = member.exchange.transaction == Some(TransactionState::Open);
         let worked_for = self.worked_for.get(&connection);
         !is_work && !begins && worked_for.is_some_and(|&worked_for| worked_for != id)
@@ -415,12 +415,12 @@ impl Requests {
         let open = &self.open;
         let before = || {
             let request = open.iter().find(|open| Some(&open.id) == worked_for)?;
-            Before::of(request.id, &request.members, connection)
+            Before::from_members(request.id, &request.members, connection)
         };
-        window.keep(member, owner, || Lane {
+        window.keep(member, owner, || ConnectionUnits {
             before: before(),
             opened: self.lives.opening(connection),
-            ..Lane::default()
+            ..ConnectionUnits::default()
         });
         match window.is_full() {
             true => self.decide(host, now, true, out),
@@ -447,7 +447,7 @@ impl Requests {
         let mut left = Vec::new();
         for (member, owner) in decisions {
             match owner {
-                Some(id) => left.extend(self.give(id, member)),
+                Some(id) => left.extend(self.assign_member(id, member)),
                 None => left.push(member),
             }
         }
@@ -472,7 +472,7 @@ impl Requests {
         };
         let left = match is_late {
             true => Some(member),
-            false => self.give(begun.request, member),
+            false => self.assign_member(begun.request, member),
         };
         if ends && let Some(UnderWay { request, .. }) = self.under_way.remove(&connection) {
             self.no_longer_awaited(request, out);
@@ -481,7 +481,7 @@ impl Requests {
     }
 
     /// Adds an exchange to the request with this number, or to the one that it is part of; gives it back when neither is there.
-    fn give(&mut self, id: u64, member: Member) -> Option<Member> {
+    fn assign_member(&mut self, id: u64, member: Member) -> Option<Member> {
         match self.request(id) {
             Some(request) if request.members.len() < MAXIMUM_MEMBERS => {
                 request.members.push(member);
@@ -533,7 +533,7 @@ impl Requests {
             left.extend(self.decide(host, Timestamp::default(), true, out));
         }
         for answered in std::mem::take(&mut self.waiting) {
-            self.hand_out(answered, out);
+            self.emit_request(answered, out);
         }
         left
     }
@@ -610,7 +610,7 @@ impl Requests {
         if self.awaited.contains_key(&answered.request.id) {
             if self.waiting.len() >= MAXIMUM_WAITING {
                 let oldest = self.waiting.remove(0);
-                self.hand_out(oldest, out);
+                self.emit_request(oldest, out);
             }
             if let Some((outer, _)) = answered.request.outer {
                 *self.awaited.entry(outer).or_default() += 1;
@@ -618,7 +618,7 @@ impl Requests {
             }
             self.waiting.push(answered);
         } else {
-            self.hand_out(answered, out);
+            self.emit_request(answered, out);
         }
         self.decide(host, ended, false, out)
     }
@@ -631,14 +631,14 @@ impl Requests {
                 self.awaited.remove(&id);
                 if let Some(position) = self.waiting.iter().position(|answered| answered.request.id == id) {
                     let answered = self.waiting.remove(position);
-                    self.hand_out(answered, out);
+                    self.emit_request(answered, out);
                 }
             }
         }
     }
 
     /// Hands out an answered request, or adds it to the one that it was made for.
-    fn hand_out(&mut self, answered: Answered, out: &mut GroupedSink<'_>) {
+    fn emit_request(&mut self, answered: Answered, out: &mut GroupedSink<'_>) {
         let Answered {
             mut request,
             name,
@@ -683,7 +683,7 @@ impl Requests {
     }
 
     /// What is odd about identifiers, in a sentence.
-    pub(super) fn note(&self) -> Option<Warning> {
+    pub(super) fn warning(&self) -> Option<Warning> {
         (self.repeated_identifiers > 0).then(|| {
             let text = format!(
                 "several requests in flight at once carried the same identifier; {} with it were assigned by order: give each request a \

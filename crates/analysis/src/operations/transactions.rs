@@ -163,7 +163,7 @@ impl Transactions {
             opened_by: Some(index),
             steps: vec![index],
         };
-        open.take(index, exchange, turns_after_arrival(exchange));
+        open.add_exchange(index, exchange, turns_after_arrival(exchange));
         self.connections
             .insert(exchange.connection, Known::Open(Box::new(open)));
     }
@@ -205,11 +205,11 @@ impl Open {
                 .retain(|&step| span::ended(&steps[step as usize].exchange) > arrived);
         }
         self.steps.push(index);
-        self.take(index, exchange, exchange.turns);
+        self.add_exchange(index, exchange, exchange.turns);
     }
 
     /// Counts what a step does, and `turns` of it.
-    fn take(&mut self, index: u32, exchange: &Exchange, turns: u32) {
+    fn add_exchange(&mut self, index: u32, exchange: &Exchange, turns: u32) {
         self.naming.offer(exchange);
         self.last = exchange.at;
         self.held.turns += turns;
@@ -280,7 +280,8 @@ fn holds_rows(exchange: &Exchange) -> bool {
 /// Whether the text of an exchange says that a transaction begins with it.
 fn begins(exchange: &Exchange) -> bool {
     exchange.fingerprint.as_deref().is_some_and(|text| {
-        Verb::of(text) == Verb::Control && (text.starts_with("begin") || text.starts_with("start"))
+        Verb::from_fingerprint(text) == Verb::Control
+            && (text.starts_with("begin") || text.starts_with("start"))
     })
 }
 

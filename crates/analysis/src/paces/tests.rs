@@ -119,7 +119,7 @@ fn two_clients() -> Vec<Operation> {
 fn each_client_slows_down_by_its_own_operations() {
     let operations = two_clients();
     let predictions = [prediction("page", 110), prediction("short", 2)];
-    let paces = Paces::of(operations.iter(), &predictions);
+    let paces = Paces::from_operations(operations.iter(), &predictions);
     // 10 s become 10 s and 101 times 100 ms; and 101 times 1 ms.
     close_to(paces.operation("page"), 10.0 / 20.1);
     close_to(paces.operation("short"), 10.0 / 10.101);
@@ -136,7 +136,7 @@ fn what_one_connection_carries_out_slows_down_together() {
         }
     }
     let predictions = [prediction("page", 110), prediction("short", 2)];
-    let paces = Paces::of(operations.iter(), &predictions);
+    let paces = Paces::from_operations(operations.iter(), &predictions);
     close_to(paces.operation("page"), 10.0 / 20.201);
     close_to(paces.operation("short"), 10.0 / 20.201);
 }
@@ -146,7 +146,7 @@ fn connections_that_follow_each_other_are_one_client() {
     let operations: Vec<Operation> = (0..10)
         .map(|round| operation("page", round, u64::from(round) * 100, 50))
         .collect();
-    let paces = Paces::of(operations.iter(), &[prediction("page", 150)]);
+    let paces = Paces::from_operations(operations.iter(), &[prediction("page", 150)]);
     // From 0 to 950 ms, ten times 100 ms longer.
     close_to(paces.operation("page"), 0.95 / 1.95);
 }
@@ -154,9 +154,9 @@ fn connections_that_follow_each_other_are_one_client() {
 #[test]
 fn nothing_is_said_of_what_was_not_predicted() {
     let operations = two_clients();
-    let paces = Paces::of(operations.iter(), &[prediction("short", 2)]);
+    let paces = Paces::from_operations(operations.iter(), &[prediction("short", 2)]);
     assert_eq!(paces.operation("page"), None);
     assert_eq!(paces.statement("other"), None);
     assert!(paces.operation("short").is_some());
-    assert_eq!(Paces::of([].iter(), &[]), Paces::default());
+    assert_eq!(Paces::from_operations([].iter(), &[]), Paces::default());
 }

@@ -116,7 +116,7 @@ impl PreparedStatements {
             let prepared = Prepared {
                 fingerprint: fingerprint.clone(),
                 digest: key
-                    .filter(|_| Verb::of(fingerprint) == Verb::Read)
+                    .filter(|_| Verb::from_fingerprint(fingerprint) == Verb::Read)
                     .and_then(|key| digest_of(key, text)),
                 called: None,
             };
@@ -146,7 +146,7 @@ enum Digest {
 
 impl Asking {
     /// Takes one message of the request; `fingerprint` is that of its text, if it has one.
-    pub(super) fn take(
+    pub(super) fn process_message(
         &mut self,
         content: Content<'_>,
         fingerprint: Option<&str>,
@@ -222,7 +222,7 @@ impl Asking {
         digest: impl FnOnce(&RandomState) -> Option<u64>,
     ) {
         let Some(key) = key else { return };
-        match fingerprint.map(Verb::of) {
+        match fingerprint.map(Verb::from_fingerprint) {
             Some(Verb::Read) => {
                 self.reads = true;
                 self.fold(key, digest(key));
@@ -261,20 +261,20 @@ fn writes_rows_it_names(fingerprint: &str) -> bool {
 
 /// What is behind the only WHERE of a text. With several (a subquery, a literal with that word), which rows are meant is not known.
 fn condition(text: &[u8]) -> Option<&[u8]> {
-    let text = text.get(..MOST_DIGESTED.min(text.len()))?;
+    let text = text.get(..MAX_DIGESTED.min(text.len()))?;
     let mut places = text
         .windows(WHERE.len())
         .enumerate()
         .filter(|(_, word)| word.eq_ignore_ascii_case(WHERE));
     let (place, _) = places.next()?;
-    (text.len() < MOST_DIGESTED && places.next().is_none()).then(|| text[place + WHERE.len()..].trim_ascii())
+    (text.len() < MAX_DIGESTED && places.next().is_none()).then(|| text[place + WHERE.len()..].trim_ascii())
 }
 
 const WHERE: &[u8] = b" where ";
 
 /// The keyed hash of a text; absent for one so long that it may have been cut and that hashing it would take long.
 fn digest_of(key: &RandomState, text: &[u8]) -> Option<u64> {
-    (text.len() <= MOST_DIGESTED).then(|| key.hash_one(text))
+    (text.len() <= MAX_DIGESTED).then(|| key.hash_one(text))
 }
 
-const MOST_DIGESTED: usize = 4096;
+const MAX_DIGESTED: usize = 4096;

@@ -1,7 +1,7 @@
 //! What a statement's comment says about the request that it was sent for.
 //!
 //! Two forms, at the statement's end or beginning: sqlcommenter's `/*key='value',...*/` (values percent-encoded; specification:
-//! google.github.io/sqlcommenter/spec) and ActiveRecord's `/*key:value,...*/`. Of a value at most [`LONGEST_VALUE`] bytes are kept; routes
+//! google.github.io/sqlcommenter/spec) and ActiveRecord's `/*key:value,...*/`. Of a value at most [`MAX_VALUE_LEN`] bytes are kept; routes
 //! lose what looks like a value ([`crate::fingerprint`]'s rule for paths), as comments may hold anything.
 
 use crate::fingerprint::{program_name, route};
@@ -18,7 +18,7 @@ pub(super) fn tags(statement: &[u8]) -> Option<Tags> {
     let mut tags = Tags::default();
     for comment in comments.into_iter().flatten() {
         for pair in pairs(comment) {
-            take(pair, &mut tags);
+            add_tag(pair, &mut tags);
         }
     }
     Some(tags)
@@ -29,12 +29,12 @@ fn comments(statement: &[u8]) -> [Option<&[u8]>; 2] {
     let text = statement.trim_ascii();
     let text = text.strip_suffix(b";").unwrap_or(text).trim_ascii_end();
     let ends = text.strip_suffix(b"*/").and_then(|text| {
-        let tail = text.len().saturating_sub(LONGEST_COMMENT);
+        let tail = text.len().saturating_sub(MAX_COMMENT_LEN);
         let from = tail + find_last(text.get(tail..)?, b"/*")?;
         text.get(from + 2..)
     });
     let begins = text.strip_prefix(b"/*").and_then(|text| {
-        let head = text.get(..text.len().min(LONGEST_COMMENT))?;
+        let head = text.get(..text.len().min(MAX_COMMENT_LEN))?;
         head.get(..head.windows(2).position(|pair| pair == b"*/")?)
     });
     [ends, begins]
@@ -57,7 +57,7 @@ fn pairs(comment: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-fn take(pair: &[u8], tags: &mut Tags) {
+fn add_tag(pair: &[u8], tags: &mut Tags) {
     let Some(sign) = pair.iter().position(|byte| matches!(byte, b'=' | b':')) else {
         return;
     };
@@ -67,7 +67,7 @@ fn take(pair: &[u8], tags: &mut Tags) {
         .strip_prefix(b"'")
         .and_then(|value| value.strip_suffix(b"'"))
         .unwrap_or(value);
-    let Some(value) = decoded(value).filter(|value| value.len() <= LONGEST_VALUE) else {
+    let Some(value) = decoded(value).filter(|value| value.len() <= MAX_VALUE_LEN) else {
         return;
     };
     match key.trim_ascii() {
@@ -125,7 +125,7 @@ fn software(value: &str) -> String {
     value
         .chars()
         .take_while(is_of_name)
-        .take(LONGEST_SOFTWARE)
+        .take(MAX_SOFTWARE_LEN)
         .collect()
 }
 
@@ -135,9 +135,9 @@ fn named(value: &str) -> Option<Arc<str>> {
 }
 
 /// Bytes of a comment that are looked at.
-const LONGEST_COMMENT: usize = 4096;
-const LONGEST_VALUE: usize = 512;
-const LONGEST_SOFTWARE: usize = 64;
+const MAX_COMMENT_LEN: usize = 4096;
+const MAX_VALUE_LEN: usize = 512;
+const MAX_SOFTWARE_LEN: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@
 //! reply answers the last request. What is left over belongs to the exchange that lost its bytes.
 
 use super::Pairing;
-use super::building::{Building, Progress};
+use super::exchange_builder::{ExchangeBuilder, Progress};
 use super::waits::Waits;
 use crate::fact::FactSink;
 use model::{ConnectionId, Message, Protocol, Role};
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 /// Replies whose requests are not known yet, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    replies: VecDeque<Building>,
+    replies: VecDeque<ExchangeBuilder>,
     /// The last of them goes on.
     is_open: bool,
     /// Requests without a reply when the client last went on, and how often it waited with as many.
@@ -25,7 +25,7 @@ pub(super) struct Answers {
 const MAXIMUM_ANSWERS: usize = 1024;
 
 /// Bytes of a reply at least, before any was seen.
-const SHORTEST: u64 = 5;
+const MIN_REPLY_BYTES: u64 = 5;
 /// Waits after which no reply is expected any more.
 const WAITS_ENOUGH: u32 = 3;
 
@@ -59,9 +59,9 @@ impl Answers {
         message: &Message<'_>,
         is_last: bool,
         waits: &mut Waits,
-    ) -> &mut Building {
+    ) -> &mut ExchangeBuilder {
         if !self.is_open {
-            let mut reply = Building::new(connection, message, false);
+            let mut reply = ExchangeBuilder::new(connection, message, false);
             reply.step.reply_started = Some(message.started);
             self.replies.push_back(reply);
         }
@@ -91,7 +91,7 @@ impl Pairing {
             let open = self
                 .queue
                 .iter()
-                .filter(|building| building.progress != Progress::Writing);
+                .filter(|builder| builder.progress != Progress::Writing);
             let unanswered = open.count().saturating_sub(self.answers.replies.len()) as u64;
             let waited = self.waited_before(message);
             let is_more_than_lost = unanswered > self.replies_lost();
@@ -112,10 +112,10 @@ impl Pairing {
         let front = self.queue.front();
         let bytes = front.map_or(0, |front| front.lost_reply_bytes);
         let shortest = match self.shortest_reply {
-            u64::MAX => SHORTEST,
+            u64::MAX => MIN_REPLY_BYTES,
             known => known.min(bytes).max(1),
         };
-        let fragments = self.queue.iter().filter(|building| building.lost_request);
+        let fragments = self.queue.iter().filter(|builder| builder.lost_request);
         bytes.div_ceil(shortest) + fragments.count() as u64
     }
 
@@ -146,7 +146,7 @@ impl Pairing {
         }
         let writing = self.queue.iter().skip(1);
         let writing = writing
-            .filter(|building| building.progress == Progress::Writing)
+            .filter(|builder| builder.progress == Progress::Writing)
             .count();
         let behind = self.queue.len() - 1 - writing;
         let surplus = self.answers.replies.len().saturating_sub(behind);

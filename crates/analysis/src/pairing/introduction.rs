@@ -12,7 +12,7 @@ pub(super) struct Introduction {
 
 impl Introduction {
     /// Takes one message of the client. The first name of a client counts.
-    pub(super) fn take(&mut self, content: Content<'_>) {
+    pub(super) fn process_content(&mut self, content: Content<'_>) {
         match content {
             Content::Client { text } if self.driver.is_none() => {
                 let text = printable(text);
@@ -23,7 +23,7 @@ impl Introduction {
                     .iter()
                     .find(|known| known.as_bytes().eq_ignore_ascii_case(name));
                 if let Some(known) = known
-                    && self.settings.len() < MOST_SETTINGS
+                    && self.settings.len() < MAX_SETTINGS
                     && !self.settings.iter().any(|(name, _)| **name == **known)
                 {
                     self.settings.push((Arc::from(*known), printable(value).into()));
@@ -34,9 +34,9 @@ impl Introduction {
     }
 }
 
-/// The text without what a terminal would obey, cut to [`LONGEST`] bytes.
+/// The text without what a terminal would obey, cut to [`MAX_VALUE_LEN`] bytes.
 fn printable(text: &[u8]) -> String {
-    let shown = text.get(..LONGEST).unwrap_or(text);
+    let shown = text.get(..MAX_VALUE_LEN).unwrap_or(text);
     let shown = String::from_utf8_lossy(shown);
     let shown = shown.chars().filter(|character| !character.is_control());
     shown.collect::<String>().trim().to_owned()
@@ -60,8 +60,8 @@ const KNOWN: [&str; 14] = [
     "compression",
 ];
 
-const LONGEST: usize = 128;
-const MOST_SETTINGS: usize = 16;
+const MAX_VALUE_LEN: usize = 128;
+const MAX_SETTINGS: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -70,17 +70,17 @@ mod tests {
     #[test]
     fn only_known_parameters_are_kept_and_nothing_a_terminal_would_obey() {
         let mut introduction = Introduction::default();
-        introduction.take(Content::Client {
+        introduction.process_content(Content::Client {
             text: b"a\x1b[31m driver\n",
         });
-        introduction.take(Content::Client { text: b"another" });
+        introduction.process_content(Content::Client { text: b"another" });
         for (name, value) in [
             (&b"user"[..], &b"anna"[..]),
             (b"password", b"secret"),
             (b"fet_buf_size", b"32767"),
             (b"FET_BUF_SIZE", b"1"),
         ] {
-            introduction.take(Content::Parameter { name, value });
+            introduction.process_content(Content::Parameter { name, value });
         }
         assert_eq!(introduction.driver.as_deref(), Some("a[31m driver"));
         let settings: Vec<(&str, &str)> = introduction

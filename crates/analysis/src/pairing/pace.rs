@@ -26,7 +26,7 @@ impl Pace {
     /// the reply than the client takes to write a request. One that waited has to read the reply, and then to write. Where no reply is owed any
     /// more, only what is far from a wait counts.
     pub(super) fn is_kept(self, sent: Sent) -> bool {
-        let Some(reaction) = sent.reaction.filter(|_| self.seen >= LEAST_SEEN) else {
+        let Some(reaction) = sent.reaction.filter(|_| self.seen >= MIN_REQUESTS) else {
             return false;
         };
         match sent.is_behind {
@@ -36,7 +36,7 @@ impl Pace {
     }
 
     /// Learns from a request that was sent without waiting. Requests in one packet have no pause between them.
-    pub(super) fn note(&mut self, sent: Sent) {
+    pub(super) fn record_request(&mut self, sent: Sent) {
         if !sent.is_behind || sent.reaction.is_some() || sent.pause.is_zero() {
             return;
         }
@@ -51,7 +51,7 @@ impl Pace {
 }
 
 /// Requests sent without waiting before their pace is known.
-const LEAST_SEEN: u32 = 3;
+const MIN_REQUESTS: u32 = 3;
 
 #[cfg(test)]
 mod tests {
@@ -69,17 +69,17 @@ mod tests {
         }
     }
 
-    fn of(pauses: &[u64]) -> Pace {
+    fn pace_of(pauses: &[u64]) -> Pace {
         let mut pace = Pace::default();
         pauses
             .iter()
-            .for_each(|pause| pace.note(sent(true, *pause, None)));
+            .for_each(|pause| pace.record_request(sent(true, *pause, None)));
         pace
     }
 
     #[test]
     fn a_reply_that_comes_while_a_client_writes_is_not_waited_for() {
-        let pace = of(&[6, 5, 9_000, 6, 5, 7]);
+        let pace = pace_of(&[6, 5, 9_000, 6, 5, 7]);
         assert!(pace.is_kept(sent(true, 7, Some(3))));
         assert!(pace.is_kept(sent(false, 6, Some(2))));
         assert!(
@@ -90,14 +90,14 @@ mod tests {
             !pace.is_kept(sent(false, 32, Some(15))),
             "a batch that was answered"
         );
-        assert!(!of(&[6, 6]).is_kept(sent(true, 6, Some(3))), "not known yet");
+        assert!(!pace_of(&[6, 6]).is_kept(sent(true, 6, Some(3))), "not known yet");
     }
 
     #[test]
     fn a_sequential_client_has_no_pace() {
         let mut pace = Pace::default();
         for _ in 0..100 {
-            pace.note(sent(false, 30, Some(10)));
+            pace.record_request(sent(false, 30, Some(10)));
         }
         assert!(!pace.is_kept(sent(false, 30, Some(1))));
     }

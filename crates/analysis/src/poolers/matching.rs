@@ -7,8 +7,8 @@ use std::net::IpAddr;
 
 /// Most exchanges behind poolers that are kept: of one fingerprint, and fingerprints. The oldest go first: what none in front of the pooler
 /// took by then is the pooler's own.
-const MOST_KEPT: usize = 256;
-const MOST_KINDS: usize = 1_000;
+const MAX_EXCHANGES_PER_FINGERPRINT: usize = 256;
+const MAX_FINGERPRINTS: usize = 1_000;
 
 /// Exchanges that may belong to one that ends later.
 #[derive(Debug, Default)]
@@ -30,15 +30,15 @@ impl Matcher {
         let Some(fingerprint) = &exchange.fingerprint else {
             return;
         };
-        if self.kept.len() >= MOST_KINDS {
+        if self.kept.len() >= MAX_FINGERPRINTS {
             self.kept.retain(|_, backs| !backs.is_empty());
         }
         let key = (host, protocol, fingerprint.clone());
-        if self.kept.len() >= MOST_KINDS && !self.kept.contains_key(&key) {
+        if self.kept.len() >= MAX_FINGERPRINTS && !self.kept.contains_key(&key) {
             return;
         }
         let backs = self.kept.entry(key).or_default();
-        if backs.len() >= MOST_KEPT {
+        if backs.len() >= MAX_EXCHANGES_PER_FINGERPRINT {
             backs.pop_front();
         }
         backs.push_back(Back {

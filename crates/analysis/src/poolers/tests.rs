@@ -82,7 +82,7 @@ fn run(facts: Vec<Fact>) -> (Vec<Exchange>, Vec<String>) {
     let mut poolers = Poolers::default();
     let mut out: Vec<Fact> = Vec::new();
     for fact in facts {
-        out.extend(poolers.take(fact));
+        out.extend(poolers.process_fact(fact));
     }
     out.extend(poolers.finish());
     let exchanges = out.into_iter().filter_map(|fact| match fact {
@@ -133,8 +133,8 @@ fn a_statement_before_and_behind_a_pooler_is_one_with_its_parts() {
 
 #[test]
 fn the_parts_sum_to_the_server_time_before_and_what_waits_long_is_the_same() {
-    let (exchanges, notes) = run(pooled(3 * MOST_WAITING as u64));
-    assert_eq!(exchanges.len(), 3 * MOST_WAITING);
+    let (exchanges, notes) = run(pooled(3 * MAX_WAITING as u64));
+    assert_eq!(exchanges.len(), 3 * MAX_WAITING);
     let whole = |exchange: &Exchange| exchange.server() + exchange.pooler_time().total();
     assert!(
         exchanges
@@ -142,7 +142,7 @@ fn the_parts_sum_to_the_server_time_before_and_what_waits_long_is_the_same() {
             .all(|exchange| whole(exchange) == Duration::from_micros(1_000))
     );
     assert!(
-        notes[0].contains(&format!("{0} of {0} statements", 3 * MOST_WAITING)),
+        notes[0].contains(&format!("{0} of {0} statements", 3 * MAX_WAITING)),
         "{notes:?}"
     );
 }
@@ -205,8 +205,14 @@ fn a_direct_connection_beside_the_poolers_keeps_its_statements() {
 fn without_two_services_of_a_host_nothing_waits() {
     let mut poolers = Poolers::default();
     let direct = opened(FRONT, host(1, 40_000), host(2, 5432));
-    assert_eq!(poolers.take(direct).into_iter().count(), 1);
-    assert_eq!(poolers.take(statement(FRONT, 0, 10, 0, 1)).into_iter().count(), 1);
+    assert_eq!(poolers.process_fact(direct).into_iter().count(), 1);
+    assert_eq!(
+        poolers
+            .process_fact(statement(FRONT, 0, 10, 0, 1))
+            .into_iter()
+            .count(),
+        1
+    );
 }
 
 #[test]

@@ -19,15 +19,15 @@ pub(super) fn program(condition: &Node, interfaces: &[u32]) -> Result<Vec<Instru
     program.push(code::BYTE_FROM, 0);
     program.push(code::AND, 0xf0);
     program.branch(code::EQUAL, 0x40, four, not_four);
-    program.place(not_four);
+    program.place_label(not_four);
     program.branch(code::EQUAL, 0x60, six, ends.drop);
-    program.place(four);
+    program.place_label(four);
     version_4(&mut program, condition, ends);
-    program.place(six);
+    program.place_label(six);
     version_6(&mut program, condition, ends);
-    program.place(ends.pass);
+    program.place_label(ends.pass);
     program.push(code::RETURN, ALL_OF_IT);
-    program.place(ends.drop);
+    program.place_label(ends.drop);
     program.push(code::RETURN, 0);
     program.assemble()
 }
@@ -48,10 +48,10 @@ fn only_interfaces(program: &mut Program, interfaces: &[u32], ends: Ends) {
     for interface in interfaces {
         let next = program.label();
         program.branch(code::EQUAL, *interface, chosen, next);
-        program.place(next);
+        program.place_label(next);
     }
     program.go(ends.drop);
-    program.place(chosen);
+    program.place_label(chosen);
 }
 
 /// Keeps in `M[NETWORK]` where the IP header begins. On Ethernet that is counted from the frame's first byte: bytes that the kernel has not
@@ -60,28 +60,28 @@ fn find_network_header(program: &mut Program, ends: Ends) {
     let [loopback, not_loopback, ethernet, other, begin] = std::array::from_fn(|_| program.label());
     program.push(code::LOAD_WORD, DEVICE);
     program.branch(code::EQUAL, LOOPBACK, loopback, not_loopback);
-    program.place(not_loopback);
+    program.place_label(not_loopback);
     program.branch(code::EQUAL, ETHERNET, ethernet, other);
-    program.place(loopback);
+    program.place_label(loopback);
     program.push(code::LOAD_WORD, PACKET_TYPE);
     program.branch(code::EQUAL, OUTGOING, ends.drop, ethernet);
-    program.place(ethernet);
+    program.place_label(ethernet);
     // The EtherType is behind the addresses, and behind each VLAN tag.
-    for tags in 0..=MOST_TAGS {
+    for tags in 0..=MAX_TAGS {
         let [untagged, not_customer, tagged] = std::array::from_fn(|_| program.label());
         program.push(code::LOAD_HALF, 12 + 4 * tags);
         program.branch(code::EQUAL, 0x8100, tagged, not_customer);
-        program.place(not_customer);
+        program.place_label(not_customer);
         program.branch(code::EQUAL, 0x88a8, tagged, untagged);
-        program.place(untagged);
+        program.place_label(untagged);
         program.push(code::LOAD_NUMBER, 14 + 4 * tags);
         program.go(begin);
-        program.place(tagged);
+        program.place_label(tagged);
     }
     program.go(ends.drop);
-    program.place(other);
+    program.place_label(other);
     program.push(code::LOAD_NUMBER, NETWORK_HEADER);
-    program.place(begin);
+    program.place_label(begin);
     program.push(code::KEEP, NETWORK);
 }
 
@@ -90,16 +90,16 @@ fn version_4(program: &mut Program, condition: &Node, ends: Ends) {
     let [tcp, first, later] = std::array::from_fn(|_| program.label());
     program.push(code::BYTE_FROM, 9);
     program.branch(code::EQUAL, TCP, tcp, ends.drop);
-    program.place(tcp);
+    program.place_label(tcp);
     program.push(code::HALF_FROM, 6);
     program.branch(code::ANY_BIT, 0x1fff, later, first);
-    program.place(first);
+    program.place_label(first);
     program.push(code::BYTE_FROM, 0);
     program.push(code::AND, 0x0f);
     program.push(code::SHIFT, 2);
     program.push(code::ADD_INDEX, 0);
     program.push(code::KEEP, TRANSPORT);
-    ask(
+    emit_condition(
         program,
         condition,
         Kind {
@@ -108,8 +108,8 @@ fn version_4(program: &mut Program, condition: &Node, ends: Ends) {
         },
         ends,
     );
-    program.place(later);
-    ask(
+    program.place_label(later);
+    emit_condition(
         program,
         condition,
         Kind {
@@ -126,24 +126,24 @@ fn version_6(program: &mut Program, condition: &Node, ends: Ends) {
         std::array::from_fn(|_| program.label());
     program.push(code::BYTE_FROM, 6);
     program.branch(code::EQUAL, TCP, whole, not_tcp);
-    program.place(not_tcp);
+    program.place_label(not_tcp);
     program.branch(code::EQUAL, FRAGMENT, fragment, ends.drop);
-    program.place(fragment);
+    program.place_label(fragment);
     program.push(code::BYTE_FROM, 40);
     program.branch(code::EQUAL, TCP, of_tcp, ends.drop);
-    program.place(of_tcp);
+    program.place_label(of_tcp);
     program.push(code::HALF_FROM, 42);
     program.branch(code::ANY_BIT, 0xfff8, later, first);
-    program.place(first);
+    program.place_label(first);
     program.push(code::FROM_INDEX, 0);
     program.push(code::ADD, 48);
     program.go(transport);
-    program.place(whole);
+    program.place_label(whole);
     program.push(code::FROM_INDEX, 0);
     program.push(code::ADD, 40);
-    program.place(transport);
+    program.place_label(transport);
     program.push(code::KEEP, TRANSPORT);
-    ask(
+    emit_condition(
         program,
         condition,
         Kind {
@@ -152,8 +152,8 @@ fn version_6(program: &mut Program, condition: &Node, ends: Ends) {
         },
         ends,
     );
-    program.place(later);
-    ask(
+    program.place_label(later);
+    emit_condition(
         program,
         condition,
         Kind {
@@ -172,7 +172,7 @@ struct Kind {
     later: bool,
 }
 
-fn ask(program: &mut Program, condition: &Node, kind: Kind, ends: Ends) {
+fn emit_condition(program: &mut Program, condition: &Node, kind: Kind, ends: Ends) {
     match reduced(condition, kind, true) {
         Reduced::Known(true) => program.go(ends.pass),
         Reduced::Known(false) => program.go(ends.drop),
@@ -274,7 +274,7 @@ fn each(
         }
         let next = program.label();
         ask(program, part, next);
-        program.place(next);
+        program.place_label(next);
     }
 }
 
@@ -307,7 +307,7 @@ fn within(program: &mut Program, end: End, network: Network, yes: Label, no: Lab
         }
         let next = program.label();
         program.branch(code::EQUAL, word & mask, next, no);
-        program.place(next);
+        program.place_label(next);
     }
 }
 
@@ -323,12 +323,12 @@ fn between(program: &mut Program, end: End, first: u16, last: u16, yes: Label, n
     }
     let next = program.label();
     program.branch(code::AT_LEAST, u32::from(first), next, no);
-    program.place(next);
+    program.place_label(next);
     program.branch(code::GREATER, u32::from(last), no, yes);
 }
 
 /// VLAN tags of a frame, apart from the one that the kernel takes off.
-const MOST_TAGS: u32 = 2;
+const MAX_TAGS: u32 = 2;
 /// Where the beginning of the IP header and that of the TCP header are kept.
 const NETWORK: u32 = 0;
 const TRANSPORT: u32 = 1;

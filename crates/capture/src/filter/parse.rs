@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FilterError {
     /// It is not understood.
-    #[error("the filter is not understood at {}: {expected}", place(*character, found))]
+    #[error("the filter is not understood at {}: {expected}", describe_position(*character, found))]
     NotUnderstood {
         /// Which character of the expression, from 1 on.
         character: usize,
@@ -30,7 +30,7 @@ impl FilterError {
     }
 }
 
-fn place(character: usize, found: &str) -> String {
+fn describe_position(character: usize, found: &str) -> String {
     match found {
         "" => "its end".to_owned(),
         found => format!("'{}' (character {character})", beginning_of(found)),
@@ -39,7 +39,7 @@ fn place(character: usize, found: &str) -> String {
 
 /// As much of a word as a message shows.
 fn beginning_of(word: &str) -> String {
-    match word.char_indices().nth(LONGEST_SHOWN) {
+    match word.char_indices().nth(MAX_SHOWN_LEN) {
         Some((end, _)) => format!("{}...", &word[..end]),
         None => word.to_owned(),
     }
@@ -140,7 +140,7 @@ impl<'t> Reader<'t> {
         self.words.get(self.next).map_or("", |(_, word)| word)
     }
 
-    fn take(&mut self, one_of: &[&str]) -> bool {
+    fn accept_word(&mut self, one_of: &[&str]) -> bool {
         let is_there = one_of.contains(&self.peek()) && !self.peek().is_empty();
         self.next += usize::from(is_there);
         is_there
@@ -160,7 +160,7 @@ impl<'t> Reader<'t> {
     fn alternatives(&mut self) -> Result<Node, FilterError> {
         let mut left = self.condition()?;
         loop {
-            if self.take(&["and", "&&"]) {
+            if self.accept_word(&["and", "&&"]) {
                 let right = self.condition()?;
                 left = match left {
                     Node::All(mut parts) => {
@@ -169,7 +169,7 @@ impl<'t> Reader<'t> {
                     }
                     left => Node::All(vec![left, right]),
                 };
-            } else if self.take(&["or", "||"]) {
+            } else if self.accept_word(&["or", "||"]) {
                 let right = self.condition()?;
                 left = match left {
                     Node::Any(mut parts) => {
@@ -186,16 +186,16 @@ impl<'t> Reader<'t> {
 
     fn condition(&mut self) -> Result<Node, FilterError> {
         self.conditions += 1;
-        if self.depth >= DEEPEST || self.conditions > MOST_CONDITIONS {
+        if self.depth >= DEEPEST || self.conditions > MAX_CONDITIONS {
             return Err(FilterError::TooLong);
         }
-        if self.take(&["not", "!"]) {
+        if self.accept_word(&["not", "!"]) {
             self.depth += 1;
             let inner = self.condition()?;
             self.depth -= 1;
             return Ok(Node::Not(Box::new(inner)));
         }
-        if self.take(&["("]) {
+        if self.accept_word(&["("]) {
             return self.bracket();
         }
         self.primitive()
@@ -206,7 +206,7 @@ impl<'t> Reader<'t> {
         self.depth += 1;
         let inner = self.alternatives()?;
         self.depth -= 1;
-        match self.take(&[")"]) {
+        match self.accept_word(&[")"]) {
             true => Ok(inner),
             false => Err(self.wrong("')', 'and' or 'or' is expected")),
         }
@@ -218,7 +218,7 @@ impl<'t> Reader<'t> {
             "ip6" => Some(true),
             _ => None,
         };
-        let named = self.take(&["tcp", "ip", "ip6"]);
+        let named = self.accept_word(&["tcp", "ip", "ip6"]);
         let ends = self.ends()?;
         let kind = self.kind();
         if ends.is_none() && kind.is_none() {
@@ -233,7 +233,7 @@ impl<'t> Reader<'t> {
             kind: kind.unwrap_or(Kind::Host),
         };
         self.last = Some(qualifiers);
-        if self.take(&["("]) {
+        if self.accept_word(&["("]) {
             return self.bracket();
         }
         self.value(qualifiers)
@@ -417,8 +417,8 @@ const OTHER_PROTOCOLS: &[&str] = &[
     "udp", "icmp", "icmp6", "arp", "rarp", "sctp", "ether", "igmp", "esp", "ah", "vlan", "mpls",
 ];
 /// Characters of a word that a message shows.
-const LONGEST_SHOWN: usize = 40;
+const MAX_SHOWN_LEN: usize = 40;
 /// Brackets and negations within each other.
 const DEEPEST: usize = 100;
 /// Conditions of an expression.
-const MOST_CONDITIONS: usize = 1000;
+const MAX_CONDITIONS: usize = 1000;

@@ -42,7 +42,7 @@ impl Program {
     }
 
     /// Puts it here.
-    pub fn place(&mut self, label: Label) {
+    pub fn place_label(&mut self, label: Label) {
         self.steps.push(Step::Place(label));
     }
 
@@ -69,7 +69,7 @@ impl Program {
         let mut sizes: Vec<usize> = self.steps.iter().map(Step::least).collect();
         loop {
             let (starts, places) = self.layout(&sizes);
-            if starts.last().is_some_and(|end| *end > MOST_INSTRUCTIONS) {
+            if starts.last().is_some_and(|end| *end > MAX_INSTRUCTIONS) {
                 return Err(FilterError::too_long());
             }
             let far = |at: usize, label: &Label| places[label.0].saturating_sub(starts[at] + 1) > NEAR;
@@ -189,6 +189,6 @@ pub(super) mod code {
 }
 
 /// Instructions that the kernel takes (`BPF_MAXINSNS`).
-const MOST_INSTRUCTIONS: usize = 4096;
+const MAX_INSTRUCTIONS: usize = 4096;
 /// Instructions that a branch can leave out.
 const NEAR: usize = 255;

@@ -41,13 +41,13 @@ impl Flows<'_> {
     /// Opens a connection with the packets that waited, if any did.
     pub(super) fn open_with(&mut self, key: Key, packets: &[Waiting]) -> Option<Place> {
         let first = packets.first()?;
-        let place = self.open(key, first.source, &first.head, Key::of(&first.head).1);
+        let place = self.open(key, first.source, &first.head, Key::from_head(&first.head).1);
         for waiting in packets {
             let packet = Packet {
                 head: waiting.head,
                 payload: &waiting.payload,
             };
-            self.take(place, Key::of(&waiting.head).1, &packet, &waiting.options);
+            self.process_segment(place, Key::from_head(&waiting.head).1, &packet, &waiting.options);
         }
         Some(place)
     }

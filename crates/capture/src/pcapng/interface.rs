@@ -35,7 +35,7 @@ pub(super) struct Description {
 
 impl Interface {
     /// The interface, and what its description says in addition. It is the one of this number in its section.
-    pub fn read(body: &[u8], big: bool, number: usize) -> Option<(Self, Description)> {
+    pub fn parse(body: &[u8], big: bool, number: usize) -> Option<(Self, Description)> {
         let link = u16_at(body, 0, big)?;
         let snap_length = u32_at(body, 4, big)?;
         let mut interface = Self {
@@ -70,7 +70,7 @@ impl Interface {
 
     fn option(&mut self, code: u16, value: &[u8], big: bool) {
         match (code, value) {
-            (OPTION_RESOLUTION, [resolution, ..]) => self.resolution = Resolution::read(*resolution),
+            (OPTION_RESOLUTION, [resolution, ..]) => self.resolution = Resolution::parse(*resolution),
             (OPTION_OFFSET, _) => {
                 if let Some(eight) = value.first_chunk::<8>() {
                     self.offset = if big {
@@ -105,7 +105,7 @@ impl Interface {
 impl Resolution {
     /// The highest bit distinguishes powers of two from powers of ten. Exponents beyond what 64-bit times can use are
     /// taken as the largest that can.
-    fn read(value: u8) -> Self {
+    fn parse(value: u8) -> Self {
         let exponent = u32::from(value & 0x7f);
         if value & 0x80 != 0 {
             return Self::PerSecond(1 << exponent.min(64));
@@ -124,7 +124,7 @@ fn name(value: &[u8]) -> String {
         true => '?',
         false => letter,
     });
-    printable.take(LONGEST_NAME).collect()
+    printable.take(MAX_NAME_LEN).collect()
 }
 
 /// The address of an option; a mask or the length of a prefix follows it.
@@ -143,6 +143,6 @@ const OPTION_IPV6: u16 = 5;
 const OPTION_RESOLUTION: u16 = 9;
 const OPTION_OFFSET: u16 = 14;
 /// Letters of a name; Linux has at most 15, Windows some 50.
-const LONGEST_NAME: usize = 80;
+const MAX_NAME_LEN: usize = 80;
 /// Addresses of one interface that are kept.
 const MAX_ADDRESSES: usize = 64;

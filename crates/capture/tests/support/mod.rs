@@ -114,7 +114,7 @@ impl Observer for Recorder {
         assert!(observed.closed.is_none(), "closed last");
         match event {
             ConnectionEvent::Opened { .. } => unreachable!("handled above"),
-            ConnectionEvent::InStead(_) => unreachable!("only a relay asks in a client's stead"),
+            ConnectionEvent::RelayHandshake(_) => unreachable!("only a relay asks in a client's stead"),
             ConnectionEvent::Handshake(handshake) => {
                 assert!(observed.handshake.replace(handshake).is_none(), "one handshake");
                 assert!(handshake.syn <= handshake.syn_ack && handshake.syn_ack <= handshake.ack);
@@ -163,7 +163,7 @@ pub fn read_bytes(bytes: &[u8]) -> Result<(Vec<ObservedConnection>, Report), Err
 /// Reads sources; checks the sums of every connection.
 pub fn read_sources(sources: Vec<Source<'_>>) -> Result<(Vec<ObservedConnection>, Report), Error> {
     let mut recorder = Recorder::default();
-    let report = capture::read(sources, &mut recorder)?;
+    let report = capture::read_sources(sources, &mut recorder)?;
     let observed: Vec<ObservedConnection> = recorder.connections.into_values().collect();
     assert_eq!(observed.len(), report.connections as usize);
     for connection in &observed {

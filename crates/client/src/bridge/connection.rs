@@ -89,7 +89,7 @@ impl BridgeConnection {
         for parameter in execute.parameters {
             write_parameter(&mut frame, parameter);
         }
-        self.ask(frame, wait)
+        self.send_request(frame, wait)
     }
 
     /// Makes rows and inserts them.
@@ -114,7 +114,7 @@ impl BridgeConnection {
             frame.number(column.kind);
             frame.number(column.width);
         }
-        self.ask(frame, wait)
+        self.send_request(frame, wait)
     }
 
     /// Reads rows and changes each.
@@ -133,7 +133,7 @@ impl BridgeConnection {
         }
         frame.number(update.fetch_size);
         frame.count(update.batch);
-        self.ask(frame, wait)
+        self.send_request(frame, wait)
     }
 
     /// `Connection.setAutoCommit`.
@@ -143,7 +143,7 @@ impl BridgeConnection {
     pub fn set_autocommit(&mut self, on: bool, wait: Wait<'_>) -> Result<Executed, BridgeError> {
         let mut frame = Writer::new(self.number, request::AUTOCOMMIT);
         frame.flag(on);
-        self.ask(frame, wait)
+        self.send_request(frame, wait)
     }
 
     /// `Connection.commit`.
@@ -151,7 +151,7 @@ impl BridgeConnection {
     /// # Errors
     /// As [`BridgeConnection::execute`].
     pub fn commit(&mut self, wait: Wait<'_>) -> Result<Executed, BridgeError> {
-        self.ask(Writer::new(self.number, request::COMMIT), wait)
+        self.send_request(Writer::new(self.number, request::COMMIT), wait)
     }
 
     /// `Connection.rollback`.
@@ -159,7 +159,7 @@ impl BridgeConnection {
     /// # Errors
     /// As [`BridgeConnection::execute`].
     pub fn rollback(&mut self, wait: Wait<'_>) -> Result<Executed, BridgeError> {
-        self.ask(Writer::new(self.number, request::ROLLBACK), wait)
+        self.send_request(Writer::new(self.number, request::ROLLBACK), wait)
     }
 
     /// The columns of a query's result, which is not read.
@@ -191,10 +191,10 @@ impl BridgeConnection {
     /// As [`BridgeConnection::execute`].
     pub fn close(mut self, wait: Wait<'_>) -> Result<(), BridgeError> {
         let frame = Writer::new(self.number, request::CLOSE);
-        self.ask(frame, wait).map(|_| ())
+        self.send_request(frame, wait).map(|_| ())
     }
 
-    fn ask(&mut self, frame: Writer, wait: Wait<'_>) -> Result<Executed, BridgeError> {
+    fn send_request(&mut self, frame: Writer, wait: Wait<'_>) -> Result<Executed, BridgeError> {
         self.bridge.send(frame)?;
         let done = done(&self.bridge, &self.replies, wait, &|error| {
             self.without_secrets(error)

@@ -46,7 +46,7 @@ impl DriverFiles {
 pub(super) fn check(path: &Path) -> Result<(), BridgeError> {
     let not_readable = |error: std::io::Error| BridgeError::NotReadable {
         path: path.to_owned(),
-        reason: OsError::of(&error),
+        reason: OsError::from_io_error(&error),
     };
     let mut file = open_regular(path).map_err(|error| match error.raw_os_error() {
         Some(_) => not_readable(error),

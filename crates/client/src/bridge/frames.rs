@@ -86,7 +86,9 @@ impl Writer {
     /// The frame with its length; none when it is longer than any may be.
     pub(super) fn finish(mut self) -> Option<Vec<u8>> {
         let length = self.bytes.len() - 4;
-        let length = u32::try_from(length).ok().filter(|length| *length <= LONGEST)?;
+        let length = u32::try_from(length)
+            .ok()
+            .filter(|length| *length <= MAX_FRAME_LEN)?;
         self.bytes.splice(..4, length.to_be_bytes());
         Some(self.bytes)
     }
@@ -94,14 +96,14 @@ impl Writer {
 
 impl Frame {
     /// The next frame; none at the end of the stream, also within a frame.
-    pub(super) fn read(from: &mut impl Read) -> io::Result<Option<Self>> {
+    pub(super) fn read_from(from: &mut impl Read) -> io::Result<Option<Self>> {
         let mut head = [0; 9];
         if !filled(from, &mut head)? {
             return Ok(None);
         }
         let [a, b, c, d, e, f, g, h, kind] = head;
         let length = u32::from_be_bytes([a, b, c, d]);
-        if !(5..=LONGEST).contains(&length) {
+        if !(5..=MAX_FRAME_LEN).contains(&length) {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let mut body = Vec::new();
@@ -159,7 +161,7 @@ fn filled(from: &mut impl Read, head: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-const LONGEST: u32 = 64 * 1024 * 1024;
+const MAX_FRAME_LEN: u32 = 64 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -172,7 +174,7 @@ mod tests {
         writer.text(None);
         writer.text(Some("ü"));
         let bytes = writer.finish().unwrap();
-        let mut frame = Frame::read(&mut bytes.as_slice()).unwrap().unwrap();
+        let mut frame = Frame::read_from(&mut bytes.as_slice()).unwrap().unwrap();
         assert_eq!((frame.channel, frame.kind), (7, reply::DONE));
         assert_eq!(frame.large().unwrap(), -3);
         assert_eq!(frame.text().unwrap(), None);
@@ -184,9 +186,13 @@ mod tests {
     fn what_is_cut_is_the_end_and_a_wrong_length_is_an_error() {
         let bytes = Writer::new(1, 2).finish().unwrap();
         for cut in 0..bytes.len() {
-            assert!(Frame::read(&mut bytes.get(..cut).unwrap()).unwrap().is_none());
+            assert!(
+                Frame::read_from(&mut bytes.get(..cut).unwrap())
+                    .unwrap()
+                    .is_none()
+            );
         }
-        assert!(Frame::read(&mut [0xff; 16].as_slice()).is_err());
+        assert!(Frame::read_from(&mut [0xff; 16].as_slice()).is_err());
         let mut claims = Frame {
             channel: 0,
             kind: 0,

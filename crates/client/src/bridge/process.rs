@@ -89,7 +89,7 @@ impl Bridge {
             .spawn()
             .map_err(|error| BridgeError::NotStarted {
                 java: program.display().to_string(),
-                reason: OsError::of(&error),
+                reason: OsError::from_io_error(&error),
             })?;
         let channels = Arc::new(Channels {
             open: Mutex::new(Some(HashMap::new())),
@@ -200,7 +200,7 @@ impl Bridge {
         let began = Instant::now();
         loop {
             let left = wait.timeout.saturating_sub(began.elapsed());
-            match replies.recv_timeout(left.min(LOOK_UP)) {
+            match replies.recv_timeout(left.min(POLL_INTERVAL)) {
                 Ok(frame) => return Ok(frame),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
                 Err(RecvTimeoutError::Timeout) if wait.stop.load(Ordering::Relaxed) => {
@@ -304,7 +304,7 @@ impl Channels {
     /// Delivers frames to their receivers, until there are no more.
     fn serve(&self, stdout: ChildStdout) {
         let mut from = BufReader::with_capacity(64 * 1024, stdout);
-        while let Ok(Some(frame)) = Frame::read(&mut from) {
+        while let Ok(Some(frame)) = Frame::read_from(&mut from) {
             let number = frame.channel;
             if let Some(open) = self.open().as_mut()
                 && let Some(receiver) = open.get(&number)
@@ -351,7 +351,7 @@ const VERSION: i32 = 1;
 /// Frames of one channel that wait for their receiver: a million samples.
 const MAX_FRAMES: usize = 1024;
 const USUAL_START: Duration = Duration::from_secs(30);
-const LOOK_UP: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How often, and with what pauses, a process that ends is looked after: half a second.
 const REAPS: u32 = 100;
 const REAP: Duration = Duration::from_millis(5);

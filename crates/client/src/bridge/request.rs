@@ -32,7 +32,7 @@ impl Login {
     pub fn new(url: JdbcUrl, properties: Vec<(String, Secret)>, class: Option<String>) -> Self {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let usual = Target::parse(url.reveal())
-            .map(|target| Credentials::of(&target))
+            .map(|target| Credentials::from_target(&target))
             .ok();
         let mut login = Self {
             url,

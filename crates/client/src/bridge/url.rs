@@ -65,7 +65,7 @@ impl JdbcUrl {
             .ok_or(BridgeError::NotJdbc)?;
         let dialect = JdbcDialect::named(subprotocol);
         Ok(Self {
-            place: place(text, dialect),
+            place: address_span(text, dialect),
             text: text.to_owned(),
             dialect,
         })
@@ -308,7 +308,7 @@ pub(super) fn is_secret(name: &str) -> bool {
 }
 
 /// Where host and port are.
-fn place(text: &str, dialect: JdbcDialect) -> Option<AddressSpan> {
+fn address_span(text: &str, dialect: JdbcDialect) -> Option<AddressSpan> {
     if dialect == JdbcDialect::Oracle {
         return oracle_place(text);
     }

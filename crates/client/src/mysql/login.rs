@@ -26,21 +26,21 @@ pub(crate) struct Greeting {
 
 impl Greeting {
     /// Of protocol version 10.
-    pub fn read(greeting: &[u8]) -> Option<Self> {
+    pub fn parse(greeting: &[u8]) -> Option<Self> {
         let mut fields = Reader::new(greeting);
         if fields.u8()? != PROTOCOL_VERSION {
             return None;
         }
         fields.cstr()?;
-        let connection = u32::from_le_bytes(*fields.take(4)?.first_chunk()?);
-        let first = fields.take(8)?;
+        let connection = u32::from_le_bytes(*fields.take_bytes(4)?.first_chunk()?);
+        let first = fields.take_bytes(8)?;
         fields.u8()?;
-        let capabilities = u16::from_le_bytes(*fields.take(2)?.first_chunk()?);
-        fields.take(1 + 2 + 2)?; // character set, status, more capabilities
+        let capabilities = u16::from_le_bytes(*fields.take_bytes(2)?.first_chunk()?);
+        fields.take_bytes(1 + 2 + 2)?; // character set, status, more capabilities
         let length = usize::from(fields.u8()?);
-        let extended = u32::from_le_bytes(*fields.take(10)?.last_chunk()?);
+        let extended = u32::from_le_bytes(*fields.take_bytes(10)?.last_chunk()?);
         let second_length = length.saturating_sub(8).max(13).min(fields.left());
-        let second = fields.take(second_length)?;
+        let second = fields.take_bytes(second_length)?;
         let mut nonce = [first, second].concat();
         nonce.truncate(NONCE);
         Some(Self {
@@ -161,7 +161,7 @@ mod tests {
             b"\x0a5.5.5-10.11.6-MariaDB\0\x08\0\0\x0012345678\0\xfe\xf7\x2d\x02\0\xff\x81\x15".to_vec();
         greeting.extend_from_slice(&[0; 10]);
         greeting.extend_from_slice(b"abcdefghijkl\0mysql_native_password\0");
-        let greeted = Greeting::read(&greeting).expect("a greeting");
+        let greeted = Greeting::parse(&greeting).expect("a greeting");
         assert_eq!(
             (
                 greeted.connection,
@@ -173,7 +173,7 @@ mod tests {
         let challenge = greeted.challenge;
         assert_eq!(challenge.method, "mysql_native_password");
         assert_eq!(challenge.nonce, b"12345678abcdefghijkl");
-        assert_eq!(Greeting::read(&greeting[..40]), None);
+        assert_eq!(Greeting::parse(&greeting[..40]), None);
         let switched =
             Challenge::switched(b"\xfeclient_ed25519\x0001234567890123456789012345678901").expect("a switch");
         assert_eq!(
@@ -185,7 +185,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_read_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            Greeting::read(&bytes);
+            Greeting::parse(&bytes);
             Challenge::switched(&bytes);
         }
     }

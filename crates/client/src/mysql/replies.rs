@@ -1,6 +1,6 @@
 //! Replies, of a session without `CLIENT_DEPRECATE_EOF`: counted, not kept; and errors.
 
-use super::{ERROR, LONGEST_PACKET, OK};
+use super::{ERROR, MAX_PACKET_LEN, OK};
 use crate::ErrorReply;
 use crate::reply_reader::{MessageCutter, ReplyFault, ReplyReader};
 use std::collections::VecDeque;
@@ -79,7 +79,7 @@ impl MysqlReplies {
     /// The packet under way is complete.
     fn end(&mut self) -> Result<(), ReplyFault> {
         let (length, _) = header(self.packet.header());
-        let continued = std::mem::replace(&mut self.continues, length == LONGEST_PACKET);
+        let continued = std::mem::replace(&mut self.continues, length == MAX_PACKET_LEN);
         if continued {
             return Ok(());
         }
@@ -174,22 +174,22 @@ impl ReplyReader for MysqlReplies {
         self.rows
     }
 
-    fn owed(&self) -> u64 {
+    fn expected_replies(&self) -> u64 {
         self.expected.len() as u64
     }
 
-    fn take(&mut self, mut bytes: &[u8]) -> Result<(), ReplyFault> {
+    fn process_bytes(&mut self, mut bytes: &[u8]) -> Result<(), ReplyFault> {
         while !bytes.is_empty() {
             // Rows of a cursor come without columns before them.
             let is_row = matches!(self.stage, ReplyState::Rows | ReplyState::First);
             let of_key = (self.keeps_keys && is_row).then_some(BINARY_KEY_WITHIN + self.columns / 8);
             let wanted = |_, first| match first {
-                Some(ERROR) => LONGEST_ERROR,
+                Some(ERROR) => MAX_ERROR_LEN,
                 _ => of_key.unwrap_or(FEW),
             };
             if self
                 .packet
-                .take(&mut bytes, |bytes| Some(header(bytes).0), wanted)?
+                .next_message(&mut bytes, |bytes| Some(header(bytes).0), wanted)?
             {
                 self.end()?;
             }
@@ -261,7 +261,7 @@ fn binary_key(row: &[u8], columns: usize) -> Option<u64> {
 
 /// Length and number.
 const HEADER: usize = 4;
-const LONGEST_ERROR: usize = 1024;
+const MAX_ERROR_LEN: usize = 1024;
 /// Of a packet that holds no key: OK of a prepared statement has 12 bytes.
 const FEW: usize = 16;
 /// Mark, bitmap without its columns, eight bytes; or length and digits.
@@ -295,12 +295,12 @@ mod tests {
             ] {
                 replies.expect(answer);
             }
-            assert_eq!((replies.asked(), replies.owed()), (5, 5));
+            assert_eq!((replies.asked(), replies.expected_replies()), (5, 5));
             let (one, other) = REPLY.split_at(cut);
-            replies.take(one).expect("no error");
-            replies.take(other).expect("no error");
+            replies.process_bytes(one).expect("no error");
+            replies.process_bytes(other).expect("no error");
             assert_eq!(
-                (replies.rows(), replies.owed(), replies.statement()),
+                (replies.rows(), replies.expected_replies(), replies.statement()),
                 (3, 1, 9),
                 "{cut}"
             );
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(prepared_statement(&[0xff, 5, 0, 0, 0]), None);
         let mut replies = MysqlReplies::default();
         replies.expect(ExpectedAnswer::Statement);
-        replies.take(&[1, 0, 0, 1, 0]).expect_err("no statement");
+        replies.process_bytes(&[1, 0, 0, 1, 0]).expect_err("no statement");
     }
 
     #[test]
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(begun_error(&packet), Some(refused.clone()));
         assert_eq!(begun_error(&packet[..packet.len() - 1]), None);
         assert_eq!(
-            MysqlReplies::default().take(&packet),
+            MysqlReplies::default().process_bytes(&packet),
             Err(ReplyFault::Refused(refused))
         );
     }

@@ -7,7 +7,7 @@ pub const GOODBYE_IN_BLOCK: &[u8] = &[5, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1];
 /// An empty packet, the second of its reply: there is no file to send.
 pub const REFUSAL: &[u8] = &[0, 0, 0, 2];
 /// Bytes of the body of a packet. One that is as long says that it goes on in the next.
-pub const LONGEST_PACKET: usize = 0xff_ffff;
+pub const MAX_PACKET_LEN: usize = 0xff_ffff;
 /// Before a value of [`bulk`].
 pub const BULK_VALUE: u8 = 0;
 /// Instead of a value of [`bulk`].
@@ -30,7 +30,7 @@ pub fn packet(out: &mut Vec<u8>, number: u8, body: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(&[0, 0, 0, number]);
     body(out);
     let length = out.len() - start - 4;
-    if length >= LONGEST_PACKET {
+    if length >= MAX_PACKET_LEN {
         return cut(out, start, number);
     }
     let [low, middle, high, ..] = (length as u32).to_le_bytes();
@@ -44,13 +44,13 @@ fn cut(out: &mut Vec<u8>, start: usize, first: u8) {
     let body = out.split_off(start).split_off(4);
     let mut rest = body.as_slice();
     for count in 0_u8..=u8::MAX {
-        let (part, behind) = rest.split_at(rest.len().min(LONGEST_PACKET));
+        let (part, behind) = rest.split_at(rest.len().min(MAX_PACKET_LEN));
         let [low, middle, high, ..] = (part.len() as u32).to_le_bytes();
         out.extend_from_slice(&[low, middle, high, first.wrapping_add(count)]);
         out.extend_from_slice(part);
         rest = behind;
         // A packet of the maximum length means that another one follows, even if it is empty.
-        if part.len() < LONGEST_PACKET {
+        if part.len() < MAX_PACKET_LEN {
             return;
         }
     }
@@ -59,7 +59,7 @@ fn cut(out: &mut Vec<u8>, start: usize, first: u8) {
 /// Puts packets into blocks, as a server wants them that was asked to compress. They are stored as they are: requests are short.
 pub fn in_blocks(request: &mut Vec<u8>) {
     let packets = std::mem::take(request);
-    for (number, content) in (0_u8..).zip(packets.chunks(LONGEST_PACKET)) {
+    for (number, content) in (0_u8..).zip(packets.chunks(MAX_PACKET_LEN)) {
         let [low, middle, high, ..] = (content.len() as u32).to_le_bytes();
         request.extend_from_slice(&[low, middle, high, number, 0, 0, 0]);
         request.extend_from_slice(content);
@@ -240,9 +240,9 @@ mod tests {
         });
         assert_eq!(request[4 + 10 + 4..][..4], [0xfd, 0x70, 0x11, 0x01]);
         let mut request = Vec::new();
-        prepare(&mut request, &"x".repeat(LONGEST_PACKET));
-        assert_eq!(request.len(), 4 + LONGEST_PACKET + 4 + 1);
+        prepare(&mut request, &"x".repeat(MAX_PACKET_LEN));
+        assert_eq!(request.len(), 4 + MAX_PACKET_LEN + 4 + 1);
         assert_eq!(request[..4], [0xff, 0xff, 0xff, 0]);
-        assert_eq!(request[4 + LONGEST_PACKET..], [1, 0, 0, 1, b'x']);
+        assert_eq!(request[4 + MAX_PACKET_LEN..], [1, 0, 0, 1, b'x']);
     }
 }

@@ -77,20 +77,20 @@ impl ReplyReader for PostgresReplies {
         self.rows
     }
 
-    fn owed(&self) -> u64 {
+    fn expected_replies(&self) -> u64 {
         self.asked.saturating_sub(self.answered)
     }
 
-    fn take(&mut self, mut bytes: &[u8]) -> Result<(), ReplyFault> {
+    fn process_bytes(&mut self, mut bytes: &[u8]) -> Result<(), ReplyFault> {
         let keeps_keys = self.keeps_keys;
         let length = |bytes| header(bytes).map(|(_, length)| length);
         let wanted = |[tag, ..]: [u8; HEADER], _| match tag {
-            b'E' => LONGEST_ERROR,
+            b'E' => MAX_ERROR_LEN,
             b'D' if keeps_keys => KEY_WITHIN,
             _ => 0,
         };
         while !bytes.is_empty() {
-            if self.message.take(&mut bytes, length, wanted)? {
+            if self.message.next_message(&mut bytes, length, wanted)? {
                 self.end()?;
             }
         }
@@ -129,7 +129,7 @@ fn key(row: &[u8]) -> Option<u64> {
 
 /// Tag and length.
 const HEADER: usize = 5;
-const LONGEST_ERROR: usize = 1024;
+const MAX_ERROR_LEN: usize = 1024;
 /// Number of columns, length, and the digits of a key.
 const KEY_WITHIN: usize = 2 + 4 + 20;
 
@@ -146,11 +146,11 @@ mod tests {
             let mut replies = PostgresReplies::default();
             replies.keep_keys();
             replies.owe(2);
-            assert_eq!((replies.asked(), replies.owed()), (2, 2));
+            assert_eq!((replies.asked(), replies.expected_replies()), (2, 2));
             let (one, other) = REPLY.split_at(cut);
-            replies.take(one).expect("no error");
-            replies.take(other).expect("no error");
-            assert_eq!((replies.rows(), replies.owed()), (2, 1));
+            replies.process_bytes(one).expect("no error");
+            replies.process_bytes(other).expect("no error");
+            assert_eq!((replies.rows(), replies.expected_replies()), (2, 1));
             assert!(replies.is_suspended());
             let mut keys = Vec::new();
             replies.take_keys(&mut keys);
@@ -168,15 +168,17 @@ mod tests {
         assert_eq!(begun_error(&message), Some(refused.clone()));
         assert_eq!(begun_error(&message[..message.len() - 1]), None);
         assert_eq!(
-            PostgresReplies::default().take(&message),
+            PostgresReplies::default().process_bytes(&message),
             Err(ReplyFault::Refused(refused))
         );
         PostgresReplies::default()
-            .take(b"Z\0\0\0\0")
+            .process_bytes(b"Z\0\0\0\0")
             .expect_err("no length");
         let mut replies = PostgresReplies::default();
         replies.owe_portal();
-        replies.take(b"1\0\0\0\x042\0\0\0\x04").expect("no error");
-        assert_eq!(replies.owed(), 0);
+        replies
+            .process_bytes(b"1\0\0\0\x042\0\0\0\x04")
+            .expect("no error");
+        assert_eq!(replies.expected_replies(), 0);
     }
 }

@@ -247,7 +247,7 @@ impl<'a> ClientConnection<'a> {
     /// # Errors
     /// [`SessionError::Closed`], [`SessionError::Broken`].
     pub fn receive_now(&mut self, most: usize) -> Result<&[u8], SessionError> {
-        if self.unread.is_empty() && self.read(most)? == Arrival::End {
+        if self.unread.is_empty() && self.read_bytes(most)? == Arrival::End {
             return Err(SessionError::Closed);
         }
         Ok(self.take_unread())
@@ -259,7 +259,7 @@ impl<'a> ClientConnection<'a> {
     }
 
     /// Waits for the next `count` bytes and appends them to `bytes`.
-    pub(super) fn take(
+    pub(super) fn process_bytes(
         &mut self,
         count: usize,
         bytes: &mut Vec<u8>,
@@ -288,7 +288,7 @@ impl<'a> ClientConnection<'a> {
     /// Reads what is there, waiting for it; false at the end of the connection.
     fn fill(&mut self, deadline: &Deadline) -> Result<bool, SessionError> {
         loop {
-            match self.read(Self::BUFFER)? {
+            match self.read_bytes(Self::BUFFER)? {
                 Arrival::Bytes => return Ok(true),
                 Arrival::Nothing => self.wait(PollFlags::IN, deadline)?,
                 Arrival::End => return Ok(false),
@@ -297,13 +297,13 @@ impl<'a> ClientConnection<'a> {
     }
 
     /// Reads what is there now, at most `most` bytes.
-    fn read(&mut self, most: usize) -> Result<Arrival, SessionError> {
+    fn read_bytes(&mut self, most: usize) -> Result<Arrival, SessionError> {
         let most = most.min(Self::BUFFER);
         let room = self.buffer.get_mut(..most).unwrap_or_default();
         let received = if self.is_stamped {
             self.transport.receive(room)
         } else {
-            self.transport.read(room)
+            self.transport.receive_bytes(room)
         };
         Ok(match received {
             Received::Bytes { count, stamp, .. } => {
@@ -361,7 +361,7 @@ impl<'a> ClientConnection<'a> {
         }
         self.passed.turns += u64::from(std::mem::take(&mut self.awaited));
         let now = self.clock.now();
-        let stamped = stamp.map(|stamp| self.clock.place(stamp, WallOffset::now()));
+        let stamped = stamp.map(|stamp| self.clock.to_timestamp(stamp, WallOffset::now()));
         // A stamp is off if the wall clock was set since: never later than now, never before what came earlier.
         self.arrived = stamped.unwrap_or(now).min(now).max(self.arrived);
     }
@@ -413,7 +413,7 @@ impl<'a> ClientConnection<'a> {
         if self.spin {
             std::hint::spin_loop();
         } else {
-            until_ready(self.transport.socket().as_fd(), events, left.min(LOOK_UP));
+            until_ready(self.transport.socket().as_fd(), events, left.min(POLL_INTERVAL));
         }
         if events.contains(PollFlags::OUT) {
             if !self.transport.flush() {
@@ -444,4 +444,4 @@ enum Arrival {
 }
 
 /// How long is waited before looking whether it was stopped.
-pub(super) const LOOK_UP: Duration = Duration::from_millis(200);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(200);

@@ -15,7 +15,7 @@ impl Deadline {
     pub fn after(timeout: Duration) -> Self {
         let now = Instant::now();
         Self {
-            at: now.checked_add(timeout).unwrap_or(now + LONGEST),
+            at: now.checked_add(timeout).unwrap_or(now + MAX_TIMEOUT),
             timeout,
         }
     }
@@ -35,4 +35,4 @@ impl Deadline {
 }
 
 /// A timeout beyond what the clock can represent.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);

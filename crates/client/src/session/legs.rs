@@ -28,7 +28,7 @@ impl Legs {
     }
 
     /// A leg ends at `at`, when so much has passed in all; the next one begins there. A server that goes on and on gets no
-    /// more than [`MOST`]: what follows is counted in the last.
+    /// more than [`MAX_LEGS`]: what follows is counted in the last.
     pub fn end(&mut self, name: &str, phase: Phase, at: Timestamp, passed: PassedTraffic) {
         let at = at.max(self.ended);
         let moved = |index: usize| passed.bytes[index].saturating_sub(self.passed.bytes[index]);
@@ -41,7 +41,7 @@ impl Legs {
             remedy: None,
             saves_turns: 0,
         };
-        match self.legs.get_mut(MOST - 1) {
+        match self.legs.get_mut(MAX_LEGS - 1) {
             Some(last) => {
                 last.duration += leg.duration;
                 last.turns += leg.turns;
@@ -78,7 +78,7 @@ impl Legs {
 }
 
 /// No login of any server has half as many.
-const MOST: usize = 64;
+const MAX_LEGS: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -95,7 +95,7 @@ mod tests {
             };
             legs.end("leg", Phase::Login, at(step * 7), passed);
         }
-        assert_eq!(legs.as_slice().len(), MOST);
+        assert_eq!(legs.as_slice().len(), MAX_LEGS);
         let sum: Duration = legs.as_slice().iter().map(|leg| leg.duration).sum();
         assert_eq!((sum, legs.total()), (Duration::from_nanos(1400), sum));
         let turns: u64 = legs.as_slice().iter().map(|leg| leg.turns).sum();

@@ -28,7 +28,7 @@ pub(super) fn log_in<'o, 'a>(
     if first.first() == Some(&ERROR) {
         return Err(error(&first).into());
     }
-    let greeting = Greeting::read(&first).ok_or_else(unknown)?;
+    let greeting = Greeting::parse(&first).ok_or_else(unknown)?;
     let challenge = greeting.challenge;
     opening.process = Some(greeting.connection);
     opening.takes_bulk = opening.loading && greeting.offers_bulk;
@@ -106,7 +106,7 @@ fn response(opening: &LoginContext<'_, '_>, method: Method, proof: &[u8]) -> Vec
 fn next_packet(opening: &mut LoginContext<'_, '_>) -> Result<(u8, Vec<u8>), SessionError> {
     let head = opening.bytes(4)?;
     let (length, number) = header(*head.first_chunk().ok_or(SessionError::Closed)?);
-    if length > LONGEST_LOGIN {
+    if length > MAX_LOGIN_LEN {
         return Err(unknown());
     }
     Ok((number, opening.bytes(length)?))
@@ -135,4 +135,4 @@ const SWITCH: u8 = 0xfe;
 const FAST_SUCCESS: &[u8] = &[MORE, 3];
 const ACCESS_DENIED: &str = "1045";
 /// Of a packet during login.
-const LONGEST_LOGIN: usize = 64 * 1024;
+const MAX_LOGIN_LEN: usize = 64 * 1024;

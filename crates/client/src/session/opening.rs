@@ -1,6 +1,6 @@
 //! From a target to a line: DNS, TCP, and what a login is made with.
 
-use super::connection::{ClientConnection, LOOK_UP, PassedTraffic};
+use super::connection::{ClientConnection, POLL_INTERVAL, PassedTraffic};
 use super::deadline::Deadline;
 use super::legs::Legs;
 use super::{SessionError, SessionOptions};
@@ -104,7 +104,7 @@ impl LoginContext<'_, '_> {
         // Also where they are there already: a server may keep the client busy with what it has sent at once.
         self.deadline.left()?;
         let mut bytes = Vec::new();
-        self.line.take(count, &mut bytes, &self.deadline)?;
+        self.line.process_bytes(count, &mut bytes, &self.deadline)?;
         Ok(bytes)
     }
 
@@ -211,7 +211,7 @@ pub(super) fn connect<'a>(
 
 /// Connects to a socket of this machine: there is no way there that could take time.
 fn reach_local(path: &Path) -> Result<Socket, SessionError> {
-    let connected = UnixStream::connect(path).map_err(|error| OsError::of(&error));
+    let connected = UnixStream::connect(path).map_err(|error| OsError::from_io_error(&error));
     let socket = connected.and_then(Socket::adopt_local);
     socket.map_err(|reason| {
         SessionError::Connect(LiveError::SocketFailed {
@@ -237,7 +237,7 @@ fn reach(
         if options.stop.load(Ordering::Relaxed) {
             return Err(SessionError::Stopped);
         }
-        until_ready(socket.as_fd(), PollFlags::OUT, left.min(LOOK_UP));
+        until_ready(socket.as_fd(), PollFlags::OUT, left.min(POLL_INTERVAL));
     }
     Ok(socket)
 }

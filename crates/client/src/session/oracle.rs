@@ -39,7 +39,7 @@ impl<'a> OracleSession<'a> {
     pub fn open(target: &Target, options: SessionOptions<'a>) -> Result<Self, SessionError> {
         let deadline = Deadline::after(options.timeout);
         // TLS towards Oracle is not supported: this reports it.
-        sys::tls::configure(target, &sys::TlsSettings::of(target)?)?;
+        sys::tls::configure(target, &sys::TlsSettings::from_target(target)?)?;
         let (line, mut legs) = opening::connect(target, options, &deadline)?;
         let (mut driver, stream) = Driver::start(target, &deadline)?;
         let mut passage = DriverProxy::new(line, stream)?;
@@ -58,7 +58,7 @@ impl<'a> OracleSession<'a> {
     /// [`SessionError::TimedOut`], [`SessionError::Closed`], [`SessionError::Broken`], [`SessionError::Stopped`]. An error of the
     /// statement is in the reply.
     pub fn query(&mut self, sql: &str, timeout: Duration) -> Result<Reply, SessionError> {
-        self.driver.ask(sql)?;
+        self.driver.send_request(sql)?;
         self.passage.exchange(&mut self.driver, &Deadline::after(timeout))
     }
 

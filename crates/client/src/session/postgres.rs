@@ -38,7 +38,7 @@ pub(super) fn log_in<'o, 'a>(
             b'E' => return Err(error(&body).into()),
             b'Z' => {
                 opening.leg(leg, Phase::Login);
-                tell_remedy(&mut opening, leg);
+                emit_remedy(&mut opening, leg);
                 return Ok(opening);
             }
             b'K' => opening.process = body.first_chunk().map(|process| u32::from_be_bytes(*process)),
@@ -106,7 +106,7 @@ fn authenticate(
     }
     if kind != 12 {
         opening.leg(under_way, Phase::Login);
-        tell_remedy(opening, under_way);
+        emit_remedy(opening, under_way);
     }
     let secret = opening.password.clone().ok_or_else(|| opening.no_password())?;
     let secret = secret.reveal().as_bytes();
@@ -151,7 +151,7 @@ fn authenticate(
 
 /// Every leg of a password could be done without: a certificate is proved in the handshake of TLS, a Unix-domain socket
 /// shows who its peer is.
-fn tell_remedy(opening: &mut LoginContext<'_, '_>, leg: &str) {
+fn emit_remedy(opening: &mut LoginContext<'_, '_>, leg: &str) {
     if leg != START_UP {
         opening.remedy(
             1,
@@ -167,7 +167,7 @@ fn is_affordable(challenge: &[u8]) -> bool {
     let rounds = text.split(',').find_map(|field| field.strip_prefix("i="));
     rounds
         .and_then(|digits| digits.parse::<u32>().ok())
-        .is_some_and(|rounds| rounds <= MOST_ROUNDS)
+        .is_some_and(|rounds| rounds <= MAX_ROUNDS)
 }
 
 /// The server's next message of the login: its tag and its body.
@@ -175,7 +175,7 @@ fn message(opening: &mut LoginContext<'_, '_>) -> Result<(u8, Vec<u8>), SessionE
     let head = opening.bytes(5)?;
     let head = head.first_chunk().and_then(|head| header(*head));
     let (tag, length) = head
-        .filter(|(_, length)| *length <= LONGEST_MESSAGE)
+        .filter(|(_, length)| *length <= MAX_MESSAGE_LEN)
         .ok_or_else(unknown)?;
     Ok((tag, opening.bytes(length)?))
 }
@@ -189,6 +189,6 @@ fn unknown() -> SessionError {
 
 const START_UP: &str = "startup";
 /// About half a second of hashing.
-const MOST_ROUNDS: u32 = 1_000_000;
+const MAX_ROUNDS: u32 = 1_000_000;
 /// Of a message's body during login.
-const LONGEST_MESSAGE: usize = 64 * 1024;
+const MAX_MESSAGE_LEN: usize = 64 * 1024;

@@ -43,7 +43,7 @@ fn command(opening: &mut LoginContext<'_, '_>, words: &[&[u8]], leg: &str) -> Re
     opening.send(&request)?;
     let mut line = Vec::new();
     while !line.ends_with(b"\r\n") {
-        if line.len() > LONGEST_LINE {
+        if line.len() > MAX_LINE_LEN {
             return Err(unknown());
         }
         line.extend(opening.bytes(1)?);
@@ -68,4 +68,4 @@ fn unknown() -> SessionError {
 }
 
 const DEFAULT_USER: &str = "default";
-const LONGEST_LINE: usize = 4096;
+const MAX_LINE_LEN: usize = 4096;

@@ -76,7 +76,7 @@ pub struct ReplyProgress {
 
 impl ReplyProgress {
     /// The server said `message`.
-    pub fn take(&mut self, message: &Message<'_>) {
+    pub fn process_message(&mut self, message: &Message<'_>) {
         match message.content {
             Content::HttpResponse { status } => self.status = Some(status),
             Content::Row => self.rows += 1,
@@ -152,7 +152,7 @@ impl Listening {
             Timestamp::default(),
             Direction::ServerToClient,
             bytes,
-            &mut |message| self.progress.take(&message),
+            &mut |message| self.progress.process_message(&message),
         )?;
         Ok(())
     }
@@ -181,7 +181,7 @@ impl Listening {
         line: &ClientConnection<'_>,
     ) -> Result<(Reply, Vec<u8>), SessionError> {
         if let Some(decoder) = decoder {
-            decoder.finish(&mut |message| self.progress.take(&message));
+            decoder.finish(&mut |message| self.progress.process_message(&message));
         }
         if self.is_over() || self.progress.error.is_some() {
             Ok(self.reply(sent_at, before, line))

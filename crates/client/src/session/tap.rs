@@ -44,13 +44,13 @@ impl SessionTap {
             address: address.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |address| address.ip()),
             port: address.map_or(0, |address| address.port()),
         };
-        tap.tell(ConnectionEvent::Opened {
+        tap.emit_event(ConnectionEvent::Opened {
             at: tried,
             client: endpoint(socket.stream().local_addr().ok()),
             server: endpoint(socket.peer().ok()),
             sides_certain: true,
         });
-        tap.tell(ConnectionEvent::Handshake(TcpHandshake {
+        tap.emit_event(ConnectionEvent::Handshake(TcpHandshake {
             syn: tried,
             syn_ack: connected,
             ack: connected,
@@ -66,7 +66,7 @@ impl SessionTap {
         let at = at.max(*last);
         *last = at;
         self.payload_bytes[direction.index()] += payload.len() as u64;
-        self.tell(ConnectionEvent::Segment(Segment {
+        self.emit_event(ConnectionEvent::Segment(Segment {
             direction,
             at,
             payload,
@@ -79,7 +79,7 @@ impl SessionTap {
     pub fn sample_when_due(&mut self, at: Timestamp, socket: &Socket) {
         if at >= self.next_sample {
             self.sample(at, socket);
-            self.sample_interval = (self.sample_interval * 2).min(LONGEST_SAMPLE_INTERVAL);
+            self.sample_interval = (self.sample_interval * 2).min(MAX_SAMPLE_INTERVAL);
             self.next_sample = at.after(self.sample_interval);
         }
     }
@@ -88,7 +88,7 @@ impl SessionTap {
     pub fn sample(&mut self, at: Timestamp, socket: &Socket) {
         self.figures = socket.info();
         if let Some(rtt) = self.figures.and_then(|figures| figures.min_rtt) {
-            self.tell(ConnectionEvent::RoundTrip {
+            self.emit_event(ConnectionEvent::RoundTrip {
                 at,
                 side: Side::Server,
                 rtt,
@@ -96,7 +96,7 @@ impl SessionTap {
         }
     }
 
-    fn tell(&mut self, event: ConnectionEvent<'_>) {
+    fn emit_event(&mut self, event: ConnectionEvent<'_>) {
         self.observer.event(self.id, event);
     }
 }
@@ -114,7 +114,7 @@ impl Drop for SessionTap {
             seen: [true, true],
             ..ConnectionTotals::default()
         };
-        self.tell(ConnectionEvent::Closed {
+        self.emit_event(ConnectionEvent::Closed {
             at: self.last[0].max(self.last[1]),
             how: Closing::Finished,
             totals,
@@ -123,4 +123,4 @@ impl Drop for SessionTap {
 }
 
 const FIRST_SAMPLE_AFTER: Duration = Duration::from_millis(10);
-const LONGEST_SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
+const MAX_SAMPLE_INTERVAL: Duration = Duration::from_secs(1);

@@ -30,8 +30,8 @@ impl Text<'_> {
         for spanned in raw {
             let one = spanned.get_ref();
             let [first, second] = [
-                self.place(&one.between[0], places)?,
-                self.place(&one.between[1], places)?,
+                self.place_index(&one.between[0], places)?,
+                self.place_index(&one.between[1], places)?,
             ];
             if first == second || joining(&links, [first, second]).is_some() {
                 let what = "a link joins two different places, and each two have one: leave this one out";
@@ -60,7 +60,7 @@ impl Text<'_> {
                 .parse()
                 .map_err(|fault: link::LinkError| self.error(text.span(), fault.to_string())),
             (None, Some(name)) => read(name.get_ref())
-                .and_then(|records| MeasuredLink::read(&records)?.link())
+                .and_then(|records| MeasuredLink::parse(&records)?.link())
                 .map_err(|fault| self.error(name.span(), format!("{}: {fault}", name.get_ref()))),
             (Some(_), Some(name)) => {
                 let what = "a link is either written or measured: leave out 'link' or 'measured'";

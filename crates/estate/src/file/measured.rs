@@ -22,7 +22,7 @@ impl MeasuredLink {
     ///
     /// # Errors
     /// With the line where one is at fault: it is no record, there is no round trip, or there are those of several targets.
-    pub(super) fn read(records: &str) -> Result<Self, String> {
+    pub(super) fn parse(records: &str) -> Result<Self, String> {
         let mut seen = Seen::default();
         let lines = records.lines().enumerate();
         for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {

@@ -89,7 +89,7 @@ impl Sending {
     /// Twice as long each time, and up to half as long again at random: many agents shall not come at the same moment.
     fn next_pause(&mut self) -> Duration {
         let pause = self.pause;
-        self.pause = (pause * 2).min(LONGEST_PAUSE);
+        self.pause = (pause * 2).min(MAX_PAUSE);
         let share = super::spans::random() as f64 / u64::MAX as f64;
         pause.mul_f64(1.0 + share / 2.0)
     }
@@ -118,7 +118,11 @@ impl Sending {
     fn judge(&self, mut response: http::Response<Body>) -> Attempt {
         let status = response.status();
         if status.is_success() {
-            let answer = response.body_mut().with_config().limit(MOST_ANSWER).read_to_vec();
+            let answer = response
+                .body_mut()
+                .with_config()
+                .limit(MAX_RESPONSE_BYTES)
+                .read_to_vec();
             if let Some((count, reason)) = otlp::rejected(&answer.unwrap_or_default()) {
                 self.counts.rejected(count);
                 if count > 0 {
@@ -152,7 +156,7 @@ fn compressed(body: &[u8]) -> Vec<u8> {
 }
 
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// Bytes of a collector's answer that are read.
-const MOST_ANSWER: u64 = 64 * 1024;
+const MAX_RESPONSE_BYTES: u64 = 64 * 1024;

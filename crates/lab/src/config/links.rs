@@ -10,7 +10,7 @@ pub const KEYS: [&str; 9] = [
     "rtt", "rate", "burst", "queue", "loss", "jitter", "outage", "mtu", "seed",
 ];
 
-pub fn read(
+pub fn parse_links(
     file: File<'_>,
     entry: Option<&Entry>,
     hosts: &[String],
@@ -19,7 +19,7 @@ pub fn read(
     let Some(entry) = entry else {
         return Ok(Vec::new());
     };
-    let all = Section::of(file, entry, "[links.NAME]".to_owned())?;
+    let all = Section::new(file, entry, "[links.NAME]".to_owned())?;
     let mut links: Vec<LabLink> = Vec::new();
     for entry in all.entries() {
         check_name(file, &entry.key, &entry.place)?;
@@ -28,7 +28,7 @@ pub fn read(
             return Err(file.error(&entry.place, what));
         }
         let link = read_one(
-            &Section::of(file, entry, format!("[links.{}]", entry.key))?,
+            &Section::new(file, entry, format!("[links.{}]", entry.key))?,
             &entry.key,
             hosts,
             seed,

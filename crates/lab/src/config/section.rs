@@ -51,7 +51,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is no table.
-    pub fn of(file: File<'a>, entry: &'a Entry, name: String) -> Result<Self, ConfigError> {
+    pub fn new(file: File<'a>, entry: &'a Entry, name: String) -> Result<Self, ConfigError> {
         let ConfigValue::Table(table) = &entry.node.value else {
             let kind = entry.node.value.kind();
             return Err(file.error(

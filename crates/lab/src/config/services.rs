@@ -9,17 +9,21 @@ use std::time::Duration;
 /// How long a service may take to get ready when its table does not say.
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
-pub fn read(file: File<'_>, entry: Option<&Entry>, hosts: &[String]) -> Result<Vec<Service>, ConfigError> {
+pub fn parse_services(
+    file: File<'_>,
+    entry: Option<&Entry>,
+    hosts: &[String],
+) -> Result<Vec<Service>, ConfigError> {
     let Some(entry) = entry else {
         return Ok(Vec::new());
     };
-    let all = Section::of(file, entry, "[services.NAME]".to_owned())?;
+    let all = Section::new(file, entry, "[services.NAME]".to_owned())?;
     all.entries()
         .iter()
         .map(|entry| {
             check_name(file, &entry.key, &entry.place)?;
             let name = format!("[services.{}]", entry.key);
-            read_one(&Section::of(file, entry, name)?, &entry.key, hosts)
+            read_one(&Section::new(file, entry, name)?, &entry.key, hosts)
         })
         .collect()
 }
@@ -51,7 +55,7 @@ fn read_one(section: &Section<'_>, name: &str, hosts: &[String]) -> Result<Servi
         setup: setup(section)?,
     };
     section.finish()?;
-    ServiceSettings::read(service.kind, &service.settings)
+    ServiceSettings::parse(service.kind, &service.settings)
         .map_err(|fault| file.error(fault.place.as_ref().unwrap_or(&section.place), fault.what))?;
     Ok(service)
 }
@@ -83,7 +87,7 @@ fn environment(section: &Section<'_>) -> Result<Vec<(String, String)>, ConfigErr
     let Some(entry) = section.entry("environment") else {
         return Ok(Vec::new());
     };
-    let table = Section::of(section.file, entry, "environment".to_owned())?;
+    let table = Section::new(section.file, entry, "environment".to_owned())?;
     table
         .entries()
         .iter()
@@ -112,7 +116,7 @@ fn setup(section: &Section<'_>) -> Result<Vec<CommandLine>, ConfigError> {
 }
 
 fn ready(file: File<'_>, entry: &Entry) -> Result<(Option<ReadinessCheck>, Option<Duration>), ConfigError> {
-    let section = Section::of(file, entry, "ready".to_owned())?;
+    let section = Section::new(file, entry, "ready".to_owned())?;
     let port = section.number("port", 1, 65_535)?;
     let url = section.text("url")?;
     let command = section

@@ -30,10 +30,10 @@ impl Axis {
 }
 
 /// Maximum number of points of one lab, of all its sweeps together.
-const MOST_POINTS: usize = 10_000;
+const MAX_POINTS: usize = 10_000;
 
 /// Takes the sweeps out of the file's tree.
-pub fn read(file: File<'_>, root: &mut Table) -> Result<Vec<SettingSweep>, ConfigError> {
+pub fn parse_sweeps(file: File<'_>, root: &mut Table) -> Result<Vec<SettingSweep>, ConfigError> {
     let Some(index) = root.entries.iter().position(|entry| entry.key == "sweep") else {
         return Ok(Vec::new());
     };
@@ -54,9 +54,9 @@ pub fn read(file: File<'_>, root: &mut Table) -> Result<Vec<SettingSweep>, Confi
             points.checked_mul(axis.values.len())
         });
         all = all.saturating_add(points.unwrap_or(usize::MAX));
-        if all > MOST_POINTS {
+        if all > MAX_POINTS {
             let what = format!(
-                "with this sweep there are more than {MOST_POINTS} points: give its settings fewer values"
+                "with this sweep there are more than {MAX_POINTS} points: give its settings fewer values"
             );
             return Err(file.error(&node.place, what));
         }

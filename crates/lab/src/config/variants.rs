@@ -31,12 +31,12 @@ impl LabVariant {
 pub const SETTING: &str = "variant";
 
 /// Takes the variants out of the file's tree.
-pub fn read(file: File<'_>, root: &mut Table) -> Result<Vec<LabVariant>, ConfigError> {
+pub fn parse_variants(file: File<'_>, root: &mut Table) -> Result<Vec<LabVariant>, ConfigError> {
     let Some(index) = root.entries.iter().position(|entry| entry.key == "variants") else {
         return Ok(Vec::new());
     };
     let entry = root.entries.remove(index);
-    let all = Section::of(file, &entry, "[variants.NAME]".to_owned())?;
+    let all = Section::new(file, &entry, "[variants.NAME]".to_owned())?;
     all.entries().iter().map(|entry| read_one(file, entry)).collect()
 }
 
@@ -46,7 +46,7 @@ fn read_one(file: File<'_>, entry: &Entry) -> Result<LabVariant, ConfigError> {
         let what = "the name of a variant has 1 to 64 bytes on one line: give it another one";
         return Err(file.error(&entry.place, what));
     }
-    let section = Section::of(file, entry, name)?;
+    let section = Section::new(file, entry, name)?;
     let against = section.text(AGAINST)?;
     let mut settings = Vec::new();
     for entry in section.entries() {

@@ -14,8 +14,12 @@ const OPERATIONS: [&str; 4] = ["http", "transaction", "connection", "run"];
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-pub fn read(file: File<'_>, entry: &Entry, hosts: &[String]) -> Result<WorkloadSettings, ConfigError> {
-    let section = Section::of(file, entry, "[workload]".to_owned())?;
+pub fn parse_workload(
+    file: File<'_>,
+    entry: &Entry,
+    hosts: &[String],
+) -> Result<WorkloadSettings, ConfigError> {
+    let section = Section::new(file, entry, "[workload]".to_owned())?;
     let (word, place) = text(file, "kind", section.required("kind", "\"http\"")?)?;
     let (kind, usual) = match word {
         "http" => (http(&section, hosts)?, Some(Rule::Http)),

@@ -48,7 +48,7 @@ impl ServiceDirectory {
     }
 
     /// That of the service `name`.
-    pub fn of(&self, name: &str) -> PathBuf {
+    pub fn path_of(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 }

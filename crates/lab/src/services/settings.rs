@@ -69,7 +69,7 @@ impl ServiceSettings {
     ///
     /// # Errors
     /// When a value is not what it should be, or something that the kind needs is missing.
-    pub fn read(kind: ServiceKind, table: &Table) -> Result<Self, SettingFault> {
+    pub fn parse(kind: ServiceKind, table: &Table) -> Result<Self, SettingFault> {
         let mut left = Left {
             entries: table.entries.iter().collect(),
         };
@@ -130,13 +130,13 @@ struct Left<'a> {
 }
 
 impl Left<'_> {
-    fn take(&mut self, key: &str) -> Option<&Entry> {
+    fn take_entry(&mut self, key: &str) -> Option<&Entry> {
         let index = self.entries.iter().position(|entry| entry.key == key)?;
         Some(self.entries.remove(index))
     }
 
     fn text(&mut self, key: &str) -> Result<Option<String>, SettingFault> {
-        match self.take(key) {
+        match self.take_entry(key) {
             None => Ok(None),
             Some(Entry { node, .. }) => match &node.value {
                 ConfigValue::Text(text) if !text.is_empty() => Ok(Some(text.clone())),
@@ -146,7 +146,7 @@ impl Left<'_> {
     }
 
     fn number(&mut self, key: &str, least: i64, most: i64) -> Result<Option<i64>, SettingFault> {
-        match self.take(key) {
+        match self.take_entry(key) {
             None => Ok(None),
             Some(Entry { node, .. }) => match node.value {
                 ConfigValue::Integer(number) if (least..=most).contains(&number) => Ok(Some(number)),
@@ -181,7 +181,7 @@ impl Left<'_> {
     }
 
     fn list(&mut self, key: &str) -> Result<Vec<String>, SettingFault> {
-        let Some(Entry { node, .. }) = self.take(key) else {
+        let Some(Entry { node, .. }) = self.take_entry(key) else {
             return Ok(Vec::new());
         };
         let ConfigValue::List(nodes) = &node.value else {

@@ -61,7 +61,7 @@ const KEYS: [(&str, Set); 10] = [
 
 impl LinkSettings {
     /// Reads a round trip alone (`40ms`), or `key=value` words, and tc's `key value`, of which `delay` may have a second value: its jitter.
-    pub fn read(text: &str) -> Result<Self, LinkError> {
+    pub fn parse(text: &str) -> Result<Self, LinkError> {
         let mut settings = Self::default();
         let mut words = text
             .split(|c: char| c.is_whitespace() || c == ',')

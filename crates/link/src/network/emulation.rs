@@ -7,7 +7,7 @@
 
 use super::{SimulatedNetwork, What, direction_of};
 use crate::tcp::{Flow, Sending};
-use crate::{DropCause, LinkDescription, Passage, Pipe, TCP_HEADER_BYTES};
+use crate::{DropCause, LinkDescription, PacketOutcome, Pipe, TCP_HEADER_BYTES};
 use model::{Direction, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -69,15 +69,15 @@ impl Emulation {
         at: Timestamp,
         direction: Direction,
         wire_bytes: u32,
-    ) -> Passage {
+    ) -> PacketOutcome {
         let counts = &mut self.counts[direction.index()];
         counts.packets += 1;
         counts.wire_bytes += u64::from(wire_bytes);
         if pipe.serialised_at() < at {
             counts.busy_since = at.as_nanos();
         }
-        let passage = pipe.accept(at, wire_bytes);
-        if let Passage::Dropped(cause) = passage {
+        let outcome = pipe.accept(at, wire_bytes);
+        if let PacketOutcome::Dropped(cause) = outcome {
             let count = match cause {
                 DropCause::Queue => &mut counts.dropped_by_queue,
                 DropCause::Loss => &mut counts.dropped_by_loss,
@@ -85,7 +85,7 @@ impl Emulation {
             };
             *count += 1;
         }
-        passage
+        outcome
     }
 
     /// An event that names a connection is on its way.
@@ -225,7 +225,7 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 
     /// A packet with payload of `flow` was put on the link.
-    pub(super) fn note_data(&mut self, flow: u32, sending: &Sending, passage: Passage) {
+    pub(super) fn note_data(&mut self, flow: u32, sending: &Sending, outcome: PacketOutcome) {
         self.note_packet(flow);
         let due = self.now.saturating_add(self.delays[direction_of(flow).index()]);
         let Some(emulation) = &mut self.emulation else {
@@ -234,7 +234,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         let record = &mut emulation.flows[flow as usize];
         record.resent += u64::from(sending.end <= record.sent);
         record.sent = record.sent.max(sending.end);
-        if matches!(passage, Passage::Dropped(_)) {
+        if matches!(outcome, PacketOutcome::Dropped(_)) {
             record.missing.entry(sending.end).or_insert(due);
         }
     }

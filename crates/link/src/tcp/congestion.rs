@@ -234,7 +234,7 @@ impl EarlyExit {
                 samples: 0,
             };
         }
-        if window < LEAST_WINDOW_TO_EXIT {
+        if window < MIN_EXIT_WINDOW {
             return false;
         }
         let mut found = false;
@@ -247,7 +247,7 @@ impl EarlyExit {
         if self.samples < SAMPLES_TO_EXIT {
             self.samples += 1;
         } else {
-            found |= round_rtt > least + (least / 8).clamp(LEAST_DELAY_TO_EXIT, MOST_DELAY_TO_EXIT);
+            found |= round_rtt > least + (least / 8).clamp(MIN_EXIT_DELAY, MAX_EXIT_DELAY);
         }
         found
     }
@@ -297,7 +297,7 @@ impl Cubic {
             100 * window
         };
         if self.last_max == 0 {
-            step = step.min(MOST_STEP_BEFORE_LOSS);
+            step = step.min(MAX_COUNT_BEFORE_LOSS);
         }
         let reno_step = ((window * RENO_SCALE) >> 3).max(1);
         epoch.reno_window += epoch.acked / reno_step;
@@ -318,11 +318,11 @@ const CUBIC_SCALE: f64 = 0.4;
 /// `beta_scale`: 8 * (1024 + beta) / 3 / (1024 - beta).
 const RENO_SCALE: u32 = 15;
 /// Until the first loss, the window grows by at least one in 20 acknowledged packets.
-const MOST_STEP_BEFORE_LOSS: u32 = 20;
+const MAX_COUNT_BEFORE_LOSS: u32 = 20;
 /// `HZ / 32`.
 const UPDATE_PERIOD: u64 = 31_250_000;
-const LEAST_WINDOW_TO_EXIT: u32 = 16;
+const MIN_EXIT_WINDOW: u32 = 16;
 const SAMPLES_TO_EXIT: u32 = 8;
 const ACK_TRAIN_GAP: u64 = 2_000_000;
-const LEAST_DELAY_TO_EXIT: u64 = 4_000_000;
-const MOST_DELAY_TO_EXIT: u64 = 16_000_000;
+const MIN_EXIT_DELAY: u64 = 4_000_000;
+const MAX_EXIT_DELAY: u64 = 16_000_000;

@@ -130,7 +130,7 @@ impl Flow {
                 .after_idle(at, at.saturating_sub(self.last_sent), self.round_trip.timeout());
         }
         self.produced += bytes;
-        if self.written - self.acked < MOST_BUFFER {
+        if self.written - self.acked < MAX_BUFFER {
             self.fill_buffer();
         }
     }
@@ -138,7 +138,7 @@ impl Flow {
     /// The stack takes what it has room for; the application waits with the rest until a third of the buffer is free
     /// (`sk_stream_write_space`).
     fn fill_buffer(&mut self) {
-        self.written = self.produced.min(self.written.max(self.acked + MOST_BUFFER));
+        self.written = self.produced.min(self.written.max(self.acked + MAX_BUFFER));
     }
 
     /// The next packet to send now; absent when there is nothing, or no room. Calling order: until it gives none,
@@ -227,7 +227,7 @@ impl Flow {
 
     /// Bytes that its application may write without waiting for room in the sender's buffer.
     pub const fn room(&self) -> u64 {
-        MOST_BUFFER.saturating_sub(self.produced - self.acked)
+        MAX_BUFFER.saturating_sub(self.produced - self.acked)
     }
 
     /// When the sender sent the last it had, if it has sent all; absent when it has more, or has never sent.
@@ -245,7 +245,7 @@ impl Flow {
     }
 
     /// Catches up with a delayed acknowledgement that left before `at` and takes `delay` to the sender.
-    pub fn settle(&mut self, at: u64, delay: u64) {
+    pub fn resolve_timer(&mut self, at: u64, delay: u64) {
         if let Some(left_at) = self.receiver.acknowledges_at().filter(|left_at| *left_at <= at) {
             let (received, allowed) = self.acknowledge_late();
             self.acknowledged(left_at + delay, received, allowed, None);
@@ -257,7 +257,7 @@ impl Flow {
         self.allowed = self.allowed.max(allowed);
         let (packets, rtt) = self.take_acknowledged(at, received);
         self.acked = self.acked.max(received);
-        if self.written < self.produced && self.written - self.acked <= MOST_BUFFER - WAKE_AT_FREE {
+        if self.written < self.produced && self.written - self.acked <= MAX_BUFFER - WAKE_AT_FREE {
             self.fill_buffer();
         }
         if let Some(beyond) = beyond {
@@ -318,11 +318,10 @@ impl Flow {
         if self.acked >= self.sent {
             return None;
         }
-        let mut patience =
-            (self.round_trip.timeout() << self.timeouts.min(MOST_TIMEOUTS)).min(LONGEST_TIMEOUT);
+        let mut patience = (self.round_trip.timeout() << self.timeouts.min(MAX_TIMEOUTS)).min(MAX_TIMEOUT);
         if self.may_probe() {
             let alone = if self.packets.len() == 1 {
-                PATIENCE_WITH_ONE
+                SINGLE_PACKET_TIMEOUT
             } else {
                 PROBE_MARGIN
             };
@@ -333,7 +332,7 @@ impl Flow {
 
     /// Whether it has timed out so often that a real connection would break.
     pub const fn has_lost_patience(&self) -> bool {
-        self.timeouts >= MOST_TIMEOUTS
+        self.timeouts >= MAX_TIMEOUTS
     }
 
     const fn may_probe(&self) -> bool {
@@ -407,15 +406,15 @@ impl Flow {
 /// The receiver's window in its SYN.
 const FIRST_ALLOWED: u64 = 64_240;
 /// Payload that tcp_wmem's maximum of 4 MiB holds besides its own records: about 95 %.
-const MOST_BUFFER: u64 = 4_000_000;
+const MAX_BUFFER: u64 = 4_000_000;
 /// Room at which a waiting application continues: a third, less one piece of 64 KiB that is being sent.
-const WAKE_AT_FREE: u64 = MOST_BUFFER / 3 - 65_536;
+const WAKE_AT_FREE: u64 = MAX_BUFFER / 3 - 65_536;
 /// Two ticks of a clock of 250 Hz (`TCP_TIMEOUT_MIN`).
 const PROBE_MARGIN: u64 = 8_000_000;
 /// A lone packet's acknowledgement may be delayed (`tcp_rto_min`).
-const PATIENCE_WITH_ONE: u64 = 200_000_000;
+const SINGLE_PACKET_TIMEOUT: u64 = 200_000_000;
 /// `TCP_RTO_MAX`.
-const LONGEST_TIMEOUT: u64 = 120_000_000_000;
+const MAX_TIMEOUT: u64 = 120_000_000_000;
 /// `tcp_retries2`.
-const MOST_TIMEOUTS: u32 = 15;
+const MAX_TIMEOUTS: u32 = 15;
 const DUPLICATES_BEFORE_LOSS: usize = 3;

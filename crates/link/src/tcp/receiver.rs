@@ -67,7 +67,7 @@ impl Default for Receiver {
             small: 0,
             window: Window {
                 buffer: INITIAL_BUFFER,
-                most: MOST_BUFFER,
+                most: MAX_BUFFER,
                 granted: FIRST_GRANTED,
                 copied: INITIAL_COPIED,
                 measured_at: 0,
@@ -221,10 +221,10 @@ const SMALL_ACKNOWLEDGED: u32 = 2;
 const ACK_DELAY: u64 = 40_000_000;
 /// What is granted at first: the window that Linux advertises in its handshake at an mtu of 1500.
 const FIRST_GRANTED: u64 = 65_160;
-/// What tcp_rmem's default of 131072 can grant: 0.625 of it, see [`MOST_BUFFER`].
+/// What tcp_rmem's default of 131072 can grant: 0.625 of it, see [`MAX_BUFFER`].
 const INITIAL_BUFFER: u64 = 81_920;
 /// Ten full packets: what the first round trip is expected to bring.
 const INITIAL_COPIED: u64 = 14_480;
 /// What tcp_rmem's maximum of 6 MiB grants: 0.625 of it, the share of payload in the memory that full packets of
 /// 1500 bytes take (measured: a window of 3,930,752 is advertised).
-const MOST_BUFFER: u64 = 3_932_160;
+const MAX_BUFFER: u64 = 3_932_160;

@@ -21,15 +21,15 @@ impl RttEstimator {
         Self {
             smoothed: rtt,
             deviation: 0,
-            greatest: LEAST_MARGIN,
-            margin: LEAST_MARGIN,
+            greatest: MIN_RTO_MARGIN,
+            margin: MIN_RTO_MARGIN,
             round_end: 0,
         }
     }
 
     /// After the handshake, the first sample: the timeout is three round trips.
     pub fn first(rtt: u64) -> Self {
-        let margin = (2 * rtt).max(LEAST_MARGIN);
+        let margin = (2 * rtt).max(MIN_RTO_MARGIN);
         Self {
             smoothed: rtt,
             deviation: 2 * rtt,
@@ -57,7 +57,7 @@ impl RttEstimator {
         if acked > self.round_end {
             self.margin -= (self.margin - self.greatest) / 4;
             self.round_end = sent;
-            self.greatest = LEAST_MARGIN;
+            self.greatest = MIN_RTO_MARGIN;
         }
     }
 
@@ -73,7 +73,7 @@ impl RttEstimator {
 }
 
 /// `TCP_RTO_MIN`, 200 ms.
-const LEAST_MARGIN: u64 = 200_000_000;
+const MIN_RTO_MARGIN: u64 = 200_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(round_trip.timeout(), 3 * rtt);
         (1..200).for_each(|round| round_trip.sample(rtt, 2 * round, 2 * round + 1));
         assert!(
-            round_trip.timeout() < rtt + LEAST_MARGIN + 1_000_000,
+            round_trip.timeout() < rtt + MIN_RTO_MARGIN + 1_000_000,
             "{}",
             round_trip.timeout()
         );

@@ -33,8 +33,8 @@ impl Arrivals {
     pub fn advance(&mut self) {
         // 53 bits, none of which is 0: a number above 0 and up to 1.
         let drawn = ((self.draw() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-        let pause = Duration::try_from_secs_f64(-drawn.ln() * self.mean).unwrap_or(LONGEST);
-        self.next = self.next.checked_add(pause).unwrap_or(self.next + LONGEST);
+        let pause = Duration::try_from_secs_f64(-drawn.ln() * self.mean).unwrap_or(MAX_DURATION);
+        self.next = self.next.checked_add(pause).unwrap_or(self.next + MAX_DURATION);
     }
 
     /// How many more are to begin before `end`: exact up to [`COUNTED`], then what the rate says.
@@ -60,7 +60,7 @@ impl Arrivals {
     }
 }
 
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 const COUNTED: u64 = 1_000_000;
 
 #[cfg(test)]

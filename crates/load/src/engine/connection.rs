@@ -95,7 +95,7 @@ impl Connection {
     }
 
     /// Sends `bytes` when it is open.
-    pub fn hold(&mut self, bytes: &[u8]) {
+    pub fn buffer_reply(&mut self, bytes: &[u8]) {
         self.unsent.extend_from_slice(bytes);
     }
 
@@ -152,14 +152,14 @@ impl Connection {
     pub fn receive(&mut self, buffer: &mut [u8]) -> Received {
         let Some((witness, clock)) = &mut self.witness else {
             return match &mut self.transport {
-                Transport::Plain(socket) => socket.read(buffer),
+                Transport::Plain(socket) => socket.receive_bytes(buffer),
                 Transport::Tls(tls) => tls.receive(buffer),
             };
         };
         let received = self.transport.receive(buffer);
         if let Received::Bytes { count, stamp, .. } = received {
             let now = clock.now();
-            let stamped = stamp.map(|stamp| clock.place(stamp, WallOffset::now()));
+            let stamped = stamp.map(|stamp| clock.to_timestamp(stamp, WallOffset::now()));
             // A stamp is off if the wall clock was set since: never later than now.
             let at = stamped.unwrap_or(now).min(now);
             witness.passed(

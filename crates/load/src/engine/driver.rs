@@ -11,8 +11,8 @@
 //! 5. A client whose operation failed gets another connection after a pause, made outside the loop: the others go on.
 
 mod completing;
-mod eagerness;
 mod operation;
+mod read_heuristic;
 mod replacing;
 mod turning;
 
@@ -23,7 +23,7 @@ use super::shared_run::SharedRun;
 use super::slot::{Slot, State};
 use super::sums::{ThreadSums, own_rate};
 use crate::LoadError;
-use eagerness::Eagerness;
+use read_heuristic::ReadHeuristic;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::os::fd::AsFd;
@@ -57,7 +57,7 @@ pub(super) struct Driver<'scope, 'env, K: Kind> {
     /// No operation begins any more: clients that still connect may stop doing so.
     over: Arc<AtomicBool>,
     replaced: (SyncSender<Replacement>, Receiver<Replacement>),
-    eagerness: Eagerness,
+    read_heuristic: ReadHeuristic,
     buffer: Box<[u8]>,
     request: Vec<u8>,
     sums: ThreadSums,
@@ -123,14 +123,14 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         let poller = Poller::new()?;
         let (timer, waker) = (Timer::new()?, Arc::new(Waker::new()?));
         poller.watch(timer.as_fd(), TIMER)?;
-        poller.watch_bell(&waker, BELL)?;
+        poller.register_waker(&waker, BELL)?;
         let (slots, connections): (Vec<_>, Vec<_>) = start
             .clients
             .into_iter()
             .map(|(number, opened)| {
                 let context = start.shared.context();
-                let birth = context.birth(number, &context.control.stop);
-                (Slot::new(number, start.kind.machine(&birth)), opened)
+                let client_spec = context.birth(number, &context.control.stop);
+                (Slot::new(number, start.kind.machine(&client_spec)), opened)
             })
             .unzip();
         let mut driver = Self {
@@ -150,7 +150,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             idle: VecDeque::new(),
             waker,
             over: Arc::default(),
-            eagerness: Eagerness::default(),
+            read_heuristic: ReadHeuristic::default(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
             request: Vec::with_capacity(4096),
             sums: ThreadSums::new(start.shared.control(), start.kind.scripts()),
@@ -226,5 +226,5 @@ const TIMER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
 
 /// A time beyond what the clock can represent.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 const BUFFER: usize = 64 * 1024;

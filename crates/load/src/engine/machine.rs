@@ -2,7 +2,7 @@
 
 use client::Watch;
 
-use super::super::{Birth, LoadError};
+use super::super::{ClientSpec, LoadError};
 use super::connection::Connection;
 use client::session::{Session, SessionOptions};
 use model::{ConnectionId, Direction, Leg};
@@ -15,7 +15,7 @@ pub(crate) trait Kind: Sync {
         Self: 'k;
 
     /// A new client, without a connection.
-    fn machine<'k>(&'k self, birth: &Birth<'_>) -> Self::Machine<'k>;
+    fn machine<'k>(&'k self, client_spec: &ClientSpec<'_>) -> Self::Machine<'k>;
 
     /// Makes a connection ahead of operations, with waiting; absent where that is part of operations.
     ///
@@ -23,7 +23,7 @@ pub(crate) trait Kind: Sync {
     /// When it cannot be made.
     fn open(
         &self,
-        birth: &Birth<'_>,
+        client_spec: &ClientSpec<'_>,
         watch: Option<&Watch<'_>>,
         id: &dyn Fn() -> ConnectionId,
     ) -> Result<Option<Opened>, LoadError>;
@@ -58,7 +58,7 @@ pub(crate) struct Opened {
 
 impl Opened {
     /// An open session.
-    pub fn of(session: Session<'_>, watch: Option<&Watch<'_>>) -> Self {
+    pub fn new(session: Session<'_>, watch: Option<&Watch<'_>>) -> Self {
         let sum = |figure: fn(&Leg) -> u64| session.legs().iter().map(figure).sum();
         let turns = sum(|leg| leg.turns);
         let payload_bytes = [
@@ -78,13 +78,13 @@ impl Opened {
 
 /// How a session is opened for a client.
 pub(crate) fn session_options<'b>(
-    birth: &Birth<'b>,
+    client_spec: &ClientSpec<'b>,
     watch: Option<&Watch<'_>>,
     id: &dyn Fn() -> ConnectionId,
 ) -> SessionOptions<'b> {
     let options = SessionOptions {
-        timeout: birth.timeout,
-        ..SessionOptions::new(birth.stop)
+        timeout: client_spec.timeout,
+        ..SessionOptions::new(client_spec.stop)
     };
     let Some(watch) = watch else { return options };
     let id = id();
@@ -113,7 +113,7 @@ pub(crate) trait Machine {
     fn wake(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError>;
 
     /// Bytes of the server came.
-    fn take(&mut self, bytes: &[u8], request: &mut Vec<u8>) -> Result<Next, LoadError>;
+    fn process_bytes(&mut self, bytes: &[u8], request: &mut Vec<u8>) -> Result<Next, LoadError>;
 
     /// The server has closed the connection.
     fn ended(&mut self) -> Result<Next, LoadError>;

@@ -90,8 +90,8 @@ fn open_all<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<Vec<Client>, 
             if number >= context.clients() {
                 return;
             }
-            let birth = context.birth_ahead(number, &context.control.stop);
-            let result = kind.open(&birth, context.watch, &|| context.next_id());
+            let client_spec = context.birth_ahead(number, &context.control.stop);
+            let result = kind.open(&client_spec, context.watch, &|| context.next_id());
             if result.is_err() {
                 failed.store(true, Ordering::Relaxed);
             }
@@ -131,7 +131,7 @@ fn open_all<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<Vec<Client>, 
 pub(super) fn no_thread(error: &std::io::Error) -> LoadError {
     LoadError::Connect(LiveError::System {
         operation: "start a thread",
-        reason: OsError::of(error),
+        reason: OsError::from_io_error(error),
     })
 }
 

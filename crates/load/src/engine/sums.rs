@@ -65,7 +65,7 @@ impl ThreadSums {
         self.last = Some(now);
         self.counters.failed();
         let text = error.to_string();
-        let known = self.errors.len() < LoadOutcome::MOST_ERRORS || self.errors.contains_key(&text);
+        let known = self.errors.len() < LoadOutcome::MAX_ERRORS || self.errors.contains_key(&text);
         let text = if known {
             text
         } else {
@@ -179,8 +179,8 @@ fn by_frequency(errors: HashMap<String, u64>) -> Vec<ErrorCount> {
         .map(|(text, count)| ErrorCount { text, count })
         .collect();
     counts.sort_by(|one, other| other.count.cmp(&one.count).then(one.text.cmp(&other.text)));
-    if counts.len() > LoadOutcome::MOST_ERRORS {
-        let others = counts.split_off(LoadOutcome::MOST_ERRORS);
+    if counts.len() > LoadOutcome::MAX_ERRORS {
+        let others = counts.split_off(LoadOutcome::MAX_ERRORS);
         counts.push(ErrorCount {
             text: LoadOutcome::OTHER_ERRORS.to_owned(),
             count: others.iter().map(|error| error.count).sum(),

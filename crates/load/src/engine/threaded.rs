@@ -1,11 +1,11 @@
 //! Clients that block, each in a thread of its own.
 
-use super::super::{Birth, LoadError, LoadOutcome};
+use super::super::{ClientSpec, LoadError, LoadOutcome};
 use super::arrivals::Arrivals;
 use super::multiplexed::no_thread;
 use super::shared_run::SharedRun;
 use super::sums::{ThreadSums, outcome, own_rate};
-use super::{LOOK_UP, PAUSE_AFTER_ERROR, RunContext, processor};
+use super::{PAUSE_AFTER_ERROR, POLL_INTERVAL, RunContext, processor};
 use model::Direction;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -42,7 +42,7 @@ impl Operated {
 pub(crate) fn run<'g, C: Client>(
     context: &'g RunContext<'g>,
     scripts: usize,
-    make: impl Fn(Birth<'g>) -> C + Sync,
+    make: impl Fn(ClientSpec<'g>) -> C + Sync,
 ) -> Result<LoadOutcome, LoadError> {
     let shared = SharedRun::new(context, context.clients() as usize);
     let ends = Mutex::new(Vec::new());
@@ -154,7 +154,7 @@ fn sleep_until(at: Instant, shared: &SharedRun<'_>) -> bool {
         if left.is_zero() {
             return true;
         }
-        std::thread::sleep(left.min(LOOK_UP));
+        std::thread::sleep(left.min(POLL_INTERVAL));
     }
 }
 

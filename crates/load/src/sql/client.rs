@@ -3,8 +3,8 @@
 use super::super::engine::connection::Connection;
 use super::super::engine::machine::{Kind, Machine, Next};
 use super::super::engine::threaded::{Client, Operated};
-use super::super::engine::{LOOK_UP, RunContext};
-use super::super::{Birth, LoadError};
+use super::super::engine::{POLL_INTERVAL, RunContext};
+use super::super::{ClientSpec, LoadError};
 use super::SqlLoad;
 use super::machine::SqlMachine;
 use client::session::Deadline;
@@ -16,19 +16,19 @@ use sys::socket::Received;
 pub(super) struct Reconnecting<'g> {
     load: &'g SqlLoad,
     context: &'g RunContext<'g>,
-    birth: Birth<'g>,
+    client_spec: ClientSpec<'g>,
     machine: SqlMachine<'g>,
     buffer: Box<[u8]>,
     request: Vec<u8>,
 }
 
 impl<'g> Reconnecting<'g> {
-    pub fn new(load: &'g SqlLoad, birth: Birth<'g>, context: &'g RunContext<'g>) -> Self {
+    pub fn new(load: &'g SqlLoad, client_spec: ClientSpec<'g>, context: &'g RunContext<'g>) -> Self {
         Self {
             load,
             context,
-            birth,
-            machine: load.machine(&birth),
+            client_spec,
+            machine: load.machine(&client_spec),
             buffer: vec![0; BUFFER].into_boxed_slice(),
             request: Vec::new(),
         }
@@ -63,7 +63,7 @@ impl<'g> Reconnecting<'g> {
                         last = Instant::now();
                         operated.passed(Direction::ServerToClient, count);
                         let bytes = self.buffer.get(..count).unwrap_or_default();
-                        self.machine.take(bytes, &mut self.request)?
+                        self.machine.process_bytes(bytes, &mut self.request)?
                     }
                     Received::Nothing => {
                         self.look_up(deadline)?;
@@ -97,11 +97,11 @@ impl<'g> Reconnecting<'g> {
 
 impl Client for Reconnecting<'_> {
     fn operate(&mut self) -> Result<Operated, LoadError> {
-        let deadline = Deadline::after(self.birth.timeout);
+        let deadline = Deadline::after(self.client_spec.timeout);
         let started = Instant::now();
         let opened = self
             .load
-            .open(&self.birth, self.context.watch, &|| self.context.next_id())?;
+            .open(&self.client_spec, self.context.watch, &|| self.context.next_id())?;
         let mut operated = Operated::default();
         let Some(opened) = opened else {
             return Err(LoadError::Closed);
@@ -110,7 +110,7 @@ impl Client for Reconnecting<'_> {
         operated.payload_bytes = opened.payload_bytes;
         self.machine.connected(opened.decoder);
         let mut connection = opened.connection;
-        connection.be_patient(LOOK_UP)?;
+        connection.be_patient(POLL_INTERVAL)?;
         let last = self.converse(&mut connection, &mut operated, &deadline)?;
         operated.duration = last.saturating_duration_since(started);
         operated.script = self.machine.script();

@@ -1,7 +1,7 @@
 //! An SQL client as a state machine.
 
 use super::super::engine::machine::{Afterwards, Machine, Next};
-use super::super::{Birth, LoadError, QueryMode};
+use super::super::{ClientSpec, LoadError, QueryMode};
 use super::SqlLoad;
 use super::prepared::{Compiled, is_sent_as_text, run_portal};
 use client::session::ReplyProgress;
@@ -55,11 +55,13 @@ struct Reply {
 }
 
 impl<'k> SqlMachine<'k> {
-    pub fn new(load: &'k SqlLoad, birth: &Birth<'_>) -> Self {
+    pub fn new(load: &'k SqlLoad, client_spec: &ClientSpec<'_>) -> Self {
         Self {
             load,
             decoder: None,
-            values: load.scripts.values(birth.number, birth.clients, birth.seed),
+            values: load
+                .scripts
+                .values(client_spec.number, client_spec.clients, client_spec.seed),
             script: None,
             at: 0,
             statement: None,
@@ -73,13 +75,13 @@ impl<'k> SqlMachine<'k> {
     }
 
     /// Which statement was sent last, from 1, among those of all scripts.
-    fn place(&self) -> usize {
+    fn command_index(&self) -> usize {
         self.statement.map_or(0, |statement| statement.number() + 1)
     }
 
     fn refused(&self, ErrorReply { code, text }: ErrorReply) -> LoadError {
         LoadError::Statement {
-            number: self.place(),
+            number: self.command_index(),
             code,
             text,
         }
@@ -133,7 +135,7 @@ impl<'k> SqlMachine<'k> {
             return Ok(Next::Send);
         }
         match self.statement {
-            Some(statement) => self.ask(statement, request),
+            Some(statement) => self.send_statement(statement, request),
             None => Ok(Next::Done),
         }
     }
@@ -146,10 +148,10 @@ impl<'k> SqlMachine<'k> {
     }
 
     /// Sends one statement by itself.
-    fn ask(&mut self, statement: &'k Statement, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn send_statement(&mut self, statement: &'k Statement, request: &mut Vec<u8>) -> Result<Next, LoadError> {
         self.reply.owed = 1;
         if statement.keep().is_some() {
-            self.reply.wanted = MOST_KEPT;
+            self.reply.wanted = MAX_KEPT_BYTES;
         }
         if let Some(closing) = self.closing.take() {
             mysql::close(request, closing);
@@ -234,7 +236,7 @@ impl<'k> SqlMachine<'k> {
 
     /// The reply is complete.
     fn answered(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
-        let mut reply = self.reply.take();
+        let mut reply = self.reply.take_values();
         if let Some(error) = reply.progress.error {
             return Err(self.refused(error));
         }
@@ -268,14 +270,18 @@ impl<'k> SqlMachine<'k> {
 
     /// Gives variables the values of a result.
     fn keep(&mut self, keep: &Keep, reply: &[u8]) -> Result<(), LoadError> {
-        if reply.len() >= MOST_KEPT {
-            return Err(LoadError::KeptTooLong { number: self.place() });
+        if reply.len() >= MAX_KEPT_BYTES {
+            return Err(LoadError::KeptTooLong {
+                number: self.command_index(),
+            });
         }
         let results = self.load.protocol.text_results(reply);
         let results = match keep {
             Keep::One { .. } => {
                 let last = results.last().filter(|result| result.rows.len() == 1);
-                std::slice::from_ref(last.ok_or(LoadError::NotOneRow { number: self.place() })?)
+                std::slice::from_ref(last.ok_or(LoadError::NotOneRow {
+                    number: self.command_index(),
+                })?)
             }
             Keep::All { .. } => results.as_slice(),
         };
@@ -309,7 +315,7 @@ impl Machine for SqlMachine<'_> {
         self.statement = None;
         self.pipeline = None;
         self.is_due = false;
-        self.reply.take();
+        self.reply.take_values();
         self.go_on(request)
     }
 
@@ -335,7 +341,7 @@ impl Machine for SqlMachine<'_> {
         self.go_on(request)
     }
 
-    fn take(&mut self, bytes: &[u8], request: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn process_bytes(&mut self, bytes: &[u8], request: &mut Vec<u8>) -> Result<Next, LoadError> {
         let Some(decoder) = &mut self.decoder else {
             return Err(LoadError::Closed);
         };
@@ -345,7 +351,7 @@ impl Machine for SqlMachine<'_> {
             Timestamp::default(),
             Direction::ServerToClient,
             bytes,
-            &mut |message| reply.progress.take(&message),
+            &mut |message| reply.progress.process_message(&message),
         )?;
         if std::mem::take(&mut self.reply.progress.paused) {
             request.extend_from_slice(self.load.protocol.refusal());
@@ -374,7 +380,7 @@ impl Machine for SqlMachine<'_> {
 
 impl Reply {
     /// Ends it, and gives what was known of it.
-    fn take(&mut self) -> Self {
+    fn take_values(&mut self) -> Self {
         std::mem::take(self)
     }
 
@@ -388,7 +394,7 @@ impl Reply {
 }
 
 /// Bytes of a reply whose values are kept.
-const MOST_KEPT: usize = 16 * 1024 * 1024;
+const MAX_KEPT_BYTES: usize = 16 * 1024 * 1024;
 /// Of a packet of MySQL's.
 const HEADER: usize = 4;
 /// Bytes of the answer to a preparation that hold the statement's number.

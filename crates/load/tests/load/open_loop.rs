@@ -11,7 +11,7 @@ use testbed::Postgres;
 use testbed::floor::told_on_failure;
 
 fn load(server: &Postgres, statement: &str) -> SqlLoad {
-    let scripts = Scripts::of([statement], Quoting::Standard).unwrap();
+    let scripts = Scripts::parse([statement], Quoting::Standard).unwrap();
     SqlLoad::new(&Target::parse(&server.url()).unwrap(), scripts, QueryMode::Simple).unwrap()
 }
 

@@ -11,7 +11,7 @@ use testbed::{MariaDb, Postgres, PostgresAuth};
 pub fn sql(url: &str, script: &[&str], reconnect: bool) -> SqlLoad {
     let target = Target::parse(url).unwrap();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, target.port));
-    let script = Scripts::of(script.iter().copied(), load::sql::quoting(target.scheme)).unwrap();
+    let script = Scripts::parse(script.iter().copied(), load::sql::quoting(target.scheme)).unwrap();
     SqlLoad::new(&target, script, QueryMode::Simple)
         .unwrap()
         .at(address)
@@ -67,10 +67,10 @@ fn mariadb_compresses_where_the_target_asks_for_it() {
     }
     // What is compressed is not read: nothing of it can be kept, nor a statement's number be known.
     let target = Target::parse(&url).unwrap();
-    let kept = Scripts::of(["select 1 as one \\gset"], load::sql::quoting(target.scheme)).unwrap();
+    let kept = Scripts::parse(["select 1 as one \\gset"], load::sql::quoting(target.scheme)).unwrap();
     let refused = SqlLoad::new(&target, kept, QueryMode::Simple).err();
     assert_eq!(refused, Some(LoadError::Compressed));
-    let texts = Scripts::of(["select 1"], load::sql::quoting(target.scheme)).unwrap();
+    let texts = Scripts::parse(["select 1"], load::sql::quoting(target.scheme)).unwrap();
     let refused = SqlLoad::new(&target, texts, QueryMode::Prepared).err();
     assert_eq!(refused, Some(LoadError::Compressed));
 }
@@ -218,7 +218,7 @@ fn a_server_that_is_killed_is_told() {
 
 #[test]
 fn what_cannot_be_asked_is_refused_before_anything_is_sent() {
-    let script = || Scripts::of(["select 1"], Quoting::Standard).unwrap();
+    let script = || Scripts::parse(["select 1"], Quoting::Standard).unwrap();
     let new = |url: &str| SqlLoad::new(&Target::parse(url).unwrap(), script(), QueryMode::Simple).map(|_| ());
     assert_eq!(
         new("oracle://db/shop"),

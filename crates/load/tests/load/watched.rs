@@ -50,7 +50,7 @@ impl Observer for Watcher {
         let mut seen = self.seen.lock().unwrap();
         assert!(!seen.closed);
         match event {
-            ConnectionEvent::InStead(_) => {}
+            ConnectionEvent::RelayHandshake(_) => {}
             ConnectionEvent::Opened { sides_certain, .. } => {
                 assert!(sides_certain && !seen.opened);
                 seen.opened = true;
@@ -131,7 +131,7 @@ fn every_byte_of_http_requests_is_seen() {
 #[test]
 fn logins_and_statements_are_seen() {
     let server = Postgres::start();
-    let script = Scripts::of(["select 1", "select 2"], Quoting::Standard).unwrap();
+    let script = Scripts::parse(["select 1", "select 2"], Quoting::Standard).unwrap();
     let target = Target::parse(&server.url()).unwrap();
     for mode in [QueryMode::Simple, QueryMode::Prepared] {
         for (reconnect, connections) in [(false, 2), (true, 20)] {

@@ -88,7 +88,7 @@ pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Wa
         .as_ref()
         .map(|compressed| compressed.noise.clone());
     let mut warnings = traffic.warnings.clone();
-    let seen = Seen::of(traffic, asked);
+    let seen = Seen::new(traffic, asked);
     let levels = seen.levels(asked)?;
     warnings.extend(seen.incomplete());
     let moves = |step: &OperationStep| seen.moved.moves(step);
@@ -226,7 +226,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(traffic: Traffic, asked: &AdviceRequest) -> Self {
+    fn new(traffic: Traffic, asked: &AdviceRequest) -> Self {
         let mut seen = Self {
             source: asked.source.clone(),
             moved: MovedConnections::new(asked.moved.clone()),
@@ -251,13 +251,14 @@ impl Seen {
                 }
                 Fact::Closed(_) | Fact::Started { .. } | Fact::Begun { .. } | Fact::Exchange { .. } => {}
             }
-            runs.fact(fact, &mut |grouped| seen.take(grouped));
+            runs.fact(fact, &mut |grouped| seen.process_grouped(grouped));
         }
-        runs.operations.finish(&mut |grouped| seen.take(grouped));
+        runs.operations
+            .finish(&mut |grouped| seen.process_grouped(grouped));
         seen
     }
 
-    fn take(&mut self, grouped: Grouped) {
+    fn process_grouped(&mut self, grouped: Grouped) {
         let Grouped::Operation(operation) = grouped else {
             return;
         };
@@ -299,7 +300,7 @@ impl Seen {
             .known
             .iter()
             .enumerate()
-            .filter_map(|(index, number)| Some((index, tunnel::CompressionLevel::of(*number)?)));
+            .filter_map(|(index, number)| Some((index, tunnel::CompressionLevel::from_number(*number)?)));
         let levels: Vec<_> = known
             .filter(|(_, level)| *level == tunnel::CompressionLevel::OFF || asked.levels.contains(level))
             .collect();
@@ -416,7 +417,7 @@ fn sample(operations: &[Operation]) -> Vec<Operation> {
         packets.sum::<u64>()
     };
     let all: u64 = operations.iter().map(packets).sum();
-    let every = usize::try_from(all.div_ceil(MOST_PACKETS))
+    let every = usize::try_from(all.div_ceil(MAX_PACKETS))
         .unwrap_or(usize::MAX)
         .max(1);
     operations.iter().step_by(every).cloned().collect()
@@ -468,7 +469,7 @@ fn told(advice: &Advice) -> Option<Warning> {
 }
 
 /// For all operations that are replayed: about a millisecond of simulation each thousand.
-const MOST_PACKETS: u64 = 20_000;
+const MAX_PACKETS: u64 = 20_000;
 const BYTES_A_PACKET: u64 = 1448;
 /// Beyond a tenth the promise of a break-even rate within 15 % is in doubt.
 const NOISY: f64 = 0.10;

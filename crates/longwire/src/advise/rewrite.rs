@@ -11,7 +11,7 @@
 
 use model::{AtLevel, ConnectionId, Operation, OperationStep, Step, Timestamp};
 use std::time::Duration;
-use tunnel::MOST_OF_A_CHUNK;
+use tunnel::MAX_CHUNK_BYTES;
 
 /// The operation at the level that is number `level` of each exchange's; absent when it is unknown what an exchange that
 /// `moves` would become.
@@ -56,7 +56,7 @@ pub const fn is_on_a_lane(step: &OperationStep) -> bool {
 /// Gives a step its part of the exchange's bytes and times.
 fn rewrite(step: &mut Step, whole: [u64; 2], at: &AtLevel) {
     let bytes = [step.request_bytes, step.reply_bytes];
-    let burst = |way: usize| Burst::of(bytes[way], whole[way], at, way);
+    let burst = |way: usize| Burst::new(bytes[way], whole[way], at, way);
     let (request, reply) = (burst(0), burst(1));
     let inside_reply = step.server_inside_reply.max(reply.spread);
     step.server += inside_reply.saturating_sub(step.server_inside_reply) + request.waits + reply.waits;
@@ -82,13 +82,13 @@ struct Burst {
 }
 
 impl Burst {
-    fn of(payload: u64, whole: u64, at: &AtLevel, way: usize) -> Self {
+    fn new(payload: u64, whole: u64, at: &AtLevel, way: usize) -> Self {
         let share = if whole == 0 {
             0.0
         } else {
             payload as f64 / whole as f64
         };
-        let one = (MOST_OF_A_CHUNK as f64 / payload.max(1) as f64).min(1.0);
+        let one = (MAX_CHUNK_BYTES as f64 / payload.max(1) as f64).min(1.0);
         let compressing = at.compressing[way].mul_f64(share);
         let turning_back = at.turning_back[way].mul_f64(share);
         Self {

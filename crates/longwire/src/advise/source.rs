@@ -64,7 +64,7 @@ pub fn files(
         keys,
         ..Reading::default()
     };
-    let input = input::read(files, reading, &mut |fact| facts.push(fact))?;
+    let input = input::read_files(files, reading, &mut |fact| facts.push(fact))?;
     let mut warnings = input.warnings;
     warnings.extend(input.compressed.iter().flat_map(missed));
     Ok(Traffic {
@@ -98,7 +98,7 @@ pub fn load(
         began: Some(&began),
     };
     let outcome = run(workload, plan, &watch, stop, &mut || {
-        meter.take(channel.take_all(), &mut |fact| facts.push(fact))
+        meter.process_facts(channel.take_all(), &mut |fact| facts.push(fact))
     })?;
     if let (None, [error, ..]) = (&outcome.measured, outcome.errors.as_slice()) {
         return Err(anyhow!("no operation succeeded: {}", error.text));
@@ -153,7 +153,7 @@ fn compressing(levels: Vec<CompressionLevel>, moved: Vec<ConnectionChoice>) -> C
         levels,
         moved,
         how: How::Passes {
-            most_bytes: MOST_BYTES,
+            most_bytes: MAX_BYTES,
         },
     }
 }
@@ -181,7 +181,7 @@ pub fn missed(compressed: &CompressionOutcome) -> Vec<Warning> {
 }
 
 /// Maximum payload that is compressed: enough for steady figures, and some ten seconds of work at all levels.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// How often the payload that passed is collected.
 const COLLECT: Duration = Duration::from_millis(20);

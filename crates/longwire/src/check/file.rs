@@ -85,7 +85,7 @@ impl OneOrMore {
 ///
 /// # Errors
 /// When it cannot be read, or contains something that is no budget: with the place.
-pub fn read(path: &Path) -> Result<BudgetFile> {
+pub fn read_file(path: &Path) -> Result<BudgetFile> {
     let text = read_small_text(path, MAX_CONFIG_BYTES)
         .with_context(|| format!("could not read {}", path.display()))?;
     parse(&text).with_context(|| format!("{} holds no budgets that can be used", path.display()))
@@ -95,7 +95,7 @@ fn parse(text: &str) -> Result<BudgetFile> {
     let file: File = toml::from_str(text)?;
     let host = |text: String| HostChoice::parse(&text).map_err(|fault| anyhow!("in host: {fault}"));
     let hosts = file.host.texts().into_iter().map(host).collect::<Result<_>>()?;
-    let mut budgets = of(
+    let mut budgets = parse_budget(
         None,
         file.max_round_trips,
         [file.max_predicted, file.max_held, file.forbid],
@@ -103,7 +103,7 @@ fn parse(text: &str) -> Result<BudgetFile> {
     for named in file.operation {
         let context = format!("in [[operation]] with the name '{}'", named.name);
         let names = Pattern::new(&named.name);
-        let more = of(
+        let more = parse_budget(
             Some(&names),
             named.max_round_trips,
             [named.max_predicted, named.max_held, named.forbid],
@@ -113,7 +113,7 @@ fn parse(text: &str) -> Result<BudgetFile> {
     Ok(BudgetFile { budgets, hosts })
 }
 
-fn of(
+fn parse_budget(
     names: Option<&Pattern>,
     turns: Option<Number>,
     [predicted, held, forbid]: [OneOrMore; 3],

@@ -31,7 +31,7 @@ type Held = (Duration, Arc<str>);
 
 impl Figures {
     /// Those of an outcome.
-    pub fn of(outcome: &ReadOutcome) -> Self {
+    pub fn from_outcome(outcome: &ReadOutcome) -> Self {
         let mut turns = BTreeMap::new();
         for group in outcome.operations.iter().filter(|group| group.count > 0) {
             let most: &mut u64 = turns.entry(group.name.clone()).or_default();
@@ -46,7 +46,7 @@ impl Figures {
             predicted: predicted.collect(),
             held: held(outcome),
             findings: outcome.findings.clone(),
-            seen: Seen::of(outcome),
+            seen: Seen::from_outcome(outcome),
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn of(outcome: &ReadOutcome) -> Self {
+    pub(super) fn from_outcome(outcome: &ReadOutcome) -> Self {
         let mut seen = Self::default();
         for group in outcome.operations.iter().filter(|group| group.count > 0) {
             seen.evidence

@@ -44,9 +44,9 @@ pub struct Args {
 /// # Errors
 /// When the configuration cannot be used, or what it asks for cannot be observed.
 pub fn run(args: &Args) -> Result<Status> {
-    let config = AgentConfig::read(&args.config, args.plain_clients)?;
+    let config = AgentConfig::read_file(&args.config, args.plain_clients)?;
     if args.check_config {
-        output::note(&format!("{} can be used", args.config.display()));
+        output::print_note(&format!("{} can be used", args.config.display()));
         return Ok(Status::Done);
     }
     run::run(args, config)

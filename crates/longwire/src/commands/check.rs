@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{Judgement, Summary};
-use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
@@ -91,17 +91,17 @@ pub struct Args {
 /// When a file cannot be read, or a budget cannot be checked against what was read.
 pub fn run(args: &Args) -> Result<Status> {
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
-    let file = args.budgets.as_deref().map(file::read).transpose()?;
+    let file = args.budgets.as_deref().map(file::read_file).transpose()?;
     let BudgetFile { budgets, hosts } = file.unwrap_or_default();
     let budgets = with_those_of_the_command_line(budgets, args)?;
     let mut grouping = args.grouping.clone();
     grouping.host.extend(hosts);
     let links = links(&budgets);
-    let now = read(&args.files, &grouping, &links, &args.keys)?;
+    let now = read_outcome(&args.files, &grouping, &links, &args.keys)?;
     let before = args
         .baseline
         .as_ref()
-        .map(|file| read(std::slice::from_ref(file), &grouping, &links, &args.keys))
+        .map(|file| read_outcome(std::slice::from_ref(file), &grouping, &links, &args.keys))
         .transpose()?;
     let report = judged(args, &budgets, &links, now, before)?;
     if let Some(path) = &args.junit {
@@ -112,12 +112,12 @@ pub fn run(args: &Args) -> Result<Status> {
     if let Some(page) = page {
         page.write_made(|out| report::html::write_check(&report, &input::conditions(&args.files), out))?;
     }
-    match tell(args, &report) {
+    match print_report(args, &report) {
         // The reader of the output has left: the answer is the same.
         Err(error) if failure::is_broken_pipe(&error) => {}
         told => told?,
     }
-    let is_judged = args.allow_unseen || report.of(Judgement::NotJudged).next().is_none();
+    let is_judged = args.allow_unseen || report.verdicts_with(Judgement::NotJudged).next().is_none();
     Ok(match (report.broken().next(), is_judged) {
         (Some(_), _) => Status::Negative,
         (None, true) => Status::Done,
@@ -176,13 +176,13 @@ fn links(budgets: &[Budget]) -> Vec<LinkDescription> {
 /// The round trip that changes are reported for when no budget names one.
 const USUAL: Duration = Duration::from_millis(40);
 
-fn read(
+fn read_outcome(
     files: &[PathBuf],
     grouping: &Grouping,
     links: &[LinkDescription],
     keys: &KeyLogArgument,
 ) -> Result<ReadOutcome> {
-    let wanted = Wanted {
+    let wanted = AggregatorConfig {
         rule: grouping.operations,
         hosts: grouping.hosts_in(files),
         statements_alone: pipeline::input::are_of_load(files),
@@ -202,10 +202,10 @@ fn read(
                 .collect(),
             rate: links.iter().flat_map(|link| link.rate).flatten().min(),
         }),
-        ..Wanted::default()
+        ..AggregatorConfig::default()
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(files))?;
-    let input = input::read(files, keys.reading()?, &mut |fact| aggregator.fact(fact))?;
+    let input = input::read_files(files, keys.reading()?, &mut |fact| aggregator.fact(fact))?;
     if let Some(fault) = input.faults.first() {
         bail!("nothing can be checked: {fault}");
     }
@@ -220,19 +220,19 @@ fn judged(
     now: ReadOutcome,
     before: Option<ReadOutcome>,
 ) -> Result<CheckReport> {
-    let figures = Figures::of(&now);
+    let figures = Figures::from_outcome(&now);
     let figures = if args.allow_unseen {
         figures.allowed()
     } else {
         figures
     };
-    let earlier = before.as_ref().map(Figures::of);
+    let earlier = before.as_ref().map(Figures::from_outcome);
     let verdicts = judge::judge(budgets, &figures, earlier.as_ref())?;
     let changes = earlier
         .zip(links.first())
         .map(|(earlier, link)| judge::changes(&earlier, &figures, link));
     let of_baseline = before.into_iter().flat_map(|before| before.warnings);
-    let of_baseline = of_baseline.map(|warning| warning.of("baseline"));
+    let of_baseline = of_baseline.map(|warning| warning.with_name("baseline"));
     Ok(CheckReport {
         title: input::title(&args.files),
         operations: now.operations,
@@ -243,7 +243,7 @@ fn judged(
     })
 }
 
-fn tell(args: &Args, report: &CheckReport) -> Result<()> {
+fn print_report(args: &Args, report: &CheckReport) -> Result<()> {
     if !args.json {
         let style = output::style_of(args.all);
         output::print(&report::text::check_view(report, &style))?;

@@ -10,9 +10,9 @@ use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
 use demo::{FetchedPage, PageVariant};
 use model::Warning;
-use pipeline::aggregator::{Aggregator, Wanted};
-use pipeline::delivery::Delivery;
+use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::output::{self, Status};
+use pipeline::output_health::OutputHealth;
 use pipeline::page::PageRun;
 use proof::DemoProof;
 use report::ReadOutcome;
@@ -60,11 +60,11 @@ const DISTANCES: [Duration; 4] = [
 pub fn run(args: &Args) -> Result<Status> {
     let mut warnings = Vec::new();
     let stop = output::stop_on_signals()?;
-    let delivery = Delivery::default();
-    let page = page::open(args.html.as_deref(), &mut warnings, &delivery)?;
+    let output_health = OutputHealth::default();
+    let page = page::open(args.html.as_deref(), &mut warnings, &output_health)?;
     let chatty = DemoSetup::set(PageVariant::Chatty, "page, 1 + N look-ups")?;
     let joined = DemoSetup::set(PageVariant::Joined, "page, one join")?;
-    let wanted = Wanted {
+    let wanted = AggregatorConfig {
         rule: Rule::Connection,
         targets: super::predict::distances(&DISTANCES),
         names: vec![
@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> Result<Status> {
         }),
         json: args.json,
         samples: page.as_ref().map(pipeline::page::PageFile::samples),
-        ..Wanted::default()
+        ..AggregatorConfig::default()
     };
     let conditions = output::conditions(
         "longwire demo".to_owned(),
@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> Result<Status> {
         stage.strike(&mut aggregator);
     }
     warnings.extend(proof.warnings.iter().cloned());
-    let (outcome, _) = aggregator.finish_amended(warnings, None, |outcome| note(outcome, &proof))?;
+    let (outcome, _) = aggregator.finish_amended(warnings, None, |outcome| add_proof(outcome, &proof))?;
     let written = page::write(
         page,
         &PageRun {
@@ -105,11 +105,11 @@ pub fn run(args: &Args) -> Result<Status> {
             wake_up: wanted.wake_up,
             links: &outcome.links,
         },
-        &delivery,
+        &output_health,
     );
     output::warn(&outcome.warnings);
     if let (true, Some(path)) = (args.json, &written) {
-        output::note(&format!("the page is in {}", path.display()));
+        output::print_note(&format!("the page is in {}", path.display()));
     }
     if !args.json {
         let [chatty, joined] = names;
@@ -124,7 +124,7 @@ pub fn run(args: &Args) -> Result<Status> {
         };
         output::print(&report::text::demo_view(&story, &output::style()))?;
     }
-    Ok(delivery.status(match stop.load(Ordering::Relaxed) {
+    Ok(output_health.status(match stop.load(Ordering::Relaxed) {
         true => Status::Interrupted,
         false => Status::Done,
     }))
@@ -158,7 +158,7 @@ fn alternate(chatty: &DemoSetup, joined: &DemoSetup, stop: &AtomicBool) -> Resul
 }
 
 /// Notes what was measured over emulated links next to the predictions.
-fn note(outcome: &mut ReadOutcome, proof: &DemoProof) {
+fn add_proof(outcome: &mut ReadOutcome, proof: &DemoProof) {
     for prediction in &mut outcome.predictions {
         let proved = proof
             .pages

@@ -66,7 +66,7 @@ impl DriverArgs {
         let bridge = Bridge::start(&options, stop)?;
         let timeout = options.timeout;
         let overhead = bridge.overhead(Wait { timeout, stop })?;
-        output::note(&format!(
+        output::print_note(&format!(
             "timed in Java {}, around the driver's calls: {} of that are the bridge's own; from one statement to the next it takes {}",
             bridge.java(),
             model::format_duration(overhead.call),

@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let stop = output::stop_on_signals()?;
     match (&args.listen, &args.address) {
         (Some(listen), _) => answer(args, listen, &stop),
-        (None, address) => ask(args, address.as_deref().unwrap_or_default(), &stop),
+        (None, address) => measure_echo(args, address.as_deref().unwrap_or_default(), &stop),
     }
 }
 
@@ -106,9 +106,9 @@ fn answer(args: &Args, listen: &str, stop: &AtomicBool) -> Result<Status> {
     };
     let listener = Listener::bind(one_to_listen(listen, Some(echo::DEFAULT_PORT))?, options)?;
     let address = listener.address();
-    output::note(&format!("echo listens on {address}; Ctrl-C ends it"));
+    output::print_note(&format!("echo listens on {address}; Ctrl-C ends it"));
     let clients = listener.serve(stop)?;
-    output::note(&format!("{} served", counted(clients, "client", "clients")));
+    output::print_note(&format!("{} served", counted(clients, "client", "clients")));
     Ok(match stop.load(Ordering::Relaxed) {
         true => Status::Interrupted,
         false => Status::Done,
@@ -116,7 +116,7 @@ fn answer(args: &Args, listen: &str, stop: &AtomicBool) -> Result<Status> {
 }
 
 /// The side that asks.
-fn ask(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status> {
+fn measure_echo(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status> {
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let began = Instant::now();
     let target = Target::tcp_at(address, echo::DEFAULT_PORT)?;
@@ -155,7 +155,7 @@ fn ask(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status> {
     }
     report.note_other_clients();
     let conditions = conditions(&target);
-    tell(args, &conditions, &report, began.elapsed())?;
+    print_report(args, &conditions, &report, began.elapsed())?;
     if let Some(page) = page {
         page.write_made(|out| report::html::write_echo(&report, &conditions, out))?;
     }
@@ -223,13 +223,13 @@ fn fill(
 fn plans(args: &Args) -> Result<Vec<EchoPlan>> {
     let count = args.request.0.len() * args.reply.0.len() * args.streams.0.len();
     anyhow::ensure!(
-        count <= MOST_COMBINATIONS,
-        "{count} combinations to measure are more than {MOST_COMBINATIONS}: sweep less at once"
+        count <= MAX_COMBINATIONS,
+        "{count} combinations to measure are more than {MAX_COMBINATIONS}: sweep less at once"
     );
     anyhow::ensure!(
-        args.time >= SHORTEST,
+        args.time >= MIN_DURATION,
         "-T must be at least {}",
-        format_duration(SHORTEST)
+        format_duration(MIN_DURATION)
     );
     let mut plans = Vec::new();
     for &request in &args.request.0 {
@@ -254,7 +254,7 @@ fn conditions(target: &Target) -> Conditions {
     )
 }
 
-fn tell(args: &Args, conditions: &Conditions, report: &EchoReport, elapsed: Duration) -> Result<()> {
+fn print_report(args: &Args, conditions: &Conditions, report: &EchoReport, elapsed: Duration) -> Result<()> {
     output::warn(&report.warnings);
     if !args.json {
         return Ok(output::print(&report::text::echo_view(report, &output::style()))?);
@@ -301,5 +301,5 @@ fn summary(report: &EchoReport, elapsed: Duration) -> Summary {
 }
 
 const SLEEPS: &str = "the listener polls for a short time at most: its wake-ups may be in the round-trip times; start it with --listen ... --spin";
-const MOST_COMBINATIONS: usize = 1000;
-const SHORTEST: Duration = Duration::from_millis(10);
+const MAX_COMBINATIONS: usize = 1000;
+const MIN_DURATION: Duration = Duration::from_millis(10);

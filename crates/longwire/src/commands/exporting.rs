@@ -6,7 +6,7 @@ use exporters::{Exposition, Health, OtlpExporter, OtlpSettings, serve_metrics};
 use metrics::{FamilyKind, NameLimits, SeriesFamily, SharedRegistry};
 use model::{Finding, Timestamp};
 use pipeline::aggregator::Exports;
-use pipeline::delivery::Delivery;
+use pipeline::output_health::OutputHealth;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -210,10 +210,10 @@ impl Exporting {
     }
 
     /// The observation goes on; says what became of exports.
-    pub fn tick(&self, delivery: &Delivery) {
+    pub fn tick(&self, output_health: &OutputHealth) {
         self.health.alive();
         if let Some(otlp) = &self.otlp {
-            otlp.news().iter().for_each(|text| delivery.say(text));
+            otlp.news().iter().for_each(|text| output_health.print_line(text));
         }
     }
 
@@ -223,14 +223,16 @@ impl Exporting {
     }
 
     /// Exports the rest, which may take as long as `within`, and says what was not delivered.
-    pub fn finish(self, within: Duration, delivery: &Delivery) {
+    pub fn finish(self, within: Duration, output_health: &OutputHealth) {
         if let Some(otlp) = self.otlp {
-            otlp.finish(within).iter().for_each(|text| delivery.say(text));
+            otlp.finish(within)
+                .iter()
+                .for_each(|text| output_health.print_line(text));
         }
         let counts = self.exposition.counts();
         let (given_up, dropped, rejected) = (counts.given_up(), counts.dropped(), counts.rejections());
         if given_up + dropped + rejected > 0 {
-            delivery.say(&format!(
+            output_health.print_line(&format!(
                 "warning: {given_up} exports over OTLP were given up, {dropped} spans dropped, {rejected} data points or spans rejected"
             ));
         }

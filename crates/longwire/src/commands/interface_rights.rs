@@ -79,10 +79,10 @@ impl RootsRights {
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn give_up(&self) -> Result<OwnerLookup> {
+    pub fn drop_rights(&self) -> Result<OwnerLookup> {
         let left = rights::give_up_all(self.instead)?;
         if left == RightsLeft::OfSameUser && self.instead.is_some() {
-            output::note(
+            output::print_note(
                 "packets are read as root, without any capability: the system does not let this process become another user",
             );
         }

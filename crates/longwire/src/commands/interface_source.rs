@@ -7,13 +7,13 @@ use analysis::fact::Fact;
 use anyhow::{Context, Result, ensure};
 use key_log::KeyCollection;
 use model::{ByteCount, ConnectionId, HostProcess};
-use pipeline::delivery::Delivery;
 use pipeline::input::Reading;
 use pipeline::input::live::{
     LiveInput, LiveNews, LivePlan, LiveSummary, OpenedInput, PacketFilePlan, PacketFilter,
     ProgramsOfConnection,
 };
 use pipeline::keys::RunKeys;
+use pipeline::output_health::OutputHealth;
 use report::text::escape::cut;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -219,7 +219,7 @@ impl OpenedInterfaces {
     /// # Errors
     /// When the rights cannot be given up.
     pub fn begin(self, reading: Reading, keys: &InterfaceKeys) -> Result<InterfaceSource> {
-        let lookup = keys.rights.give_up()?;
+        let lookup = keys.rights.drop_rights()?;
         Ok(InterfaceSource {
             input: self.input.begin(reading, lookup)?,
             point: self.point,
@@ -266,31 +266,31 @@ impl InterfaceSource {
     }
 
     /// Reports what happened to the observation itself since the last call: drops, interfaces that are gone, a file that cannot be written.
-    pub fn report_news(&mut self, delivery: &Delivery) {
-        self.report_ends(delivery);
-        self.report_drops(delivery);
+    pub fn report_news(&mut self, output_health: &OutputHealth) {
+        self.report_ends(output_health);
+        self.report_drops(output_health);
     }
 
     /// Reports what has ended since the last call: interfaces that are gone, a file that cannot be written.
-    pub fn report_ends(&mut self, delivery: &Delivery) {
+    pub fn report_ends(&mut self, output_health: &OutputHealth) {
         for news in self.input.news() {
             match news {
                 LiveNews::InterfaceGone(name) => {
                     self.left = self.left.map(|left| left.saturating_sub(1));
-                    delivery.say(&format!(
+                    output_health.print_line(&format!(
                         "warning: the interface {name} is gone: its traffic until now is kept"
                     ));
                 }
-                LiveNews::NotKept(reason) => delivery.gave_up(PACKETS, reason),
+                LiveNews::NotKept(reason) => output_health.gave_up(PACKETS, reason),
             }
         }
     }
 
-    fn report_drops(&mut self, delivery: &Delivery) {
+    fn report_drops(&mut self, output_health: &OutputHealth) {
         let PacketCounts { passed, dropped } = self.counts();
         if dropped > self.told_drops {
             self.told_drops = dropped;
-            delivery.say(&format!(
+            output_health.print_line(&format!(
                 "warning: {dropped} of {passed} packets were dropped so far"
             ));
         }
@@ -300,11 +300,11 @@ impl InterfaceSource {
     ///
     /// # Errors
     /// When what was to be compressed could not be.
-    pub fn stop(mut self, delivery: &Delivery, facts: &mut dyn FnMut(Fact)) -> Result<LiveSummary> {
-        self.report_ends(delivery);
+    pub fn stop(mut self, output_health: &OutputHealth, facts: &mut dyn FnMut(Fact)) -> Result<LiveSummary> {
+        self.report_ends(output_health);
         let summary = self.input.stop(facts)?;
         if let Some(reason) = &summary.not_kept {
-            delivery.gave_up(PACKETS, reason);
+            output_health.gave_up(PACKETS, reason);
         }
         Ok(summary)
     }

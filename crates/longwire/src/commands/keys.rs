@@ -5,8 +5,8 @@ use anyhow::Result;
 use clap::Args as ClapArgs;
 use key_log::KeyCollection;
 use model::counted;
-use pipeline::delivery::Delivery;
 use pipeline::output::{EndRequest, Status};
+use pipeline::output_health::OutputHealth;
 use signal_hook::consts::SIGINT;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub struct Args {
 /// When the file cannot be used for keys, or the command cannot be started.
 pub fn run(args: &Args) -> Result<Status> {
     let asked = EndRequest::on_signals()?;
-    let delivery = Delivery::default();
+    let output_health = OutputHealth::default();
     let file = match &args.output {
         Some(file) => file.clone(),
         None => format!("longwire-keys-{}.log", std::process::id()).into(),
@@ -57,13 +57,13 @@ pub fn run(args: &Args) -> Result<Status> {
         keys = keys.with_java_agent(jar)?;
     }
     if let Some(reason) = keys.without_openssl() {
-        delivery.say(&format!(
+        output_health.print_line(&format!(
             "warning: programs that load OpenSSL will write no keys: {reason}"
         ));
     }
     let status = until_ended(&mut start(args, &keys)?, &asked);
     let sessions = keys.sessions()?;
-    tell(&delivery, &file, sessions, &keys, args);
+    print_summary(&output_health, &file, sessions, &keys, args);
     Ok(match status {
         Status::Child(0) if sessions == 0 => Status::Negative,
         status => status,
@@ -82,19 +82,25 @@ fn until_ended(child: &mut Child, asked: &EndRequest) -> Status {
     loop {
         // What Ctrl-C means at the terminal is the command's to say: psql cancels a statement and goes on.
         let asked = asked
-            .take()
+            .take_signal()
             .filter(|&signal| signal != SIGINT || !child.shares_terminal());
         if let Some(status) = child.ended(asked) {
             return status;
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
 /// One line, or why there may be no keys.
-fn tell(delivery: &Delivery, file: &Path, sessions: u64, keys: &KeyCollection, args: &Args) {
+fn print_summary(
+    output_health: &OutputHealth,
+    file: &Path,
+    sessions: u64,
+    keys: &KeyCollection,
+    args: &Args,
+) {
     if sessions > 0 {
-        return delivery.say(&format!(
+        return output_health.print_line(&format!(
             "keys of {} are in {}; whoever has this file can read these connections: remove it after use",
             counted(sessions, "TLS session", "TLS sessions"),
             file.display()
@@ -108,12 +114,12 @@ fn tell(delivery: &Delivery, file: &Path, sessions: u64, keys: &KeyCollection, a
         true => format!("; {} has other lines: remove it after use", file.display()),
         false => String::new(),
     };
-    delivery.say(&format!("the command wrote no keys of TLS sessions{lines}"));
-    delivery.hint(&format!(
+    output_health.print_line(&format!("the command wrote no keys of TLS sessions{lines}"));
+    output_health.hint(&format!(
         "it opened no TLS connection, or its TLS cannot be asked: a program with OpenSSL inside it, Go, Rust, {java}, a program that takes other rights \
          when it starts (setuid); docs/keys.md says what these need"
     ));
 }
 
 /// How often it is checked whether the command or the user has ended the run.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);

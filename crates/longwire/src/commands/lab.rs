@@ -87,7 +87,7 @@ pub struct RunArgs {
 pub fn run(args: &Args) -> Result<Status> {
     match &args.action {
         LabAction::Check(check) => {
-            let file = LabFile::read(&check.file)?;
+            let file = LabFile::read_file(&check.file)?;
             let plan = LabPlan::new(&file)?;
             output::print(&report::text::lab_plan_view(
                 &plan.outline(&file.lab),
@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> Result<Status> {
 }
 
 fn run_lab(args: &RunArgs) -> Result<Status> {
-    let file = LabFile::read(&args.file)?;
+    let file = LabFile::read_file(&args.file)?;
     let plan = LabPlan::new(&file)?.only(&args.wanted)?;
     let sandbox = match netns::sandbox::enter()? {
         Entered::Inside(sandbox) => sandbox,

@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Result<Status> {
     if args.capture.is_some() {
         site.network.stop_capture(site.link)?;
     }
-    tell(args, &outcome)?;
+    print_outcome(args, &outcome)?;
     Ok(Status::Child(status))
 }
 
@@ -139,7 +139,7 @@ fn parse_forward(text: &str) -> Result<Forward, String> {
 }
 
 /// The link, requested next to realised: one line, and the warnings; or records.
-fn tell(args: &Args, outcome: &LinkOutcome) -> Result<()> {
+fn print_outcome(args: &Args, outcome: &LinkOutcome) -> Result<()> {
     let warnings = report::text::link_warnings(outcome);
     output::warn(&warnings);
     if !output::is_quiet() {

@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Result<Status> {
         grouping: &args.grouping,
         keys: &args.keys,
     };
-    output::note("MCP server ready on stdin and stdout");
+    output::print_note("MCP server ready on stdin and stdout");
     serve(&files, &mut io::stdin().lock(), &mut io::stdout().lock())?;
     Ok(Status::Done)
 }

@@ -110,7 +110,7 @@ pub fn run(args: &Args) -> Result<Status> {
 
 /// One plan for each target, and one more for each host for ICMP.
 fn plans(args: &Args) -> Result<Vec<PingPlan>> {
-    if args.timeout.is_zero() || args.timeout > LONGEST_TIMEOUT {
+    if args.timeout.is_zero() || args.timeout > MAX_TIMEOUT {
         bail!("--timeout must be more than nothing and at most an hour");
     }
     let pace = match args.flood {
@@ -179,4 +179,4 @@ fn question(args: &Args) -> Question {
     }
 }
 
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
+const MAX_TIMEOUT: Duration = Duration::from_secs(3600);

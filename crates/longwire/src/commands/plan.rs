@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
 use estate::{Estate, EstateTraffic};
 use model::{Finding, Operation, PlanOutcome, Summary, Warning, WarningKind, counted};
-use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input;
 use pipeline::kept::KeptOperations;
 use pipeline::output::{self, Status};
@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let estate = read_estate(&args.estate)?;
     let asked = asked::placements(&estate, &args.placement)?;
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
-    let data = read(args, &estate)?;
+    let data = read_data(args, &estate)?;
     ensure!(
         !data.traffic.pairs.is_empty(),
         "no connection between two services of {}: their hosts are matched by address, and longwire read shows the addresses of {}",
@@ -105,7 +105,7 @@ fn read_estate(path: &Path) -> Result<Estate> {
 
 /// The text of a measurement that the estate's file names; of one that is longer than any useful one, an error instead of the memory.
 fn read_measurement(path: &Path) -> io::Result<String> {
-    read_small_text(path, MOST_MEASURED_BYTES).map_err(|error| match error.kind() {
+    read_small_text(path, MAX_MEASURED_BYTES).map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => {
             let what = "it has more than 64 MiB: measure for a shorter time";
             io::Error::new(io::ErrorKind::FileTooLarge, what)
@@ -115,15 +115,15 @@ fn read_measurement(path: &Path) -> io::Result<String> {
 }
 
 /// Bytes of a measurement: about 300,000 pings.
-const MOST_MEASURED_BYTES: u64 = 64 << 20;
+const MAX_MEASURED_BYTES: u64 = 64 << 20;
 
-fn read(args: &Args, estate: &Estate) -> Result<Data> {
+fn read_data(args: &Args, estate: &Estate) -> Result<Data> {
     let mut grouping = args.grouping.clone();
     let hosts = estate.services.iter().flat_map(|service| &service.hosts);
     grouping.host.extend(hosts.cloned().map(HostChoice::Given));
     let kept = KeptOperations::default();
     let rtts: std::collections::BTreeSet<Duration> = estate.links.iter().map(|link| link.link.rtt).collect();
-    let wanted = Wanted {
+    let wanted = AggregatorConfig {
         rule: grouping.operations,
         hosts: grouping.hosts_in(&args.files),
         statements_alone: input::are_of_load(&args.files),
@@ -132,11 +132,11 @@ fn read(args: &Args, estate: &Estate) -> Result<Data> {
             rate: None,
         }),
         kept: Some(kept.clone()),
-        ..Wanted::default()
+        ..AggregatorConfig::default()
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
     let mut traffic = EstateTraffic::default();
-    let input = input::read(&args.files, args.keys.reading()?, &mut |fact| {
+    let input = input::read_files(&args.files, args.keys.reading()?, &mut |fact| {
         match &fact {
             analysis::fact::Fact::Opened {
                 connection,

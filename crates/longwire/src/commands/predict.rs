@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{Operation, OperationStep};
-use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input;
 use pipeline::moved::ConnectionChoice;
 use pipeline::output::{self, Status};
@@ -39,14 +39,14 @@ pub struct Args {
     #[command(flatten)]
     pub distances: DistanceArgs,
     /// Clients at once, each with one operation after another.
-    #[arg(long, default_value = "1", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MOST_CLIENTS), value_name = "COUNT,...")]
+    #[arg(long, default_value = "1", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MAX_CLIENTS), value_name = "COUNT,...")]
     pub clients: Vec<u32>,
     /// Cores that all servers compute on, when measured and on the target; with several clients this system's count
     /// when left out.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_CORES), value_name = "COUNT")]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MAX_CORES), value_name = "COUNT")]
     pub server_cores: Option<u32>,
     /// Cores that all clients compute on, likewise.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_CORES), value_name = "COUNT")]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MAX_CORES), value_name = "COUNT")]
     pub client_cores: Option<u32>,
     /// Requests that a server works on at once, whose pages ask the database: a count, "all" (whatever comes), or "inferred" from how
     /// requests waited in the measurement. Matters with several clients, and not to what --verify replays.
@@ -102,7 +102,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let backend = match args.verify.then(|| ReplayBackend::find(args.level)).transpose()? {
         Some(BackendSearch::Finished(status)) => return Ok(Status::Child(status)),
         Some(BackendSearch::Here(backend, why)) => {
-            why.iter().for_each(|why| output::note(why));
+            why.iter().for_each(|why| output::print_note(why));
             Some(backend)
         }
         None => None,
@@ -112,7 +112,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let samples = samples.or_else(|| backend.as_ref().map(|_| Samples::default()));
     let wanted = wanted(args, samples.clone());
     let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
-    let input = input::read(&args.files, args.keys.reading()?, &mut |fact| {
+    let input = input::read_files(&args.files, args.keys.reading()?, &mut |fact| {
         aggregator.fact(fact)
     })?;
     let moved = aggregator.moved();
@@ -166,8 +166,8 @@ pub fn run(args: &Args) -> Result<Status> {
 }
 
 /// What is to be predicted, from what.
-fn wanted(args: &Args, samples: Option<Samples>) -> Wanted {
-    Wanted {
+fn wanted(args: &Args, samples: Option<Samples>) -> AggregatorConfig {
+    AggregatorConfig {
         rule: args.grouping.operations,
         hosts: args.grouping.hosts_in(&args.files),
         statements_alone: input::are_of_load(&args.files),
@@ -183,7 +183,7 @@ fn wanted(args: &Args, samples: Option<Samples>) -> Wanted {
         json: args.json,
         longest: args.explain,
         samples,
-        ..Wanted::default()
+        ..AggregatorConfig::default()
     }
 }
 
@@ -205,7 +205,7 @@ fn prove(outcome: &mut ReadOutcome, claim: &Claim<'_>, backend: &ReplayBackend, 
 fn explain(
     operation: &Operation,
     target: &PredictionTarget,
-    wanted: &Wanted,
+    wanted: &AggregatorConfig,
     moved: &dyn Fn(&OperationStep) -> bool,
 ) -> ExplainOutcome {
     let explanation = predict::explain(operation, target, wanted.computing, wanted.wake_up, moved);
@@ -294,5 +294,5 @@ fn wake_up(args: &Args) -> WakeUp {
     }
 }
 
-const MOST_CLIENTS: i64 = 10_000;
-const MOST_CORES: i64 = 1_000_000;
+const MAX_CLIENTS: i64 = 10_000;
+const MAX_CORES: i64 = 1_000_000;

@@ -4,10 +4,10 @@ mod script_output;
 
 use super::keys_flag::KeyLogArgument;
 use super::reporting::Reporting;
-use analysis::exchange_boxes::ExchangeBoxes;
+use analysis::exchange_pool::ExchangePool;
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use pipeline::aggregator::{Aggregator, TablesInput, Wanted};
+use pipeline::aggregator::{Aggregator, AggregatorConfig, TablesInput};
 use pipeline::input::{self, Reading};
 use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun};
@@ -47,8 +47,8 @@ pub fn run(args: &Args) -> Result<Status> {
     }
     sys::memory::keep_freed();
     let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
-    let boxes = ExchangeBoxes::default();
-    let wanted = Wanted {
+    let boxes = ExchangePool::default();
+    let wanted = AggregatorConfig {
         rule: args.reporting.grouping.operations,
         hosts: args.reporting.grouping.hosts_in(&args.files),
         statements_alone: input::are_of_load(&args.files),
@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<Status> {
         findings: Some(args.reporting.distances()),
         samples: page.as_ref().map(PageFile::samples),
         boxes: Some(boxes.clone()),
-        ..Wanted::default()
+        ..AggregatorConfig::default()
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
     args.reporting
@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> Result<Status> {
         boxes,
         fingerprints: aggregator.fingerprints(),
     };
-    let input = input::read(&args.files, reading, &mut |fact| aggregator.fact(fact))?;
+    let input = input::read_files(&args.files, reading, &mut |fact| aggregator.fact(fact))?;
     let moved = aggregator.moved();
     let (outcome, _) = aggregator.finish(input.warnings, input.packets)?;
     if args.reporting.json {

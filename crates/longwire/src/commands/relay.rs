@@ -11,8 +11,8 @@ use super::unused::UnusedRelays;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use model::{ConnectionEvent, ConnectionId, Observer, ObserverFactory, Summary, counted};
-use pipeline::delivery::Delivery;
 use pipeline::output::{self, EndRequest, Status};
+use pipeline::output_health::OutputHealth;
 use relay::Counters;
 use report::JsonWriter;
 use std::ffi::OsString;
@@ -78,30 +78,30 @@ pub fn run(args: &Args) -> Result<Status> {
         with_tls.push((planned.clone(), relaying::tls_as_asked(&planned.target)?));
     }
     let asked = EndRequest::on_signals()?;
-    let delivery = Delivery::default();
+    let output_health = OutputHealth::default();
     let began = Instant::now();
     let relays = Relays::start(with_tls, &Arc::new(Nobody))?;
-    relays.announce(&delivery, !args.command.is_empty(), relays::ENDS);
+    relays.announce(&output_health, !args.command.is_empty(), relays::ENDS);
     let status = if args.command.is_empty() {
-        until(|| asked.take().map(|_| Status::Interrupted))
+        until(|| asked.take_signal().map(|_| Status::Interrupted))
     } else {
         let mut child = relays.child(&args.command, CommandOutput::beside_records(args.json))?;
-        until(|| child.ended(asked.take()))
+        until(|| child.ended(asked.take_signal()))
     };
     let ended = relays.stop(status);
     let unused = UnusedRelays::among(&ended, &args.command);
     let mut warnings = relays::warnings(&ended);
     warnings.extend(unused.warnings.iter().cloned());
     output::warn(&warnings);
-    tell(&delivery, &ended);
+    print_ended(&output_health, &ended);
     if let Some(hint) = &unused.hint {
-        delivery.hint(hint);
+        output_health.hint(hint);
     }
     if args.json {
         let written = write_records(&planned, &ended, began.elapsed(), &warnings);
-        delivery.of("the records on stdout are", written);
+        output_health.record_written("the records on stdout are", written);
     }
-    Ok(delivery.status(unused.status(status)))
+    Ok(output_health.status(unused.status(status)))
 }
 
 fn until(mut ended: impl FnMut() -> Option<Status>) -> Status {
@@ -109,22 +109,22 @@ fn until(mut ended: impl FnMut() -> Option<Status>) -> Status {
         if let Some(status) = ended() {
             return status;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
 /// Reports what passed each relay.
-fn tell(delivery: &Delivery, ended: &[EndedRelay]) {
+fn print_ended(output_health: &OutputHealth, ended: &[EndedRelay]) {
     for ended in ended {
         let told = match &ended.counters.link {
-            Some(link) => relaying::tell_link(link),
-            None => tell_counts(ended),
+            Some(link) => relaying::print_link(link),
+            None => print_counts(ended),
         };
-        delivery.of("what passed is", told);
+        output_health.record_written("what passed is", told);
     }
 }
 
-fn tell_counts(ended: &EndedRelay) -> io::Result<()> {
+fn print_counts(ended: &EndedRelay) -> io::Result<()> {
     let counters = &ended.counters;
     let [up, down] = counters.payload_bytes;
     writeln!(
@@ -185,4 +185,4 @@ impl Observer for Nobody {
 const REACH: Duration = Duration::from_secs(10);
 
 /// How often it is checked whether the run has to end.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);

@@ -32,7 +32,7 @@ pub fn check_servers(planned: &[PlannedRelay], longest: Duration) -> Result<()> 
 /// # Errors
 /// When longwire would have to speak TLS on them.
 pub fn check_link(target: &Target, link: Option<&LinkDescription>) -> Result<()> {
-    if TlsSettings::of(target)?.mode.insists() && link.is_some() {
+    if TlsSettings::from_target(target)?.mode.insists() && link.is_some() {
         return Err(LiveError::TlsThroughLink.into());
     }
     Ok(())
@@ -45,7 +45,7 @@ pub fn check_link(target: &Target, link: Option<&LinkDescription>) -> Result<()>
 pub fn tls_as_asked(target: &Target) -> Result<TlsPlan> {
     Ok(TlsPlan {
         relay: RelayTls::AsTheTargetInsists,
-        client: match TlsSettings::of(target)?.mode.insists() {
+        client: match TlsSettings::from_target(target)?.mode.insists() {
             true => ClientTls::LeftOut,
             false => ClientTls::Own,
         },
@@ -59,7 +59,7 @@ pub fn tls_as_asked(target: &Target) -> Result<TlsPlan> {
 /// When the TLS settings cannot be applied, or the server cannot be reached.
 pub fn tls_to_be_seen(target: &Target, link: bool, longest: Duration) -> Result<TlsPlan> {
     let asked = tls_as_asked(target)?;
-    let security = TlsSettings::of(target)?;
+    let security = TlsSettings::from_target(target)?;
     let is_postgres = matches!(target.scheme, Scheme::Postgres | Scheme::Kingbase);
     let left_to_the_command = link && security.said;
     if security.mode != TlsMode::Prefer || !is_postgres || left_to_the_command {
@@ -68,7 +68,7 @@ pub fn tls_to_be_seen(target: &Target, link: bool, longest: Duration) -> Result<
     if !relay::offers_tls(target, longest)? {
         return Ok(asked);
     }
-    output::note(match link {
+    output::print_note(match link {
         false => TAKEN_OVER,
         true => LEFT_OUT,
     });
@@ -182,7 +182,7 @@ pub fn warnings(counters: &Counters) -> Vec<Warning> {
 ///
 /// # Errors
 /// When stderr cannot be written.
-pub fn tell_link(link: &LinkOutcome) -> io::Result<()> {
+pub fn print_link(link: &LinkOutcome) -> io::Result<()> {
     io::stderr()
         .lock()
         .write_all(report::text::link_line(link).as_bytes())

@@ -6,8 +6,8 @@ use super::targets::PlannedRelay;
 use crate::relayed_command::{RelayedTarget, TlsPlan, connect_to, last_bytes};
 use anyhow::Result;
 use model::{Endpoint, LinkOutcome, ObserverFactory, Warning};
-use pipeline::delivery::Delivery;
 use pipeline::output::Status;
+use pipeline::output_health::OutputHealth;
 use relay::{ConnectionNumbers, Counters, Relay, RelayOptions};
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Relays {
 
     /// Reports where clients connect. A command that is started (`has_command`) learns about databases by itself, but nobody else does
     /// about the application. `end` is said last, where there is no command.
-    pub fn announce(&self, delivery: &Delivery, has_command: bool, end: &str) {
+    pub fn announce(&self, output_health: &OutputHealth, has_command: bool, end: &str) {
         let shown: Vec<&RunningRelay> = self
             .all
             .iter()
@@ -130,7 +130,7 @@ impl Relays {
                 true => end,
                 false => "",
             };
-            delivery.say(&format!(
+            output_health.print_line(&format!(
                 "relaying {address} to {}{over}{browse}{end}",
                 planned.target.server()
             ));
@@ -202,7 +202,7 @@ fn named(all: Vec<(&str, Counters)>) -> Vec<Warning> {
         let warnings = relaying::warnings(&counters).into_iter();
         warnings.map(move |warning| match several {
             false => warning,
-            true => warning.of(name),
+            true => warning.with_name(name),
         })
     });
     each.collect()

@@ -11,7 +11,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => with_unit(text)?,
     };
-    if time.is_zero() || time > LONGEST {
+    if time.is_zero() || time > MAX_DURATION {
         return Err("use a time above 0, up to a year, such as 60 (seconds) or 500ms".to_owned());
     }
     Ok(time)
@@ -23,13 +23,13 @@ pub fn time(text: &str) -> Result<Duration, String> {
 /// When it is none, or too long.
 pub fn with_unit(text: &str) -> Result<Duration, String> {
     let time = model::parse_duration(text).map_err(|error| error.to_string())?;
-    if time > LONGEST {
+    if time > MAX_DURATION {
         return Err("a time is at most a year".to_owned());
     }
     Ok(time)
 }
 
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 
 #[cfg(test)]
 mod tests {

@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<Status> {
         proving::prove(args, &bench, emulation, &mut report, &stop)?;
     }
     let conditions = conditions(&bench);
-    tell(args, &conditions, &report, began)?;
+    print_report(args, &conditions, &report, began)?;
     if let Some(page) = page {
         page.write_made(|out| report::html::write_split(&report, &conditions, out))?;
     }
@@ -71,7 +71,7 @@ fn conditions(bench: &SplitBench) -> Conditions {
     )
 }
 
-fn tell(args: &Args, conditions: &Conditions, report: &SplitReport, began: Instant) -> Result<()> {
+fn print_report(args: &Args, conditions: &Conditions, report: &SplitReport, began: Instant) -> Result<()> {
     output::warn(&report.warnings);
     if !args.json {
         return Ok(output::print(&report::text::split_view(

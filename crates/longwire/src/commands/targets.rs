@@ -224,7 +224,7 @@ mod tests {
         each.collect()
     }
 
-    fn of(name: &str, port: u16, link: &str) -> (String, u16, String) {
+    fn target(name: &str, port: u16, link: &str) -> (String, u16, String) {
         (name.to_owned(), port, link.to_owned())
     }
 
@@ -249,10 +249,10 @@ mod tests {
         );
         let planned = planned.expect("it is understood");
         let expected = [
-            of("http", 1, ""),
-            of("postgres", 9, ""),
-            of("redis", 2, ""),
-            of("postgres2", 0, ""),
+            target("http", 1, ""),
+            target("postgres", 9, ""),
+            target("redis", 2, ""),
+            target("postgres2", 0, ""),
         ];
         assert_eq!(shown(&planned), expected);
     }
@@ -273,7 +273,7 @@ mod tests {
             each(["rtt=10ms", "rtt=40ms", "rtt=1ms", "rtt=40ms"])
         );
         let alone = planned(&PAGE[..1], &[], &["rtt=40ms"]).expect("it is understood");
-        assert_eq!(shown(&alone), [of("http", 0, "rtt=40ms")]);
+        assert_eq!(shown(&alone), [target("http", 0, "rtt=40ms")]);
     }
 
     #[test]

@@ -15,11 +15,11 @@ use analysis::findings::Distances;
 use analysis::paces::Paces;
 use anyhow::{Result, bail, ensure};
 use clap::Args as ClapArgs;
-use pipeline::aggregator::Wanted;
-use pipeline::delivery::Delivery;
+use pipeline::aggregator::AggregatorConfig;
 use pipeline::input::Reading;
 use pipeline::moved::by_whether_they_move;
 use pipeline::output::{self, EndRequest, Status};
+use pipeline::output_health::OutputHealth;
 use pipeline::page::PagePlace;
 use recorded::RecordedRun;
 use screen::{COST_RTT, LinkForecast, Screen, ScreenRequest, Wants};
@@ -140,8 +140,8 @@ fn is_meant_as_file(source: &str) -> bool {
                 .any(|end| source.ends_with(end)))
 }
 
-fn wanted(args: &Args, delivery: Option<Delivery>) -> Wanted {
-    Wanted {
+fn wanted(args: &Args, output_health: Option<OutputHealth>) -> AggregatorConfig {
+    AggregatorConfig {
         rule: args.grouping.operations,
         hosts: args.grouping.hosts_here(),
         live: true,
@@ -149,25 +149,25 @@ fn wanted(args: &Args, delivery: Option<Delivery>) -> Wanted {
             rtts: vec![COST_RTT],
             rate: None,
         }),
-        delivery,
-        ..Wanted::default()
+        output_health,
+        ..AggregatorConfig::default()
     }
 }
 
 fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
     let asked = EndRequest::on_signals()?;
-    output::note(&format!("reading {}", pipeline::input::title(&files)));
+    output::print_note(&format!("reading {}", pipeline::input::title(&files)));
     let reading = Reading {
         keys: args.interface.keys.open()?,
         ..Reading::default()
     };
-    let wanted = Wanted {
+    let wanted = AggregatorConfig {
         hosts: args.grouping.hosts_in(&files),
         statements_alone: pipeline::input::are_of_load(&files),
         ..wanted(args, None)
     };
     let mut run = RecordedRun::open(files, reading, wanted, asked)?;
-    let mut screen = Screen::new(terminal::look(args.ascii));
+    let mut screen = Screen::new(terminal::screen_look(args.ascii));
     run.travel(screen::TimeStep::End, &mut screen)?;
     let status = show(&PagePlace::new(args.html.clone()), &mut run, &mut screen)?;
     Ok(status)
@@ -175,7 +175,7 @@ fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
 
 /// Shows it until a key, a signal or the source ends that. The terminal is as it was afterwards.
 fn show(place: &PagePlace, source: &mut dyn ScreenSource, screen: &mut Screen) -> Result<Status> {
-    let mut terminal = ScreenTerminal::take()?;
+    let mut terminal = ScreenTerminal::open_terminal()?;
     let mut forecasts = Forecasts::new();
     let mut looked: Option<Instant> = None;
     loop {
@@ -227,7 +227,7 @@ fn carry_out(
         ScreenRequest::Interrupt => return Ok(Some(Status::Interrupted)),
         ScreenRequest::WritePage => {
             let written = page::write(source, place, &[COST_RTT]);
-            screen.say(match written {
+            screen.show_message(match written {
                 Ok(path) => format!("the page is in {}", path.display()),
                 Err(fault) => format!("{fault:#}"),
             });
@@ -285,7 +285,7 @@ impl Forecasts {
         (predicted.predictions, _) = by_whether_they_move(predicted.predictions);
         let forecast = LinkForecast {
             link: Some(wants.link),
-            paces: Paces::of(recent.iter(), &predicted.predictions),
+            paces: Paces::from_operations(recent.iter(), &predicted.predictions),
             operations: predicted.predictions,
             held: predicted.held,
             statements: match wants.statements {
@@ -295,7 +295,7 @@ impl Forecasts {
             replayed: recent.len(),
         };
         self.made = Some((wants, moment));
-        self.due = Instant::now() + (began.elapsed() * RESTS).max(LEAST_REST);
+        self.due = Instant::now() + (began.elapsed() * RESTS).max(MIN_REST);
         self.kept = Some(forecast.clone());
         screen.forecast(forecast);
     }
@@ -309,4 +309,4 @@ const IDLE: Duration = Duration::from_millis(100);
 
 /// Predictions rest for so many times what they took.
 const RESTS: u32 = 250;
-const LEAST_REST: Duration = Duration::from_secs(2);
+const MIN_REST: Duration = Duration::from_secs(2);

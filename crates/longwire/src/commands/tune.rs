@@ -31,13 +31,13 @@ pub struct Args {
     #[arg(value_name = "TARGET")]
     pub target: String,
     /// Rows of an insert or update, all in one transaction.
-    #[arg(long, default_value = "32000", value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), value_name = "COUNT")]
+    #[arg(long, default_value = "32000", value_parser = clap::value_parser!(u64).range(1..=MAX_ROWS), value_name = "COUNT")]
     pub rows: u64,
     /// Bytes of a row's columns together.
-    #[arg(long, default_value = "322", value_parser = clap::value_parser!(u32).range(1..=MOST_ROW_BYTES), value_name = "BYTES")]
+    #[arg(long, default_value = "322", value_parser = clap::value_parser!(u32).range(1..=MAX_ROW_BYTES), value_name = "BYTES")]
     pub row_bytes: u32,
     /// Rows of a select.
-    #[arg(long, default_value = "117158", value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), value_name = "COUNT")]
+    #[arg(long, default_value = "117158", value_parser = clap::value_parser!(u64).range(1..=MAX_ROWS), value_name = "COUNT")]
     pub select_rows: u64,
     /// Use this table's columns and sample values (read-only).
     #[arg(long, conflicts_with = "row_bytes", value_name = "TABLE")]
@@ -108,6 +108,6 @@ pub fn run(args: &Args) -> Result<Status> {
 }
 
 /// Beyond this, one run would take hours.
-const MOST_ROWS: u64 = 100_000_000;
+const MAX_ROWS: u64 = 100_000_000;
 /// Maximum bytes of a row: a MiB.
-const MOST_ROW_BYTES: i64 = 1 << 20;
+const MAX_ROW_BYTES: i64 = 1 << 20;

@@ -127,7 +127,7 @@ mod tests {
     use sys::{ClientTls, Target};
 
     /// The variables of these targets, whose relays listen on the ports from 1 on.
-    fn of(targets: &[(&str, &str)]) -> BTreeMap<String, String> {
+    fn environment(targets: &[(&str, &str)]) -> BTreeMap<String, String> {
         let parsed: Vec<Target> = targets
             .iter()
             .map(|(_, text)| Target::parse(text).expect("a target"))
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn each_database_has_its_usual_ones() {
-        let all = of(&[
+        let all = environment(&[
             ("http", "http://127.0.0.1:8000"),
             ("redis", "redis://cache1"),
             ("mysql", "mysql://shop:secret@db2/shop"),
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_second_database_of_a_kind_has_only_its_own() {
-        let all = of(&[("postgres", "postgres://db1"), ("postgres2", "postgres://db2")]);
+        let all = environment(&[("postgres", "postgres://db1"), ("postgres2", "postgres://db2")]);
         assert_eq!((&*all["PGPORT"], &*all["LONGWIRE_POSTGRES2_PORT"]), ("1", "2"));
         assert!(
             !all.contains_key("MYSQL_HOST") && !all.contains_key("REDIS_URL"),
@@ -182,11 +182,11 @@ mod tests {
 
     #[test]
     fn a_single_target_may_be_any_database_but_the_application_is_none() {
-        let all = of(&[("tcp", "tcp://db1:1234")]);
+        let all = environment(&[("tcp", "tcp://db1:1234")]);
         assert!(
             all.contains_key("PGHOST") && all.contains_key("MYSQL_HOST") && all.contains_key("DATABASE_URL")
         );
-        let all = of(&[("http", "http://127.0.0.1:8000")]);
+        let all = environment(&[("http", "http://127.0.0.1:8000")]);
         assert!(
             !all.contains_key("DATABASE_URL") && all.contains_key("LONGWIRE_URL"),
             "{all:?}"

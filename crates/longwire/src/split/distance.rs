@@ -109,7 +109,7 @@ impl RoundTripProbe {
     ///
     /// # Errors
     /// When the echo does not answer.
-    pub fn ask(
+    pub fn measure_rtt(
         &self,
         sizes: [u32; 2],
         streams: u32,
@@ -117,7 +117,7 @@ impl RoundTripProbe {
         stop: &AtomicBool,
     ) -> Result<RoundTripSample> {
         match self {
-            Self::Echo(echo) | Self::Own(echo, _) => ask(echo, sizes, streams, duration, stop),
+            Self::Echo(echo) | Self::Own(echo, _) => measure_rtt(echo, sizes, streams, duration, stop),
             Self::Kernel(round_trip) => Ok(RoundTripSample {
                 round_trip: *round_trip,
                 client_processor: Duration::ZERO,
@@ -150,7 +150,7 @@ pub fn connect(address: SocketAddr) -> Result<Echo> {
 ///
 /// # Errors
 /// When it does not answer.
-pub fn ask(
+pub fn measure_rtt(
     echo: &Echo,
     [request, reply]: [u32; 2],
     streams: u32,

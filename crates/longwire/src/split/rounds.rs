@@ -112,7 +112,7 @@ impl SplitBench {
                     if stop.load(Ordering::Relaxed) {
                         control.stop.store(true, Ordering::Relaxed);
                     }
-                    std::thread::park_timeout(LOOK);
+                    std::thread::park_timeout(POLL_INTERVAL);
                 }
             });
             let outcome = load::run(&load, &plan, &control, None);
@@ -167,7 +167,7 @@ impl Round {
 
     /// The time of a transaction with this many clients over several rounds.
     pub fn interval(rounds: &[Self], clients: u32) -> Option<Interval> {
-        Interval::of(
+        Interval::from_rounds(
             rounds
                 .iter()
                 .filter_map(|round| Some(round.at(Station::direct(clients))?.transaction)),
@@ -179,4 +179,4 @@ impl Round {
 const WARM_UP: u64 = 5;
 /// Of clients that pause, whose transactions may take a quarter of a visit.
 const PAUSED_WARM_UP: u64 = 2;
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);

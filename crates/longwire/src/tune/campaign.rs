@@ -358,7 +358,7 @@ impl Campaign<'_, '_> {
         let rows = way
             .parameter
             .as_ref()
-            .is_some_and(|knob| knob.unit == ParameterUnit::Rows);
+            .is_some_and(|method_parameter| method_parameter.unit == ParameterUnit::Rows);
         let time = at(&|outcome| Some(outcome.duration.as_secs_f64()), 0.0)?;
         let turns = at(
             &|outcome| Some(outcome.turns? as f64),
@@ -407,7 +407,9 @@ impl Campaign<'_, '_> {
             method: Arc::clone(&way.name),
             value,
             spelling: match (&way.parameter, value) {
-                (Some(knob), Some(value)) => knob.spelling.replace("{}", &value.to_string()),
+                (Some(method_parameter), Some(value)) => {
+                    method_parameter.spelling.replace("{}", &value.to_string())
+                }
                 _ => way.name.to_string(),
             },
             duration: race.search.reported(chosen).unwrap_or_default(),
@@ -437,7 +439,7 @@ impl Campaign<'_, '_> {
         let value = way.and_then(|way| values(way).get(setting.place).copied().flatten());
         let name = way.map_or("", |way| &way.name);
         match value.zip(way.and_then(|way| way.parameter.as_ref())) {
-            Some((value, knob)) => format!("{name}, {}", knob.unit.words(value)),
+            Some((value, method_parameter)) => format!("{name}, {}", method_parameter.unit.words(value)),
             None => name.to_owned(),
         }
     }
@@ -446,7 +448,7 @@ impl Campaign<'_, '_> {
 /// What can be set, in order; one absent value for a way that has nothing to set.
 fn values(way: &Method) -> Vec<Option<u64>> {
     match &way.parameter {
-        Some(knob) => knob.values.iter().copied().map(Some).collect(),
+        Some(method_parameter) => method_parameter.values.iter().copied().map(Some).collect(),
         None => vec![None],
     }
 }

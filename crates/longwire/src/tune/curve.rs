@@ -7,7 +7,7 @@ use crate::tune::search::MethodSetting;
 /// halves when the value doubles. Absent when nothing is known.
 pub fn at(value: u64, known: &[(u64, f64)], slope: f64) -> Option<f64> {
     let x = log(value);
-    let point = |(value, figure): &(u64, f64)| (log(*value), figure.max(LEAST).ln());
+    let point = |(value, figure): &(u64, f64)| (log(*value), figure.max(EPSILON).ln());
     let mut below: Option<(f64, f64)> = None;
     let mut above: Option<(f64, f64)> = None;
     for (at, figure) in known.iter().map(point) {
@@ -42,7 +42,7 @@ fn log(value: u64) -> f64 {
     (value.max(1) as f64).ln()
 }
 
-const LEAST: f64 = 1e-9;
+const EPSILON: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {

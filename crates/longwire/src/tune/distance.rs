@@ -148,7 +148,7 @@ impl Limits<'_> {
                     if self.stop.load(Ordering::Relaxed) || is_late() {
                         self.halt.store(true, Ordering::Relaxed);
                     }
-                    std::thread::park_timeout(LOOK);
+                    std::thread::park_timeout(POLL_INTERVAL);
                 }
             });
             let finished = Finished(&done, watchdog.thread());
@@ -194,4 +194,4 @@ pub fn is_here(target: &Target) -> Result<bool> {
 }
 
 /// How often it is checked whether a run has to end.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);

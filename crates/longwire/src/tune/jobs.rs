@@ -61,7 +61,7 @@ impl JobsPlan<'_> {
             Distance::can_be_behind(self.target)?;
         }
         let (mut scratch, prepared) = Scratch::prepare(workbench, &self.shape, progress)?;
-        progress.note(&format!(
+        progress.show_note(&format!(
             "working in the scratch schema {}, which is removed at the end",
             prepared.scratch
         ));
@@ -70,7 +70,7 @@ impl JobsPlan<'_> {
         progress.status("");
         let left = scratch.remove().err();
         let left_text = left.as_ref().map(scratch::left);
-        let found = found.inspect_err(|_| left_text.iter().for_each(|text| progress.note(text)))?;
+        let found = found.inspect_err(|_| left_text.iter().for_each(|text| progress.show_note(text)))?;
         let mut warnings = self.absent(&prepared);
         // Whatever else went wrong: a person has to remove it by hand.
         warnings.extend(left_text.map(|text| Warning::new(WarningKind::LeftBehind, text)));
@@ -180,7 +180,7 @@ mod tests {
 
     impl ProgressSink for Silent {
         fn status(&self, _: &str) {}
-        fn note(&self, _: &str) {}
+        fn show_note(&self, _: &str) {}
     }
 
     fn writes(target: &str, ways: &[&str], links: &[LinkDescription]) -> (usize, Result<JobsOutcome>) {

@@ -84,7 +84,9 @@ impl ProgramPlan<'_> {
         if let Some(first) = cells.first() {
             match self.trial(first.setting, first.link)? {
                 Tried::Succeeded(run) => expected = run.duration,
-                Tried::Failed { how, said } => progress.note(&failure(&first.setting.label(), &how, &said)),
+                Tried::Failed { how, said } => {
+                    progress.show_note(&failure(&first.setting.label(), &how, &said))
+                }
             }
         }
         let all = self.all_runs();
@@ -111,7 +113,7 @@ impl ProgramPlan<'_> {
             }
             Tried::Failed { how, said } => {
                 if cell.failed == 0 {
-                    progress.note(&failure(&label, &how, &said));
+                    progress.show_note(&failure(&label, &how, &said));
                 }
                 progress.done(&format!("{label}: failed"));
                 cell.failed += 1;

@@ -52,7 +52,7 @@ impl Drop for Scratch<'_> {
             return;
         }
         if let Err(left) = self.workbench.clean_up() {
-            self.progress.note(&self::left(&left));
+            self.progress.show_note(&self::left(&left));
         }
     }
 }

@@ -30,7 +30,7 @@ impl ReplayChoice {
 pub fn choose(outcome: &ReadOutcome, claim: &Claim<'_>, warnings: &mut Vec<Warning>) -> Vec<ReplayChoice> {
     let mut choices = Vec::new();
     for name in names(outcome) {
-        let kept = claim.samples.of(&name);
+        let kept = claim.samples.operations_of(&name);
         let mut whole: Vec<&Operation> = kept
             .iter()
             .filter_map(|parts| match parts.as_slice() {
@@ -71,7 +71,7 @@ fn names(outcome: &ReadOutcome) -> Vec<Arc<str>> {
     groups.sort_by_key(|group| std::cmp::Reverse(group.attribution.total()));
     let mut names: Vec<Arc<str>> = Vec::new();
     for group in groups {
-        if names.len() < MOST_NAMES && !names.contains(&group.name) {
+        if names.len() < MAX_NAMES && !names.contains(&group.name) {
             names.push(Arc::clone(&group.name));
         }
     }
@@ -151,4 +151,4 @@ pub fn too_long(choice: &ReplayChoice) -> String {
 const ALIKE: f64 = 1.2;
 
 /// More operation names than these are not replayed.
-const MOST_NAMES: usize = 3;
+const MAX_NAMES: usize = 3;

@@ -15,16 +15,16 @@ impl<'a> Schedule<'a> {
     pub fn new(choices: &'a [ReplayChoice]) -> Self {
         let (fitting, long): (Vec<&ReplayChoice>, Vec<&ReplayChoice>) = choices
             .iter()
-            .partition(|choice| round_time(choice) <= LONGEST_ROUND);
-        let least: Duration = fitting.iter().map(|choice| time(choice, LEAST_ROUNDS)).sum();
+            .partition(|choice| round_time(choice) <= MAX_ROUND_DURATION);
+        let least: Duration = fitting.iter().map(|choice| time(choice, MIN_ROUNDS)).sum();
         let mut room = TIME.saturating_sub(least);
         let mut left_out: Vec<String> = long.into_iter().map(choice::too_long).collect();
         let mut todo = Vec::new();
         let mut spent = Duration::ZERO;
         let count = fitting.len() as u32;
         for (place, choice) in fitting.into_iter().enumerate() {
-            let least = time(choice, LEAST_ROUNDS);
-            if spent + least > TIME_AT_MOST {
+            let least = time(choice, MIN_ROUNDS);
+            if spent + least > MAX_TIME {
                 left_out.push(format!(
                     "{} was not replayed: the others take {} s already; ask for fewer links",
                     choice.words(),
@@ -57,7 +57,7 @@ impl<'a> Schedule<'a> {
             warm_up: WARM_UP,
             pause: pause(choice),
             stagger: choice.predicted,
-            longest: time(choice, rounds) * SLOWER_AT_MOST + PATIENCE,
+            longest: time(choice, rounds) * MAX_SLOWDOWN + TIMEOUT,
         };
         Some((choice, plan))
     }
@@ -73,11 +73,11 @@ impl<'a> Schedule<'a> {
 
 /// As many rounds as fit into `room`, an odd number, so that the median is one of them.
 fn rounds_within(choice: &ReplayChoice, room: Duration) -> u32 {
-    let rounds = (LEAST_ROUNDS..=MOST_ROUNDS).rev().step_by(2);
+    let rounds = (MIN_ROUNDS..=MAX_ROUNDS).rev().step_by(2);
     rounds
         .into_iter()
         .find(|rounds| time(choice, *rounds) <= room)
-        .unwrap_or(LEAST_ROUNDS)
+        .unwrap_or(MIN_ROUNDS)
 }
 
 fn time(choice: &ReplayChoice, rounds: u32) -> Duration {
@@ -98,17 +98,17 @@ fn pause(choice: &ReplayChoice) -> Duration {
 
 /// The time that all replays should take, and the time they may take when the minimum number of rounds needs more.
 const TIME: Duration = Duration::from_secs(20);
-const TIME_AT_MOST: Duration = Duration::from_secs(90);
+const MAX_TIME: Duration = Duration::from_secs(90);
 
 /// An operation that takes longer is not replayed.
-const LONGEST_ROUND: Duration = Duration::from_secs(20);
+const MAX_ROUND_DURATION: Duration = Duration::from_secs(20);
 
-/// Odd, as [`MOST_ROUNDS`] is.
-const LEAST_ROUNDS: u32 = 1;
-const MOST_ROUNDS: u32 = 15;
+/// Odd, as [`MAX_ROUNDS`] is.
+const MIN_ROUNDS: u32 = 1;
+const MAX_ROUNDS: u32 = 15;
 const WARM_UP: u32 = 1;
 const IDLE: Duration = Duration::from_millis(2);
 
 /// A replay that takes this many times the predicted time is given up.
-const SLOWER_AT_MOST: u32 = 5;
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_SLOWDOWN: u32 = 5;
+const TIMEOUT: Duration = Duration::from_secs(10);

@@ -45,7 +45,7 @@ fn parse(line: &str) -> Expected {
     }
 }
 
-fn read(file: &str, more: &[&str]) -> Vec<Value> {
+fn read_records(file: &str, more: &[&str]) -> Vec<Value> {
     let file = data("captures").join(file).display().to_string();
     let output = run(&[&["read", "--json"], more, &[&file]].concat());
     done(&output);
@@ -66,7 +66,7 @@ fn sum<'a>(records: impl IntoIterator<Item = &'a Value>, key: &str) -> u64 {
 #[test]
 fn turns_packets_and_bytes_are_those_on_the_wire() {
     for capture in expected() {
-        let records = read(&capture.file, &[]);
+        let records = read_records(&capture.file, &[]);
         let connections = || of_type(&records, "connection");
         let file = &capture.file;
         assert_eq!(
@@ -102,7 +102,7 @@ fn turns_packets_and_bytes_are_those_on_the_wire() {
 #[test]
 fn the_records_of_exchanges_sum_to_their_connection() {
     for capture in expected() {
-        let records = read(&capture.file, &["--exchanges"]);
+        let records = read_records(&capture.file, &["--exchanges"]);
         for connection in of_type(&records, "connection") {
             let of_connection = || {
                 of_type(&records, "exchange")
@@ -128,7 +128,7 @@ fn the_records_of_exchanges_sum_to_their_connection() {
 fn operations_sum_to_the_nanosecond() {
     for capture in expected() {
         for rule in ["connection", "transaction", "gap:50ms", "whole"] {
-            for operation in of_type(&read(&capture.file, &["--operations", rule]), "operation") {
+            for operation in of_type(&read_records(&capture.file, &["--operations", rule]), "operation") {
                 let part = |key: &str| operation[key].as_u64().unwrap_or(0);
                 let network = part("round_trip_ns") + part("transfer_ns") + part("recovery_ns");
                 assert_eq!(part("network_ns"), network, "{operation}");
@@ -153,7 +153,10 @@ fn at_least_every_packet_with_a_statement_gives_one() {
         let Some(packets) = capture.statement_packets else {
             continue;
         };
-        let statements = sum(of_type(&read(&capture.file, &[]), "connection"), "statements");
+        let statements = sum(
+            of_type(&read_records(&capture.file, &[]), "connection"),
+            "statements",
+        );
         assert!(
             statements >= packets,
             "{}: {statements} statements in {packets} packets",
@@ -178,7 +181,7 @@ fn at_least_every_packet_with_a_statement_gives_one() {
 #[test]
 fn statements_have_no_literals_unless_they_are_asked_for() {
     let file = "kb860-pg15-simple.pcap";
-    let fingerprints: Vec<String> = of_type(&read(file, &[]), "statement")
+    let fingerprints: Vec<String> = of_type(&read_records(file, &[]), "statement")
         .into_iter()
         .map(|statement| statement["fingerprint"].as_str().expect("a text").to_owned())
         .collect();
@@ -188,7 +191,12 @@ fn statements_have_no_literals_unless_they_are_asked_for() {
             .any(|text| text == "insert into t_lw values(?, ?)"),
         "{fingerprints:?}"
     );
-    let text = |more: &[&str]| read(file, more).iter().map(Value::to_string).collect::<String>();
+    let text = |more: &[&str]| {
+        read_records(file, more)
+            .iter()
+            .map(Value::to_string)
+            .collect::<String>()
+    };
     assert!(!text(&["--exchanges"]).contains("value-17"));
     assert!(text(&["--exchanges", "--keep-literals"]).contains("value-17"));
 }
@@ -196,7 +204,7 @@ fn statements_have_no_literals_unless_they_are_asked_for() {
 /// Also of the request that the protocol is recognised by.
 #[test]
 fn redis_commands_are_told_without_their_keys() {
-    let records = read("redis7-session.pcap", &[]);
+    let records = read_records("redis7-session.pcap", &[]);
     let statements: Vec<(&str, u64)> = of_type(&records, "statement")
         .into_iter()
         .map(|statement| {
@@ -223,7 +231,7 @@ fn redis_commands_are_told_without_their_keys() {
 
 #[test]
 fn a_batch_that_is_not_rewritten_costs_a_turn_a_row() {
-    let records = read("mysqljdbc910-mariadb10.11-serverprep-cursor.pcap", &[]);
+    let records = read_records("mysqljdbc910-mariadb10.11-serverprep-cursor.pcap", &[]);
     let insert = of_type(&records, "statement")
         .into_iter()
         .find(|statement| statement["fingerprint"] == "insert into t_lw values(?, ?)")
@@ -255,9 +263,9 @@ fn what_is_not_predicted_leaves_all_else_as_it_is() {
             records.sort_by_key(|record| (record["type"] == "finding", record.to_string()));
             records
         };
-        let without = read(&capture.file, &["--rtt", "none"]);
+        let without = read_records(&capture.file, &["--rtt", "none"]);
         assert_eq!(of_type(&without, "prediction").len(), 0, "{}", capture.file);
-        let with = read(&capture.file, &[]);
+        let with = read_records(&capture.file, &[]);
         predicted += of_type(&with, "prediction").len();
         assert_eq!(bare(without), bare(with), "{}", capture.file);
     }

@@ -52,7 +52,7 @@ impl Capture {
         self.packet(at, wire, from, ACK, payload);
     }
 
-    fn read(mut self) -> (Vec<Value>, String) {
+    fn read_records(mut self) -> (Vec<Value>, String) {
         self.packets.sort_by_key(|packet| packet.0);
         let mut file = tempfile::NamedTempFile::with_suffix(".pcap").expect("a file");
         let mut out = Vec::new();
@@ -125,7 +125,7 @@ fn page(end: u8, reply: &[u8]) -> Vec<Value> {
         capture.say(at, &mut database, 0, &query("select 2"));
         capture.say(at + MILLISECOND, &mut database, 1, &answer());
     }
-    capture.read().0
+    capture.read_records().0
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_pool_joined_in_the_middle_has_its_server_by_what_it_says() {
         capture.say(at, &mut pool, 0, &query("select name from users where id = 7"));
         capture.say(at + 2 * MILLISECOND, &mut pool, 1, &answer());
     }
-    let (records, _) = capture.read();
+    let (records, _) = capture.read_records();
     let connections = of_type(&records, "connection");
     assert_eq!(connections[0]["server"], "10.0.0.2:51234");
     assert_eq!(connections[0]["client"], "10.0.0.1:35000");
@@ -220,7 +220,7 @@ fn a_mail_servers_users_are_never_printed() {
             for (place, (side, text)) in (1u64..).zip(&talk).skip(from) {
                 capture.say(place * 10 * MILLISECOND, &mut mail, *side, text.as_bytes());
             }
-            let (records, printed) = capture.read();
+            let (records, printed) = capture.read_records();
             assert_eq!(
                 of_type(&records, "connection")[0]["protocol"],
                 "unknown",

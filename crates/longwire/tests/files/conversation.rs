@@ -99,8 +99,8 @@ impl Conversation {
         (folder, path)
     }
 
-    /// What `read` says of it, with its exchanges.
-    pub fn read(&self) -> Vec<Value> {
+    /// What `read_records` says of it, with its exchanges.
+    pub fn read_records(&self) -> Vec<Value> {
         let (_folder, path) = self.file();
         let output = run(&["read", "--json", "--exchanges", &path.display().to_string()]);
         done(&output);

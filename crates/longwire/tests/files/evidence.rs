@@ -20,7 +20,7 @@ fn text(words: &[&str]) -> (Option<i32>, String) {
     )
 }
 
-fn read(name: &str) -> String {
+fn read_report(name: &str) -> String {
     text(&["read", &data(name)]).1
 }
 
@@ -38,7 +38,7 @@ fn records(words: &[&str]) -> Vec<Value> {
 
 #[test]
 fn statements_prepared_before_the_capture_are_none_that_were_seen() {
-    let said = read("prepared-before.pcap");
+    let said = read_report("prepared-before.pcap");
     assert!(
         said.contains("for 16 round trips;")
             && said
@@ -108,7 +108,7 @@ fn a_statement_prepared_before_the_capture_has_the_text_of_a_later_preparation()
         let summary = of("summary").next().expect("a summary");
         assert_eq!(Some(sum), summary["turns"].as_u64());
     }
-    let said = read("prepared-again.pcap.gz");
+    let said = read_report("prepared-again.pcap.gz");
     assert!(
         said.contains("2 statements prepared before the capture: text known because another connection prepared the same name"),
         "{said}"
@@ -136,9 +136,9 @@ fn a_budget_without_its_evidence_is_not_judged() {
 #[test]
 fn round_trips_inside_tls_are_counted_and_their_statements_are_not_judged() {
     assert!(
-        read("encrypted.pcap").contains("statements of 4 of 4 round trips were not seen (encrypted)"),
+        read_report("encrypted.pcap").contains("statements of 4 of 4 round trips were not seen (encrypted)"),
         "{}",
-        read("encrypted.pcap")
+        read_report("encrypted.pcap")
     );
     assert_eq!(check("encrypted.pcap", &["--max-round-trips", "8"]).0, Some(0));
     assert_eq!(check("encrypted.pcap", &["--forbid", "n+1"]).0, Some(2));
@@ -155,7 +155,7 @@ fn round_trips_inside_tls_are_counted_and_their_statements_are_not_judged() {
 
 #[test]
 fn requests_alone_have_no_predicted_duration() {
-    let said = read("http-alone.pcap");
+    let said = read_report("http-alone.pcap");
     assert!(
         said.starts_with("No round trip to a database was seen, so nothing is said about distance"),
         "{said}"
@@ -176,7 +176,7 @@ fn requests_alone_have_no_predicted_duration() {
 #[test]
 fn the_figures_of_the_first_sentence_are_one_operation_s() {
     // Connections of 1, 1, 2 and 300 queries.
-    let said = read("unlike.pcap.gz");
+    let said = read_report("unlike.pcap.gz");
     assert!(
         said.starts_with("At 40.0 ms, connect, select ?, repeated (the longest of 2) takes 12."),
         "{said}"

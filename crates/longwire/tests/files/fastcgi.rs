@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::path::Path;
 use testbed::binary::{done, of_type, records, run};
 
-fn read(name: &str) -> Vec<Value> {
+fn read_records(name: &str) -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fastcgi");
     let file = folder.join(name).display().to_string();
     let output = run(&["read", "--json", &file]);
@@ -29,7 +29,7 @@ fn operations(records: &[Value]) -> Vec<(String, u64, u64)> {
 /// those with the database; three for each further look-up.
 #[test]
 fn a_request_that_a_web_server_passes_on_is_one_operation() {
-    let read = read("site.pcap.gz");
+    let read = read_records("site.pcap.gz");
     let found = operations(&read);
     let asked = [
         ("GET /page.php?n=?&secret=?", 3, 22),
@@ -59,7 +59,7 @@ fn a_request_that_a_web_server_passes_on_is_one_operation() {
 /// A visitor leaves in the middle of a page: the request at php-fpm, and what it does with the database, go on without one.
 #[test]
 fn what_php_goes_on_with_when_the_visitor_has_left_is_still_its_request() {
-    let found = operations(&read("left.pcap.gz"));
+    let found = operations(&read_records("left.pcap.gz"));
     let asked = [
         ("GET /page.php?n=?", 3, 13),
         ("GET /slow.php", 1, 1),

@@ -32,10 +32,10 @@ fn listed(help: &str) -> Vec<&str> {
         .collect()
 }
 
-fn ask(command: &[&str], helps: &mut Helps) {
+fn collect_help(command: &[&str], helps: &mut Helps) {
     let text = help(command);
     for name in listed(&text) {
-        ask(&[command, &[name]].concat(), helps);
+        collect_help(&[command, &[name]].concat(), helps);
     }
     helps.insert([&["longwire"], command].concat().join("-"), text);
 }
@@ -77,7 +77,7 @@ fn difference(kept: &str, said: &str) -> String {
 #[test]
 fn every_command_says_what_is_kept_of_it() {
     let mut helps = Helps::new();
-    ask(&[], &mut helps);
+    collect_help(&[], &mut helps);
     assert!(
         helps.len() > 20,
         "the commands were not found: {:?}",

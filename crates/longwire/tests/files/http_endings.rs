@@ -7,8 +7,8 @@ use testbed::binary::of_type;
 const GET: &[u8] = b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n";
 
 /// Round trips, bytes of the reply, server time in ms and error of each exchange with payload, and the warnings.
-fn read(conversation: &Conversation) -> (Vec<(u64, u64, u64, String)>, String) {
-    let records = conversation.read();
+fn read_exchanges(conversation: &Conversation) -> (Vec<(u64, u64, u64, String)>, String) {
+    let records = conversation.read_records();
     let number = |record: &Value, key: &str| record[key].as_u64().expect("a number");
     let exchanges = of_type(&records, "exchange").into_iter();
     let exchanges = exchanges
@@ -44,7 +44,7 @@ fn the_last_exchange_after_an_upgrade_or_a_tunnel_counts() {
             .client(42_000, b"\x81\x85\x01\x02\x03\x04again")
             .server(62_000, b"\x81\x05again");
         for talk in [talk.clone().close(63_000), talk.clone().reset(63_000), talk] {
-            let (exchanges, _) = read(&talk);
+            let (exchanges, _) = read_exchanges(&talk);
             let turns: Vec<(u64, u64)> = exchanges
                 .iter()
                 .map(|(turns, bytes, ..)| (*turns, *bytes))
@@ -67,7 +67,7 @@ fn a_reply_that_is_cut_is_said_to_be_and_its_wait_counts() {
     for reply in cut {
         let talk = Conversation::with(80).client(300, GET).server(2_000_500, reply);
         for talk in [talk.clone().close(2_001_000), talk.reset(2_001_000)] {
-            let (exchanges, said) = read(&talk);
+            let (exchanges, said) = read_exchanges(&talk);
             let expected = [(1, reply.len() as u64, 2_000, "reply cut".to_owned())];
             assert_eq!(exchanges, expected, "{}", String::from_utf8_lossy(reply));
             assert!(said.contains("1 reply was cut off"), "{said}");
@@ -88,7 +88,7 @@ fn a_reply_that_is_whole_or_lasts_until_the_close_is_not_cut() {
             .client(300, GET)
             .server(2_000_500, reply)
             .close(2_001_000);
-        let (exchanges, said) = read(&talk);
+        let (exchanges, said) = read_exchanges(&talk);
         assert_eq!(exchanges, [(1, reply.len() as u64, 2_000, String::new())]);
         assert!(!said.contains("cut"), "{said}");
     }
@@ -101,7 +101,7 @@ fn behind_a_cut_reply_no_reply_came() {
         .client(300, &[GET, GET].concat())
         .server(2_000_500, b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")
         .close(2_001_000);
-    let (exchanges, _) = read(&talk);
+    let (exchanges, _) = read_exchanges(&talk);
     let errors: Vec<&str> = exchanges.iter().map(|(.., error)| error.as_str()).collect();
     assert_eq!(errors, ["reply cut", "no reply"]);
 }
@@ -132,7 +132,7 @@ fn a_databases_reply_that_is_cut_is_said_to_be() {
             .client(1_000, &tagged(b"Q", b"select 1\0"))
             .server(3_000, &reply)
             .reset(4_000);
-        let (exchanges, said) = read(&talk);
+        let (exchanges, said) = read_exchanges(&talk);
         assert_eq!(exchanges[1].3, error, "{exchanges:?}");
         assert_eq!(said.contains("1 reply was cut off"), !error.is_empty(), "{said}");
     }
@@ -149,7 +149,7 @@ fn a_reply_that_nobody_waited_for_is_no_server_time() {
         let talk = Conversation::with(80)
             .server(60_000_000, closing)
             .close(60_001_000);
-        let (exchanges, _) = read(&talk);
+        let (exchanges, _) = read_exchanges(&talk);
         let [(turns, bytes, server, error)] = &exchanges[..] else {
             panic!("{exchanges:?}")
         };
@@ -161,7 +161,7 @@ fn a_reply_that_nobody_waited_for_is_no_server_time() {
         .server(20_500, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         .server(60_000_000, timeout)
         .close(60_001_000);
-    let (exchanges, _) = read(&kept);
+    let (exchanges, _) = read_exchanges(&kept);
     let figures: Vec<(u64, u64)> = exchanges
         .iter()
         .map(|(turns, _, server, _)| (*turns, *server))
@@ -182,8 +182,8 @@ fn a_server_that_waits_for_the_rest_of_a_request_does_not_work() {
             .client(300, begun)
             .server(60_000_000, timeout)
             .close(60_001_000);
-        let records = talk.read();
-        let (exchanges, said) = read(&talk);
+        let records = talk.read_records();
+        let (exchanges, said) = read_exchanges(&talk);
         let expected = [(0, timeout.len() as u64, 0, "408".to_owned())];
         assert_eq!(exchanges, expected, "{}", String::from_utf8_lossy(begun));
         assert!(!said.contains("without a reply"), "{said}");

@@ -28,13 +28,13 @@ fn records(words: &[&str]) -> Vec<Value> {
         .collect()
 }
 
-fn of<'a>(records: &'a [Value], kind: &'static str) -> impl Iterator<Item = &'a Value> {
+fn records_of<'a>(records: &'a [Value], kind: &'static str) -> impl Iterator<Item = &'a Value> {
     records.iter().filter(move |record| record["type"] == kind)
 }
 
 /// The round trip of all connections; absent where they differ, or none is known.
 fn only_rtt(records: &[Value]) -> Option<u64> {
-    let mut rtts: Vec<u64> = of(records, "connection")
+    let mut rtts: Vec<u64> = records_of(records, "connection")
         .filter_map(|one| one["rtt_ns"].as_u64())
         .collect();
     rtts.sort_unstable();
@@ -45,7 +45,7 @@ fn only_rtt(records: &[Value]) -> Option<u64> {
 /// Names with the median of what their operations took, in ns.
 fn measured(records: &[Value]) -> BTreeMap<String, u64> {
     let mut by_name: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-    for operation in of(records, "operation") {
+    for operation in records_of(records, "operation") {
         let name = operation["operation_name"].as_str().expect("a name").to_owned();
         let duration = operation["duration_ns"].as_u64().expect("a duration");
         by_name.entry(name).or_default().push(duration);
@@ -55,11 +55,13 @@ fn measured(records: &[Value]) -> BTreeMap<String, u64> {
         u64::midpoint(all[(all.len() - 1) / 2], all[all.len() / 2])
     };
     let medians = by_name.into_iter().map(|(name, all)| (name, median(all)));
-    medians.filter(|(_, median)| *median >= SHORTEST).collect()
+    medians
+        .filter(|(_, median)| *median >= MIN_OPERATION_NS)
+        .collect()
 }
 
 /// Shorter operations are mostly the instrument's own.
-const SHORTEST: u64 = 200_000;
+const MIN_OPERATION_NS: u64 = 200_000;
 /// How far off, as a share.
 const NEAR: f64 = 0.1;
 
@@ -72,7 +74,7 @@ fn what_is_predicted_where_it_was_measured_is_what_was_measured() {
         let Some(rtt) = only_rtt(&here) else { continue };
         let measured = measured(&here);
         let predicted = records(&["predict", &path, "--rtt", &format!("{rtt}ns")]);
-        for one in of(&predicted, "prediction") {
+        for one in records_of(&predicted, "prediction") {
             let name = one["operation_name"].as_str().expect("a name");
             let Some(&measured) = measured.get(name) else {
                 continue;
@@ -124,11 +126,11 @@ fn what_the_model_does_not_explain_is_said_and_is_little() {
     for capture in all_captures() {
         let predicted = records(&["predict", &capture.display().to_string(), "--rtt", "10ms"]);
         // The name whose operations take longest comes first.
-        let Some(first) = of(&predicted, "prediction").next() else {
+        let Some(first) = records_of(&predicted, "prediction").next() else {
             continue;
         };
         let share = first["unexplained_share"].as_f64().expect("a share");
-        let warned = of(&predicted, "warning").any(|one| one["kind"] == "unexplained-wait");
+        let warned = records_of(&predicted, "warning").any(|one| one["kind"] == "unexplained-wait");
         assert!(warned || share <= NEAR, "{}: nothing is said", capture.display());
         shares.push((share, capture));
     }

@@ -96,7 +96,7 @@ fn capture(file: &Path, options: &[u8], other: &[u8]) {
 }
 
 /// The round trips of each page, that of the first one's connection among them, and all that was printed.
-fn read(file: &Path, more: &[&str]) -> (Vec<Value>, String) {
+fn read_records(file: &Path, more: &[&str]) -> (Vec<Value>, String) {
     let file = file.display().to_string();
     let output = binary::run(&[&["read", "--json", &file], more].concat());
     binary::done(&output);
@@ -115,10 +115,10 @@ fn addresses_of_one_interface_are_one_host_and_of_two_they_are_not() {
     let both = addressed(b"eth0", &[WEB.0, CLIENT.0]);
 
     capture(&file, &both, &[]);
-    let (turns, shown) = read(&file, &[]);
+    let (turns, shown) = read_records(&file, &[]);
     assert_eq!(turns, [4, 3], "{shown}");
     assert!(shown.contains(reason), "{shown}");
-    let (turns, shown) = read(&file, &["--host", "none"]);
+    let (turns, shown) = read_records(&file, &["--host", "none"]);
     assert_eq!(turns, [2, 1], "{shown}");
     assert!(!shown.contains("taken to be one host"), "{shown}");
 
@@ -129,7 +129,7 @@ fn addresses_of_one_interface_are_one_host_and_of_two_they_are_not() {
         (option(2, b"eth0"), Vec::new()),
     ] {
         capture(&file, &one, &other);
-        let (turns, shown) = read(&file, &[]);
+        let (turns, shown) = read_records(&file, &[]);
         assert_eq!(turns, [2, 1], "{shown}");
         assert!(!shown.contains("taken to be one host"), "{shown}");
     }
@@ -148,7 +148,7 @@ fn a_name_that_cannot_be_printed_is_not() {
     );
     // Without a name it has its number.
     capture(&file, &addressed(b"", &[WEB.0, CLIENT.0])[4..], &[]);
-    let (turns, shown) = read(&file, &[]);
+    let (turns, shown) = read_records(&file, &[]);
     assert!(
         turns == [4, 3] && shown.contains("its interface number 0 has both"),
         "{shown}"

@@ -10,7 +10,7 @@ fn data(name: &str) -> String {
 }
 
 /// The statements of a capture, and what is said.
-fn read(capture: &str, keys: &Path) -> (Vec<String>, String) {
+fn read_capture(capture: &str, keys: &Path) -> (Vec<String>, String) {
     let output = run(&[
         "read",
         "--json",
@@ -35,7 +35,7 @@ fn written(folder: &tempfile::TempDir, bytes: &[u8]) -> PathBuf {
 #[test]
 fn one_mangled_line_is_skipped_and_counted() {
     let keys = PathBuf::from(data("mangled-line.keys"));
-    let (statements, said) = read("tls-sessions.pcap", &keys);
+    let (statements, said) = read_capture("tls-sessions.pcap", &keys);
     assert!(!statements.is_empty(), "{said}");
     assert!(said.contains("has 1 line that a key log does not have"), "{said}");
     assert!(said.contains("the first is line 3"), "{said}");
@@ -55,7 +55,7 @@ fn byte_order_marks_and_wide_characters_are_no_fault_of_a_key_log() {
         .map(|(_, line)| line)
         .collect();
     let plain = good.join("\r\n") + "\r\n";
-    let (expected, said) = read("tls-sessions.pcap", &written(&folder, plain.as_bytes()));
+    let (expected, said) = read_capture("tls-sessions.pcap", &written(&folder, plain.as_bytes()));
     assert!(!expected.is_empty() && !said.contains("skipped"), "{said}");
     let wide: Vec<u8> = plain.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let turned: Vec<u8> = plain.encode_utf16().flat_map(u16::to_be_bytes).collect();
@@ -64,7 +64,7 @@ fn byte_order_marks_and_wide_characters_are_no_fault_of_a_key_log() {
         [b"\xff\xfe".as_slice(), &wide].concat(),
         [b"\xfe\xff".as_slice(), &turned].concat(),
     ] {
-        let (statements, said) = read("tls-sessions.pcap", &written(&folder, &bytes));
+        let (statements, said) = read_capture("tls-sessions.pcap", &written(&folder, &bytes));
         assert_eq!(statements, expected, "{said}");
         assert!(!said.contains("skipped"), "{said}");
     }
@@ -86,7 +86,7 @@ fn a_file_without_a_line_of_a_key_log_is_refused() {
 #[test]
 fn statements_inside_suites_in_cbc_mode_are_seen_with_keys() {
     let keys = PathBuf::from(data("tls12-cbc-postgres.keys"));
-    let (statements, said) = read("tls12-cbc-postgres.pcap", &keys);
+    let (statements, said) = read_capture("tls12-cbc-postgres.pcap", &keys);
     assert!(!statements.is_empty(), "{said}");
     assert!(!said.contains("opaque"), "{said}");
 }

@@ -84,8 +84,8 @@ impl Files {
     }
 }
 
-/// What `read` says, without what differs from run to run.
-fn read(arguments: &[&str]) -> Vec<Value> {
+/// What `read_records` says, without what differs from run to run.
+fn read_records(arguments: &[&str]) -> Vec<Value> {
     of_output(&binary::run(
         &[&["read", "--json", "--exchanges"], arguments].concat(),
     ))
@@ -129,7 +129,7 @@ fn assert_no_secret(text: &str) {
 /// What `--keys` gives.
 fn opened(name: &str) -> Vec<Value> {
     let (capture, keys) = (data(&format!("{name}.pcap")), data(&format!("{name}.keys")));
-    let records = read(&[
+    let records = read_records(&[
         &capture.display().to_string(),
         "--keys",
         &keys.display().to_string(),
@@ -155,7 +155,7 @@ fn a_file_is_opened_as_with_its_key_log_wherever_the_keys_are() {
         for big in [false, true] {
             for before in [0, packets.len() / 2, packets.len()] {
                 let file = files.write("keys.pcapng", &section(&packets, &keys, before, big));
-                assert_eq!(read(&[&file]), expected, "{name} {big} {before}");
+                assert_eq!(read_records(&[&file]), expected, "{name} {big} {before}");
             }
         }
         let last = section(&packets, &keys, packets.len(), false);
@@ -164,8 +164,8 @@ fn a_file_is_opened_as_with_its_key_log_wherever_the_keys_are() {
         let gzip = files.write("keys.pcapng.gz", &gzip.finish().expect("it is compressed"));
         let zstd = zstd::encode_all(&last[..], 1).expect("it is compressed");
         let zstd = files.write("keys.pcapng.zst", &zstd);
-        assert_eq!(read(&[&gzip]), expected, "{name}");
-        assert_eq!(read(&[&zstd]), expected, "{name}");
+        assert_eq!(read_records(&[&gzip]), expected, "{name}");
+        assert_eq!(read_records(&[&zstd]), expected, "{name}");
     }
 }
 
@@ -178,7 +178,7 @@ fn wireshark_s_tools_write_what_is_opened() {
         command.arg(format!("tls,{}", data(&format!("{name}.keys")).display()));
         command.arg(data(&format!("{name}.pcap"))).arg(files.path(name));
         process::run(command);
-        assert_eq!(read(&[&files.path(name)]), opened(name));
+        assert_eq!(read_records(&[&files.path(name)]), opened(name));
     }
     let [redis, http] = [REDIS, HTTP].map(|name| data(&format!("{name}.pcap")));
     let mut command = Command::new("mergecap");
@@ -193,10 +193,10 @@ fn wireshark_s_tools_write_what_is_opened() {
         &files.path("both"),
     ]);
     process::run(command);
-    let both = read(&[&files.path(REDIS), &files.path(HTTP)]);
+    let both = read_records(&[&files.path(REDIS), &files.path(HTTP)]);
     assert_eq!(of_type(&both, "connection").len(), 2);
     assert_eq!(
-        of_type(&read(&[&files.path("both")]), "exchange"),
+        of_type(&read_records(&[&files.path("both")]), "exchange"),
         of_type(&both, "exchange")
     );
 }
@@ -209,7 +209,7 @@ fn keys_of_one_file_open_connections_of_another() {
     let first = files.write("1", &section(first, "", 0, false));
     let second = files.write("2", &section(second, &keys, usize::MAX, true));
     for order in [[&first, &second], [&second, &first]] {
-        let records = read(&order.map(String::as_str));
+        let records = read_records(&order.map(String::as_str));
         assert_eq!(of_type(&records, "exchange"), of_type(&expected, "exchange"));
         assert_eq!(of_type(&records, "connection"), of_type(&expected, "connection"));
     }
@@ -218,7 +218,7 @@ fn keys_of_one_file_open_connections_of_another() {
         "3",
         &section(&self::packets(HTTP), &(keys + &key_log(HTTP)), usize::MAX, false),
     );
-    let records = read(&[&first, &second, &holder]);
+    let records = read_records(&[&first, &second, &holder]);
     let protocols: Vec<&Value> = of_type(&records, "connection")
         .iter()
         .map(|one| &one["protocol"])
@@ -235,7 +235,7 @@ fn keys_of_a_file_and_of_a_key_log_open_connections_of_one_run() {
     let redis = files.write("1", &section(&packets(REDIS), &key_log(REDIS), usize::MAX, false));
     let http = files.write("2", &section(&packets(HTTP), "", 0, false));
     let keys = data(&format!("{HTTP}.keys")).display().to_string();
-    let records = read(&[&redis, &http, "--keys", &keys]);
+    let records = read_records(&[&redis, &http, "--keys", &keys]);
     for connection in of_type(&records, "connection") {
         assert_eq!(connection["opaque"], false, "{connection}");
     }
@@ -277,18 +277,18 @@ fn keys_that_open_nothing_are_reported_and_a_capture_without_keys_is_as_before()
     let files = Files::new();
     let packets = packets(REDIS);
     let other = files.write("1", &section(&packets, &key_log(HTTP), 0, false));
-    let records = read(&[&other]);
+    let records = read_records(&[&other]);
     let expected = "none of the secrets of 1 session in the captures fits a TLS connection that was seen: was it written by another run?";
     assert!(warnings(&records).contains(&expected), "{:?}", warnings(&records));
     let plain = std::fs::read(data("../../../../capture/tests/data/redis-six-connections.pcap"));
     let plain = files.write("plain.pcap", &plain.expect("a capture"));
     let keys = files.write("2", &section(&[], &key_log(HTTP), 0, false));
-    let records = read(&[&plain, &keys]);
+    let records = read_records(&[&plain, &keys]);
     let expected = "no TLS connection is there whose beginning was seen: the secrets of 1 session in the captures open nothing";
     assert!(warnings(&records).contains(&expected), "{:?}", warnings(&records));
     let without = files.write("3", &section(&packets, "", 0, false));
     let pcap = data(&format!("{REDIS}.pcap")).display().to_string();
-    assert_eq!(read(&[&without]), read(&[&pcap]));
+    assert_eq!(read_records(&[&without]), read_records(&[&pcap]));
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn a_file_that_is_cut_or_damaged_in_the_keys_gives_its_packets_and_the_place() {
     let place = section(&packets, "", 0, false).len();
     for length in (place + 8..whole.len()).step_by(31) {
         let file = files.write("cut", &whole[..length]);
-        let records = read(&[&file]);
+        let records = read_records(&[&file]);
         assert_eq!(
             of_type(&records, "connection")[0]["client_packets"],
             28,
@@ -317,7 +317,7 @@ fn a_file_that_is_cut_or_damaged_in_the_keys_gives_its_packets_and_the_place() {
         let mut damaged = whole.clone();
         damaged[place + offset] ^= 0x81;
         let file = files.write("damaged", &damaged);
-        let records = read(&[&file]);
+        let records = read_records(&[&file]);
         assert_eq!(
             of_type(&records, "connection")[0]["client_packets"],
             28,

@@ -506,7 +506,7 @@ fn the_labs_that_come_with_longwire_are_right() {
     for entry in std::fs::read_dir(labs).expect("the labs are there").flatten() {
         let path = entry.path();
         if path.extension().is_some_and(|extension| extension == "toml") {
-            let file = LabFile::read(&path).unwrap_or_else(|error| panic!("{error:#}"));
+            let file = LabFile::read_file(&path).unwrap_or_else(|error| panic!("{error:#}"));
             let plan = LabPlan::new(&file).unwrap_or_else(|error| panic!("{error:#}"));
             assert!(plan.points.len() > 1, "{}", path.display());
             read += 1;

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 const FEW: usize = 3;
 
 /// Maximum tries with one capture, spread evenly.
-const MOST_TRIES: usize = 100;
+const MAX_TRIES: usize = 100;
 
 /// Tries of one protocol.
 #[derive(Default)]
@@ -67,7 +67,7 @@ fn a_lost_packet_changes_few_exchanges_of_its_connection() {
 fn try_each_packet(capture: &Capture, tallies: &mut BTreeMap<String, Tally>, verbose: bool) {
     let clean = exchanges(&capture.bytes());
     let payload = capture.payload_packets();
-    let tries = payload.len().min(MOST_TRIES);
+    let tries = payload.len().min(MAX_TRIES);
     let mut over = 0;
     for number in 0..tries {
         let lost = &payload[number * payload.len() / tries];

@@ -87,7 +87,7 @@ fn head(link: u32, passage: Passage) -> Vec<u8> {
 }
 
 /// What was inferred and said of the capture with these senders.
-fn read(link: u32, passage: impl Fn(Ipv4Addr) -> Passage) -> (Vec<String>, Vec<String>) {
+fn read_records(link: u32, passage: impl Fn(Ipv4Addr) -> Passage) -> (Vec<String>, Vec<String>) {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("web.pcap");
     std::fs::write(&file, rewritten(CAPTURE, link, passage)).expect("it is written");
@@ -102,7 +102,7 @@ pub const RAW_IP: u32 = 101;
 fn agreement_of_hop_limits_and_link_layers_neither_proves_nor_excludes() {
     // Ethernet, BSD null, raw IP: nothing marks packets there.
     for link in [1, 0, RAW_IP] {
-        let (joined, warnings) = read(link, |_| NEAR);
+        let (joined, warnings) = read_records(link, |_| NEAR);
         assert_eq!(joined, ["10.8.3.2 and 10.8.2.2"], "{link}");
         assert!(
             warnings.iter().any(|text| text.contains("with shifted times")),
@@ -150,7 +150,7 @@ fn addresses_whose_packets_cannot_come_from_one_machine_are_not_joined_however_c
         (276, elsewhere, None),
         (113, neighbour, None),
     ] {
-        let (joined, warnings) = read(link, asking(other));
+        let (joined, warnings) = read_records(link, asking(other));
         let excluded = warnings
             .iter()
             .find(|text| text.contains("are not taken to be one host"));
@@ -196,7 +196,7 @@ fn addresses_that_the_capturing_machine_sends_from_are_one_host() {
         (113, 3, false),
         (1, 1, false),
     ] {
-        let (joined, warnings) = read(link, card(second));
+        let (joined, warnings) = read_records(link, card(second));
         assert_eq!(joined, ["10.8.3.2 and 10.8.2.2"], "{link}");
         assert_eq!(
             warnings.iter().any(|text| text.contains(mark)),
@@ -204,7 +204,7 @@ fn addresses_that_the_capturing_machine_sends_from_are_one_host() {
             "{link}: {warnings:?}"
         );
     }
-    let (joined, warnings) = read(276, |source| {
+    let (joined, warnings) = read_records(276, |source| {
         if source == SERVES {
             own(1)
         } else {
@@ -222,7 +222,7 @@ fn addresses_that_the_capturing_machine_sends_from_are_one_host() {
 /// Captures of two machines that were merged, or containers with link-layer addresses of their own (macvlan) on the machine's card.
 #[test]
 fn one_interface_with_several_link_layer_addresses_is_several_machines() {
-    let (joined, warnings) = read(276, |source| match source {
+    let (joined, warnings) = read_records(276, |source| match source {
         SERVES => Passage {
             packet_type: 4,
             ..NEAR

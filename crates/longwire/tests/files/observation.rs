@@ -214,7 +214,7 @@ fn conversation() -> Conversation {
     conversation
 }
 
-fn read(capture: &[u8], along: f64) -> Value {
+fn read_record(capture: &[u8], along: f64) -> Value {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path: &Path = &directory.path().join(format!("along-{along}.pcap"));
     std::fs::write(path, capture).expect("the capture can be written");
@@ -241,7 +241,7 @@ fn the_attribution_is_the_truth_wherever_the_capture_was_taken() {
     let conversation = conversation();
     let truth = conversation.truth;
     for along in [0.0, 0.2, 0.5, 0.9, 1.0] {
-        let operation = read(&conversation.capture(along), along);
+        let operation = read_record(&conversation.capture(along), along);
         let part = |key: &str| operation[key].as_u64().unwrap_or(0);
         assert_near("client time", along, part("client_ns"), truth.client);
         assert_near("server time", along, part("server_ns"), truth.server);

@@ -55,7 +55,7 @@ fn predictions(capture: &str) -> Vec<Value> {
     records.filter(|record| record["type"] == "prediction").collect()
 }
 
-fn of<'p>(predictions: &'p [Value], page: &str, rtt_ms: u64) -> &'p Value {
+fn prediction_of<'p>(predictions: &'p [Value], page: &str, rtt_ms: u64) -> &'p Value {
     // This one looks like a token, which no name shows.
     let shown = if page == "seq5mixed" { "?" } else { page };
     let name = format!("GET /{shown}");
@@ -79,7 +79,7 @@ fn a_millisecond_costs_pages_with_queries_at_once_what_it_was_measured_to_cost()
     for capture in ["asyncpg", "go", "node", "psycopg", "sqlalchemy"] {
         let predictions = predictions(capture);
         for page in pages().iter().filter(|page| page.capture == capture) {
-            let at_20 = of(&predictions, &page.name, 20);
+            let at_20 = prediction_of(&predictions, &page.name, 20);
             let measured = (page.measured[1] - page.measured[0]) / 15.0;
             // Medians of eight: half a millisecond a millisecond is 7.5 ms between the two, where threads wake up late.
             let error = number(at_20, "slope") - measured;
@@ -109,7 +109,7 @@ fn sequential_pages_on_several_connections_stay_sequential() {
         ("node", "nested", 6.0),
     ] {
         let predictions = predictions(capture);
-        let at_20 = of(&predictions, page, 20);
+        let at_20 = prediction_of(&predictions, page, 20);
         assert_eq!(at_20["order"], "in_sequence", "{capture} {page}");
         let slope = number(at_20, "slope");
         // A little more than the round trips: a process that rests longer wakes up more slowly.
@@ -128,7 +128,7 @@ fn sequential_pages_on_several_connections_stay_sequential() {
 fn what_ran_at_once_is_told_in_every_output() {
     for page in pages().iter().filter(|page| is_parallel(&page.name)) {
         let predictions = predictions(&page.capture);
-        let order = &of(&predictions, &page.name, 20)["order"];
+        let order = &prediction_of(&predictions, &page.name, 20)["order"];
         assert!(order == "at_once" || order == "open", "{}: {order}", page.name);
     }
     let text = binary::stdout(&predict("node", &["--explain"]));
@@ -165,7 +165,7 @@ fn each_millisecond_adds_the_slope_and_not_the_turns() {
         assert!(text.contains(&line), "{line}: {text}");
     }
     let gathered = &predictions("asyncpg");
-    let gathered = of(gathered, "gather20", 20);
+    let gathered = prediction_of(gathered, "gather20", 20);
     // Of six operations: the mean of the two in the middle.
     assert!(
         (number(gathered, "turns"), number(gathered, "slope").round()) == (40.0, 11.0),
@@ -202,7 +202,10 @@ fn chains_take_as_long_as_the_longest_of_them_whatever_runs_beside_them() {
         for cells in lines.map(|line| line.split('\t').collect::<Vec<_>>()) {
             let rtt: u64 = cells[2].parse().expect("a round trip");
             let measured: f64 = cells[3].parse().expect("milliseconds");
-            let (one, other) = (of(&auto, cells[1], rtt), of(&http, cells[1], rtt));
+            let (one, other) = (
+                prediction_of(&auto, cells[1], rtt),
+                prediction_of(&http, cells[1], rtt),
+            );
             let duration = number(one, "duration_ns");
             let error = duration / 1e6 / measured - 1.0;
             assert!(error.abs() < 0.1, "{cells:?}: off by {error:.3}");

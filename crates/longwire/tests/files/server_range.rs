@@ -13,7 +13,7 @@ fn file(name: &str) -> String {
     path.display().to_string()
 }
 
-fn read(name: &str) -> Vec<Value> {
+fn read_records(name: &str) -> Vec<Value> {
     binary::records(&binary::run(&["read", &file(name), "--json", "--exchanges"]))
 }
 
@@ -40,7 +40,10 @@ fn by_client(records: &[Value]) -> HashMap<String, Vec<&Value>> {
 /// Connections whose range at the client's end holds the server time at the server's, all of them, and the median width of the
 /// ranges, of their upper ends.
 fn held(name: &str) -> (usize, usize, f64) {
-    let (client, server) = (read(&format!("{name}-client")), read(&format!("{name}-server")));
+    let (client, server) = (
+        read_records(&format!("{name}-client")),
+        read_records(&format!("{name}-server")),
+    );
     let (client, server) = (by_client(&client), by_client(&server));
     let (mut holding, mut widths) = (0, Vec::new());
     for (address, exchanges) in &client {
@@ -77,7 +80,7 @@ fn ranges_at_the_client_hold_the_server_s_time_in_nine_of_ten_connections() {
 #[test]
 fn at_the_server_the_same_work_takes_the_same_time_at_any_distance() {
     let median = |name: &str, rank: usize| {
-        let records = read(name);
+        let records = read_records(name);
         let exchanges = by_client(&records);
         let work = |of: &Vec<&Value>| {
             let work = of.iter().filter(|record| record["phase"] == "work");

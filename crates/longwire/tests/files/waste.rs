@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::path::Path;
 use testbed::binary;
 
-fn read(name: &str) -> Vec<Value> {
+fn read_records(name: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data")
         .join(name);
@@ -16,7 +16,7 @@ fn read(name: &str) -> Vec<Value> {
 
 /// Kind, statement, count and trips saved of each finding but n+1 (the queries of some captures are a loop too), sorted.
 fn found(name: &str) -> Vec<(String, String, u64, u64)> {
-    let records = read(name);
+    let records = read_records(name);
     let findings = records
         .iter()
         .filter(|record| record["type"] == "finding" && record["kind"] != "n+1");
@@ -109,7 +109,7 @@ fn what_drivers_ask_to_open_a_connection_is_saved_by_a_pool() {
         ("go-sql-driver", 21),
         ("mysql2-tls", 28),
     ] {
-        let records = read(&format!("waste/connect-{name}.pcap.gz"));
+        let records = read_records(&format!("waste/connect-{name}.pcap.gz"));
         let found: Vec<_> = records
             .iter()
             .filter(|record| record["type"] == "finding" && record["kind"] == "reconnect")
@@ -138,7 +138,7 @@ fn a_megabyte_through_a_small_window_is_limited_by_it() {
 
 #[test]
 fn statements_prepared_before_the_capture_are_rows_and_loops() {
-    let records = read("evidence/prepared-before.pcap");
+    let records = read_records("evidence/prepared-before.pcap");
     let of = |kind: &'static str| records.iter().filter(move |record| record["type"] == kind);
     let rows: Vec<_> = of("statement")
         .map(|row| (row["fingerprint"].as_str(), row["turns"].as_u64()))
@@ -166,7 +166,7 @@ fn statements_prepared_before_the_capture_are_rows_and_loops() {
 #[test]
 fn a_page_of_many_different_statements_is_counted() {
     let name = "waste/page-of-different-statements.pcap.gz";
-    let records = read(name);
+    let records = read_records(name);
     let found: Vec<_> = records
         .iter()
         .filter(|record| record["type"] == "finding")
@@ -202,7 +202,7 @@ fn the_rows_of_statements_sum_to_the_turns_of_the_run() {
         "large-object",
         "health-checks-mysql",
     ] {
-        let records = read(&format!("waste/{name}.pcap.gz"));
+        let records = read_records(&format!("waste/{name}.pcap.gz"));
         let of = |kind: &'static str| records.iter().filter(move |record| record["type"] == kind);
         let sum: u64 = of("statement").filter_map(|row| row["turns"].as_u64()).sum();
         let summary = of("summary").next().expect("a summary");

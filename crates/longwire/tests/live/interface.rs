@@ -60,7 +60,7 @@ fn statements(records: &[Value]) -> Vec<(String, u64, u64)> {
     all
 }
 
-fn read(capture: &std::path::Path, options: &[&str]) -> Vec<Value> {
+fn read_records(capture: &std::path::Path, options: &[&str]) -> Vec<Value> {
     let output = longwire(&[&["read", "--json"], options].concat())
         .arg(capture)
         .output();

@@ -51,7 +51,7 @@ impl Run {
     }
 
     /// Runs `program` with its arguments and environment.
-    fn of(&self, program: &Command) -> Output {
+    fn run_program(&self, program: &Command) -> Output {
         let file = self.file().display().to_string();
         let mut command = longwire(&["keys", "-o", &file]);
         command.args(&self.options).arg("--");
@@ -140,7 +140,7 @@ fn keys_of_psql_open_its_connection() {
         let mut psql = server.client("psql");
         psql.env("PGSSLMODE", "require");
         psql.args(["-X", "-A", "-t", "-c", &format!("select '{MARK}'")]);
-        let output = run.of(&psql);
+        let output = run.run_program(&psql);
         told(&output, 1, &run);
         assert_eq!(
             stdout(&output),
@@ -161,7 +161,7 @@ fn keys_of_mariadbs_client_open_its_connection() {
         let capture = Capture::start(server.port());
         let mut client = server.client("mariadb");
         client.args(["--ssl", "--batch", "--execute", &format!("select '{MARK}'")]);
-        told(&run.of(&client), 1, &run);
+        told(&run.run_program(&client), 1, &run);
         assert_eq!(run.sessions(label), 1, "{version}");
         opens(&run, capture, server.port(), "mysql", 1);
     }
@@ -176,7 +176,7 @@ fn threads_and_children_write_whole_lines() {
     let mut shell = server.client("sh");
     shell.args(["-c", script]).env("PGSSLMODE", "require");
     shell.env("SCRIPT", run.folder.path().join("script.sql"));
-    let output = run.of(&shell);
+    let output = run.run_program(&shell);
     done(&output);
     let sessions = run.sessions("CLIENT_TRAFFIC_SECRET_0");
     assert!(sessions > 8 * 25, "{sessions} sessions");
@@ -185,7 +185,7 @@ fn threads_and_children_write_whole_lines() {
     let mut psql = server.client("psql");
     psql.args(["-X", "-q", "-c", "select 1"])
         .env("PGSSLMODE", "require");
-    told(&run.of(&psql), 1, &run);
+    told(&run.run_program(&psql), 1, &run);
     assert_eq!(run.sessions("CLIENT_TRAFFIC_SECRET_0"), sessions + 1);
 }
 
@@ -195,7 +195,7 @@ fn a_command_without_tls_is_told_so_and_leaves_no_file() {
     let shell = |script: &str| {
         let mut shell = Command::new("sh");
         shell.args(["-c", script]);
-        run.of(&shell)
+        run.run_program(&shell)
     };
     for (script, status) in [("true", 1), ("exit 7", 7), ("kill -9 $$", 137)] {
         let output = shell(script);

@@ -34,7 +34,7 @@ struct Run {
 }
 
 impl Run {
-    fn of(protocol: &str, port: u16, password: &str, encryption: Option<Encryption<'_>>) -> Self {
+    fn new(protocol: &str, port: u16, password: &str, encryption: Option<Encryption<'_>>) -> Self {
         Self::with(protocol, port, password, encryption, &[])
     }
 
@@ -110,7 +110,7 @@ impl Run {
         self.directory.path().join("keys").display().to_string()
     }
 
-    fn read(&self, keys: Option<&str>) -> Vec<Value> {
+    fn read_records(&self, keys: Option<&str>) -> Vec<Value> {
         self.read_file(&self.capture.path().display().to_string(), keys)
     }
 
@@ -214,14 +214,14 @@ fn turns_of(records: &[Value], phases: &[&str]) -> u64 {
 }
 
 fn all_that_is_plain_is_seen(protocol: &str, port: u16, password: &str) {
-    let plain = Run::of(protocol, port, password, None).read(None);
+    let plain = Run::new(protocol, port, password, None).read_records(None);
     let statements = work(&plain)
         .into_iter()
         .filter(|exchange| exchange.1.to_string().contains("select"));
     assert!(statements.count() >= 10, "{plain:?}");
     for encryption in ENCRYPTIONS {
-        let run = Run::of(protocol, port, password, Some(encryption));
-        let (opened, closed) = (run.read(Some(&run.keys())), run.read(None));
+        let run = Run::new(protocol, port, password, Some(encryption));
+        let (opened, closed) = (run.read_records(Some(&run.keys())), run.read_records(None));
         assert_eq!(work(&opened), work(&plain), "{protocol} {encryption:?}");
         assert_eq!(lasting(&run.read_with_keys_inside()), lasting(&opened));
         let connection = connection(&opened);
@@ -252,7 +252,7 @@ fn a_postgresql_connection_is_decoded_as_without_tls() {
 #[test]
 fn a_postgresql_connection_with_direct_tls_is_decoded_as_without_tls() {
     let server = Postgres::start();
-    let plain = work(&Run::of("postgres", server.port(), Postgres::PASSWORD, None).read(None));
+    let plain = work(&Run::new("postgres", server.port(), Postgres::PASSWORD, None).read_records(None));
     for encryption in [("1.2", "ECDHE-RSA-AES128-GCM-SHA256"), ENCRYPTIONS[4]] {
         let mut command = Command::new("python3");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/opened/terminator.py");
@@ -266,7 +266,7 @@ fn a_postgresql_connection_with_direct_tls_is_decoded_as_without_tls() {
             Some(encryption),
             &direct,
         );
-        let opened = run.read(Some(&run.keys()));
+        let opened = run.read_records(Some(&run.keys()));
         assert_eq!(work(&opened), plain, "{encryption:?}");
         assert_eq!(connection(&opened)["opaque"], false, "{encryption:?}");
         assert!(
@@ -294,7 +294,7 @@ fn requests_over_https_are_decoded() {
     let suites = suites.iter().map(|(version, cipher)| (*version, cipher.as_str()));
     for encryption in suites.chain([without_forward_secrecy]) {
         let run = Run::of_curl(port, encryption);
-        let records = run.read(Some(&run.keys()));
+        let records = run.read_records(Some(&run.keys()));
         let work = work(&records);
         let mut said = String::new();
         for exchange in &work {
@@ -316,7 +316,7 @@ fn requests_over_https_are_decoded() {
 fn keys_that_are_missing_or_of_another_run_are_reported() {
     let server = Postgres::options().tls().start();
     let run = || {
-        Run::of(
+        Run::new(
             "postgres",
             server.port(),
             Postgres::PASSWORD,

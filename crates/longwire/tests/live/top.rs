@@ -246,7 +246,7 @@ fn a_panic_in_a_terminal() {
     if !std::io::stdout().is_terminal() {
         return assert!(!is_there());
     }
-    let _screen = ScreenTerminal::take().expect("the terminal is taken");
+    let _screen = ScreenTerminal::open_terminal().expect("the terminal is taken");
     panic!("on purpose");
 }
 

@@ -115,7 +115,7 @@ impl Shop {
     }
 }
 
-fn read(recording: &Path, more: &[&str]) -> Vec<Value> {
+fn read_records(recording: &Path, more: &[&str]) -> Vec<Value> {
     let mut arguments = vec![more[0]];
     let file = recording.display().to_string();
     arguments.push(&file);
@@ -155,7 +155,7 @@ fn transactions_are_open_as_long_as_postgresql_says() {
     let shop = Shop::open();
     for link in [None, Some("rtt=10ms")] {
         let recording = shop.work(link, 40, WAITING);
-        let records = read(&recording, &["read", "--operations", "transaction"]);
+        let records = read_records(&recording, &["read", "--operations", "transaction"]);
         for (name, statement) in NAMES {
             let noted = shop.noted(name);
             let held = of_name(&records, "held", statement, |_| true);
@@ -175,7 +175,7 @@ fn transactions_are_open_elsewhere_as_long_as_predicted() {
     let _floor = told_on_failure();
     let shop = Shop::open();
     let recording = shop.work(None, 100, COMPUTING);
-    let predicted = read(
+    let predicted = read_records(
         &recording,
         &["predict", "--operations", "transaction", "--rtt", "10ms,40ms"],
     );
@@ -219,7 +219,7 @@ fn a_transaction_that_holds_its_rows_for_many_turns_is_found_and_has_a_budget() 
     let shop = Shop::open();
     std::fs::write(shop.folder.path().join("order.sql"), HOLDING).expect("the script is written");
     let recording = shop.work(None, 20, COMPUTING);
-    let records = read(
+    let records = read_records(
         &recording,
         &["read", "--operations", "transaction", "--rtt", "10ms,40ms"],
     );

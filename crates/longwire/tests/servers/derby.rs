@@ -45,13 +45,13 @@ impl Drop for Derby {
     }
 }
 
-fn of<'a>(records: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value> {
+fn records_of<'a>(records: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value> {
     records.iter().filter(move |record| record["type"] == kind)
 }
 
 /// Rows, round trips and fetches of the exchanges whose fingerprint begins with this text.
 fn sums(records: &[Value], fingerprint: &str) -> [u64; 3] {
-    let exchanges: Vec<&Value> = of(records, "exchange")
+    let exchanges: Vec<&Value> = records_of(records, "exchange")
         .filter(|record| {
             let name = record["fingerprint"].as_str();
             name.is_some_and(|name| name.starts_with(fingerprint))
@@ -109,7 +109,7 @@ fn rows_are_those_the_program_counted() {
         .filter(|line| line.starts_with('{'))
         .map(|line| serde_json::from_str(line).expect("a record"))
         .collect();
-    let connection = of(&records, "connection")
+    let connection = records_of(&records, "connection")
         .find(|record| record["statements"] != 0)
         .expect("the program's");
     assert_eq!(connection["protocol"], "drda", "{connection}");
@@ -127,6 +127,6 @@ fn rows_are_those_the_program_counted() {
     // The driver asks for all rows and discards those beyond its limit: the wire has them.
     assert_eq!(sums(&records, "select c, y, z from kinds")[0], 300);
     assert_eq!(sums(&records, "update kinds")[0], 25);
-    let failed = of(&records, "exchange").filter(|record| record["error"] == "42X05");
+    let failed = records_of(&records, "exchange").filter(|record| record["error"] == "42X05");
     assert_eq!(failed.count(), 1);
 }

@@ -41,7 +41,7 @@ pub(crate) struct Course {
 
 impl Course {
     /// The course of `seed` whose directions carry up to `largest` bytes.
-    pub(crate) fn of(seed: u64, largest: u64) -> Self {
+    pub(crate) fn new(seed: u64, largest: u64) -> Self {
         let mut chance = Chance::new(seed);
         let order = match chance.below(8) {
             0..4 => Order::Rounds(1 + chance.below(20)),
@@ -76,7 +76,7 @@ impl Course {
             bytes,
             reset,
             // Small pieces of small streams: a large one would be system calls and little else.
-            piece: chance.size(64 * 1024).max(bytes[0].max(bytes[1]) / MOST_PIECES) as usize,
+            piece: chance.size(64 * 1024).max(bytes[0].max(bytes[1]) / MAX_PIECES) as usize,
             slow,
             kinds: [kind(&mut chance), kind(&mut chance)],
         }
@@ -91,7 +91,7 @@ impl Course {
             piece: 64 * 1024,
             slow: None,
             kinds: [Kind::Random; 2],
-            ..Self::of(seed, 1)
+            ..Self::new(seed, 1)
         }
     }
 
@@ -123,4 +123,4 @@ impl Role {
     }
 }
 
-const MOST_PIECES: u64 = 1000;
+const MAX_PIECES: u64 = 1000;

@@ -93,7 +93,7 @@ fn serve_one(mut socket: TcpStream, tally: &Tally, epoch: &Epoch) {
     }
     let word = |index: usize| u64::from_le_bytes(header[index * 8..][..8].try_into().expect("eight bytes"));
     let course = match word(2) {
-        OF_SEED => Course::of(word(0), word(1)),
+        OF_SEED => Course::new(word(0), word(1)),
         ECHO => return echo(socket),
         // Never read to its end: nothing to count.
         bytes => {
@@ -130,7 +130,7 @@ impl Crowd<'_> {
                     while begun.load(SeqCst) < self.payload && start.elapsed() < self.longest {
                         let seed =
                             self.seed ^ number.fetch_add(1, SeqCst).wrapping_mul(0x2545_F491_4F6C_DD1D);
-                        let course = Course::of(seed, self.largest);
+                        let course = Course::new(seed, self.largest);
                         begun.fetch_add(course.payload(), SeqCst);
                         self.one(&course);
                     }

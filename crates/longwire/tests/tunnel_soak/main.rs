@@ -41,7 +41,7 @@ fn main() {
             panic!("{error}; {hint}");
         }
     };
-    let plan = Plan::of(std::env::args().skip(1));
+    let plan = Plan::parse(std::env::args().skip(1));
     // Each stream has a socket at its client and one at its server, both here.
     sys::listening::raise_file_limit();
     println!("{plan:?}");

@@ -78,7 +78,7 @@ pub(crate) fn mixed(plan: &Plan, (level, share): (&str, f64)) -> u64 {
     settle(&sides.server);
     let took = start.elapsed();
     let mut watch = Watch::default();
-    watch.look(&tunnel);
+    watch.sample_tunnel(&tunnel);
     row("mixed", level, [&sides.client, &sides.server], took, &watch)
 }
 
@@ -98,7 +98,7 @@ fn killed(plan: &Plan, _: &Sandbox) -> u64 {
         scope.spawn(|| crowd.run());
         for _ in 0..plan.kills {
             std::thread::sleep(plan.life);
-            watch.look(&tunnel);
+            watch.sample_tunnel(&tunnel);
             sides.epoch.fetch_add(1, SeqCst);
             tunnel.far.kill();
             let dead = Instant::now();
@@ -109,7 +109,7 @@ fn killed(plan: &Plan, _: &Sandbox) -> u64 {
         }
     });
     settle(&sides.server);
-    watch.look(&tunnel);
+    watch.sample_tunnel(&tunnel);
     let faults = row(
         "killed",
         "auto",
@@ -262,7 +262,7 @@ fn outage(plan: &Plan, sandbox: &Sandbox) -> u64 {
     settle(&stand.sides.server);
     let took = start.elapsed();
     let mut watch = Watch::default();
-    watch.look(&tunnel);
+    watch.sample_tunnel(&tunnel);
     let faults = row(
         "outage",
         "auto",

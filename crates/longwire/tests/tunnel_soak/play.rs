@@ -98,8 +98,8 @@ fn reset(socket: TcpStream, role: Role, course: &Course, [sends, takes]: [u64; 2
 
 fn prepare(socket: &TcpStream) -> std::io::Result<()> {
     socket.set_nodelay(true)?;
-    socket.set_read_timeout(Some(PATIENCE))?;
-    socket.set_write_timeout(Some(PATIENCE))
+    socket.set_read_timeout(Some(TIMEOUT))?;
+    socket.set_write_timeout(Some(TIMEOUT))
 }
 
 /// Makes the close of `socket` a reset.
@@ -172,7 +172,7 @@ impl<'a> Taker<'a> {
                 .buffer
                 .len()
                 .min(usize::try_from(bytes).unwrap_or(usize::MAX));
-            let got = self.read(most)?;
+            let got = self.read_bytes(most)?;
             if got == 0 {
                 return Err(Seen::Short);
             }
@@ -184,7 +184,7 @@ impl<'a> Taker<'a> {
     /// The last `bytes`, and the end after them.
     fn all(&mut self, bytes: u64) -> Result<(), Seen> {
         self.some(bytes)?;
-        match self.read(self.buffer.len())? {
+        match self.read_bytes(self.buffer.len())? {
             0 => Ok(()),
             more => Err(Seen::Wrong(format!(
                 "{more} bytes behind the last, which was number {}",
@@ -193,7 +193,7 @@ impl<'a> Taker<'a> {
         }
     }
 
-    fn read(&mut self, most: usize) -> Result<usize, Seen> {
+    fn read_bytes(&mut self, most: usize) -> Result<usize, Seen> {
         if self.slow {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -217,10 +217,10 @@ fn seen(error: &std::io::Error, what: &str) -> Seen {
         | ErrorKind::BrokenPipe
         | ErrorKind::NotConnected => Seen::Cut,
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            Seen::Wrong(format!("nothing to {what} for {PATIENCE:?}"))
+            Seen::Wrong(format!("nothing to {what} for {TIMEOUT:?}"))
         }
         _ => Seen::Wrong(format!("could not {what}: {error}")),
     }
 }
 
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);

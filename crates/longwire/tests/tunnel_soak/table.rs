@@ -62,7 +62,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Adds the maximum memory of both ends so far, and their output.
-    pub(crate) fn look(&mut self, tunnel: &Tunnel) {
+    pub(crate) fn sample_tunnel(&mut self, tunnel: &Tunnel) {
         self.near = self.near.max(tunnel.near.memory("VmHWM").unwrap_or_default());
         self.far = self.far.max(tunnel.far.memory("VmHWM").unwrap_or_default());
         self.told = [tunnel.near.told(), tunnel.far.told()];

@@ -41,7 +41,7 @@ impl Awake {
             shared,
             threads: Vec::new(),
         };
-        for processor in processors().into_iter().take(MOST_PROCESSORS) {
+        for processor in processors().into_iter().take(MAX_PROCESSORS) {
             let shared = Arc::clone(&awake.shared);
             let thread = std::thread::Builder::new()
                 .name("longwire awake".to_owned())
@@ -53,7 +53,7 @@ impl Awake {
                 })
                 .map_err(|error| LiveError::System {
                     operation: "start a thread",
-                    reason: OsError::of(&error),
+                    reason: OsError::from_io_error(&error),
                 })?;
             awake.threads.push(thread);
         }
@@ -92,7 +92,7 @@ impl Shared {
                 return;
             }
             if clock.now().as_nanos() < until {
-                for _ in 0..LOOKS {
+                for _ in 0..POLLS {
                     std::hint::spin_loop();
                 }
                 // Under lazy preemption (Linux 6.13) a thread that only computes is not taken from the processor before the next
@@ -126,10 +126,10 @@ fn take_only_what_is_left(processor: usize) -> bool {
 /// How long after the last packet the hosts' answer to it is waited for.
 const LONGER: Duration = Duration::from_millis(20);
 /// A microsecond.
-const LOOKS: u32 = 20;
+const POLLS: u32 = 20;
 const NAP: Duration = Duration::from_millis(50);
 /// Enough for the processes of a lab; all of a large machine would be too many.
-const MOST_PROCESSORS: usize = 8;
+const MAX_PROCESSORS: usize = 8;
 
 #[cfg(test)]
 mod tests {

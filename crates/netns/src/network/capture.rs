@@ -24,7 +24,7 @@ impl CaptureTap {
         let shown = path.display().to_string();
         let failed = |error: &io::Error| LiveError::CaptureFailed {
             path: shown.clone(),
-            reason: OsError::of(error),
+            reason: OsError::from_io_error(error),
         };
         let mut file = BufWriter::new(create_for_owner(path, Contents::Emptied).map_err(|error| {
             LiveError::CaptureFileRefused {
@@ -67,7 +67,7 @@ impl CaptureTap {
         match written {
             Err(error) => Err(LiveError::CaptureFailed {
                 path: self.path,
-                reason: OsError::of(&error),
+                reason: OsError::from_io_error(&error),
             }),
             Ok(()) if self.missing > 0 => Err(LiveError::CaptureIncomplete {
                 path: self.path,

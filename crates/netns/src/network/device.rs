@@ -25,7 +25,7 @@ impl Device {
             .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
             .open("/dev/net/tun")
             .map_err(|error| LiveError::TunRefused {
-                reason: OsError::of(&error),
+                reason: OsError::from_io_error(&error),
             })?;
         let fd = OwnedFd::from(file);
         let flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as libc::c_short;
@@ -42,7 +42,7 @@ impl Device {
     }
 
     /// Reads what the host has sent at once into `room`; absent when nothing waits.
-    pub(super) fn read<'a>(&self, room: &'a mut [u8]) -> Option<Frame<'a>> {
+    pub(super) fn read_frame<'a>(&self, room: &'a mut [u8]) -> Option<Frame<'a>> {
         let count = rustix::io::read(&self.0, &mut *room).ok()?;
         Frame::new(room.get_mut(..count)?)
     }

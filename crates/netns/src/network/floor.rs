@@ -12,7 +12,7 @@ use sys::signals::block_all_signals;
 /// this process ping.
 pub(super) fn measure(peer: Ipv4Addr) -> Option<Duration> {
     let socket = ping_socket().ok()?;
-    socket.set_read_timeout(Some(PATIENCE)).ok()?;
+    socket.set_read_timeout(Some(TIMEOUT)).ok()?;
     socket.connect(SocketAddr::from((peer, 0))).ok()?;
     let mut spans: Vec<Duration> = (0..ECHOES).filter_map(|_| echo(&socket)).collect();
     spans.sort_unstable();
@@ -43,7 +43,7 @@ pub(super) fn measure_gateway(connect: impl FnOnce(u16) -> io::Result<TcpStream>
     let mut spans: [Vec<Duration>; 2] = Default::default();
     for stream in [&straight, &through] {
         stream.set_nodelay(true).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        stream.set_read_timeout(Some(TIMEOUT)).ok()?;
     }
     for _ in 0..ECHOES / 2 {
         spans[0].extend(exchange(&straight));
@@ -88,4 +88,4 @@ fn ping_socket() -> Result<UdpSocket, OsError> {
 
 const ECHOES: u32 = 24;
 const REST: Duration = Duration::from_millis(1);
-const PATIENCE: Duration = Duration::from_millis(100);
+const TIMEOUT: Duration = Duration::from_millis(100);

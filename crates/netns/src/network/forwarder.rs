@@ -87,7 +87,7 @@ impl Forwarder {
             .spawn(move || Work::new(received, heard).run())
             .map_err(|error| LiveError::System {
                 operation: "start a thread",
-                reason: OsError::of(&error),
+                reason: OsError::from_io_error(&error),
             })?;
         Ok(Self {
             orders: Orders {
@@ -175,7 +175,7 @@ impl Work {
                 for side in 0..2 {
                     // The waker is number 0, then come the devices, two a link.
                     if self.waiting.is_ready(1 + number * 2 + side) {
-                        self.read(number, side);
+                        self.read_device(number, side);
                     }
                 }
             }
@@ -258,11 +258,11 @@ impl Work {
     }
 
     /// Takes what a host has sent, but no more than a batch: the others want their round trip.
-    fn read(&mut self, number: usize, side: usize) {
+    fn read_device(&mut self, number: usize, side: usize) {
         let work = &mut self.links[number];
         let mut taken = 0;
         while taken < BATCH {
-            let Some(mut frame) = work.devices[side].read(&mut self.room) else {
+            let Some(mut frame) = work.devices[side].read_frame(&mut self.room) else {
                 return;
             };
             while let Some(segment) = frame.next_segment() {

@@ -62,14 +62,14 @@ impl Gateway {
     pub(super) fn open(site: Site) -> Result<Self, LiveError> {
         let waker = Arc::new(Waker::new()?);
         let over = Arc::new(AtomicBool::new(false));
-        let (sender, held) = sync_channel(MOST_HELD);
+        let (sender, held) = sync_channel(MAX_HELD_PACKETS);
         let packet_filter = PacketFilter::new(site.address, sender, Arc::clone(&waker));
         let (orders, link) = (site.orders.clone(), site.link);
         let mut event_loop = GatewayLoop::new(site, held, &waker, Arc::clone(&over))?;
         let thread = std::thread::Builder::new()
             .name("longwire gateway".to_owned())
             .spawn(move || event_loop.run())
-            .map_err(|error| system("start a thread")(OsError::of(&error)))?;
+            .map_err(|error| system("start a thread")(OsError::from_io_error(&error)))?;
         orders.give(Order::PacketFilter(link, packet_filter));
         Ok(Self {
             over,
@@ -110,10 +110,10 @@ pub(super) fn prepare_outside(wire: &Wire) -> Result<(), LiveError> {
 fn allow_loopback_on(device: &str) -> Result<(), LiveError> {
     for setting in ["route_localnet", "accept_local"] {
         namespace::set(&format!("ipv4/conf/{device}/{setting}"), "1")
-            .map_err(|error| system("let 127.0.0.1 pass the link")(OsError::of(&error)))?;
+            .map_err(|error| system("let 127.0.0.1 pass the link")(OsError::from_io_error(&error)))?;
     }
     Ok(())
 }
 
 /// Packets that the packet filter holds back at once; beyond, they are gone, and their senders repeat them.
-const MOST_HELD: usize = 4096;
+const MAX_HELD_PACKETS: usize = 4096;

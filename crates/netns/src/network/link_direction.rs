@@ -3,7 +3,7 @@
 use super::lateness::Lateness;
 use super::packets::{Buffers, Packet};
 use super::segmentation::Segment;
-use link::{DropCause, LinkDescription, Passage, Pipe};
+use link::{DropCause, LinkDescription, PacketOutcome, Pipe};
 use model::{BitRate, Direction, LinkDirectionOutcome, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -23,14 +23,14 @@ pub(super) struct LinkDirection {
 #[derive(Debug)]
 struct InFlight {
     pipe: Pipe,
-    on_the_way: VecDeque<Held>,
+    on_the_way: VecDeque<BufferedPacket>,
     /// Wire bytes serialised since the last packet that will arrive, of packets that will not.
     lost: u64,
 }
 
 /// A packet on the link.
 #[derive(Debug)]
-struct Held {
+struct BufferedPacket {
     due: Timestamp,
     packet: Packet,
     /// Wire bytes that were serialised since the packet before it: its own, and those of packets lost in between.
@@ -95,13 +95,13 @@ impl LinkDirection {
             queue.lost = 0;
         }
         match queue.pipe.accept(at, wire_bytes) {
-            Passage::Arrives(due) => {
+            PacketOutcome::Arrives(due) => {
                 let Some(packet) = buffers.copy(segment) else {
                     counts.dropped_unasked += 1;
                     queue.lost += u64::from(wire_bytes);
                     return;
                 };
-                queue.on_the_way.push_back(Held {
+                queue.on_the_way.push_back(BufferedPacket {
                     due,
                     packet,
                     serialised: u64::from(wire_bytes) + std::mem::take(&mut queue.lost),
@@ -109,9 +109,9 @@ impl LinkDirection {
                     waits: due > now,
                 });
             }
-            Passage::Dropped(DropCause::Queue) => counts.dropped_by_queue += 1,
-            Passage::Dropped(DropCause::Outage) => counts.dropped_by_outage += 1,
-            Passage::Dropped(DropCause::Loss) => {
+            PacketOutcome::Dropped(DropCause::Queue) => counts.dropped_by_queue += 1,
+            PacketOutcome::Dropped(DropCause::Outage) => counts.dropped_by_outage += 1,
+            PacketOutcome::Dropped(DropCause::Loss) => {
                 counts.dropped_by_loss += 1;
                 queue.lost += u64::from(wire_bytes);
             }
@@ -187,7 +187,7 @@ impl PacketCounters {
         }
     }
 
-    fn delivered(&mut self, held: &Held, now: Timestamp) {
+    fn delivered(&mut self, held: &BufferedPacket, now: Timestamp) {
         if held.waits {
             let late = u64::try_from(now.since(held.due).as_nanos()).unwrap_or(u64::MAX);
             self.lateness.add(late);
@@ -276,7 +276,7 @@ mod tests {
     fn a_full_memory_is_told() {
         let mut lane = lane("rtt=3600s");
         let mut buffers = Buffers::default();
-        let packets = super::super::packets::MOST_BYTES / 1500;
+        let packets = super::super::packets::MAX_BYTES / 1500;
         for _ in 0..packets {
             lane.accept(at(0), at(0), Segment::whole(&[0; 1500]), &mut buffers);
         }

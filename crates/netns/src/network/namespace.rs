@@ -30,7 +30,7 @@ impl Namespace {
                     }
                 })?;
                 let own = File::open("/proc/thread-self/ns/net")
-                    .map_err(|error| system("open a network namespace")(OsError::of(&error)))?;
+                    .map_err(|error| system("open a network namespace")(OsError::from_io_error(&error)))?;
                 device::raise_loopback()?;
                 settle();
                 Ok(Self(Arc::new(own.into())))
@@ -105,7 +105,8 @@ fn settle() {
 
 /// Lets the present namespace forward packets between its links.
 pub(super) fn forward_packets() -> Result<(), LiveError> {
-    set("ipv4/ip_forward", "1").map_err(|error| system("let a host forward packets")(OsError::of(&error)))
+    set("ipv4/ip_forward", "1")
+        .map_err(|error| system("let a host forward packets")(OsError::from_io_error(&error)))
 }
 
 /// Writes a setting of `/proc/sys/net` of the present namespace.

@@ -22,7 +22,7 @@ impl Buffers {
     /// A copy of `segment`; absent when packets take all the memory they may.
     pub(super) fn copy(&mut self, segment: Segment<'_>) -> Option<Packet> {
         let Segment { bytes, is_part } = segment;
-        if self.used + LARGE_BYTES.max(bytes.len()) > MOST_BYTES {
+        if self.used + LARGE_BYTES.max(bytes.len()) > MAX_BYTES {
             return None;
         }
         let (pool, room) = if bytes.len() <= SMALL_BYTES {
@@ -61,7 +61,7 @@ const KEPT: usize = 8192;
 
 /// What all packets on the way in one network may take: 2 s of 1 Gbit/s. Packets beyond that are dropped, counted
 /// and reported.
-pub(super) const MOST_BYTES: usize = 256 * 1024 * 1024;
+pub(super) const MAX_BYTES: usize = 256 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -72,7 +72,7 @@ mod tests {
         let mut buffers = Buffers::default();
         let packet = Segment::whole(&[7; 1500]);
         let held: Vec<Packet> = std::iter::from_fn(|| buffers.copy(packet)).collect();
-        assert!(held.len() * LARGE_BYTES <= MOST_BYTES && (held.len() + 2) * LARGE_BYTES > MOST_BYTES);
+        assert!(held.len() * LARGE_BYTES <= MAX_BYTES && (held.len() + 2) * LARGE_BYTES > MAX_BYTES);
         assert!(buffers.copy(Segment::whole(&[1])).is_none());
         for packet in held {
             buffers.give_back(packet);

@@ -56,7 +56,7 @@ impl<'a> Frame<'a> {
         let (prefix, bytes) = bytes.split_at_mut_checked(PREFIX_BYTES)?;
         let field = |at: usize| usize::from(u16::from_ne_bytes([prefix[at], prefix[at + 1]]));
         let (payload, sum_from, sum_at) = (field(4), field(6), field(8));
-        let headers = Headers::of(bytes).filter(|_| prefix[1] & !SAYS_ECN == IS_TCP4 && payload > 0);
+        let headers = Headers::parse(bytes).filter(|_| prefix[1] & !SAYS_ECN == IS_TCP4 && payload > 0);
         let cut = headers.map(|headers| Cut { headers, payload });
         if cut.is_none() && prefix[0] & LACKS_CHECKSUM != 0 {
             complete(bytes.get_mut(sum_from..)?, sum_at, 0);
@@ -95,7 +95,7 @@ impl<'a> Frame<'a> {
 /// The headers of IPv4 and TCP that the packets of a frame have in common.
 #[derive(Debug, Clone)]
 struct Headers {
-    bytes: [u8; MOST_HEADER_BYTES],
+    bytes: [u8; MAX_HEADER_BYTES],
     /// Where those of TCP begin.
     tcp: usize,
     length: usize,
@@ -110,11 +110,11 @@ struct Position {
 
 impl Headers {
     /// Those that `packet` begins with; absent when it is no TCP packet with payload.
-    fn of(packet: &[u8]) -> Option<Self> {
+    fn parse(packet: &[u8]) -> Option<Self> {
         let tcp = usize::from(packet.first()? & 0x0f) * 4;
         let length = tcp + usize::from(packet.get(tcp + 12)? >> 4) * 4;
         let is_whole = tcp >= 20 && length >= tcp + 20 && packet.len() > length;
-        let mut bytes = [0; MOST_HEADER_BYTES];
+        let mut bytes = [0; MAX_HEADER_BYTES];
         bytes
             .get_mut(..length)
             .filter(|_| is_whole && packet[0] >> 4 == 4 && packet[PROTOCOL] == TCP)?
@@ -205,8 +205,8 @@ impl Joined {
             && last.flags() & (FIN | PSH) == 0
             && before == payload
             && more <= payload
-            && self.packets.len() < MOST_JOINED
-            && self.length + more <= MOST_BYTES
+            && self.packets.len() < MAX_JOINED_SEGMENTS
+            && self.length + more <= MAX_BYTES
     }
 
     /// Adds a packet that continues what is here.
@@ -227,7 +227,7 @@ impl Joined {
         let handed = match (self.packets.as_slice(), &self.ends) {
             ([_, _, ..], Some([first, last])) => {
                 let (begin, length) = self.begin(first, last);
-                let mut parts = [IoSlice::new(&[]); 1 + MOST_JOINED];
+                let mut parts = [IoSlice::new(&[]); 1 + MAX_JOINED_SEGMENTS];
                 parts[0] = IoSlice::new(&begin[..length]);
                 for (part, packet) in parts[1..].iter_mut().zip(&self.packets) {
                     *part = IoSlice::new(&packet.bytes[first.length..]);
@@ -245,8 +245,8 @@ impl Joined {
     }
 
     /// What comes before the payloads of all packets, and how long it is: a `virtio_net_hdr` and the headers of the frame.
-    fn begin(&self, first: &Headers, last: &Headers) -> ([u8; PREFIX_BYTES + MOST_HEADER_BYTES], usize) {
-        let mut begin = [0; PREFIX_BYTES + MOST_HEADER_BYTES];
+    fn begin(&self, first: &Headers, last: &Headers) -> ([u8; PREFIX_BYTES + MAX_HEADER_BYTES], usize) {
+        let mut begin = [0; PREFIX_BYTES + MAX_HEADER_BYTES];
         let (prefix, headers) = begin.split_at_mut(PREFIX_BYTES);
         headers.copy_from_slice(&first.bytes);
         headers[first.tcp + FLAGS] |= last.flags();
@@ -269,7 +269,7 @@ impl Joined {
 
 /// The headers of a packet that may be joined with others.
 fn part_headers(packet: &Packet) -> Option<Headers> {
-    packet.is_part.then(|| Headers::of(&packet.bytes))?
+    packet.is_part.then(|| Headers::parse(&packet.bytes))?
 }
 
 /// Makes the headers of IP say that the packet has `length` bytes.
@@ -313,11 +313,11 @@ const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
 
 /// 60 bytes each of IPv4 and TCP.
-const MOST_HEADER_BYTES: usize = 120;
+const MAX_HEADER_BYTES: usize = 120;
 /// What the length of an IPv4 packet can say.
-const MOST_BYTES: usize = 65_535;
+const MAX_BYTES: usize = 65_535;
 /// As many as fit with Ethernet's mtu.
-const MOST_JOINED: usize = 44;
+const MAX_JOINED_SEGMENTS: usize = 44;
 
 #[cfg(test)]
 mod tests;

@@ -61,7 +61,7 @@ impl Looking {
         self.saved = if self.looks {
             self.saved.saturating_sub(passed)
         } else {
-            (self.saved + passed / SLEPT_FOR_LOOKED).min(MOST_SAVED)
+            (self.saved + passed / SLEPT_FOR_LOOKED).min(MAX_SAVED)
         };
         let Some(due) = due else {
             // What passes until something is due again is slept.
@@ -90,7 +90,7 @@ impl Looking {
 const LOOKING: Duration = Duration::from_micros(60);
 const SLEPT_FOR_LOOKED: u32 = 7;
 /// Some thirty packets' worth.
-const MOST_SAVED: Duration = Duration::from_millis(2);
+const MAX_SAVED: Duration = Duration::from_millis(2);
 /// Packets due within this time are handed over together where looking would take too much.
 const TOGETHER: Duration = Duration::from_micros(30);
 

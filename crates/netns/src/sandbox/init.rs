@@ -47,7 +47,7 @@ impl SetupStep {
         process::exit_now(2)
     }
 
-    pub(super) fn read(bytes: [u8; REPORT_BYTES]) -> (Self, OsError) {
+    pub(super) fn parse(bytes: [u8; REPORT_BYTES]) -> (Self, OsError) {
         let [stage, number @ ..] = bytes;
         let stage = STAGES
             .iter()
@@ -68,7 +68,7 @@ pub(super) fn run(
     if let Some(ids) = ids
         && let Err(error) = rights::keep_identity(ids)
     {
-        SetupStep::Identity.report(OsError::of(&error), &reports);
+        SetupStep::Identity.report(OsError::from_io_error(&error), &reports);
     }
     if let Err(reason) = rights::keep_mounts_here() {
         SetupStep::Mounts.report(reason, &reports);

@@ -73,7 +73,7 @@ fn start(held: &HeldSignals) -> Result<(libc::pid_t, OwnedFd), LiveError> {
 fn first_report(report: OwnedFd) -> Option<LiveError> {
     let mut bytes = [0; init::REPORT_BYTES];
     std::fs::File::from(report).read_exact(&mut bytes).ok()?;
-    let (stage, reason) = init::SetupStep::read(bytes);
+    let (stage, reason) = init::SetupStep::parse(bytes);
     Some(LiveError::NamespaceRefused {
         operation: stage.operation(),
         reason,

@@ -117,7 +117,7 @@ pub(super) fn exit_now(status: u8) -> ! {
 pub(super) fn pipe() -> Result<(OwnedFd, OwnedFd), LiveError> {
     let (reading, writing) = std::io::pipe().map_err(|error| LiveError::System {
         operation: "create a pipe",
-        reason: OsError::of(&error),
+        reason: OsError::from_io_error(&error),
     })?;
     Ok((reading.into(), writing.into()))
 }

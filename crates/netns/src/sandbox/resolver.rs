@@ -34,7 +34,7 @@ fn server(line: &str) -> Option<IpAddr> {
 
 /// Mounts a file with this text over the system's. The file lies in a file system in memory that nothing else shows.
 fn show_instead(text: &str) -> Result<(), OsError> {
-    let os = |error: std::io::Error| OsError::of(&error);
+    let os = |error: std::io::Error| OsError::from_io_error(&error);
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     mount(c"longwire", c"/tmp", c"tmpfs", flags, None)?;
     let made = (|| {

@@ -38,6 +38,6 @@ impl Exports {
 impl Aggregator {
     /// From now on, what is summed up goes there too, instead of where it went before.
     pub fn export(&mut self, exports: Exports) {
-        self.outlets.exports = exports;
+        self.sinks.exports = exports;
     }
 }

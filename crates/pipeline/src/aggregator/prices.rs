@@ -24,7 +24,7 @@ pub(super) fn priced_by_replays(
                 .position(|target| {
                     target.clients <= 1 && target.link == LinkDescription::with_rtt(saving.rtt)
                 })
-                .and_then(|target| remedies.of(&key, target));
+                .and_then(|target| remedies.remedy_sum(&key, target));
             if let Some(sum) = replayed {
                 let turns = [finding.saves_turns, finding.saves_turns_most];
                 let [kept, kept_least] = turns.map(|saves| saving.rtt.mul_f64(turns_kept(finding, saves)));

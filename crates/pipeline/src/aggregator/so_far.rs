@@ -23,20 +23,20 @@ pub struct SoFar {
 impl Aggregator {
     /// Ends the bursts in which nothing came since the last call. For a run that goes on: without traffic nothing else ends them.
     pub fn close_resting(&mut self) {
-        let outlets = &mut self.outlets;
+        let sinks = &mut self.sinks;
         self.operations
-            .close_resting(&mut |grouped| outlets.take(grouped));
+            .close_resting(&mut |grouped| sinks.process_grouped(grouped));
     }
 
     /// What was summed up so far, with at most `rows` of each kind, and findings priced at `prices`. Costs milliseconds: for a screen, not for
     /// every fact.
     pub fn so_far(&mut self, rows: usize, prices: &[Duration]) -> SoFar {
-        let outlets = &mut self.outlets;
-        let totals = match &mut outlets.since_baseline {
+        let sinks = &mut self.sinks;
+        let totals = match &mut sinks.since_baseline {
             Some(overview) => overview.so_far(rows),
-            None => outlets.overview.so_far(rows),
+            None => sinks.overview.so_far(rows),
         };
-        let findings = outlets
+        let findings = sinks
             .findings
             .as_ref()
             .map(|findings| findings.so_far(prices))
@@ -76,7 +76,7 @@ impl Aggregator {
 
     /// What was found so far, priced as at the end.
     pub fn findings_so_far(&self) -> Vec<Finding> {
-        let findings = self.outlets.findings.as_ref();
+        let findings = self.sinks.findings.as_ref();
         findings
             .map(|findings| findings.so_far_priced().findings)
             .unwrap_or_default()
@@ -84,17 +84,17 @@ impl Aggregator {
 
     /// From now on, what is asked for is summed up since now.
     pub fn set_baseline(&mut self) {
-        self.outlets.since_baseline = Some(Overview::default());
+        self.sinks.since_baseline = Some(Overview::default());
     }
 
     /// What is asked for is again summed up since the beginning.
     pub fn remove_baseline(&mut self) {
-        self.outlets.since_baseline = None;
+        self.sinks.since_baseline = None;
     }
 
     /// The last operations, of a run that is looked at while it goes on.
     pub fn recent(&self) -> Option<&RecentOperations> {
-        self.outlets.recent.as_ref()
+        self.sinks.recent.as_ref()
     }
 
     /// Decides by what was seen so far which services are poolers, instead of waiting for more: a screen would be empty until then.

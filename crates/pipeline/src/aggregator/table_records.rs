@@ -115,20 +115,20 @@ impl Aggregator {
         let folder = Folder::create(folder, host, &source, run).with_context(not_made)?;
         let mut records = RecordWriter::encoding(Rows(folder));
         records.conditions(&self.conditions).with_context(not_made)?;
-        self.outlets.tables = Some(TableRecords { records });
+        self.sinks.tables = Some(TableRecords { records });
         Ok(())
     }
 
     /// Whether tables are written: not when they were given up after an error.
     pub const fn writes_tables(&self) -> bool {
-        self.outlets.tables.is_some()
+        self.sinks.tables.is_some()
     }
 
     /// Completes the files of tables with the statements and findings of a window; what comes later begins new files. For a run that goes on for
     /// months. Nothing where no tables are written.
     pub fn rotate_tables(&mut self, window: &Window) {
         self.tables_completed = Instant::now();
-        self.outlets.write_tables(|tables| tables.rotate(window));
+        self.sinks.write_tables(|tables| tables.rotate(window));
     }
 
     /// Completes the files of tables when the last were completed so long ago: what was observed is safe then. Whether it was time for that, also
@@ -138,7 +138,7 @@ impl Aggregator {
             return false;
         }
         self.tables_completed = Instant::now();
-        self.outlets.write_tables(TableRecords::complete);
+        self.sinks.write_tables(TableRecords::complete);
         true
     }
 }
@@ -159,7 +159,7 @@ fn file_names(files: &[PathBuf]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregator::Wanted;
+    use crate::aggregator::AggregatorConfig;
     use model::{Conditions, ConnectionId, Endpoint, Timestamp};
 
     fn files(folder: &Path) -> Vec<PathBuf> {
@@ -178,7 +178,7 @@ mod tests {
     fn what_a_killed_run_observed_until_a_minute_before_its_end_is_in_its_tables() {
         let folder = tempfile::tempdir().expect("a directory");
         let mut aggregator =
-            Aggregator::new(&Wanted::default(), Conditions::default()).expect("an aggregator");
+            Aggregator::new(&AggregatorConfig::default(), Conditions::default()).expect("an aggregator");
         aggregator
             .tables(folder.path(), Some("here"), TablesInput::Live)
             .expect("a folder");

@@ -19,7 +19,7 @@ pub struct Window {
 
 impl Window {
     /// The last one: what a run had that is over.
-    pub fn of(outcome: ReadOutcome) -> Self {
+    pub fn new(outcome: ReadOutcome) -> Self {
         Self {
             totals: OverviewTotals {
                 connections: outcome.connections,
@@ -39,12 +39,12 @@ impl Aggregator {
     pub fn end_window(&mut self) -> Window {
         let missing = std::mem::take(&mut self.missing);
         let found = self
-            .outlets
+            .sinks
             .findings
             .as_mut()
             .map(Findings::end_window)
             .unwrap_or_default();
-        let mut totals = self.outlets.overview.end_window();
+        let mut totals = self.sinks.overview.end_window();
         totals.summary.dropped_exchanges = missing.dropped_exchanges();
         let mut warnings: Vec<Warning> = missing.warnings().collect();
         warnings.extend(no_room(&found));

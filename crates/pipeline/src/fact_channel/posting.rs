@@ -14,7 +14,7 @@ use std::sync::mpsc::Sender;
 /// Decodes one connection, and posts the facts.
 pub(super) struct Posting {
     pub connections: ConnectionDecoders,
-    pub outlet: Outlet,
+    pub non_blocking_writer: FactSender,
     /// Bytes of payload on their way, where it is kept.
     pub payload: Option<Arc<AtomicU64>>,
     /// Bytes of each direction that passed and are to be reported with the next payload: there was no room.
@@ -22,7 +22,7 @@ pub(super) struct Posting {
 }
 
 /// Where facts of one connection are posted, as far as there is room.
-pub(super) struct Outlet {
+pub(super) struct FactSender {
     sender: Sender<Posted>,
     room: Arc<Room>,
     /// Whether pipelined exchanges may be summed up.
@@ -35,7 +35,7 @@ pub(super) struct Outlet {
     summed: u64,
 }
 
-impl Outlet {
+impl FactSender {
     pub(super) fn new(sender: Sender<Posted>, room: Arc<Room>, sums: bool) -> Self {
         Self {
             sender,
@@ -154,10 +154,10 @@ impl Posting {
         };
         let (kept, missing) = (payload.bytes.len() as u64, payload.unseen);
         let posted = Posted::Payload(payload);
-        if self.outlet.post(&posted) == Admission::Admitted {
+        if self.non_blocking_writer.post(&posted) == Admission::Admitted {
             waiting.fetch_add(kept, Ordering::Relaxed);
             *unseen = 0;
-            self.outlet.sender.send(posted).ok();
+            self.non_blocking_writer.sender.send(posted).ok();
         } else {
             *unseen = missing + kept;
         }
@@ -170,7 +170,7 @@ impl Posting {
         };
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
             let unseen = std::mem::take(&mut self.unseen[direction.index()]);
-            if unseen > 0 && !self.outlet.is_dropped {
+            if unseen > 0 && !self.non_blocking_writer.is_dropped {
                 let posted = Posted::Payload(Payload {
                     connection,
                     direction,
@@ -178,8 +178,8 @@ impl Posting {
                     bytes: Vec::new(),
                     unseen,
                 });
-                self.outlet.room.admit_last(&posted);
-                self.outlet.sender.send(posted).ok();
+                self.non_blocking_writer.room.admit_last(&posted);
+                self.non_blocking_writer.sender.send(posted).ok();
             }
         }
     }
@@ -193,10 +193,10 @@ impl Observer for Posting {
                 event => self.report_unseen(connection, event),
             }
         }
-        let outlet = &mut self.outlet;
+        let non_blocking_writer = &mut self.non_blocking_writer;
         self.connections
-            .event(connection, event, &mut |fact| outlet.fact(fact));
-        outlet.flush();
+            .event(connection, event, &mut |fact| non_blocking_writer.fact(fact));
+        non_blocking_writer.flush();
     }
 }
 

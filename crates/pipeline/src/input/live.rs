@@ -159,7 +159,7 @@ impl LiveInput {
 
     /// The programs of this host that have an end of an open connection, client first, as far as they were found.
     pub fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
-        self.programs.of(connection)
+        self.programs.find_programs(connection)
     }
 
     /// The programs that were found since the last call, by connection, client first.
@@ -209,7 +209,7 @@ impl LiveInput {
 }
 
 impl Shared {
-    fn tell(&self, news: LiveNews) {
+    fn send_news(&self, news: LiveNews) {
         self.news
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

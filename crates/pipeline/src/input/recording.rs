@@ -124,14 +124,14 @@ impl RecordingFacts {
                 }
             };
             self.seen.any = true;
-            if let Some(fact) = self.take(record) {
+            if let Some(fact) = self.process_record(record) {
                 return Ok(Some(fact));
             }
         }
         Ok(None)
     }
 
-    fn take(&mut self, record: Record) -> Option<Fact> {
+    fn process_record(&mut self, record: Record) -> Option<Fact> {
         let numbering = self.numbering;
         match fact_of(record, &mut |id| numbering.renumber(id), &self.known) {
             Ok(fact) => {
@@ -139,7 +139,7 @@ impl RecordingFacts {
                 return Some(fact);
             }
             Err(Record::Warning(warning)) => {
-                let Warning { kind, text } = warning.of(&self.name);
+                let Warning { kind, text } = warning.with_name(&self.name);
                 match self.records.is_cut() {
                     true => self.notes.damaged(kind, text),
                     false => self.notes.warnings.push(Warning { kind, text }),

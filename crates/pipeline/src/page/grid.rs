@@ -18,15 +18,15 @@ pub fn replay(
 ) -> Option<Grid> {
     let mut operations: Vec<Operation> = Vec::new();
     let mut seen = 0;
-    let mut budget = MOST_EXCHANGES;
+    let mut budget = MAX_EXCHANGES;
     let mut names = 0;
     let most_names = if is_crowded(asked) {
-        MOST_CROWDED_NAMES
+        MAX_CROWDED_NAMES
     } else {
-        MOST_NAMES
+        MAX_NAMES
     };
     for group in by_time(groups) {
-        let kept = fewer(samples.of(&group.name), budget);
+        let kept = fewer(samples.operations_of(&group.name), budget);
         if kept.is_empty() || names == most_names {
             continue;
         }
@@ -109,13 +109,13 @@ fn targets(asked: &[PredictionTarget]) -> Vec<PredictionTarget> {
     let mut clients: Vec<u32> = Vec::new();
     for target in asked {
         let rate = target.link.rate;
-        if rtts.len() < MOST_RTTS && !rtts.contains(&target.link.rtt) {
+        if rtts.len() < MAX_RTTS && !rtts.contains(&target.link.rtt) {
             rtts.push(target.link.rtt);
         }
-        if rates.len() < MOST_RATES && !rates.contains(&rate) {
+        if rates.len() < MAX_RATES && !rates.contains(&rate) {
             rates.push(rate);
         }
-        if clients.len() < MOST_CLIENTS && !clients.contains(&target.clients) {
+        if clients.len() < MAX_CLIENTS && !clients.contains(&target.clients) {
             clients.push(target.clients);
         }
     }
@@ -169,7 +169,7 @@ fn measured_rtt(operations: &[Operation], moved: &MovedConnections) -> Option<Du
 }
 
 /// Exchanges replayed on each link of the grid: what bounds how long a page takes to make.
-const MOST_EXCHANGES: usize = 40_000;
+const MAX_EXCHANGES: usize = 40_000;
 
 const RTTS_MS: [u64; 11] = [0, 1, 2, 5, 10, 20, 40, 80, 120, 160, 200];
 const RATES_MBIT: [u64; 4] = [1000, 100, 10, 1];
@@ -178,9 +178,9 @@ const CROWDED_RTTS_MS: [u64; 6] = [0, 2, 10, 40, 120, 200];
 const CROWDED_RATES_MBIT: [u64; 2] = [10, 1];
 
 /// Operation names that are replayed with several clients.
-const MOST_CROWDED_NAMES: u64 = 3;
+const MAX_CROWDED_NAMES: u64 = 3;
 /// Operation names that are replayed.
-const MOST_NAMES: u64 = 6;
-const MOST_RTTS: usize = 16;
-const MOST_RATES: usize = 8;
-const MOST_CLIENTS: usize = 4;
+const MAX_NAMES: u64 = 6;
+const MAX_RTTS: usize = 16;
+const MAX_RATES: usize = 8;
+const MAX_CLIENTS: usize = 4;

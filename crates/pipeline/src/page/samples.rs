@@ -50,8 +50,8 @@ struct Sampled {
 
 impl Samples {
     /// Takes the next operation, or part of one.
-    pub fn take(&self, operation: &Operation) {
-        self.0.borrow_mut().take(operation);
+    pub fn process_operation(&self, operation: &Operation) {
+        self.0.borrow_mut().process_operation(operation);
     }
 
     /// What is known from all operations of the run about the order of their exchanges.
@@ -65,7 +65,7 @@ impl Samples {
     }
 
     /// The operations kept of `name`, in the order in which they came, each as its parts.
-    pub fn of(&self, name: &Arc<str>) -> Vec<Whole> {
+    pub fn operations_of(&self, name: &Arc<str>) -> Vec<Whole> {
         let kept = self.0.borrow();
         kept.names
             .get(name)
@@ -93,11 +93,11 @@ pub fn by_time(groups: &[OperationGroup]) -> Vec<&OperationGroup> {
 }
 
 impl SamplesByName {
-    fn take(&mut self, operation: &Operation) {
+    fn process_operation(&mut self, operation: &Operation) {
         let mut parts = self.unfinished.remove(&operation.id).unwrap_or_default();
         parts.duration += operation.duration;
         parts.steps += operation.steps.len();
-        if parts.steps <= LONGEST || parts.parts.is_empty() {
+        if parts.steps <= MAX_EXCHANGES_PER_NAME || parts.parts.is_empty() {
             parts.parts.push(operation.clone());
         }
         if operation.continues {
@@ -108,13 +108,13 @@ impl SamplesByName {
     }
 
     fn keep(&mut self, name: &Arc<str>, parts: Parts) {
-        if !self.names.contains_key(name) && self.names.len() >= MOST_NAMES {
+        if !self.names.contains_key(name) && self.names.len() >= MAX_NAMES {
             self.forget_least();
         }
         let sampled = self.names.entry(Arc::clone(name)).or_default();
         sampled.time += parts.duration;
         sampled.seen += 1;
-        if parts.steps > LONGEST {
+        if parts.steps > MAX_EXCHANGES_PER_NAME {
             sampled.begin(parts.parts);
             return;
         }
@@ -124,7 +124,7 @@ impl SamplesByName {
         self.steps += parts.steps;
         sampled.whole.push(parts.parts);
         self.steps -= sampled.thin_out();
-        while self.steps > MOST_STEPS && self.names.len() > 1 {
+        while self.steps > MAX_STEPS && self.names.len() > 1 {
             self.forget_least();
         }
     }
@@ -147,7 +147,7 @@ impl Sampled {
         if self.beginning.is_none()
             && let Some(mut first) = parts.into_iter().next()
         {
-            first.steps.truncate(SHOWN_OF_LONGEST);
+            first.steps.truncate(MAX_SHOWN_EXCHANGES);
             self.beginning = Some(first);
         }
     }
@@ -156,8 +156,8 @@ impl Sampled {
     fn thin_out(&mut self) -> usize {
         let mut dropped = 0;
         while self.whole.len() > 1
-            && (self.whole.len() > MOST_OF_A_NAME
-                || self.whole.iter().map(|whole| steps(whole)).sum::<usize>() > LONGEST)
+            && (self.whole.len() > MAX_OPERATIONS_PER_NAME
+                || self.whole.iter().map(|whole| steps(whole)).sum::<usize>() > MAX_EXCHANGES_PER_NAME)
         {
             let mut index = 0;
             self.whole.retain(|whole| {
@@ -177,19 +177,19 @@ fn steps(whole: &[Operation]) -> usize {
 }
 
 /// Names distinguished at the same time; with more, the one with the shortest time is dropped.
-const MOST_NAMES: usize = 64;
+const MAX_NAMES: usize = 64;
 
 /// Operations kept of one name.
-const MOST_OF_A_NAME: usize = 64;
+const MAX_OPERATIONS_PER_NAME: usize = 64;
 
 /// Exchanges kept of one name; also the longest operation that is kept whole.
-const LONGEST: usize = 20_000;
+const MAX_EXCHANGES_PER_NAME: usize = 20_000;
 
 /// Exchanges kept of all names: about 50 MB.
-const MOST_STEPS: usize = 100_000;
+const MAX_STEPS: usize = 100_000;
 
 /// Exchanges kept of an operation that is too long to replay here.
-const SHOWN_OF_LONGEST: usize = 5_000;
+const MAX_SHOWN_EXCHANGES: usize = 5_000;
 
 #[cfg(test)]
 mod tests {
@@ -230,11 +230,15 @@ mod tests {
     fn samples_lie_evenly_over_the_run() {
         let samples = Samples::default();
         for id in 0..1000 {
-            samples.take(&operation(id, "a", 1, false));
+            samples.process_operation(&operation(id, "a", 1, false));
         }
-        let ids: Vec<u64> = samples.of(&"a".into()).iter().map(|whole| whole[0].id).collect();
+        let ids: Vec<u64> = samples
+            .operations_of(&"a".into())
+            .iter()
+            .map(|whole| whole[0].id)
+            .collect();
         assert!(
-            ids.len() > MOST_OF_A_NAME / 2 && ids.len() <= MOST_OF_A_NAME,
+            ids.len() > MAX_OPERATIONS_PER_NAME / 2 && ids.len() <= MAX_OPERATIONS_PER_NAME,
             "{ids:?}"
         );
         assert!(ids.windows(2).all(|pair| pair[1] - pair[0] == ids[1]), "{ids:?}");
@@ -244,20 +248,20 @@ mod tests {
     fn the_names_with_most_time_stay() {
         let samples = Samples::default();
         for id in 0..500 {
-            samples.take(&operation(id, &format!("rare {id}"), 1, false));
-            samples.take(&operation(1000 + id, "often", 2, false));
+            samples.process_operation(&operation(id, &format!("rare {id}"), 1, false));
+            samples.process_operation(&operation(1000 + id, "often", 2, false));
         }
-        assert!(samples.0.borrow().names.len() <= MOST_NAMES);
-        assert!(!samples.of(&"often".into()).is_empty());
+        assert!(samples.0.borrow().names.len() <= MAX_NAMES);
+        assert!(!samples.operations_of(&"often".into()).is_empty());
     }
 
     #[test]
     fn parts_of_one_operation_stay_together() {
         let samples = Samples::default();
-        samples.take(&operation(7, "long", 5, true));
-        samples.take(&operation(8, "other", 1, false));
-        samples.take(&operation(7, "long", 6, false));
-        let kept = samples.of(&"long".into());
+        samples.process_operation(&operation(7, "long", 5, true));
+        samples.process_operation(&operation(8, "other", 1, false));
+        samples.process_operation(&operation(7, "long", 6, false));
+        let kept = samples.operations_of(&"long".into());
         assert_eq!(kept.len(), 1);
         assert_eq!(kept[0].len(), 2);
     }
@@ -266,9 +270,9 @@ mod tests {
     fn the_example_is_nearest_the_median_of_the_name_with_most_time() {
         let samples = Samples::default();
         for (id, millis) in [(1, 10), (2, 31), (3, 90)] {
-            samples.take(&operation(id, "page", millis, false));
+            samples.process_operation(&operation(id, "page", millis, false));
         }
-        samples.take(&operation(4, "ping", 1, false));
+        samples.process_operation(&operation(4, "ping", 1, false));
         let example = samples.example(&[group("ping", 1), group("page", 30)]);
         assert_eq!(example.map(|operation| operation.id), Some(2));
         assert!(samples.example(&[group("unseen", 1)]).is_none());

@@ -2,7 +2,7 @@
 
 use super::family::{Class, Family, is_setup};
 use super::pools::Pools;
-use super::queue::Volley;
+use super::queue::ConcurrentBatch;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ pub enum Dependence {
 #[derive(Debug, Default)]
 struct Shares {
     operations: u32,
-    /// By the numbers of steps, the fewest first; at most [`MOST_SHARES`].
+    /// By the numbers of steps, the fewest first; at most [`MAX_SHARINGS`].
     seen: HashMap<Vec<usize>, u32>,
 }
 
@@ -88,15 +88,15 @@ impl OrderEvidence {
         let mut any = false;
         for family in families.iter().filter(|family| family.is_told()) {
             let width = pools.supply(family.connections()).width;
-            for volley in Volley::all(family) {
-                if let Some(served) = volley.looks_served(family, width) {
-                    self.served.entry(volley.class.clone()).or_default()[usize::from(!served)] += 1;
+            for batch in ConcurrentBatch::all(family) {
+                if let Some(served) = batch.looks_served(family, width) {
+                    self.served.entry(batch.class.clone()).or_default()[usize::from(!served)] += 1;
                 }
                 if alone {
                     self.shares
-                        .entry(volley.class.clone())
+                        .entry(batch.class.clone())
                         .or_default()
-                        .add(volley.rested(family));
+                        .add(batch.rested(family));
                 }
             }
             let keys: Vec<Key> = self.known_keys(family);
@@ -280,7 +280,7 @@ impl Shares {
     fn add(&mut self, rested: Option<Vec<usize>>) {
         self.operations += 1;
         if let Some(counts) = rested
-            && (self.seen.len() < MOST_SHARES || self.seen.contains_key(&counts))
+            && (self.seen.len() < MAX_SHARINGS || self.seen.contains_key(&counts))
         {
             *self.seen.entry(counts).or_default() += 1;
         }
@@ -314,7 +314,7 @@ impl Seen {
 impl Verdicts<'_> {
     /// On two places of the family. Of two on one connection: whether they waited for each other in operations where they were on
     /// different ones.
-    pub fn of(&self, earlier: usize, later: usize) -> Dependence {
+    pub fn dependence(&self, earlier: usize, later: usize) -> Dependence {
         self.all[earlier * self.size + later]
     }
 
@@ -322,7 +322,7 @@ impl Verdicts<'_> {
     pub fn neighbours(&self) -> Vec<Dependence> {
         let different = |later: &usize| self.family.connection(later - 1) != self.family.connection(*later);
         let places = (1..self.size).filter(different);
-        places.map(|later| self.of(later - 1, later)).collect()
+        places.map(|later| self.dependence(later - 1, later)).collect()
     }
 
     /// Whether some step does not wait for an earlier one on another connection, by `waits`.
@@ -336,23 +336,23 @@ impl Verdicts<'_> {
 
     /// Steps of one class in a row, each on a connection of its own, of which two were together: all were, most likely.
     fn complete_volleys(&mut self, keys: &[Option<Key>]) {
-        let mut volleys: HashMap<u32, Vec<usize>> = HashMap::new();
+        let mut batches: HashMap<u32, Vec<usize>> = HashMap::new();
         let mut complete: Vec<Vec<usize>> = Vec::new();
         for (place, key) in keys.iter().enumerate() {
             let Some((class, _)) = key else { continue };
-            let volley = volleys.entry(*class).or_default();
+            let batch = batches.entry(*class).or_default();
             let connection = self.family.connection(place);
-            if volley
+            if batch
                 .iter()
                 .any(|other| self.family.connection(*other) == connection)
             {
-                complete.push(std::mem::take(volley));
+                complete.push(std::mem::take(batch));
             }
-            volley.push(place);
+            batch.push(place);
         }
-        complete.extend(volleys.into_values());
-        for volley in complete {
-            self.complete_volley(&volley);
+        complete.extend(batches.into_values());
+        for batch in complete {
+            self.complete_volley(&batch);
         }
     }
 
@@ -384,19 +384,19 @@ impl Verdicts<'_> {
             let mut pairs = before
                 .iter()
                 .flat_map(|earlier| after.iter().map(move |later| (*earlier, *later)));
-            pairs.any(|(earlier, later)| self.of(earlier, later) == Dependence::Together)
+            pairs.any(|(earlier, later)| self.dependence(earlier, later) == Dependence::Together)
         };
         (0..row.len()).map(|cut| cut > 0 && together(cut)).collect()
     }
 
     /// Where some two across a place in the row were together, all two across it were. Across the other places it is open.
-    fn complete_volley(&mut self, volley: &[usize]) {
-        let crossed = self.crossed(volley);
+    fn complete_volley(&mut self, batch: &[usize]) {
+        let crossed = self.crossed(batch);
         if !crossed.contains(&true) {
             return;
         }
-        for (count, later) in volley.iter().enumerate() {
-            for (place, earlier) in volley[..count].iter().enumerate() {
+        for (count, later) in batch.iter().enumerate() {
+            for (place, earlier) in batch[..count].iter().enumerate() {
                 self.all[earlier * self.size + later] = match crossed[place + 1..=count].contains(&false) {
                     false => Dependence::Together,
                     true => Dependence::Open { likely_at_once: true },
@@ -407,7 +407,7 @@ impl Verdicts<'_> {
 }
 
 /// Ways of sharing out that are counted.
-const MOST_SHARES: usize = 32;
+const MAX_SHARINGS: usize = 32;
 
 /// How often two must have been seen, and never at once, to say that the second waited.
 pub const ENOUGH: u64 = 5;

@@ -23,7 +23,7 @@ pub struct Family<'a> {
 pub type Class = (Phase, Option<Fingerprint>, Option<ConnectionId>);
 
 /// The families of an operation.
-pub fn of(operation: &Operation) -> Vec<Family<'_>> {
+pub fn find_families(operation: &Operation) -> Vec<Family<'_>> {
     let mut parents: Vec<Option<u32>> = Vec::with_capacity(operation.steps.len());
     let mut places: HashMap<Option<u32>, usize> = HashMap::new();
     let mut families: Vec<Family<'_>> = Vec::new();
@@ -99,7 +99,7 @@ impl<'a> Family<'a> {
 
     /// Whether its order is examined: it has several connections, and not too many steps to compare every two of them.
     pub fn is_told(&self) -> bool {
-        self.has_several_connections() && self.members.len() <= MOST_MEMBERS && !self.operation.continues
+        self.has_several_connections() && self.members.len() <= MAX_MEMBERS && !self.operation.continues
     }
 
     /// Whether the step at a place was sent behind an earlier request of its connection, without waiting.
@@ -178,4 +178,4 @@ fn is_return(exchange: &Exchange) -> bool {
 }
 
 /// Largest family of which every two members are compared.
-pub const MOST_MEMBERS: usize = 256;
+pub const MAX_MEMBERS: usize = 256;

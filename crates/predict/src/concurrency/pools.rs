@@ -29,7 +29,7 @@ struct Pool {
 impl Pools {
     /// Learns from an operation; `alone` says whether no other ran at the same time.
     pub fn learn(&mut self, operation: &Operation, families: &[Family<'_>], alone: bool) {
-        if operation.steps.len() > super::family::MOST_MEMBERS || self.links.len() > MOST_CONNECTIONS {
+        if operation.steps.len() > super::family::MAX_MEMBERS || self.links.len() > MAX_CONNECTIONS {
             return;
         }
         for family in families {
@@ -125,4 +125,4 @@ impl Pool {
 
 /// How often a pool must have been seen to give one out.
 const ENOUGH: u32 = 5;
-const MOST_CONNECTIONS: usize = 20_000;
+const MAX_CONNECTIONS: usize = 20_000;

@@ -33,16 +33,16 @@ pub struct Supply {
 
 /// The steps of one statement in a family.
 #[derive(Debug)]
-pub struct Volley {
+pub struct ConcurrentBatch {
     /// What they are.
     pub class: Class,
     places: Vec<usize>,
 }
 
-impl Volley {
+impl ConcurrentBatch {
     /// Those of a family, in the order in which they begin.
     pub fn all(family: &Family<'_>) -> Vec<Self> {
-        let mut volleys: Vec<Self> = Vec::new();
+        let mut batches: Vec<Self> = Vec::new();
         let mut by_class: HashMap<Class, usize> = HashMap::new();
         for place in 0..family.members.len() {
             let class = family.class(place);
@@ -50,15 +50,15 @@ impl Volley {
                 continue;
             }
             let at = *by_class.entry(class.clone()).or_insert_with(|| {
-                volleys.push(Self {
+                batches.push(Self {
                     class,
                     places: Vec::new(),
                 });
-                volleys.len() - 1
+                batches.len() - 1
             });
-            volleys[at].places.push(place);
+            batches[at].places.push(place);
         }
-        volleys
+        batches
     }
 
     /// Whether it looks like one that a pool of that width served; absent when it has one step only.
@@ -156,40 +156,40 @@ impl Queue {
         supply: &Supply,
         evidence: &OrderEvidence,
     ) -> Self {
-        for volley in Volley::all(family) {
-            let is_queue = volley.has_reuse(family) && !evidence.are_chains(&volley.class);
-            if !is_queue || !volley.is_at_once(family, waits) {
+        for batch in ConcurrentBatch::all(family) {
+            let is_queue = batch.has_reuse(family) && !evidence.are_chains(&batch.class);
+            if !is_queue || !batch.is_at_once(family, waits) {
                 continue;
             }
-            let by_chance = evidence.is_of_operations_alone() && volley.reuses_by_chance(family, waits);
-            if by_chance || evidence.is_served(&volley.class) {
-                return Self::with_units(family, &volley.places, supply);
+            let by_chance = evidence.is_of_operations_alone() && batch.reuses_by_chance(family, waits);
+            if by_chance || evidence.is_served(&batch.class) {
+                return Self::with_units(family, &batch.places, supply);
             }
         }
         Self::default()
     }
 
-    fn with_units(family: &Family<'_>, volley: &[usize], supply: &Supply) -> Self {
-        let starts: HashMap<usize, usize> = volley
+    fn with_units(family: &Family<'_>, batch: &[usize], supply: &Supply) -> Self {
+        let starts: HashMap<usize, usize> = batch
             .iter()
             .enumerate()
             .map(|(unit, place)| (*place, unit))
             .collect();
         let mut queue = Self {
-            places: vec![Vec::new(); volley.len()],
+            places: vec![Vec::new(); batch.len()],
             ..Self::default()
         };
         // What follows a statement of the volley before the next one of its connection: also behind the last ones.
         let mut followers: HashSet<Class> = HashSet::new();
         let mut under_way: HashMap<ConnectionId, (usize, Vec<usize>)> = HashMap::new();
-        for place in volley[0]..family.members.len() {
+        for place in batch[0]..family.members.len() {
             let connection = family.connection(place);
             if let Some(unit) = starts.get(&place) {
                 if let Some((before, behind)) = under_way.insert(connection, (*unit, Vec::new())) {
                     followers.extend(behind.iter().map(|place| family.class(*place)));
-                    queue.take(before, &behind);
+                    queue.take_unit(before, &behind);
                 }
-                queue.take(*unit, &[place]);
+                queue.take_unit(*unit, &[place]);
             } else if let Some((_, behind)) = under_way.get_mut(&connection) {
                 behind.push(place);
             }
@@ -199,21 +199,21 @@ impl Queue {
                 .iter()
                 .take_while(|place| followers.contains(&family.class(**place)));
             let known: Vec<usize> = known.copied().collect();
-            queue.take(unit, &known);
+            queue.take_unit(unit, &known);
         }
-        queue.assign(family, volley, supply);
+        queue.assign(family, batch, supply);
         queue
     }
 
     /// Gives every unit a connection. The first ones get one each: their own, or one of the pool that is not used if another has
     /// that. The others get, of those whose last unit was over when they began, the one that had fewest.
-    fn assign(&mut self, family: &Family<'_>, volley: &[usize], supply: &Supply) {
-        let used: HashSet<ConnectionId> = volley.iter().map(|place| family.connection(*place)).collect();
+    fn assign(&mut self, family: &Family<'_>, batch: &[usize], supply: &Supply) {
+        let used: HashSet<ConnectionId> = batch.iter().map(|place| family.connection(*place)).collect();
         let spare = supply.connections.iter().filter(|one| !used.contains(one));
         let mut spare = spare.take(supply.width.saturating_sub(used.len())).copied();
         // Of each connection, the last unit and how many it had.
         let mut last: Vec<(usize, usize)> = Vec::new();
-        for (unit, start) in volley.iter().enumerate() {
+        for (unit, start) in batch.iter().enumerate() {
             let own = family.connection(*start);
             let own = Some(own).filter(|own| !self.connections.contains(own));
             let not_begun = used.iter().filter(|one| !self.connections.contains(one)).count();
@@ -235,7 +235,7 @@ impl Queue {
         }
     }
 
-    fn take(&mut self, unit: usize, places: &[usize]) {
+    fn take_unit(&mut self, unit: usize, places: &[usize]) {
         self.places[unit].extend(places);
         self.units.extend(places.iter().map(|place| (*place, unit)));
     }

@@ -118,7 +118,7 @@ fn client_side(family: &Family<'_>, place: usize) -> std::time::Duration {
     family.exchange(place).first.client_side_rtt.unwrap_or_default()
 }
 
-/// Places of a family, [`super::family::MOST_MEMBERS`] at most.
+/// Places of a family, [`super::family::MAX_MEMBERS`] at most.
 #[derive(Debug, Default, Clone, Copy)]
 struct Places([u64; 4]);
 

@@ -13,7 +13,7 @@ impl NodeIndex {
     }
 
     /// Its place among the nodes.
-    pub const fn place(self) -> usize {
+    pub const fn index(self) -> usize {
         self.0.get() as usize - 1
     }
 }
@@ -40,17 +40,17 @@ impl Joins {
     }
 
     /// The nodes that this one waits for.
-    pub fn of(&self, waiter: NodeIndex) -> impl Iterator<Item = NodeIndex> + '_ {
-        of(&self.by_waiter, waiter)
+    pub fn joined_with(&self, waiter: NodeIndex) -> impl Iterator<Item = NodeIndex> + '_ {
+        pairs_with(&self.by_waiter, waiter)
     }
 
     /// The nodes that wait for this one.
     pub fn waiters(&self, waited: NodeIndex) -> impl Iterator<Item = NodeIndex> + '_ {
-        of(&self.by_waited, waited)
+        pairs_with(&self.by_waited, waited)
     }
 }
 
-fn of(pairs: &[(NodeIndex, NodeIndex)], one: NodeIndex) -> impl Iterator<Item = NodeIndex> + '_ {
+fn pairs_with(pairs: &[(NodeIndex, NodeIndex)], one: NodeIndex) -> impl Iterator<Item = NodeIndex> + '_ {
     let from = pairs.partition_point(|(first, _)| *first < one);
     let pairs = pairs[from..].iter().take_while(move |(first, _)| *first == one);
     pairs.map(|(_, second)| *second)

@@ -1,9 +1,9 @@
 //! Operations that were kept until the end, replayed where they meet others: several clients, shared cores.
 
 use super::{Named, Predictor};
+use crate::closed_loop::{self, ClosedLoopResult, Mix, SimulationConfig};
 use crate::connection_pools::PoolLimits;
 use crate::cores::Whose;
-use crate::crowd::{self, ClosedLoopResult, Mix, Surroundings};
 use crate::locks::{LockKey, Locked};
 use crate::plan::Work;
 use crate::run::Computing;
@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Surroundings in which clients may be, with the work that is to be done there.
 struct Possible<'a> {
-    surroundings: Surroundings<'a>,
+    config: SimulationConfig<'a>,
     /// Operations of each name.
     kept: &'a [SamplePool],
 }
@@ -42,7 +42,7 @@ impl Learned {
         let workers = self.limit.as_ref().map(|limit| limit.workers);
         let is_shared = self.has_shown(clients);
         Possible {
-            surroundings: Surroundings {
+            config: SimulationConfig {
                 computing,
                 web_server_cores: self.web_server_cores,
                 wake_up,
@@ -61,34 +61,22 @@ impl Learned {
     /// As it may be too, by what the measurement leaves open of several clients.
     fn others<'a>(&'a self, clients: u32, expected: &Possible<'a>) -> Vec<Possible<'a>> {
         let mut others = Vec::new();
-        let mut push = |surroundings, kept| others.push(Possible { surroundings, kept });
-        let (surroundings, kept) = (expected.surroundings, expected.kept);
+        let mut push = |config, kept| others.push(Possible { config, kept });
+        let (config, kept) = (expected.config, expected.kept);
         if clients > 1 && self.locked.is_open() {
             let locks = Some(&self.all_locks);
-            push(
-                Surroundings {
-                    locks,
-                    ..surroundings
-                },
-                kept,
-            );
+            push(SimulationConfig { locks, ..config }, kept);
         }
         if self.has_shown(clients) && self.shared.certain != self.shared.all {
             let pools = &self.shared.all;
-            push(
-                Surroundings {
-                    pools,
-                    ..surroundings
-                },
-                kept,
-            );
+            push(SimulationConfig { pools, ..config }, kept);
         }
         for (web_server_cores, kept) in self.on_other_cores.iter().filter(|_| clients > 1) {
-            let surroundings = Surroundings {
+            let config = SimulationConfig {
                 web_server_cores: *web_server_cores,
-                ..surroundings
+                ..config
             };
-            push(surroundings, kept);
+            push(config, kept);
         }
         others
     }
@@ -101,7 +89,7 @@ impl Learned {
 
 impl Predictor {
     /// Replays what was kept, on targets with several clients or shared cores.
-    pub(super) fn let_them_meet(&mut self) {
+    pub(super) fn simulate_contention(&mut self) {
         if !self.meet_others() {
             return;
         }
@@ -194,7 +182,7 @@ impl Predictor {
             }
         }
         for (named, pool) in self.names.iter_mut().zip(expected.kept) {
-            let workers = expected.surroundings.workers.filter(|_| pool.needs_workers());
+            let workers = expected.config.workers.filter(|_| pool.needs_workers());
             named.sums[target].workers = workers;
         }
         for other in others {
@@ -213,13 +201,13 @@ impl Predictor {
     /// The clients of each name among themselves; where they have to wait for each other's workers, those of all names whose operations
     /// need one, as they were mixed in the measurement.
     fn meet(&self, target: usize, possible: &Possible<'_>, pauses: &[u64]) -> Vec<ClosedLoopResult> {
-        let surroundings = possible.surroundings;
+        let config = possible.config;
         let mut done = Vec::new();
         let mut mixed = Mix::default();
         let meet =
-            |mix: &Mix<'_>| crowd::closed_loop(&self.targets[target], &self.links[target], mix, surroundings);
+            |mix: &Mix<'_>| closed_loop::closed_loop(&self.targets[target], &self.links[target], mix, config);
         for (name, pool) in possible.kept.iter().enumerate() {
-            if surroundings.workers.is_some() && pool.needs_workers() {
+            if config.workers.is_some() && pool.needs_workers() {
                 mixed.add(name, pool, pauses[name]);
             } else if !pool.operations().is_empty() {
                 let mut own = Mix::default();

@@ -2,7 +2,7 @@
 
 use super::{PredictionTarget, Predictor};
 use crate::connections::ConnectionHistory;
-use crate::path;
+use crate::critical_path;
 use crate::plan::OperationPlan;
 use crate::remedies::{self, Estimate};
 use crate::replay::run_alone;
@@ -25,10 +25,10 @@ type RemediedBy = (usize, Option<FindingKey>);
 
 impl RemediedConnections {
     /// Takes those out; none of what there is no room for.
-    fn take(&mut self, by: &RemediedBy, targets: usize) -> Vec<ConnectionHistory> {
+    fn take_histories(&mut self, by: &RemediedBy, targets: usize) -> Vec<ConnectionHistory> {
         match self.of.remove(by) {
             Some(known) => known,
-            None if self.of.len() < MOST_HISTORIES => vec![ConnectionHistory::default(); targets],
+            None if self.of.len() < MAX_HISTORIES => vec![ConnectionHistory::default(); targets],
             None => Vec::new(),
         }
     }
@@ -54,7 +54,7 @@ impl Predictor {
         left_out: &[LeftOut],
     ) -> Vec<Option<Duration>> {
         let named = &self.names[place];
-        let is_enough = named.operations >= REPLAYED_WITHOUT || named.nodes_without >= MOST_NODES_WITHOUT;
+        let is_enough = named.operations >= REPLAYED_WITHOUT || named.nodes_without >= MAX_NODES_PER_REMEDY;
         if left_out.is_empty() || is_enough {
             return vec![None; self.targets.len()];
         }
@@ -69,7 +69,7 @@ impl Predictor {
             |(full, without): (&Option<Duration>, Option<Duration>)| Some((*full)?.saturating_sub(without?));
         let together = full.iter().zip(likely).map(save).collect();
         let mut replays = 2;
-        for (finding, of_it) in findings.into_iter().take(MOST_REMEDIES) {
+        for (finding, of_it) in findings.into_iter().take(MAX_REMEDIES) {
             let [least, likely, most] =
                 self.estimates(operation, plan, (place, Some(finding.clone())), &of_it);
             replays += 3;
@@ -89,7 +89,7 @@ impl Predictor {
         by: RemediedBy,
         left_out: &[&LeftOut],
     ) -> [Vec<Option<Duration>>; 3] {
-        let mut histories = self.remedied.take(&by, self.targets.len());
+        let mut histories = self.remedied.take_histories(&by, self.targets.len());
         let without = |estimate| remedies::without(plan, left_out.iter().copied(), estimate);
         let plan = without(Estimate::Likely);
         let replayed = self.alone(operation, &plan, &histories);
@@ -125,13 +125,16 @@ impl Predictor {
             self.is_alone(target).then(|| {
                 let usual = &self.connections[index];
                 let flows = plan.connections.iter().map(|id| {
-                    let own = histories.get(index).and_then(|own| own.look(*id, operation.at));
-                    own.or_else(|| usual.look(*id, operation.at))
+                    let own = histories
+                        .get(index)
+                        .and_then(|own| own.peek_flows(*id, operation.at));
+                    own.or_else(|| usual.peek_flows(*id, operation.at))
                 });
                 let links = &self.links[index];
                 let (times, flows) = run_alone(plan, links, self.wake_up, flows);
-                let along = path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, links);
-                (along.duration, flows)
+                let critical_path =
+                    critical_path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, links);
+                (critical_path.duration, flows)
             })
         };
         self.targets.iter().enumerate().map(of_target).collect()
@@ -146,8 +149,8 @@ fn durations(replayed: &[Alone]) -> Vec<Option<Duration>> {
 /// Operations of a name that are replayed without what remedies leave out.
 const REPLAYED_WITHOUT: u64 = 200;
 /// Nodes of them: about half a second for each target.
-const MOST_NODES_WITHOUT: usize = 300_000;
+const MAX_NODES_PER_REMEDY: usize = 300_000;
 /// Findings of an operation that it is replayed without, each alone.
-const MOST_REMEDIES: usize = 8;
+const MAX_REMEDIES: usize = 8;
 /// Names and findings of which connections are remembered: each has those of [`REPLAYED_WITHOUT`] operations at most.
-const MOST_HISTORIES: usize = 64;
+const MAX_HISTORIES: usize = 64;

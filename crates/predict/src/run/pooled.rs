@@ -1,6 +1,6 @@
 //! Connections that all clients share: a statement starts when its request has one, and those that find none wait for the next that is given back.
 
-use super::{Due, SimulatedRun, Wake};
+use super::{NodeEvent, SimulatedRun, Wake};
 use model::Protocol;
 use std::collections::{HashMap, VecDeque};
 
@@ -105,7 +105,7 @@ impl SimulatedRun<'_> {
             && let Some(next) = pool.waiting.pop_front()
         {
             self.network
-                .wake_at(self.network.now(), Wake::Node(next, Due::Start));
+                .wake_at(self.network.now(), Wake::Node(next, NodeEvent::Start));
         }
     }
 }

@@ -9,7 +9,7 @@
 //!    exactly (product form; Buzen's convolution, computed in logarithms so that nothing overflows). Its times of service vary more than those of
 //!    packets of one size, so it is the upper bound, and the lower one is that of the slowest part alone.
 
-use super::{LEAST, span};
+use super::{MIN_SECONDS, span};
 use link::TCP_HEADER_BYTES;
 use model::{BitRate, BoundBy, LinkRates};
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub struct Forecast {
 /// The pause with which a workload is measured for a place: the further round trip, as far as the pauses of a transaction fit into a part of a
 /// visit.
 pub fn pause_towards(there: Duration, here: Duration, turns: f64, visit: Duration) -> Duration {
-    let longest = visit.mul_f64(MOST_OF_A_VISIT / turns.max(1.0));
+    let longest = visit.mul_f64(MAX_VISIT_SHARE / turns.max(1.0));
     there.saturating_sub(here).min(longest)
 }
 
@@ -85,10 +85,10 @@ impl PausedWorkload {
 
     /// Seconds of a transaction with `apart` of further distance in it, instead of its pauses.
     fn at_distance(&self, apart: f64) -> Bounds {
-        let measured = self.transaction.as_secs_f64().max(LEAST);
+        let measured = self.transaction.as_secs_f64().max(MIN_SECONDS);
         let paused = self.turns * self.pause.as_secs_f64();
         let missing = apart - paused;
-        let middle = (measured + missing).max(LEAST);
+        let middle = (measured + missing).max(MIN_SECONDS);
         let [low, high] = match missing {
             _ if self.clients == 1 => [middle, middle],
             missing if missing > 0.0 && paused > 0.0 => [measured.max(apart), measured * apart / paused],
@@ -109,7 +109,7 @@ impl PausedWorkload {
         if slowest <= 0.0 {
             return distance;
         }
-        let clients = self.clients.clamp(1, MOST_CLIENTS);
+        let clients = self.clients.clamp(1, MAX_CLIENTS);
         let through = |apart: f64| {
             let mut all = delay(clients, apart);
             for queue in queues.into_iter().filter(|queue| *queue > 0.0) {
@@ -189,9 +189,9 @@ fn throughput(weights: &[f64]) -> f64 {
 /// Payload of a full packet: Ethernet's mtu less headers.
 const FULL_PACKET: f64 = 1448.0;
 /// The arithmetic grows with the square of it.
-const MOST_CLIENTS: u32 = 2_000;
+const MAX_CLIENTS: u32 = 2_000;
 /// Of a visit, that the pauses of one transaction may take.
-const MOST_OF_A_VISIT: f64 = 0.25;
+const MAX_VISIT_SHARE: f64 = 0.25;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! From the forecasts of several rounds to one with an interval, or to a refusal.
 
-use super::{Forecast, LEAST, span};
+use super::{Forecast, MIN_SECONDS, span};
 use model::{SplitForecast, SplitRefusal, median};
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ fn scatter(rounds: &[Forecast]) -> [f64; 2] {
     let logarithms = || {
         rounds
             .iter()
-            .map(|round| round.transaction.as_secs_f64().max(LEAST).ln())
+            .map(|round| round.transaction.as_secs_f64().max(MIN_SECONDS).ln())
     };
     let mean = logarithms().sum::<f64>() / count;
     let squares: f64 = logarithms().map(|logarithm| (logarithm - mean).powi(2)).sum();

@@ -13,13 +13,13 @@ use sys::processor::{Of, processor_time};
 
 /// A connection of the listener.
 #[derive(Debug)]
-pub(super) struct Guest {
+pub(super) struct PeerConnection {
     pub(super) socket: Arc<TcpStream>,
     /// Grows while something happens on it: those on which nothing does are closed.
     pub(super) progress: AtomicU64,
 }
 
-impl Guest {
+impl PeerConnection {
     pub(super) fn note_progress(&self) {
         // One writer at a time: a plain addition, without a locked instruction.
         let next = self.progress.load(Ordering::Relaxed).wrapping_add(1);
@@ -28,60 +28,60 @@ impl Guest {
 }
 
 /// Answers requests until the client ends.
-pub(super) fn echo(guest: &Guest, hello: &Hello) {
+pub(super) fn echo(peer_connection: &PeerConnection, hello: &Hello) {
     let mut filler = Filler::new(hello.request.max(hello.reply));
-    let stream = Stream::new(Arc::clone(&guest.socket), hello.reply, hello.request);
+    let stream = Stream::new(Arc::clone(&peer_connection.socket), hello.reply, hello.request);
     let Ok(mut stream) = stream.waiting(hello.spin) else {
         return;
     };
     while stream.receive_whole(&mut filler).is_ok() && stream.send_whole(&filler).is_ok() {
-        guest.note_progress();
+        peer_connection.note_progress();
     }
 }
 
 /// Tells what processor time was used, as often as it is asked.
-pub(super) fn account(guest: &Guest, site: &Site) {
+pub(super) fn account(peer_connection: &PeerConnection, site: &Site) {
     let _client = site.client();
     let mut question = [0];
-    while matches!((&*guest.socket).read(&mut question), Ok(1)) && question[0] == QUESTION {
+    while matches!((&*peer_connection.socket).read(&mut question), Ok(1)) && question[0] == QUESTION {
         let account = Account {
             processor: processor_time(Of::Process),
             other_clients: site.clients().saturating_sub(1),
         };
-        if (&*guest.socket).write_all(&account.encode()).is_err() {
+        if (&*peer_connection.socket).write_all(&account.encode()).is_err() {
             break;
         }
-        guest.note_progress();
+        peer_connection.note_progress();
     }
 }
 
 /// Takes bytes until their end, then reports how many came, and in how many nanoseconds (8 bytes each), without those at
 /// the beginning that do not count.
-pub(super) fn sink(guest: &Guest, hello: &Hello) {
+pub(super) fn sink(peer_connection: &PeerConnection, hello: &Hello) {
     let mut room = vec![0; BULK_PART];
     let mut counted = Counted::new(hello.skip);
     loop {
-        match (&*guest.socket).read(&mut room) {
+        match (&*peer_connection.socket).read(&mut room) {
             Ok(0) => break,
             Ok(count) => counted.arrived(count),
             Err(error) if passing(&error) => {}
             Err(_) => return,
         }
-        guest.note_progress();
+        peer_connection.note_progress();
     }
     let (bytes, elapsed) = counted.result();
     let nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
     // A client that is gone does not want to know.
-    let _ = (&*guest.socket).write_all(&[bytes.to_be_bytes(), nanos.to_be_bytes()].concat());
+    let _ = (&*peer_connection.socket).write_all(&[bytes.to_be_bytes(), nanos.to_be_bytes()].concat());
 }
 
 /// Sends bytes until the client has enough.
-pub(super) fn source(guest: &Guest) {
+pub(super) fn source(peer_connection: &PeerConnection) {
     let filler = Filler::new(BULK_PART as u32);
     loop {
-        match (&*guest.socket).write(filler.out()) {
+        match (&*peer_connection.socket).write(filler.out()) {
             Ok(0) => return,
-            Ok(_) => guest.note_progress(),
+            Ok(_) => peer_connection.note_progress(),
             Err(error) if passing(&error) => {}
             Err(_) => return,
         }

@@ -24,7 +24,7 @@ use sys::tcp_info::KernelFigures;
 /// # Errors
 /// When a connection cannot be opened or breaks, or no round trip was completed.
 pub fn bulk(echo: &Echo, plan: &BulkPlan, stop: &AtomicBool) -> Result<BulkOutcome, EchoError> {
-    let idle_for = (plan.duration / 4).clamp(SHORTEST_IDLE, LONGEST_IDLE);
+    let idle_for = (plan.duration / 4).clamp(MIN_IDLE, MAX_IDLE);
     let idle = round_trips(echo, plan, &CountingWindow::new(idle_for), stop)?;
     let skip = trips::warm_up(plan.duration) + FINDING_THE_RATE.min(plan.duration / 4);
     let hello = Hello {
@@ -44,7 +44,7 @@ pub fn bulk(echo: &Echo, plan: &BulkPlan, stop: &AtomicBool) -> Result<BulkOutco
     let (moved, loaded) = std::thread::scope(|scope| {
         let moving = scope.spawn(|| match plan.direction {
             Direction::ClientToServer => fill(&socket, window.ends_at, stop),
-            Direction::ServerToClient => take(&socket, skip, window.ends_at, stop),
+            Direction::ServerToClient => receive_bytes(&socket, skip, window.ends_at, stop),
         });
         let loaded = round_trips(echo, plan, &window, stop);
         (moving.join(), loaded)
@@ -60,7 +60,7 @@ pub fn bulk(echo: &Echo, plan: &BulkPlan, stop: &AtomicBool) -> Result<BulkOutco
         payload_bytes: bytes,
         elapsed,
         rate: rate(bytes, elapsed),
-        retransmitted: KernelFigures::of(socket.as_fd())
+        retransmitted: KernelFigures::read_socket(socket.as_fd())
             .filter(|_| sends)
             .and_then(|info| info.retransmitted)
             .map(u64::from),
@@ -130,9 +130,9 @@ type Moved = Result<(u64, Duration), Ending>;
 
 /// Sends until `end`, and asks the listener what arrived.
 fn fill(mut socket: &TcpStream, end: Instant, stop: &AtomicBool) -> Moved {
-    let broken = |error: io::Error| Ending::Broken(OsError::of(&error));
+    let broken = |error: io::Error| Ending::Broken(OsError::from_io_error(&error));
     let filler = Filler::new(BULK_PART as u32);
-    socket.set_write_timeout(Some(LOOK)).map_err(broken)?;
+    socket.set_write_timeout(Some(POLL_INTERVAL)).map_err(broken)?;
     while Instant::now() < end && !stop.load(Ordering::Relaxed) {
         match socket.write(filler.out()) {
             Ok(_) => {}
@@ -149,11 +149,11 @@ fn fill(mut socket: &TcpStream, end: Instant, stop: &AtomicBool) -> Moved {
 }
 
 /// Receives until `end`.
-fn take(mut socket: &TcpStream, skip: Duration, end: Instant, stop: &AtomicBool) -> Moved {
-    let broken = |error: io::Error| Ending::Broken(OsError::of(&error));
+fn receive_bytes(mut socket: &TcpStream, skip: Duration, end: Instant, stop: &AtomicBool) -> Moved {
+    let broken = |error: io::Error| Ending::Broken(OsError::from_io_error(&error));
     let mut room = vec![0; BULK_PART];
     let mut counted = Counted::new(skip);
-    socket.set_read_timeout(Some(LOOK)).map_err(broken)?;
+    socket.set_read_timeout(Some(POLL_INTERVAL)).map_err(broken)?;
     while Instant::now() < end && !stop.load(Ordering::Relaxed) {
         match socket.read(&mut room) {
             Ok(0) => return Err(Ending::Finished),
@@ -168,9 +168,9 @@ fn take(mut socket: &TcpStream, skip: Duration, end: Instant, stop: &AtomicBool)
 
 /// In which TCP finds the rate of most paths; not counted.
 const FINDING_THE_RATE: Duration = Duration::from_millis(700);
-const SHORTEST_IDLE: Duration = Duration::from_millis(300);
-const LONGEST_IDLE: Duration = Duration::from_secs(2);
+const MIN_IDLE: Duration = Duration::from_millis(300);
+const MAX_IDLE: Duration = Duration::from_secs(2);
 /// How often is looked whether to end.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long what is on its way may take to arrive.
 const DRAINING: Duration = Duration::from_secs(60);

@@ -203,11 +203,11 @@ pub(super) fn wait_until(moment: Instant, ended: &dyn Fn() -> bool) {
         if left.is_zero() || ended() {
             return;
         }
-        std::thread::sleep(left.min(LOOK));
+        std::thread::sleep(left.min(POLL_INTERVAL));
     }
 }
 
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 fn outcome(
     echo: &Echo,
@@ -235,7 +235,7 @@ fn outcome(
     }
     let infos: Vec<KernelFigures> = sockets
         .iter()
-        .filter_map(|socket| KernelFigures::of(socket.as_fd()))
+        .filter_map(|socket| KernelFigures::read_socket(socket.as_fd()))
         .collect();
     let elapsed = trips.elapsed;
     Ok(EchoOutcome {
@@ -292,7 +292,7 @@ fn open(target: &Target, hello: &Hello) -> Result<(TcpStream, Answer), EchoError
         },
         _ => EchoError::Closed {
             server: server(),
-            reason: Ending::Broken(OsError::of(&error)),
+            reason: Ending::Broken(OsError::from_io_error(&error)),
         },
     };
     socket.set_nodelay(true).map_err(broken)?;

@@ -1,10 +1,10 @@
 //! The side that answers.
 
-use super::answering::{self, Guest};
-use super::door::Door;
+use super::answering::{self, PeerConnection};
 use super::greeting::{Answer, Hello, Purpose, VERSION, Verdict};
+use super::greeting_poll::GreetingPoll;
 use super::pool::{Arrival, Gone, Pool};
-use super::{EchoError, MOST_BYTES, MOST_STREAMS, Spin};
+use super::{EchoError, MAX_BYTES, MAX_STREAMS, Spin};
 use sys::error::LiveError;
 use sys::listening::{self, ClientSide, ListeningService};
 
@@ -39,8 +39,8 @@ impl Default for ListenerOptions {
 
 /// Answers clients of any number, at once and one after another, until it is told to end.
 ///
-/// At most [`Listener::MOST_CONNECTIONS`] connections; those that do not greet within 5 seconds, or on which nothing happens,
-/// are closed. Memory is 0.5 MiB a connection, whatever sizes a client names; threads are at most [`MOST_THREADS`] and one a
+/// At most [`Listener::MAX_CONNECTIONS`] connections; those that do not greet within 5 seconds, or on which nothing happens,
+/// are closed. Memory is 0.5 MiB a connection, whatever sizes a client names; threads are at most [`MAX_THREADS`] and one a
 /// processor. Who has not greeted has none.
 #[derive(Debug)]
 pub struct Listener {
@@ -53,7 +53,7 @@ pub struct Listener {
 /// What all connections of a listener share.
 #[derive(Debug)]
 pub(super) struct Site {
-    guests: Mutex<HashMap<u64, Arc<Guest>>>,
+    guests: Mutex<HashMap<u64, Arc<PeerConnection>>>,
     next: AtomicU64,
     /// Clients that have their account open now, and those that ever had.
     clients: AtomicU32,
@@ -66,7 +66,7 @@ pub(super) struct Site {
 
 impl Listener {
     /// Connections of all clients at once.
-    pub const MOST_CONNECTIONS: usize = 2048;
+    pub const MAX_CONNECTIONS: usize = 2048;
 
     /// Listens on `address`.
     ///
@@ -103,20 +103,24 @@ impl Listener {
     /// # Errors
     /// When the system does not let it wait for connections.
     pub fn serve(&self, stop: &AtomicBool) -> Result<u64, EchoError> {
-        let mut door = Door::open(&self.socket)?;
+        let mut door = GreetingPoll::open(&self.socket)?;
         let mut look = Instant::now();
         let mut known = HashMap::new();
         while !stop.load(Ordering::Relaxed) && !self.is_done() {
-            door.attend(LOOK, &mut |hello| self.site.judge(hello), &mut |socket, hello| {
-                self.site.welcome(socket, hello);
-            });
+            door.attend(
+                POLL_INTERVAL,
+                &mut |hello| self.site.judge(hello),
+                &mut |socket, hello| {
+                    self.site.welcome(socket, hello);
+                },
+            );
             if look.elapsed() >= self.options.idle / 4 {
                 look = Instant::now();
                 self.site.close_idle(&mut known, self.options.idle);
             }
         }
-        for guest in self.site.guests().values() {
-            let _ = guest.socket.shutdown(Shutdown::Both);
+        for peer_connection in self.site.guests().values() {
+            let _ = peer_connection.socket.shutdown(Shutdown::Both);
         }
         Ok(self.site.served.load(Ordering::Relaxed))
     }
@@ -129,7 +133,7 @@ impl Listener {
 }
 
 impl Site {
-    fn guests(&self) -> MutexGuard<'_, HashMap<u64, Arc<Guest>>> {
+    fn guests(&self) -> MutexGuard<'_, HashMap<u64, Arc<PeerConnection>>> {
         self.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -169,7 +173,7 @@ impl Site {
     fn has_room(&self, hello: &Hello) -> bool {
         let threads = self.threads.load(Ordering::Relaxed);
         let needs_thread = hello.purpose != Purpose::Echo;
-        self.guests().len() < Listener::MOST_CONNECTIONS && (threads < MOST_THREADS || !needs_thread)
+        self.guests().len() < Listener::MAX_CONNECTIONS && (threads < MAX_THREADS || !needs_thread)
     }
 
     /// Serves a connection that was greeted.
@@ -179,25 +183,29 @@ impl Site {
             spin => spin,
         };
         let hello = Hello { spin, ..hello };
-        let guest = Arc::new(Guest {
+        let peer_connection = Arc::new(PeerConnection {
             socket: Arc::new(socket),
             progress: AtomicU64::new(0),
         });
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.guests().insert(number, Arc::clone(&guest));
+        self.guests().insert(number, Arc::clone(&peer_connection));
         let gone = Gone {
             site: Arc::clone(self),
             number,
         };
         let few =
-            hello.streams as usize <= processors() && self.threads.load(Ordering::Relaxed) < MOST_THREADS;
+            hello.streams as usize <= processors() && self.threads.load(Ordering::Relaxed) < MAX_THREADS;
         if hello.purpose == Purpose::Echo && !few {
             if let Some(pool) = self.pool.get_or_init(|| Pool::start(processors()).ok()) {
-                pool.take(Arrival { guest, hello, gone });
+                pool.add_arrival(Arrival {
+                    peer_connection,
+                    hello,
+                    gone,
+                });
             }
             return;
         }
-        if guest.socket.set_nonblocking(false).is_err() {
+        if peer_connection.socket.set_nonblocking(false).is_err() {
             return;
         }
         self.threads.fetch_add(1, Ordering::Relaxed);
@@ -205,18 +213,18 @@ impl Site {
         let thread = std::thread::Builder::new().stack_size(STACK);
         // Where no thread is available, `gone` is dropped with the closure and the connection closed.
         let _ = thread.spawn(move || {
-            gone.site.serve(&guest, &hello);
+            gone.site.serve(&peer_connection, &hello);
             drop((gone, busy));
         });
     }
 
     /// Serves one connection to its end.
-    fn serve(&self, guest: &Guest, hello: &Hello) {
+    fn serve(&self, peer_connection: &PeerConnection, hello: &Hello) {
         match hello.purpose {
-            Purpose::Account => answering::account(guest, self),
-            Purpose::Sink => answering::sink(guest, hello),
-            Purpose::Source => answering::source(guest),
-            Purpose::Echo => answering::echo(guest, hello),
+            Purpose::Account => answering::account(peer_connection, self),
+            Purpose::Sink => answering::sink(peer_connection, hello),
+            Purpose::Source => answering::source(peer_connection),
+            Purpose::Echo => answering::echo(peer_connection, hello),
         }
     }
 
@@ -224,13 +232,13 @@ impl Site {
     fn close_idle(&self, known: &mut HashMap<u64, (u64, Instant)>, idle: Duration) {
         let guests = self.guests();
         known.retain(|number, _| guests.contains_key(number));
-        for (number, guest) in guests.iter() {
-            let progress = guest.progress.load(Ordering::Relaxed);
+        for (number, peer_connection) in guests.iter() {
+            let progress = peer_connection.progress.load(Ordering::Relaxed);
             let seen = known.entry(*number).or_insert((progress, Instant::now()));
             if seen.0 != progress {
                 *seen = (progress, Instant::now());
             } else if seen.1.elapsed() >= idle {
-                let _ = guest.socket.shutdown(Shutdown::Both);
+                let _ = peer_connection.socket.shutdown(Shutdown::Both);
             }
         }
     }
@@ -246,11 +254,11 @@ impl Drop for Busy {
 }
 
 fn judge(hello: &Hello) -> Verdict {
-    let sizes = 1..=MOST_BYTES;
+    let sizes = 1..=MAX_BYTES;
     match hello.purpose {
         Purpose::Account | Purpose::Sink | Purpose::Source => Verdict::Accepted,
         Purpose::Echo if !sizes.contains(&hello.request) || !sizes.contains(&hello.reply) => Verdict::Sizes,
-        Purpose::Echo if !(1..=MOST_STREAMS).contains(&hello.streams) => Verdict::Streams,
+        Purpose::Echo if !(1..=MAX_STREAMS).contains(&hello.streams) => Verdict::Streams,
         Purpose::Echo => Verdict::Accepted,
     }
 }
@@ -259,8 +267,8 @@ pub(super) fn answer(verdict: Verdict) -> Answer {
     Answer {
         version: VERSION,
         verdict,
-        most_bytes: MOST_BYTES,
-        most_streams: MOST_STREAMS,
+        most_bytes: MAX_BYTES,
+        most_streams: MAX_STREAMS,
         processors: u32::try_from(processors()).unwrap_or(u32::MAX),
         spins: false,
     }
@@ -302,8 +310,8 @@ const SERVICE: ListeningService<'static> = ListeningService {
 };
 
 /// How often is looked whether to end.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Threads that serve a connection each, of all clients.
-const MOST_THREADS: usize = 128;
+const MAX_THREADS: usize = 128;
 /// The stack of a thread that answers: its buffers are elsewhere.
 const STACK: usize = 128 * 1024;

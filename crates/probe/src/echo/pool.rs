@@ -1,7 +1,7 @@
 //! Many streams on few threads: one epoll loop a processor, for clients with more streams than there are processors.
 
 use super::Spin;
-use super::answering::Guest;
+use super::answering::PeerConnection;
 use super::error::Ending;
 use super::greeting::Hello;
 use super::stream::{Came, Filler, Stream};
@@ -31,7 +31,7 @@ struct WorkerHandle {
 /// A greeted stream.
 #[derive(Debug)]
 pub(super) struct Arrival {
-    pub(super) guest: Arc<Guest>,
+    pub(super) peer_connection: Arc<PeerConnection>,
     pub(super) hello: Hello,
     /// Called when the stream has ended.
     pub(super) gone: Gone,
@@ -61,7 +61,7 @@ impl Pool {
                 stop: std::sync::atomic::AtomicBool::new(false),
             });
             let poller = Poller::new()?;
-            poller.watch_bell(&handle.waker, BELL)?;
+            poller.register_waker(&handle.waker, BELL)?;
             let own = Arc::clone(&handle);
             std::thread::spawn(move || Loop::new(poller, own).run());
             workers.push(handle);
@@ -73,7 +73,7 @@ impl Pool {
     }
 
     /// Gives a stream to the next loop.
-    pub(super) fn take(&self, arrival: Arrival) {
+    pub(super) fn add_arrival(&self, arrival: Arrival) {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         if let Some(handle) = turn
             .checked_rem(self.workers.len())
@@ -100,15 +100,15 @@ impl Drop for Pool {
 struct Loop {
     poller: Poller,
     handle: Arc<WorkerHandle>,
-    seats: Vec<Option<Seat>>,
+    polled_streams: Vec<Option<PollingStream>>,
     /// Streams whose clients want it to poll instead of sleeping.
     spinning: usize,
     filler: Filler,
 }
 
-struct Seat {
+struct PollingStream {
     stream: Stream,
-    guest: Arc<Guest>,
+    peer_connection: Arc<PeerConnection>,
     spin: bool,
     _gone: Gone,
 }
@@ -118,9 +118,9 @@ impl Loop {
         Self {
             poller,
             handle,
-            seats: Vec::new(),
+            polled_streams: Vec::new(),
             spinning: 0,
-            filler: Filler::new(super::MOST_BYTES),
+            filler: Filler::new(super::MAX_BYTES),
         }
     }
 
@@ -147,51 +147,59 @@ impl Loop {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner),
         );
-        for Arrival { guest, hello, gone } in arrivals {
-            let stream = Stream::new(Arc::clone(&guest.socket), hello.reply, hello.request);
-            let free = self.seats.iter().position(Option::is_none);
-            let place = free.unwrap_or(self.seats.len());
-            let watched = guest.socket.set_nonblocking(true).is_ok()
-                && self.poller.watch(guest.socket.as_fd(), place as u64).is_ok();
+        for Arrival {
+            peer_connection,
+            hello,
+            gone,
+        } in arrivals
+        {
+            let stream = Stream::new(Arc::clone(&peer_connection.socket), hello.reply, hello.request);
+            let free = self.polled_streams.iter().position(Option::is_none);
+            let place = free.unwrap_or(self.polled_streams.len());
+            let watched = peer_connection.socket.set_nonblocking(true).is_ok()
+                && self
+                    .poller
+                    .watch(peer_connection.socket.as_fd(), place as u64)
+                    .is_ok();
             if !watched {
                 continue;
             }
             let spin = hello.spin == Spin::Always;
             self.spinning += usize::from(spin);
-            let seat = Seat {
+            let polled = PollingStream {
                 stream,
-                guest,
+                peer_connection,
                 spin,
                 _gone: gone,
             };
-            match self.seats.get_mut(place) {
-                Some(free) => *free = Some(seat),
-                None => self.seats.push(Some(seat)),
+            match self.polled_streams.get_mut(place) {
+                Some(free) => *free = Some(polled),
+                None => self.polled_streams.push(Some(polled)),
             }
         }
     }
 
     fn serve(&mut self, place: usize, readable: bool) {
-        let Some(Some(seat)) = self.seats.get_mut(place) else {
+        let Some(Some(polled)) = self.polled_streams.get_mut(place) else {
             return;
         };
-        if seat.answer(readable, &mut self.filler).is_err() {
-            self.spinning -= usize::from(seat.spin);
-            if let Some(seat) = self.seats.get_mut(place) {
-                *seat = None;
+        if polled.answer(readable, &mut self.filler).is_err() {
+            self.spinning -= usize::from(polled.spin);
+            if let Some(polled) = self.polled_streams.get_mut(place) {
+                *polled = None;
             }
         }
     }
 }
 
-impl Seat {
+impl PollingStream {
     fn answer(&mut self, readable: bool, filler: &mut Filler) -> Result<(), Ending> {
         if self.stream.is_sending() && self.stream.send_on(filler)? == Came::Part {
             return Ok(());
         }
         if readable && self.stream.receive(filler)? == Came::Whole {
             self.stream.begin(filler)?;
-            self.guest.note_progress();
+            self.peer_connection.note_progress();
         }
         Ok(())
     }

@@ -114,7 +114,7 @@ impl Stream {
             match (&*self.socket).write(part(filler.out(), self.to_send)) {
                 Ok(count) => self.to_send -= u32::try_from(count).unwrap_or(self.to_send),
                 Err(error) if passing(&error) => return Ok(Came::Part),
-                Err(error) => return Err(Ending::Broken(OsError::of(&error))),
+                Err(error) => return Err(Ending::Broken(OsError::from_io_error(&error))),
             }
         }
         Ok(Came::Whole)
@@ -129,13 +129,13 @@ impl Stream {
                 .min(usize::try_from(self.to_receive).unwrap_or(room.len()));
             let room = room.get_mut(..size).unwrap_or_default();
             let spin = self.spin.as_mut();
-            let polled = spin.and_then(|spin| spin.read(self.socket.as_fd(), room));
+            let polled = spin.and_then(|spin| spin.receive_bytes(self.socket.as_fd(), room));
             self.polled = polled.is_some();
             match polled.unwrap_or_else(|| (&*self.socket).read(room)) {
                 Ok(0) => return Err(Ending::Finished),
                 Ok(count) => self.to_receive -= u32::try_from(count).unwrap_or(self.to_receive),
                 Err(error) if passing(&error) => return Ok(Came::Part),
-                Err(error) => return Err(Ending::Broken(OsError::of(&error))),
+                Err(error) => return Err(Ending::Broken(OsError::from_io_error(&error))),
             }
             if self.to_receive == 0 {
                 self.to_receive = self.incoming;

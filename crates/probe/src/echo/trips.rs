@@ -160,7 +160,7 @@ pub(super) fn of_one(socket: Arc<TcpStream>, plan: &EchoPlan, window: &CountingW
     let mut stream = match Stream::new(socket, plan.request, plan.reply).waiting(plan.spin) {
         Ok(stream) => stream,
         Err(error) => {
-            counter.broke(Ending::Broken(sys::error::OsError::of(&error)));
+            counter.broke(Ending::Broken(sys::error::OsError::from_io_error(&error)));
             return counter.finish();
         }
     };
@@ -205,7 +205,7 @@ struct Many {
 
 impl Many {
     fn new(sockets: &[Arc<TcpStream>], plan: &EchoPlan) -> Result<Self, Ending> {
-        let system = |error: &std::io::Error| Ending::Broken(sys::error::OsError::of(error));
+        let system = |error: &std::io::Error| Ending::Broken(sys::error::OsError::from_io_error(error));
         let no_poller = |_| Ending::Broken(sys::error::OsError::last());
         let poller = Poller::new().map_err(no_poller)?;
         let mut streams = Vec::new();

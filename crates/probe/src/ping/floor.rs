@@ -3,7 +3,7 @@
 //! A sleeping processor takes 50 to 300 us to reach full speed again (measured on virtual machines), so the echo is asked over
 //! loopback at the same pace as the target, with the same numbers of bytes, and read the same way.
 
-use super::plain::{Complete, Means, Plain};
+use super::plain::{Complete, Plain, ProbeContext};
 use super::probes::Kind;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,7 +13,7 @@ use sys::signals::block_all_signals;
 /// An echo, and a connection to it.
 pub(super) struct Echo<'a> {
     kind: Kind,
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     address: SocketAddr,
     connection: Plain<'a>,
     request: Vec<u8>,
@@ -23,9 +23,9 @@ pub(super) struct Echo<'a> {
 impl<'a> Echo<'a> {
     /// Starts one that answers `request` bytes with `reply` bytes. Absent where the system gives no socket or thread for
     /// it: then there is no floor to report.
-    pub(super) fn start(kind: Kind, means: Means<'a>, request: u64, reply: u64) -> Option<Self> {
-        let request = usize::try_from(request).ok()?.clamp(1, LONGEST);
-        let reply = usize::try_from(reply).ok()?.clamp(1, LONGEST);
+    pub(super) fn start(kind: Kind, context: ProbeContext<'a>, request: u64, reply: u64) -> Option<Self> {
+        let request = usize::try_from(request).ok()?.clamp(1, MAX_REPLY_LEN);
+        let reply = usize::try_from(reply).ok()?.clamp(1, MAX_REPLY_LEN);
         let listener = sys::listening::on_loopback().ok()?;
         let address = listener.local_addr().ok()?;
         let thread = std::thread::Builder::new().name("longwire echo".to_owned());
@@ -40,10 +40,10 @@ impl<'a> Echo<'a> {
                 }
             })
             .ok()?;
-        let connection = Plain::connect(means, address).ok()?;
+        let connection = Plain::connect(context, address).ok()?;
         Some(Self {
             kind,
-            means,
+            context,
             address,
             connection,
             request: vec![GO_ON; request],
@@ -52,9 +52,9 @@ impl<'a> Echo<'a> {
     }
 
     /// One exchange with it.
-    pub(super) fn ask(&mut self) -> Option<Duration> {
+    pub(super) fn measure_round_trip(&mut self) -> Option<Duration> {
         if self.kind == Kind::Connecting {
-            self.connection = Plain::connect(self.means, self.address).ok()?;
+            self.connection = Plain::connect(self.context, self.address).ok()?;
             return Some(self.connection.handshake());
         }
         let at = self.connection.send(&self.request).ok()?;
@@ -98,4 +98,4 @@ fn answer(mut stream: TcpStream, request: usize, reply: usize) -> bool {
 const GO_ON: u8 = 1;
 const END: u8 = 0;
 /// A reply that is longer is not a floor any more.
-const LONGEST: usize = 64 * 1024;
+const MAX_REPLY_LEN: usize = 64 * 1024;

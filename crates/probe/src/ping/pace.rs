@@ -31,7 +31,7 @@ impl Pace {
     pub fn every(interval: Duration) -> Result<Self, PaceError> {
         if interval.is_zero() {
             Err(PaceError::Nothing)
-        } else if interval > LONGEST {
+        } else if interval > MAX_INTERVAL {
             Err(PaceError::TooLong)
         } else {
             Ok(Self::Every(interval))
@@ -104,14 +104,14 @@ pub(super) fn wait_until(when: Instant, stop: &AtomicBool) -> bool {
             return true;
         }
         // A flag that a signal sets wakes no thread: it is looked at again after a while.
-        std::thread::sleep(left.min(LOOK));
+        std::thread::sleep(left.min(POLL_INTERVAL));
     }
 }
 
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
+const MAX_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 /// The first question wakes what the second finds awake: the usual pause between them is fairer, and a user need not wait longer.
 const SETTLE: Duration = Duration::from_millis(100);
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn intervals_that_cannot_be_meant_are_refused() {
         assert_eq!(Pace::every(Duration::ZERO), Err(PaceError::Nothing));
-        assert_eq!(Pace::every(LONGEST * 2), Err(PaceError::TooLong));
+        assert_eq!(Pace::every(MAX_INTERVAL * 2), Err(PaceError::TooLong));
         assert!(Pace::every(Duration::from_micros(1)).is_ok());
     }
 }

@@ -15,7 +15,7 @@ use sys::wait::{PollFlags, until_ready};
 
 /// What every probe works with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Means<'a> {
+pub(super) struct ProbeContext<'a> {
     pub(super) target: &'a Target,
     pub(super) clock: Clock,
     pub(super) timeout: Duration,
@@ -40,7 +40,7 @@ pub(super) struct Answer {
     pub(super) error: Option<String>,
 }
 
-impl<'a> Means<'a> {
+impl<'a> ProbeContext<'a> {
     /// How sessions are opened.
     pub(super) fn session_options(self) -> SessionOptions<'a> {
         SessionOptions {
@@ -53,7 +53,7 @@ impl<'a> Means<'a> {
 
 impl Answer {
     /// The reply of a session, with the kernel's figures after it.
-    pub(super) fn of(reply: Reply, kernel: Option<KernelFigures>) -> Self {
+    pub(super) fn from_reply(reply: Reply, kernel: Option<KernelFigures>) -> Self {
         Self {
             at: reply.sent_at,
             duration: reply.duration(),
@@ -85,28 +85,32 @@ pub(super) struct Arrived {
 
 impl<'a> Plain<'a> {
     /// Connects to `address`.
-    pub(super) fn connect(means: Means<'a>, address: SocketAddr) -> Result<Self, PingError> {
-        let failed = |reason| resolve::failed(means.target, address, reason);
+    pub(super) fn connect(context: ProbeContext<'a>, address: SocketAddr) -> Result<Self, PingError> {
+        let failed = |reason| resolve::failed(context.target, address, reason);
         let socket = Socket::unconnected(&address).map_err(failed)?;
         // In its own namespace and without waiting: the wait below can be ended.
-        let began = means.clock.now();
-        let deadline = Deadline::after(means.timeout);
+        let began = context.clock.now();
+        let deadline = Deadline::after(context.timeout);
         socket.begin_to_connect(&address).map_err(failed)?;
-        while !until_ready(socket.as_fd(), PollFlags::OUT, deadline.left()?.min(LOOK)) {
-            if means.stop.load(Ordering::Relaxed) {
+        while !until_ready(
+            socket.as_fd(),
+            PollFlags::OUT,
+            deadline.left()?.min(POLL_INTERVAL),
+        ) {
+            if context.stop.load(Ordering::Relaxed) {
                 return Err(PingError::Stopped);
             }
         }
-        let connected = means.clock.now();
+        let connected = context.clock.now();
         if !socket.connected().map_err(failed)? {
-            return Err(resolve::timed_out(means.target, address, means.timeout).into());
+            return Err(resolve::timed_out(context.target, address, context.timeout).into());
         }
-        let connection = ClientConnection::new(socket, (began, connected), 1, means.session_options());
+        let connection = ClientConnection::new(socket, (began, connected), 1, context.session_options());
         Ok(Self {
             connection: connection
                 .naming_resets()
-                .expecting(means.target.scheme.protocol()),
-            timeout: means.timeout,
+                .expecting(context.target.scheme.protocol()),
+            timeout: context.timeout,
             began,
             handshake: connected.since(began),
         })
@@ -173,7 +177,7 @@ impl<'a> Plain<'a> {
                     });
                 }
                 Complete::Never(expected) => return Err(PingError::Unexpected { expected }),
-                Complete::NotYet if bytes.len() > LONGEST_REPLY => {
+                Complete::NotYet if bytes.len() > MAX_REPLY_LEN => {
                     return Err(PingError::Unexpected {
                         expected: "a short reply",
                     });
@@ -194,6 +198,6 @@ pub(super) enum Complete {
 }
 
 /// Of a probe: more is not what was requested.
-const LONGEST_REPLY: usize = 256 * 1024;
+const MAX_REPLY_LEN: usize = 256 * 1024;
 /// How often the end is looked for while waiting.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);

@@ -14,7 +14,7 @@ mod redis_ping;
 mod sqlserver_prelogin;
 mod statement;
 
-use super::plain::{Answer, Means};
+use super::plain::{Answer, ProbeContext};
 use super::{Opened, PingError, PingPlan, Question};
 use client::session::SessionError;
 use model::{Leg, Phase, Timestamp};
@@ -29,7 +29,7 @@ pub(super) trait Probe {
     fn open(&mut self) -> Result<Opened, PingError>;
 
     /// One exchange. After an error the probe is closed and opened again.
-    fn ask(&mut self) -> Result<Answer, PingError>;
+    fn send_request(&mut self) -> Result<Answer, PingError>;
 
     /// What a reader of the figures must know since the last exchange; returned once.
     fn caution(&mut self) -> Option<&'static str> {
@@ -60,12 +60,15 @@ pub(super) enum Kind {
 }
 
 /// The probe for a plan.
-pub(super) fn of<'a>(plan: &'a PingPlan, means: Means<'a>) -> Result<Box<dyn Probe + 'a>, PingError> {
+pub(super) fn create_probe<'a>(
+    plan: &'a PingPlan,
+    context: ProbeContext<'a>,
+) -> Result<Box<dyn Probe + 'a>, PingError> {
     let scheme = plan.target.scheme;
     let logs_in = match &plan.question {
-        Question::Icmp => return Ok(Box::new(icmp::Icmp::new(means))),
-        Question::Connect => return Ok(Box::new(connection::Connection::new(means))),
-        Question::Driver(question) => return Ok(Box::new(driver::Driver::new(means, question))),
+        Question::Icmp => return Ok(Box::new(icmp::Icmp::new(context))),
+        Question::Connect => return Ok(Box::new(connection::Connection::new(context))),
+        Question::Driver(question) => return Ok(Box::new(driver::Driver::new(context, question))),
         Question::NoLogin => false,
         Question::Statement { sql, prepared } => {
             let is_sql = matches!(
@@ -74,12 +77,12 @@ pub(super) fn of<'a>(plan: &'a PingPlan, means: Means<'a>) -> Result<Box<dyn Pro
             );
             if is_sql {
                 return Ok(Box::new(statement::Statement::new(
-                    means,
+                    context,
                     sql.as_deref(),
                     *prepared,
                 )));
             } else if scheme == Scheme::Oracle && plan.target.password.is_some() {
-                return oracle(means, sql.as_deref(), *prepared);
+                return oracle(context, sql.as_deref(), *prepared);
             } else if sql.is_some() || *prepared {
                 return Err(SessionError::NoSql.into());
             }
@@ -87,31 +90,39 @@ pub(super) fn of<'a>(plan: &'a PingPlan, means: Means<'a>) -> Result<Box<dyn Pro
         }
     };
     Ok(match scheme {
-        Scheme::Postgres | Scheme::Kingbase => Box::new(postgres_request::PostgresRequest::new(means)),
-        Scheme::Mysql | Scheme::Mariadb => Box::new(mysql_greeting::MysqlGreeting::new(means)),
-        Scheme::Http => Box::new(http::Http::new(means)),
-        Scheme::Redis => Box::new(redis_ping::RedisPing::new(means, logs_in)),
-        Scheme::Oracle => Box::new(oracle_listener::OracleListener::new(means, false)),
-        Scheme::SqlServer => Box::new(sqlserver_prelogin::SqlServerPrelogin::new(means, logs_in)),
-        Scheme::Tcp | Scheme::Informix | Scheme::Drda => Box::new(connecting::Connecting::new(means)),
+        Scheme::Postgres | Scheme::Kingbase => Box::new(postgres_request::PostgresRequest::new(context)),
+        Scheme::Mysql | Scheme::Mariadb => Box::new(mysql_greeting::MysqlGreeting::new(context)),
+        Scheme::Http => Box::new(http::Http::new(context)),
+        Scheme::Redis => Box::new(redis_ping::RedisPing::new(context, logs_in)),
+        Scheme::Oracle => Box::new(oracle_listener::OracleListener::new(context, false)),
+        Scheme::SqlServer => Box::new(sqlserver_prelogin::SqlServerPrelogin::new(context, logs_in)),
+        Scheme::Tcp | Scheme::Informix | Scheme::Drda => Box::new(connecting::Connecting::new(context)),
     })
 }
 
 /// A statement on Oracle Database, where longwire was built to log in there.
 #[cfg(feature = "oracle")]
-fn oracle<'a>(means: Means<'a>, sql: Option<&str>, prepared: bool) -> Result<Box<dyn Probe + 'a>, PingError> {
+fn oracle<'a>(
+    context: ProbeContext<'a>,
+    sql: Option<&str>,
+    prepared: bool,
+) -> Result<Box<dyn Probe + 'a>, PingError> {
     // The driver prepares every statement.
     let _ = prepared;
-    Ok(Box::new(oracle_statement::OracleStatement::new(means, sql)))
+    Ok(Box::new(oracle_statement::OracleStatement::new(context, sql)))
 }
 
 /// What can be asked of Oracle Database without logging in, and that there was to be a login.
 #[cfg(not(feature = "oracle"))]
-fn oracle<'a>(means: Means<'a>, sql: Option<&str>, prepared: bool) -> Result<Box<dyn Probe + 'a>, PingError> {
+fn oracle<'a>(
+    context: ProbeContext<'a>,
+    sql: Option<&str>,
+    prepared: bool,
+) -> Result<Box<dyn Probe + 'a>, PingError> {
     if sql.is_some() || prepared {
         return Err(SessionError::NotBuiltIn { feature: "oracle" }.into());
     }
-    Ok(Box::new(oracle_listener::OracleListener::new(means, true)))
+    Ok(Box::new(oracle_listener::OracleListener::new(context, true)))
 }
 
 /// The TCP handshake of a connection that is kept.
@@ -128,11 +139,13 @@ fn tcp_leg(duration: Duration) -> Leg {
 }
 
 /// The first of the target's addresses that accepts a connection, which is closed again.
-fn reachable(means: Means<'_>) -> Result<SocketAddr, PingError> {
-    let addresses = resolve::addresses(means.target)?;
-    let mut last = PingError::TimedOut { after: means.timeout };
+fn reachable(context: ProbeContext<'_>) -> Result<SocketAddr, PingError> {
+    let addresses = resolve::addresses(context.target)?;
+    let mut last = PingError::TimedOut {
+        after: context.timeout,
+    };
     for address in addresses {
-        match super::plain::Plain::connect(means, address) {
+        match super::plain::Plain::connect(context, address) {
             Ok(_) => return Ok(address),
             Err(PingError::Stopped) => return Err(PingError::Stopped),
             Err(error) => last = error,

@@ -27,12 +27,12 @@ use sys::transport::Transport;
 use wire_line::WireLine;
 
 /// Rows that can be asked for.
-pub const MOST_ROWS: u64 = 100_000;
+pub const MAX_ROWS: u64 = 100_000;
 
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct RowsOptions<'a> {
-    /// How many rows: 2 to [`MOST_ROWS`].
+    /// How many rows: 2 to [`MAX_ROWS`].
     pub rows: u64,
     /// How long opening the connection may take, and each wait for bytes.
     pub timeout: Duration,
@@ -48,10 +48,10 @@ pub struct RowsOptions<'a> {
 /// When the target's protocol has no such rows, the connection is encrypted or has no packets, or the server refuses.
 pub fn measure(target: &Target, options: &RowsOptions<'_>) -> Result<RowTrain, RowsError> {
     let rows = options.rows;
-    if !(2..=MOST_ROWS).contains(&rows) {
+    if !(2..=MAX_ROWS).contains(&rows) {
         return Err(RowsError::Count { rows });
     }
-    let language = Language::of(target.scheme)?;
+    let language = Language::from_scheme(target.scheme)?;
     let mut session = Session::open(
         target,
         SessionOptions {
@@ -74,7 +74,7 @@ pub fn measure(target: &Target, options: &RowsOptions<'_>) -> Result<RowTrain, R
     if rows > most {
         return Err(RowsError::TooMany { rows, most });
     }
-    let train = ask(&mut line, language, rows, calibrated.segment)?;
+    let train = request_rows(&mut line, language, rows, calibrated.segment)?;
     let kernel = line.kernel();
     line.send_all(language.0.goodbye()).ok();
     let pause = round_trip.unwrap_or_default() / 2;
@@ -96,8 +96,8 @@ fn least_round_trip(session: &mut Session<'_>, timeout: Duration) -> Result<Opti
 struct Language(SqlProtocol);
 
 impl Language {
-    fn of(scheme: Scheme) -> Result<Self, RowsError> {
-        let protocol = SqlProtocol::of(scheme).map(Self);
+    fn from_scheme(scheme: Scheme) -> Result<Self, RowsError> {
+        let protocol = SqlProtocol::from_scheme(scheme).map(Self);
         protocol.ok_or(RowsError::Scheme {
             scheme: scheme.name(),
         })
@@ -149,8 +149,8 @@ impl Language {
     /// own first.
     fn most_rows(self, segment: usize) -> u64 {
         match self.0 {
-            SqlProtocol::Postgres => MOST_ROWS,
-            SqlProtocol::Mysql => MOST_ROWS.min(MOST_KEPT / segment.max(1) as u64),
+            SqlProtocol::Postgres => MAX_ROWS,
+            SqlProtocol::Mysql => MAX_ROWS.min(MAX_SERVER_BYTES / segment.max(1) as u64),
         }
     }
 }
@@ -164,7 +164,12 @@ struct Train {
 }
 
 /// Asks for `rows` rows of `segment` bytes each and reads them one by one.
-fn ask(line: &mut WireLine<'_>, language: Language, rows: u64, segment: usize) -> Result<Train, RowsError> {
+fn request_rows(
+    line: &mut WireLine<'_>,
+    language: Language,
+    rows: u64,
+    segment: usize,
+) -> Result<Train, RowsError> {
     let filler = segment.saturating_sub(language.overhead());
     let request = language.prepare(line, rows, filler)?;
     let before = line.data_packets();
@@ -235,4 +240,4 @@ fn outcome(
 const CALIBRATION: usize = 128 * 1024;
 const ROUND_TRIPS: usize = 5;
 /// Bytes that a server is made to keep.
-const MOST_KEPT: u64 = 64 << 20;
+const MAX_SERVER_BYTES: u64 = 64 << 20;

@@ -2,7 +2,7 @@
 
 use super::floor::Echo;
 use super::pace::{Schedule, wait_until};
-use super::plain::{Answer, Means};
+use super::plain::{Answer, ProbeContext};
 use super::probes::{self, Probe};
 use super::{Pace, PingError, PingEvent, PingPlan};
 use model::{Sample, Timestamp};
@@ -19,13 +19,13 @@ pub(super) fn run(
     stop: &AtomicBool,
     tell: impl Fn(PingEvent) -> bool,
 ) {
-    let means = Means {
+    let context = ProbeContext {
         target: &plan.target,
         clock,
         timeout: plan.timeout,
         stop,
     };
-    let mut probe = match probes::of(plan, means) {
+    let mut probe = match probes::create_probe(plan, context) {
         Ok(probe) => probe,
         Err(error) => {
             tell(PingEvent::Failed(error));
@@ -35,7 +35,7 @@ pub(super) fn run(
     let course = PingRun {
         plan,
         name,
-        means,
+        context,
         tell: &tell,
     };
     if let Err(Ended::Failed(error)) = course.run(probe.as_mut()) {
@@ -54,7 +54,7 @@ enum Ended {
 struct PingRun<'a, T: Fn(PingEvent) -> bool> {
     plan: &'a PingPlan,
     name: &'a Arc<str>,
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     tell: &'a T,
 }
 
@@ -74,7 +74,7 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
                 intended = None;
             }
             if open {
-                let asked = self.ask(probe)?;
+                let asked = self.send_request(probe)?;
                 open = asked.is_ok();
                 self.sample(number, intended, false, asked)?;
             }
@@ -92,7 +92,7 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
     /// silence. Says whether it is open.
     fn open(&self, probe: &mut dyn Probe, number: u64) -> Result<bool, Ended> {
         match probe.open() {
-            Ok(opening) => self.tell(PingEvent::Opened(opening)).map(|()| true),
+            Ok(opening) => self.emit_event(PingEvent::Opened(opening)).map(|()| true),
             Err(PingError::Stopped) => Err(Ended::Stopped),
             Err(error) if number == 1 && !error.is_silence() => Err(Ended::Failed(error)),
             Err(error) => self.sample(number, None, false, Err(error)).map(|()| false),
@@ -100,13 +100,13 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
     }
 
     /// One exchange, and what there is to say of it before its sample.
-    fn ask(&self, probe: &mut dyn Probe) -> Result<Result<Answer, PingError>, Ended> {
-        let asked = probe.ask();
+    fn send_request(&self, probe: &mut dyn Probe) -> Result<Result<Answer, PingError>, Ended> {
+        let asked = probe.send_request();
         if let Some(caution) = probe.caution() {
-            self.tell(PingEvent::Caution(caution))?;
+            self.emit_event(PingEvent::Caution(caution))?;
         }
         if let Some((at, legs)) = probe.legs() {
-            self.tell(PingEvent::Legs { at, legs })?;
+            self.emit_event(PingEvent::Legs { at, legs })?;
         }
         Ok(asked)
     }
@@ -118,7 +118,7 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
         number: u64,
         echo: &mut Option<Echo<'a>>,
     ) -> Result<bool, Ended> {
-        let asked = self.ask(probe)?;
+        let asked = self.send_request(probe)?;
         let asked = match asked {
             Err(error) if number == 1 && error.is_other_protocol() => return Err(Ended::Failed(error)),
             asked => asked,
@@ -131,16 +131,16 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
         if answered && echo.is_none() {
             *echo = probe
                 .kind()
-                .and_then(|kind| Echo::start(kind, self.means, sizes.0, sizes.1));
+                .and_then(|kind| Echo::start(kind, self.context, sizes.0, sizes.1));
             // The echo's own first exchange is no more typical than the target's.
-            echo.as_mut().and_then(Echo::ask);
+            echo.as_mut().and_then(Echo::measure_round_trip);
             if self.plan.pace == Pace::Flood {
                 let floors = echo
                     .iter_mut()
-                    .flat_map(|echo| (0..ECHOES).map_while(|_| echo.ask()));
+                    .flat_map(|echo| (0..ECHOES).map_while(|_| echo.measure_round_trip()));
                 floors
                     .map(PingEvent::Floor)
-                    .try_for_each(|floor| self.tell(floor))?;
+                    .try_for_each(|floor| self.emit_event(floor))?;
             }
         }
         Ok(answered)
@@ -158,15 +158,15 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
             && due > now
         {
             self.wait(now + (due - now) / 2)?;
-            if let Some(floor) = echo.ask() {
-                self.tell(PingEvent::Floor(floor))?;
+            if let Some(floor) = echo.measure_round_trip() {
+                self.emit_event(PingEvent::Floor(floor))?;
             }
         }
         self.wait(due)
     }
 
     fn wait(&self, until: Instant) -> Result<(), Ended> {
-        match wait_until(until, self.means.stop) {
+        match wait_until(until, self.context.stop) {
             true => Ok(()),
             false => Err(Ended::Stopped),
         }
@@ -182,7 +182,7 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
         let nothing = Sample {
             number,
             target: Arc::clone(self.name),
-            at: self.means.clock.now(),
+            at: self.context.clock.now(),
             intended_at,
             duration: None,
             server: None,
@@ -207,11 +207,11 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
                 ..nothing
             },
         };
-        self.tell(PingEvent::Sample(sample))
+        self.emit_event(PingEvent::Sample(sample))
     }
 
-    fn tell(&self, event: PingEvent) -> Result<(), Ended> {
-        match (self.tell)(event) && !self.means.stop.load(Ordering::Relaxed) {
+    fn emit_event(&self, event: PingEvent) -> Result<(), Ended> {
+        match (self.tell)(event) && !self.context.stop.load(Ordering::Relaxed) {
             true => Ok(()),
             false => Err(Ended::Stopped),
         }
@@ -219,7 +219,7 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
 
     /// Where `when` lies on the samples' clock.
     fn on_clock(&self, when: Instant) -> Timestamp {
-        let (now, clock) = (Instant::now(), self.means.clock.now());
+        let (now, clock) = (Instant::now(), self.context.clock.now());
         match when.checked_duration_since(now) {
             Some(ahead) => clock.after(ahead),
             None => clock.before(now - when),

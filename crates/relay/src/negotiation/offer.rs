@@ -21,7 +21,7 @@ impl Negotiation<'_> {
         let [a, b, c, d, version @ ..] = first;
         let length = u32::from_be_bytes([a, b, c, d]) as usize;
         // A request to cancel is no login and has no answer.
-        let is_login = is_encrypted && version[..2] == [0, 3] && (8..=LONGEST_START_UP).contains(&length);
+        let is_login = is_encrypted && version[..2] == [0, 3] && (8..=MAX_STARTUP_LEN).contains(&length);
         if is_login {
             message.resize(length, 0);
             self.read_client(message.get_mut(8..).unwrap_or_default())?;
@@ -46,7 +46,7 @@ impl Negotiation<'_> {
         let length = answer.get(1..HEAD).map_or(0, |digits| {
             digits.iter().fold(0, |sum, digit| sum << 8 | usize::from(*digit))
         });
-        if (4..=LONGEST_ANSWER).contains(&length) {
+        if (4..=MAX_ANSWER_LEN).contains(&length) {
             answer.extend(self.read_server(server, length - 4)?);
         }
         Ok(answer)
@@ -146,9 +146,9 @@ const HEAD: usize = 5;
 /// The kind of an authentication message that offers mechanisms.
 const SASL: [u8; 4] = [0, 0, 0, 10];
 /// PostgreSQL takes no longer ones.
-const LONGEST_START_UP: usize = 10_000;
+const MAX_STARTUP_LEN: usize = 10_000;
 /// A list of mechanisms is some tens of bytes, an error a few hundred.
-const LONGEST_ANSWER: usize = 16 * 1024;
+const MAX_ANSWER_LEN: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests {

@@ -21,7 +21,7 @@ impl Outbox {
     pub(super) fn put(&mut self, bytes: u64, now: u64, span: u64) -> impl Iterator<Item = u64> + use<> {
         let pieces = match span {
             0 => 1,
-            _ => bytes.div_ceil(PACKET_BYTES).clamp(1, MOST_PIECES),
+            _ => bytes.div_ceil(PACKET_BYTES).clamp(1, MAX_PIECES),
         };
         let due = move |piece: u64| match pieces {
             1 => now.saturating_add(span),
@@ -97,7 +97,7 @@ impl Inbox {
 }
 
 /// As the predictor spreads them.
-const MOST_PIECES: u64 = 16;
+const MAX_PIECES: u64 = 16;
 const PACKET_BYTES: u64 = 1448;
 
 #[cfg(test)]

@@ -150,22 +150,22 @@ impl<'a> Run<'a> {
         nanos(self.clock.elapsed())
     }
 
-    fn note(&mut self, at: u64, wake: Wake) {
+    fn schedule_wake(&mut self, at: u64, wake: Wake) {
         self.noted += 1;
         self.due.push(Reverse((at, self.noted, wake)));
     }
 
     fn note_in(&mut self, span: Duration, wake: Wake) {
         let at = self.now().saturating_add(nanos(span));
-        self.note(at, wake);
+        self.schedule_wake(at, wake);
     }
 
     /// How long the thread may sleep.
     fn until_next(&self) -> Duration {
-        let next = self.due.peek().map_or(LONGEST_SLEEP, |Reverse((at, _, _))| {
+        let next = self.due.peek().map_or(MAX_SLEEP, |Reverse((at, _, _))| {
             Duration::from_nanos(at.saturating_sub(self.now()))
         });
-        next.saturating_sub(AWAKE).min(LONGEST_SLEEP)
+        next.saturating_sub(AWAKE).min(MAX_SLEEP)
     }
 
     fn do_what_is_due(&mut self) -> Result<(), ReplayError> {
@@ -284,7 +284,7 @@ impl<'a> Run<'a> {
                     .now()
                     .saturating_add(nanos(self.plan.pause + own_time + turn));
                 self.clients[client].begin = at;
-                self.note(at, Wake::Begin(client as u32));
+                self.schedule_wake(at, Wake::Begin(client as u32));
             }
         }
     }
@@ -298,7 +298,7 @@ impl<'a> Run<'a> {
         }
         for &node in &self.script.roots {
             let before = nanos(self.script.nodes[node as usize].client_before);
-            self.note(
+            self.schedule_wake(
                 begin.saturating_add(before),
                 Wake::Start(Tag { client, run, node }),
             );
@@ -362,7 +362,7 @@ impl<'a> Run<'a> {
         };
         wire.inbox[1 - end].announce(node.bytes[end], tag);
         for due in wire.out[end].put(node.bytes[end], now, nanos(node.inside[end])) {
-            self.note(due, Wake::Flush(slot, end));
+            self.schedule_wake(due, Wake::Flush(slot, end));
         }
         self.wires.flush(slot, end, now)
     }
@@ -566,4 +566,4 @@ fn nanos(span: Duration) -> u64 {
 /// What is left of a sleep is spent awake: about what the kernel takes to wake a thread.
 const AWAKE: Duration = Duration::from_micros(50);
 /// How long a request to stop may go unnoticed.
-const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+const MAX_SLEEP: Duration = Duration::from_millis(50);

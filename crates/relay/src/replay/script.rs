@@ -221,10 +221,10 @@ impl ReplayScript {
     /// Each client has connections of its own.
     pub(super) fn check_clients(&self, clients: u32) -> Result<(), ReplayError> {
         let connections = self.channels.len().saturating_mul(clients as usize);
-        match connections > MOST_CONNECTIONS {
+        match connections > MAX_CONNECTIONS {
             true => Err(ReplayError::TooManyConnections {
                 connections,
-                most: MOST_CONNECTIONS,
+                most: MAX_CONNECTIONS,
             }),
             false => Ok(()),
         }
@@ -239,10 +239,10 @@ impl ReplayScript {
         let bytes = self.nodes.iter().filter(over_link).fold(0_u64, |sum, node| {
             sum.saturating_add(node.bytes[0]).saturating_add(node.bytes[1])
         });
-        if bytes > MOST_BYTES {
+        if bytes > MAX_BYTES {
             return Err(ReplayError::TooManyBytes {
                 bytes,
-                most: MOST_BYTES,
+                most: MAX_BYTES,
             });
         }
         self.check_order()
@@ -384,7 +384,7 @@ fn pause_between(previous: &Step, next: &Step) -> Duration {
 }
 
 /// Two sockets each; the usual limit of open files is 1024.
-const MOST_CONNECTIONS: usize = 400;
+const MAX_CONNECTIONS: usize = 400;
 
 /// Payload of one operation that is really moved.
-const MOST_BYTES: u64 = 4 << 30;
+const MAX_BYTES: u64 = 4 << 30;

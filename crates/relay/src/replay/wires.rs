@@ -97,7 +97,7 @@ impl<'a> Wires<'a> {
         if !self.pool.is_empty() {
             return Ok(());
         }
-        while self.pool.len() < sockets.min(MOST_STOCKED) {
+        while self.pool.len() < sockets.min(MAX_PREPARED_SOCKETS) {
             let socket = (self.ends.open)()?;
             self.pool.push(socket);
         }
@@ -200,7 +200,7 @@ impl<'a> Wires<'a> {
             events.push(Event::Writable { slot, end });
         }
         if ready.readable() {
-            self.read(slot, end, events)?;
+            self.read_socket(slot, end, events)?;
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl<'a> Wires<'a> {
         Ok(())
     }
 
-    fn read(&mut self, slot: u32, end: usize, events: &mut Vec<Event>) -> Result<(), ReplayError> {
+    fn read_socket(&mut self, slot: u32, end: usize, events: &mut Vec<Event>) -> Result<(), ReplayError> {
         let Some(channel) = self.slots.get_mut(slot as usize).and_then(Option::as_mut) else {
             return Ok(());
         };
@@ -308,7 +308,7 @@ fn broken(end: usize, reason: OsError) -> ReplayError {
 fn system(operation: &'static str, error: &std::io::Error) -> ReplayError {
     ReplayError::System(LiveError::System {
         operation,
-        reason: OsError::of(error),
+        reason: OsError::from_io_error(error),
     })
 }
 
@@ -325,4 +325,4 @@ fn filler() -> Vec<u8> {
 const NAMES: [&str; 2] = ["client", "server"];
 
 /// Sockets made beforehand.
-const MOST_STOCKED: usize = 200;
+const MAX_PREPARED_SOCKETS: usize = 200;

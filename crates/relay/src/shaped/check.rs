@@ -117,7 +117,7 @@ impl Realised {
 
     fn close(&mut self) {
         if let Some((bytes_before, from, bytes, until)) = self.run.take()
-            && until - from >= LEAST_RUN
+            && until - from >= MIN_RUN_NS
         {
             self.bytes += bytes - bytes_before;
             self.nanoseconds += until - from;
@@ -133,7 +133,7 @@ impl Realised {
 }
 
 /// A run shorter than this gives no rate.
-const LEAST_RUN: u64 = 50_000_000;
+const MIN_RUN_NS: u64 = 50_000_000;
 
 #[cfg(test)]
 mod tests {

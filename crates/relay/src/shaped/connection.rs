@@ -72,7 +72,7 @@ impl Shaped {
     ) -> Self {
         let id = shared.next_id();
         let mut reorderer = EventReorderer::new(id, shared.factory.observe(id), lag);
-        reorderer.tell(ConnectionEvent::Opened {
+        reorderer.emit_event(ConnectionEvent::Opened {
             at: opening.opened,
             client: ends.client.peer().map_or(UNKNOWN, endpoint),
             server: endpoint(ends.address),
@@ -80,7 +80,7 @@ impl Shaped {
         });
         let HandshakeTimes { syn, syn_ack, .. } = opening;
         // The observation point is the client's end of the link: nothing lies between them.
-        reorderer.tell(ConnectionEvent::Handshake(TcpHandshake {
+        reorderer.emit_event(ConnectionEvent::Handshake(TcpHandshake {
             syn,
             syn_ack,
             ack: syn_ack,

@@ -15,14 +15,14 @@ use std::time::Duration;
 pub(super) struct EventReorderer {
     id: ConnectionId,
     observer: Box<dyn Observer + Send>,
-    held: VecDeque<Held>,
+    held: VecDeque<BufferedEvent>,
     /// One way from client to server.
     lag: Duration,
     last: [Timestamp; 2],
 }
 
 /// Something on its way to the client that is yet to be shown.
-struct Held {
+struct BufferedEvent {
     at: Timestamp,
     what: What,
 }
@@ -44,13 +44,13 @@ impl EventReorderer {
     }
 
     /// Shows something that belongs to no direction, or that begins the connection.
-    pub(super) fn tell(&mut self, event: ConnectionEvent<'_>) {
+    pub(super) fn emit_event(&mut self, event: ConnectionEvent<'_>) {
         self.observer.event(self.id, event);
     }
 
     /// A round trip that holds from `at` on.
     pub(super) fn round_trip(&mut self, at: Timestamp, side: Side, rtt: Duration) {
-        self.tell(ConnectionEvent::RoundTrip { at, side, rtt });
+        self.emit_event(ConnectionEvent::RoundTrip { at, side, rtt });
     }
 
     /// When the observation point saw what has reached the server's end at `arrived`.
@@ -71,7 +71,7 @@ impl EventReorderer {
         self.show_until(at);
         let from = recovered_since.map(|from| self.passed_at(from));
         if let Some(from) = from.filter(|from| took_time(*from, at)) {
-            self.tell(ConnectionEvent::Recovery {
+            self.emit_event(ConnectionEvent::Recovery {
                 direction: Direction::ClientToServer,
                 from,
                 to: at,
@@ -95,14 +95,14 @@ impl EventReorderer {
         let at = self.not_before(Direction::ServerToClient, at);
         let was_empty = self.held.is_empty();
         if let Some(from) = recovered_since.filter(|from| took_time(*from, at)) {
-            self.held.push_back(Held {
+            self.held.push_back(BufferedEvent {
                 at,
                 what: What::Recovery { from },
             });
         }
         let payload = pieces.concat();
         if !payload.is_empty() {
-            self.held.push_back(Held {
+            self.held.push_back(BufferedEvent {
                 at,
                 what: What::Segment { payload, idle },
             });
@@ -122,7 +122,7 @@ impl EventReorderer {
                 What::Segment { payload, idle } => {
                     self.segment(Direction::ServerToClient, held.at, &payload, idle);
                 }
-                What::Recovery { from } => self.tell(ConnectionEvent::Recovery {
+                What::Recovery { from } => self.emit_event(ConnectionEvent::Recovery {
                     direction: Direction::ServerToClient,
                     from,
                     to: held.at,
@@ -135,11 +135,11 @@ impl EventReorderer {
     /// The connection is over.
     pub(super) fn close(mut self, at: Timestamp, how: Closing, totals: ConnectionTotals) {
         self.show_until(Timestamp::from_nanos(u64::MAX));
-        self.tell(ConnectionEvent::Closed { at, how, totals });
+        self.emit_event(ConnectionEvent::Closed { at, how, totals });
     }
 
     fn segment(&mut self, direction: Direction, at: Timestamp, payload: &[u8], idle: Duration) {
-        self.tell(ConnectionEvent::Segment(Segment {
+        self.emit_event(ConnectionEvent::Segment(Segment {
             direction,
             at,
             payload,

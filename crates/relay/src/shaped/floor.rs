@@ -40,14 +40,14 @@ fn through_a_link(server: SocketAddr, clock: Clock) -> Option<Duration> {
 fn start_echo() -> Result<(std::thread::JoinHandle<()>, SocketAddr), LiveError> {
     let fault = |error: io::Error| LiveError::System {
         operation: "listen on the loopback address",
-        reason: sys::error::OsError::of(&error),
+        reason: sys::error::OsError::from_io_error(&error),
     };
     let listener = sys::listening::on_loopback().map_err(fault)?;
     let address = listener.local_addr().map_err(fault)?;
     let echo = sys::threads::spawn("relay-floor".to_owned(), move || {
         while let Ok((mut stream, _)) = listener.accept() {
             stream.set_nodelay(true).ok();
-            stream.set_read_timeout(Some(PATIENCE)).ok();
+            stream.set_read_timeout(Some(TIMEOUT)).ok();
             let mut byte = [0];
             let mut any = false;
             while matches!(stream.read(&mut byte), Ok(1)) && stream.write_all(&byte).is_ok() {
@@ -64,7 +64,7 @@ fn start_echo() -> Result<(std::thread::JoinHandle<()>, SocketAddr), LiveError> 
 fn median_round_trip(address: SocketAddr) -> io::Result<Duration> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     let mut spans = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
         let began = Instant::now();
@@ -76,7 +76,7 @@ fn median_round_trip(address: SocketAddr) -> io::Result<Duration> {
 }
 
 const ROUNDS: usize = 101;
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Observes nothing.
 struct Nobody;

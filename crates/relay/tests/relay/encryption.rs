@@ -1,7 +1,7 @@
 //! TLS towards the server while the client stays plain.
 
 use crate::recorder::Story;
-use crate::stand::{PATIENCE, Stand, accept, listen, noise, relay_to_target};
+use crate::stand::{Stand, TIMEOUT, accept, listen, noise, relay_to_target};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -156,7 +156,7 @@ fn a_client_s_own_certificate_is_shown_to_a_server_that_asks() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     std::fs::set_permissions(key.path(), open).expect("ours");
     let target = Target::parse(&format!("postgres://localhost:1/?{shown}")).expect("valid");
-    let told = relay::probe(&target, PATIENCE).expect_err("others may read the key");
+    let told = relay::probe(&target, TIMEOUT).expect_err("others may read the key");
     assert!(told.to_string().contains("others may read it"), "{told}");
 }
 
@@ -312,7 +312,7 @@ fn a_probe_tells_a_bad_certificate_before_anything_starts() {
         let parameters = format!("sslmode=verify-full&{}", trusting(&identity));
         let target =
             Target::parse(&format!("postgres://{host}:{}/?{parameters}", address.port())).expect("valid");
-        let told = relay::probe(&target, PATIENCE);
+        let told = relay::probe(&target, TIMEOUT);
         assert_eq!(told.is_ok(), good, "{told:?}");
         assert!(
             good || matches!(told, Err(LiveError::NameMismatch { .. })),

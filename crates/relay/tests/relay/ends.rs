@@ -1,6 +1,6 @@
 //! The end of one direction, resets, and processes that are killed.
 
-use crate::stand::{PATIENCE, accept, listen, relay_to};
+use crate::stand::{TIMEOUT, accept, listen, relay_to};
 use model::Closing;
 use rustix::net::sockopt::set_socket_linger;
 use std::io::{ErrorKind, Read, Write};
@@ -193,7 +193,7 @@ fn a_killed_server_leaves_no_connection_and_the_relay_goes_on() {
     let serve = format!("TCP-LISTEN:{},bind=127.0.0.1,reuseaddr", address.port());
     let server = socat(&[&serve, "EXEC:cat"]);
     let stand = relay_to(address);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let mut client = loop {
         let mut client = stand.connect();
         let mut echo = [0; 2];

@@ -2,7 +2,7 @@
 
 use model::ObserverFactory;
 use model::{
-    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, InStead, Observer, Side,
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Observer, RelayHandshake, Side,
     TcpHandshake, Timestamp,
 };
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::time::Duration;
 pub struct Story {
     pub opened: Option<Timestamp>,
     pub handshake: Option<TcpHandshake>,
-    pub in_stead: Vec<InStead>,
+    pub in_stead: Vec<RelayHandshake>,
     pub bytes: [Vec<u8>; 2],
     pub segments: Vec<Seen>,
     pub round_trips: Vec<(Side, Duration)>,
@@ -67,7 +67,7 @@ impl Observer for Writer {
             "{event:?}"
         );
         match event {
-            ConnectionEvent::InStead(trip) => story.in_stead.push(trip),
+            ConnectionEvent::RelayHandshake(trip) => story.in_stead.push(trip),
             ConnectionEvent::Opened { at, .. } => story.opened = Some(at),
             ConnectionEvent::Handshake(handshake) => story.handshake = Some(handshake),
             ConnectionEvent::Segment(segment) => {

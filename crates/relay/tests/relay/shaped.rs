@@ -1,7 +1,7 @@
 //! Connections that share an emulated link: times as the link asks, every byte, every end.
 
 use crate::ends::reset;
-use crate::stand::{PATIENCE, Random, Stand, accept, listen, noise, relay_with_link};
+use crate::stand::{Random, Stand, TIMEOUT, accept, listen, noise, relay_with_link};
 use model::{Closing, Direction, Side};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -179,7 +179,7 @@ fn connections_share_the_rate() {
             let mut server = accept(&listener);
             spawn(move || {
                 server.write_all(&noise(seed, 50_000)).expect("write");
-                sleep(PATIENCE / 10);
+                sleep(TIMEOUT / 10);
             });
             spawn(move || {
                 let mut bytes = vec![0; 50_000];
@@ -279,7 +279,7 @@ fn an_outage_delays_and_loses_nothing() {
     sleep(ms(400).saturating_sub(began.elapsed()));
     turn(&mut client);
     assert!(began.elapsed() >= ms(1200), "{:?}", began.elapsed());
-    assert!(began.elapsed() < PATIENCE / 2);
+    assert!(began.elapsed() < TIMEOUT / 2);
     let lost = stand
         .relay
         .link_outcome()

@@ -9,7 +9,7 @@ use sys::{Clock, Target};
 use testbed::waiting::wait_for;
 
 /// Nothing here may take longer.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub struct Stand {
     pub relay: Relay,
@@ -53,7 +53,7 @@ impl Stand {
 
     /// Stops the relay; what it saw.
     pub fn stop(self) -> (Counters, Vec<Story>) {
-        let counters = self.relay.stop(PATIENCE);
+        let counters = self.relay.stop(TIMEOUT);
         (counters, self.recorder.stories())
     }
 
@@ -78,8 +78,8 @@ pub fn accept(listener: &TcpListener) -> TcpStream {
 }
 
 fn patient(stream: TcpStream) -> TcpStream {
-    stream.set_read_timeout(Some(PATIENCE)).expect("set");
-    stream.set_write_timeout(Some(PATIENCE)).expect("set");
+    stream.set_read_timeout(Some(TIMEOUT)).expect("set");
+    stream.set_write_timeout(Some(TIMEOUT)).expect("set");
     stream
 }
 

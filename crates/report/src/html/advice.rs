@@ -66,14 +66,14 @@ fn map_section(advice: &Advice, out: &mut String) {
 
 /// The map as a drawing: a column a rate, a row a level.
 fn drawing(advice: &Advice, out: &mut String) {
-    let columns = advice.rates.len().clamp(1, MOST_RATES);
+    let columns = advice.rates.len().clamp(1, MAX_RATES);
     let (cell, row) = ((WIDTH - LABEL) / columns as f64, 34.0);
     let height = HEAD + row * advice.levels.len() as f64;
     let _ = write!(
         out,
         "<figure class=\"map\" tabindex=\"0\"><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"time saved by level and rate\">"
     );
-    for (column, rate) in advice.rates.iter().take(MOST_RATES).enumerate() {
+    for (column, rate) in advice.rates.iter().take(MAX_RATES).enumerate() {
         let x = LABEL + cell * (column as f64 + 0.5);
         let _ = write!(out, "<text class=\"head\" x=\"{x:.1}\" y=\"18\">{rate}</text>");
     }
@@ -86,7 +86,7 @@ fn drawing(advice: &Advice, out: &mut String) {
             level.level,
             Escaped(&level.codec)
         );
-        for column in 0..advice.rates.len().min(MOST_RATES) {
+        for column in 0..advice.rates.len().min(MAX_RATES) {
             let place = [LABEL + cell * column as f64, y, cell - 3.0, row - 3.0];
             square(advice, level, column, place, out);
         }
@@ -276,4 +276,4 @@ const LABEL: f64 = 110.0;
 /// Room for the rates.
 const HEAD: f64 = 30.0;
 /// More rates are in the records.
-const MOST_RATES: usize = 10;
+const MAX_RATES: usize = 10;

@@ -36,7 +36,7 @@ pub fn write_check(
 
 fn answer(report: &CheckReport) -> String {
     let all = report.verdicts.len() as u64;
-    let not_judged = report.of(Judgement::NotJudged).count() as u64;
+    let not_judged = report.verdicts_with(Judgement::NotJudged).count() as u64;
     match report.broken().count() as u64 {
         0 if not_judged > 0 => format!(
             "No budget is known to be broken, and {} of {} not judged: too little was seen.",
@@ -60,7 +60,7 @@ fn budgets(report: &CheckReport, out: &mut String) {
         return;
     }
     opening::section("budgets", "Budgets, broken ones first", out);
-    let others = [Judgement::NotJudged, Judgement::Kept].map(|one| report.of(one));
+    let others = [Judgement::NotJudged, Judgement::Kept].map(|one| report.verdicts_with(one));
     let rows: Vec<Vec<String>> = report
         .broken()
         .chain(others.into_iter().flatten())
@@ -146,7 +146,7 @@ fn remedies(report: &CheckReport, out: &mut String) {
             "<li><b>{}</b>, {}: {}</li>",
             name_cell(&verdict.operation_name),
             verdict.measure.name(),
-            Escaped(&cut(remedy, LONGEST_REMEDY))
+            Escaped(&cut(remedy, MAX_REMEDY_LEN))
         );
     }
     out.push_str("</ul>\n");
@@ -200,4 +200,4 @@ fn changes(all: &[Change], out: &mut String) {
 }
 
 const SHOWN: usize = 60;
-const LONGEST_REMEDY: usize = 600;
+const MAX_REMEDY_LEN: usize = 600;

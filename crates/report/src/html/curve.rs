@@ -60,7 +60,7 @@ fn svg(view: &View, row: &GridRow, size: Size, out: &mut String) {
     end_labels(&curve, row.removed > 0.0, x, y, out);
     dots(view, row, &points, x, y, out);
     let here = cells[view.start.rtt];
-    let (at, up) = (x.place(nanos(here.rtt)), y.place(nanos(here.duration)));
+    let (at, up) = (x.position(nanos(here.rtt)), y.position(nanos(here.duration)));
     let _ = writeln!(
         out,
         "<line class=\"hair\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.1}\" y2=\"{up:.1}\"/><circle class=\"marker\" cx=\"{at:.1}\" cy=\"{up:.1}\" \
@@ -122,10 +122,10 @@ fn upwards(curve: &[Place], points: &[&Prediction], here: Option<Duration>, size
         .filter(|time| *time > 0.0)
         .collect();
     let least = all.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = all.iter().copied().fold(LEAST_TIME, f64::max);
+    let most = all.iter().copied().fold(MIN_TIME, f64::max);
     LogScale {
         unit: 1.0,
-        least: (least.min(most) / ROOM).max(LEAST_TIME),
+        least: (least.min(most) / ROOM).max(MIN_TIME),
         most: most * ROOM,
         from: size.height - BOTTOM,
         to: TOP,
@@ -134,7 +134,7 @@ fn upwards(curve: &[Place], points: &[&Prediction], here: Option<Duration>, size
 
 fn axes(x: LogScale, y: LogScale, size: Size, out: &mut String) {
     for tick in log_ticks(y.least, y.most, TICKS_UP) {
-        let up = y.place(tick);
+        let up = y.position(tick);
         let _ = writeln!(
             out,
             "<line class=\"rule\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{up:.1}\" y2=\"{up:.1}\"/><text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" \
@@ -151,7 +151,7 @@ fn axes(x: LogScale, y: LogScale, size: Size, out: &mut String) {
         let _ = writeln!(
             out,
             "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            x.place(tick),
+            x.position(tick),
             y.from + 18.0,
             tick_text(tick)
         );
@@ -170,7 +170,7 @@ fn band_and_lines(curve: &[Place], has_remedy: bool, x: LogScale, y: LogScale, o
     let line = |of: fn(&Place) -> f64| {
         let places = curve
             .iter()
-            .map(|place| format!("{:.1} {:.1}", x.place(place.rtt), y.place(of(place))));
+            .map(|place| format!("{:.1} {:.1}", x.position(place.rtt), y.position(of(place))));
         places.collect::<Vec<String>>()
     };
     let mut low = line(|place| place.low);
@@ -194,13 +194,13 @@ fn band_and_lines(curve: &[Place], has_remedy: bool, x: LogScale, y: LogScale, o
 /// Names of the lines at their ends, moved apart where they would overlap.
 fn end_labels(curve: &[Place], has_remedy: bool, x: LogScale, y: LogScale, out: &mut String) {
     let Some(last) = curve.last() else { return };
-    let median = y.place(last.median);
+    let median = y.position(last.median);
     let mut labels = vec![("strong", "as it is", median)];
     if has_remedy {
         labels.push((
             "without",
             "changed",
-            y.place(last.without).max(median + LINE_HEIGHT),
+            y.position(last.without).max(median + LINE_HEIGHT),
         ));
     }
     for (class, name, up) in labels {
@@ -223,8 +223,8 @@ fn dots(view: &View, row: &GridRow, points: &[&Prediction], x: LogScale, y: LogS
         let _ = writeln!(
             out,
             "<circle class=\"here\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\"><title>as measured: {} at {}</title></circle>",
-            x.place(nanos(rtt)),
-            y.place(nanos(here)),
+            x.position(nanos(rtt)),
+            y.position(nanos(here)),
             time(here),
             time(rtt)
         );
@@ -234,8 +234,8 @@ fn dots(view: &View, row: &GridRow, points: &[&Prediction], x: LogScale, y: LogS
         let _ = writeln!(
             out,
             "<circle class=\"dot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\"><title>measured: {} at {} ({} operations)</title></circle>",
-            x.place(nanos(point.rtt)),
-            y.place(nanos(measured.duration)),
+            x.position(nanos(point.rtt)),
+            y.position(nanos(measured.duration)),
             time(measured.duration),
             time(point.rtt),
             measured.operations
@@ -267,4 +267,4 @@ const PLACES: u32 = 48;
 const TICKS_UP: usize = 6;
 /// A factor of room above the longest and below the shortest time.
 const ROOM: f64 = 1.25;
-const LEAST_TIME: f64 = 100.0;
+const MIN_TIME: f64 = 100.0;

@@ -134,10 +134,10 @@ impl View {
         let mut names: Vec<&Arc<str>> = Vec::new();
         let mut cells: HashMap<(&Arc<str>, usize), &Prediction> = HashMap::new();
         for prediction in predictions {
-            if !names.contains(&&prediction.operation_name) && names.len() < MOST_ROWS {
+            if !names.contains(&&prediction.operation_name) && names.len() < MAX_ROWS {
                 names.push(&prediction.operation_name);
             }
-            if let Some(place) = self.place(prediction) {
+            if let Some(place) = self.cell_index(prediction) {
                 cells.insert((&prediction.operation_name, place), prediction);
             }
         }
@@ -158,7 +158,7 @@ impl View {
         complete.collect()
     }
 
-    fn place(&self, prediction: &Prediction) -> Option<usize> {
+    fn cell_index(&self, prediction: &Prediction) -> Option<usize> {
         let rtt = self.rtts.binary_search(&prediction.rtt).ok()?;
         let rate = self.rates.iter().position(|rate| *rate == prediction.rate)?;
         let clients = self.clients.binary_search(&prediction.clients).ok()?;
@@ -193,7 +193,7 @@ impl GridRow {
         let cells: Vec<Value> = self.cells.iter().map(cell_json).collect();
         let points: Vec<Value> = self.points.iter().filter_map(point_json).collect();
         json!({
-            "name": printable(&cut(&self.name, LONGEST_NAME)),
+            "name": printable(&cut(&self.name, MAX_NAME_LEN)),
             "turns": self.cells.first().map(|cell| cell.turns),
             "here": self.here.map(nanos),
             "removed": self.removed,
@@ -209,7 +209,7 @@ fn measured(predictions: &[Prediction], name: &Arc<str>) -> Vec<Prediction> {
     predictions
         .iter()
         .filter(of_name)
-        .take(MOST_POINTS)
+        .take(MAX_POINTS)
         .cloned()
         .collect()
 }
@@ -293,6 +293,6 @@ fn nanos(span: Duration) -> u64 {
 }
 
 const FIRST_RTT: Duration = Duration::from_millis(40);
-const MOST_ROWS: usize = 12;
-const MOST_POINTS: usize = 200;
-const LONGEST_NAME: usize = 120;
+const MAX_ROWS: usize = 12;
+const MAX_POINTS: usize = 200;
+const MAX_NAME_LEN: usize = 120;

@@ -32,7 +32,7 @@ fn contents(sections: &str, out: &mut String) {
             Some((id, rest.split_once("</h2>")?.0))
         })
         .collect();
-    if headings.len() < LEAST_CONTENTS {
+    if headings.len() < MIN_LISTED_SECTIONS {
         return;
     }
     out.push_str("<nav class=\"contents\" aria-label=\"sections of this page\">");
@@ -43,11 +43,11 @@ fn contents(sections: &str, out: &mut String) {
 }
 
 /// Fewer sections need no list.
-const LEAST_CONTENTS: usize = 3;
+const MIN_LISTED_SECTIONS: usize = 3;
 
 /// Policy, style, title and the sentence below it; the header goes on.
 pub fn head(title: &str, lead: &str, out: &mut String) {
-    let title = cut(title, LONGEST_TITLE);
+    let title = cut(title, MAX_TITLE_LEN);
     let title = Escaped(&title);
     let _ = write!(
         out,
@@ -149,4 +149,4 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       base-uri 'none'; form-action 'none'";
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-const LONGEST_TITLE: usize = 160;
+const MAX_TITLE_LEN: usize = 160;

@@ -55,7 +55,7 @@ fn row(one: &HeldTransactions, predictions: &[HeldPrediction], links: &[Link], o
     out.push_str("<tr><th scope=\"row\">");
     statement(&one.name, out);
     if one.name != one.operation_name {
-        let name = cut(&one.operation_name, LONGEST_NAME);
+        let name = cut(&one.operation_name, MAX_NAME_LEN);
         let _ = write!(out, " <span class=\"kind\">in {}</span>", Escaped(&name));
     }
     out.push_str("</th>");
@@ -94,7 +94,7 @@ fn links(predictions: &[HeldPrediction]) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     for prediction in predictions.iter().filter(|prediction| !prediction.rtt.is_zero()) {
         let link = (prediction.rtt, Arc::clone(&prediction.link));
-        if links.len() < MOST_LINKS && !links.contains(&link) {
+        if links.len() < MAX_LINKS && !links.contains(&link) {
             links.push(link);
         }
     }
@@ -102,5 +102,5 @@ fn links(predictions: &[HeldPrediction]) -> Vec<Link> {
 }
 
 const SHOWN: usize = 12;
-const MOST_LINKS: usize = 4;
-const LONGEST_NAME: usize = 120;
+const MAX_LINKS: usize = 4;
+const MAX_NAME_LEN: usize = 120;

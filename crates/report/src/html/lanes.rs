@@ -64,7 +64,7 @@ pub fn timed(operation: &Operation, step: &OperationStep) -> Timed {
         part_pieces(operation, part, &mut pieces);
     }
     let first = &step.exchange.first;
-    let clock = Clock::of(operation, first);
+    let clock = Clock::new(operation, first);
     let from = clock.at_client(first.request_started.as_nanos(), ArrowDirection::ToServer);
     let to = pieces.last().map_or(from, |piece| piece.to);
     Timed {
@@ -77,7 +77,7 @@ pub fn timed(operation: &Operation, step: &OperationStep) -> Timed {
 }
 
 fn part_pieces(operation: &Operation, part: &Step, pieces: &mut Vec<Piece>) {
-    let clock = Clock::of(operation, part);
+    let clock = Clock::new(operation, part);
     let from = clock.at_client(part.request_started.as_nanos(), ArrowDirection::ToServer);
     let arrived = clock
         .at_server(part.request_ended.as_nanos(), ArrowDirection::ToServer)
@@ -126,7 +126,7 @@ enum ArrowDirection {
 }
 
 impl Clock {
-    fn of(operation: &Operation, part: &Step) -> Self {
+    fn new(operation: &Operation, part: &Step) -> Self {
         let half = |rtt: Option<Duration>| i128::from(nanos(rtt.unwrap_or_default()) / 2);
         Self {
             begin: i128::from(operation.at.as_nanos()),
@@ -195,7 +195,7 @@ impl Lanes {
     }
 
     /// The place of a step's connection.
-    pub fn of(&self, step: &OperationStep) -> usize {
+    pub fn lane_of(&self, step: &OperationStep) -> usize {
         self.places
             .get(&step.exchange.connection)
             .copied()
@@ -212,7 +212,7 @@ impl Lanes {
         let shown = self.names.len().min(SHOWN);
         let mut lanes = vec![Strip::new(nanos(operation.duration)); shown];
         for step in &operation.steps {
-            if let Some(strip) = lanes.get_mut(self.of(step)) {
+            if let Some(strip) = lanes.get_mut(self.lane_of(step)) {
                 timed(operation, step)
                     .pieces
                     .into_iter()
@@ -226,7 +226,7 @@ impl Lanes {
                 "<li><span class=\"lane-name\"><i class=\"tag\">{}</i>{}</span><svg class=\"bar\" viewBox=\"0 0 {BINS} 10\" \
                  preserveAspectRatio=\"none\" aria-hidden=\"true\">",
                 place + 1,
-                Escaped(&cut(self.name(place), LONGEST_NAME))
+                Escaped(&cut(self.name(place), MAX_NAME_LEN))
             );
             strip.draw(BINS as f64, 0, 10, out);
             out.push_str("</svg></li>\n");
@@ -323,7 +323,7 @@ pub fn nanos(span: Duration) -> u64 {
 /// How finely a strip is cut.
 const BINS: usize = 400;
 const SHOWN: usize = 12;
-const LONGEST_NAME: usize = 60;
+const MAX_NAME_LEN: usize = 60;
 
 #[cfg(test)]
 mod tests {

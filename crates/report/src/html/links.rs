@@ -37,8 +37,8 @@ pub fn section(links: &[LinkOutcome], out: &mut String) {
 }
 
 fn row(link: &LinkOutcome, out: &mut String) {
-    let name = cut(&link.name, LONGEST_NAME);
-    let asked = cut(&link.asked, LONGEST_NAME);
+    let name = cut(&link.name, MAX_NAME_LEN);
+    let asked = cut(&link.asked, MAX_NAME_LEN);
     let _ = write!(
         out,
         "<tbody><tr><th scope=\"row\" rowspan=\"2\">{} <code>{}</code></th><td class=\"n\" rowspan=\"2\" data-label=\"rtt requested\">{}</td>\
@@ -98,4 +98,4 @@ fn signed(nanoseconds: Option<i64>) -> String {
 }
 
 const SHOWN: usize = 40;
-const LONGEST_NAME: usize = 160;
+const MAX_NAME_LEN: usize = 160;

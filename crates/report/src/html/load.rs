@@ -28,7 +28,7 @@ struct RatePoint {
 impl LoadCourse {
     /// One more interval, in the order of time.
     pub fn add(&mut self, interval: &LoadInterval) {
-        if self.points.len() >= MOST_POINTS {
+        if self.points.len() >= MAX_POINTS {
             self.points = self.points.chunks(2).map(RatePoint::joined).collect();
         }
         self.points.push(RatePoint {
@@ -209,8 +209,8 @@ fn rate(course: &LoadCourse, out: &mut String) {
         .points
         .iter()
         .map(|point| {
-            let x = along.place(point.elapsed.as_secs_f64());
-            format!("{x:.1} {:.1}", up.place(point.per_second()))
+            let x = along.position(point.elapsed.as_secs_f64());
+            format!("{x:.1} {:.1}", up.position(point.per_second()))
         })
         .collect();
     let _ = writeln!(
@@ -222,7 +222,7 @@ fn rate(course: &LoadCourse, out: &mut String) {
 
 fn axes(along: &Scale, up: &Scale, out: &mut String) {
     for tick in ticks(up.most, 4.0) {
-        let at = up.place(tick);
+        let at = up.position(tick);
         let _ = writeln!(
             out,
             "<line class=\"rule\" x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
@@ -236,7 +236,7 @@ fn axes(along: &Scale, up: &Scale, out: &mut String) {
         let _ = writeln!(
             out,
             "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            along.place(tick),
+            along.position(tick),
             HEIGHT - BOTTOM + 16.0,
             tick_text(tick * 1e9)
         );
@@ -313,7 +313,7 @@ fn failures(report: &LoadReport, out: &mut String) {
     opening::section("failures", "Why operations failed", out);
     out.push_str("<ul>\n");
     for failure in report.failures.iter().take(SHOWN) {
-        let text = cut(&failure.text, LONGEST_REASON);
+        let text = cut(&failure.text, MAX_REASON_LEN);
         let _ = writeln!(
             out,
             "<li>{}: {}</li>",
@@ -324,9 +324,9 @@ fn failures(report: &LoadReport, out: &mut String) {
     out.push_str("</ul>\n</section>\n");
 }
 
-const MOST_POINTS: usize = 600;
+const MAX_POINTS: usize = 600;
 const SHOWN: usize = 30;
-const LONGEST_REASON: usize = 600;
+const MAX_REASON_LEN: usize = 600;
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 240.0;
 const LEFT: f64 = 70.0;
@@ -349,7 +349,7 @@ mod tests {
                 ..LoadInterval::default()
             });
         }
-        assert!(course.points.len() <= MOST_POINTS, "{}", course.points.len());
+        assert!(course.points.len() <= MAX_POINTS, "{}", course.points.len());
         let all = RatePoint::joined(&course.points);
         assert_eq!(all.succeeded, 10_000 * 10_001 / 2);
         assert_eq!(all.interval, Duration::from_secs(10_000));

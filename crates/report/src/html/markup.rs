@@ -32,7 +32,7 @@ pub fn cut(text: &str, characters: usize) -> String {
     }
 }
 
-/// A statement as a table shows it: short texts whole, longer ones to unfold, and cut at [`LONGEST_STATEMENT`].
+/// A statement as a table shows it: short texts whole, longer ones to unfold, and cut at [`MAX_STATEMENT_LEN`].
 pub fn statement(text: &str, out: &mut String) {
     let text = crate::text::shown_statement(text);
     let short = cut(text, SHORT_STATEMENT);
@@ -43,7 +43,7 @@ pub fn statement(text: &str, out: &mut String) {
             out,
             "<details><summary><code>{}</code></summary><code>{}</code></details>",
             Escaped(&short),
-            Escaped(&cut(text, LONGEST_STATEMENT))
+            Escaped(&cut(text, MAX_STATEMENT_LEN))
         );
     }
 }
@@ -111,7 +111,7 @@ pub fn per_one(amount: u64, of: u64) -> String {
 
 /// A part of a whole in percent, or a dash if there is no whole. Parts that round to zero without being zero are marked as such.
 pub fn share(part: Duration, whole: Duration) -> String {
-    match Share::of(part, whole).map(Share::as_fraction) {
+    match Share::from_parts(part, whole).map(Share::as_fraction) {
         None => DASH.to_owned(),
         Some(fraction) if fraction > 0.0 && fraction < 0.005 => "&lt;1 %".to_owned(),
         Some(fraction) => format!("{:.0} %", fraction * 100.0),
@@ -127,7 +127,7 @@ pub fn small_print(text: &str, out: &mut String) {
 pub const DASH: &str = "–";
 
 const SHORT_STATEMENT: usize = 140;
-const LONGEST_STATEMENT: usize = 2000;
+const MAX_STATEMENT_LEN: usize = 2000;
 
 #[cfg(test)]
 mod tests {
@@ -147,7 +147,7 @@ mod tests {
         let mut out = String::new();
         statement(&"é".repeat(3000), &mut out);
         assert!(out.contains("<details>"), "{out}");
-        assert_eq!(out.matches('é').count(), SHORT_STATEMENT + LONGEST_STATEMENT);
+        assert_eq!(out.matches('é').count(), SHORT_STATEMENT + MAX_STATEMENT_LEN);
         assert_eq!(out.matches('…').count(), 2);
     }
 

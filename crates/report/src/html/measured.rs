@@ -29,7 +29,7 @@ pub fn section(predictions: &[Prediction], lab: Option<&LabOutcome>, out: &mut S
             out,
         ),
         None => {
-            if let Some(accuracy) = Accuracy::of(rows.iter().copied().enumerate()) {
+            if let Some(accuracy) = Accuracy::from_predictions(rows.iter().copied().enumerate()) {
                 verdict(
                     accuracy.points,
                     accuracy.median,
@@ -101,7 +101,7 @@ fn table_row(row: &Prediction, out: &mut String) {
          <td class=\"n\" data-label=\"clients\">{}</td><td class=\"n\" data-label=\"predicted\"><b>{}</b></td>\
          <td class=\"n\" data-label=\"low to high\">{} to {}{outside}</td><td class=\"n\" data-label=\"measured\"><b>{}</b></td>\
          <td class=\"n\" data-label=\"operations\">{}</td><td class=\"n\" data-label=\"error\">{error}</td></tr>",
-        Escaped(&cut(&row.operation_name, LONGEST_NAME)),
+        Escaped(&cut(&row.operation_name, MAX_NAME_LEN)),
         time(row.rtt),
         rate_words(row.rate),
         count(row.clients.into()),
@@ -122,4 +122,4 @@ fn number_of(operations: u64) -> String {
 }
 
 const SHOWN: usize = 120;
-const LONGEST_NAME: usize = 120;
+const MAX_NAME_LEN: usize = 120;

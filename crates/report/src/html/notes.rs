@@ -18,7 +18,7 @@ pub fn warnings(warnings: &[Warning], out: &mut String) {
         counted(warnings.len() as u64, "warning")
     );
     for warning in warnings.iter().take(SHOWN_WARNINGS) {
-        let text = cut(&warning.text, LONGEST_WARNING);
+        let text = cut(&warning.text, MAX_WARNING_LEN);
         let _ = writeln!(out, "<li>{}</li>", Escaped(&text));
     }
     out.push_str("</ul>\n");
@@ -51,7 +51,7 @@ pub fn conditions_of_run(conditions: &Conditions, out: &mut String) {
     ];
     for (name, text) in rows {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
-            let text = cut(text, LONGEST_CONDITION);
+            let text = cut(text, MAX_CONDITION_LEN);
             let _ = writeln!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", Escaped(&text));
         }
     }
@@ -120,6 +120,6 @@ fn connections(outcome: &ReadOutcome, out: &mut String) {
 }
 
 const SHOWN_WARNINGS: usize = 12;
-const LONGEST_WARNING: usize = 600;
-const LONGEST_CONDITION: usize = 600;
+const MAX_WARNING_LEN: usize = 600;
+const MAX_CONDITION_LEN: usize = 600;
 const SHOWN_CONNECTIONS: usize = 8;

@@ -20,7 +20,7 @@ pub struct Opening<'a> {
 /// Everything up to the first section.
 pub fn begin(opening: &Opening<'_>, out: &mut String) {
     header::head(opening.title, opening.lead, out);
-    let answer = cut(opening.answer, LONGEST_ANSWER);
+    let answer = cut(opening.answer, MAX_ANSWER_LEN);
     let _ = writeln!(out, "<p class=\"answer\">{}</p>\n</header>", Escaped(&answer));
 }
 
@@ -81,9 +81,9 @@ pub fn table(headings: &[&str], rows: &[Vec<String>], out: &mut String) {
 
 /// A name from outside as a cell: bounded and escaped.
 pub fn name_cell(name: &str) -> String {
-    Escaped(&cut(name, LONGEST_NAME)).to_string()
+    Escaped(&cut(name, MAX_NAME_LEN)).to_string()
 }
 
 const SHOWN: usize = 200;
-const LONGEST_NAME: usize = 200;
-const LONGEST_ANSWER: usize = 400;
+const MAX_NAME_LEN: usize = 200;
+const MAX_ANSWER_LEN: usize = 400;

@@ -93,7 +93,7 @@ fn client_of_all(groups: &[OperationGroup]) -> &'static str {
 fn row(group: &OperationGroup, all: std::time::Duration, out: &mut String) {
     let parts = &group.attribution;
     let whole = parts.total();
-    let name = cut(&group.name, LONGEST_NAME);
+    let name = cut(&group.name, MAX_NAME_LEN);
     let application = match client_word(group.kind) {
         "client" => String::new(),
         word => format!("<small>{word}</small>"),
@@ -121,4 +121,4 @@ fn row(group: &OperationGroup, all: std::time::Duration, out: &mut String) {
 }
 
 const SHOWN: usize = 12;
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_LEN: usize = 200;

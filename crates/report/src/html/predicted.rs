@@ -68,14 +68,14 @@ fn introduction(grid: Option<&Grid>, view: &View) -> String {
         let _ = write!(
             text,
             "Operations of the name <code>{}</code> are unlike, so no single figure says how much a millisecond of round-trip time adds. ",
-            Escaped(&cut(&row.name, LONGEST_NAME)),
+            Escaped(&cut(&row.name, MAX_NAME_LEN)),
         );
     } else if turns > 0.0 {
         let _ = write!(
             text,
             "Each millisecond of round-trip time adds about <b>{} ms</b> to <code>{}</code>, which has {} round trips. ",
             turns_text(slope),
-            Escaped(&cut(&row.name, LONGEST_NAME)),
+            Escaped(&cut(&row.name, MAX_NAME_LEN)),
             turns_text(turns)
         );
     } else {
@@ -92,7 +92,7 @@ fn introduction(grid: Option<&Grid>, view: &View) -> String {
         let _ = write!(
             text,
             "Moved to the other link: {}.",
-            Escaped(&cut(&grid.moved, LONGEST_NAME))
+            Escaped(&cut(&grid.moved, MAX_NAME_LEN))
         );
     }
     text.push_str("</p>\n");
@@ -107,7 +107,7 @@ fn sliders(view: &View, out: &mut String) {
             let _ = write!(
                 out,
                 "<option value=\"{index}\">{}</option>",
-                Escaped(&cut(&row.name, LONGEST_OPTION))
+                Escaped(&cut(&row.name, MAX_OPTION_LEN))
             );
         }
         out.push_str("</select>\n");
@@ -273,7 +273,7 @@ fn by_round_trip(view: &View, out: &mut String) {
         let _ = write!(
             out,
             "<tr><th scope=\"row\">{}</th><td class=\"n\" data-label=\"trips\">{}</td><td class=\"n\" data-label=\"replayed\">{}</td>",
-            Escaped(&cut(&row.name, LONGEST_NAME)),
+            Escaped(&cut(&row.name, MAX_NAME_LEN)),
             turns_text(first.turns),
             count(first.operations)
         );
@@ -321,7 +321,7 @@ fn asked(predictions: &[Prediction], view: Option<&View>, out: &mut String) {
             "<tr><th scope=\"row\">{}</th><td class=\"n\" data-label=\"rtt\">{}</td><td class=\"n\" data-label=\"rate\">{}</td>\
              <td class=\"n\" data-label=\"clients\">{}</td><td class=\"n\" data-label=\"median\"><b>{}</b></td><td class=\"n\" data-label=\"low\">{}</td>\
              <td class=\"n\" data-label=\"high\">{}</td><td class=\"n\" data-label=\"per second\">{}</td><td data-label=\"bound by\">{}</td></tr>",
-            Escaped(&cut(&cell.operation_name, LONGEST_NAME)),
+            Escaped(&cut(&cell.operation_name, MAX_NAME_LEN)),
             time(cell.rtt),
             rate_words(cell.rate),
             count(cell.clients.into()),
@@ -389,5 +389,5 @@ const SHOWN_RTTS: [Duration; 6] = [
     Duration::from_millis(200),
 ];
 const SHOWN_ASKED: usize = 24;
-const LONGEST_NAME: usize = 120;
-const LONGEST_OPTION: usize = 60;
+const MAX_NAME_LEN: usize = 120;
+const MAX_OPTION_LEN: usize = 60;

@@ -15,7 +15,7 @@ pub struct Scale {
 
 impl Scale {
     /// The place of an amount.
-    pub fn place(&self, amount: f64) -> f64 {
+    pub fn position(&self, amount: f64) -> f64 {
         if self.most > 0.0 {
             self.from + (self.to - self.from) * amount / self.most
         } else {
@@ -41,7 +41,7 @@ pub struct LogScale {
 
 impl LogScale {
     /// The place of an amount; one below the least is at its place.
-    pub fn place(&self, amount: f64) -> f64 {
+    pub fn position(&self, amount: f64) -> f64 {
         let log = |amount: f64| (amount.max(self.least) / self.unit).ln_1p();
         let whole = log(self.most) - log(self.least);
         if whole > 0.0 {
@@ -62,7 +62,7 @@ impl LogScale {
 /// Round amounts between `least` and `most`: powers of ten, and 2 and 5 times these where that makes no more than `wanted`.
 pub fn log_ticks(least: f64, most: f64, wanted: usize) -> Vec<f64> {
     let between = |steps: &[f64]| -> Vec<f64> {
-        let powers = LEAST_POWER..MOST_POWER;
+        let powers = MIN_EXPONENT..MAX_EXPONENT;
         let all = powers.flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
         all.filter(|tick| (least * 0.999..=most * 1.001).contains(tick))
             .collect()
@@ -76,8 +76,8 @@ pub fn log_ticks(least: f64, most: f64, wanted: usize) -> Vec<f64> {
 }
 
 /// A nanosecond and its thousand, and more than a year: all that times are.
-const LEAST_POWER: i32 = 0;
-const MOST_POWER: i32 = 18;
+const MIN_EXPONENT: i32 = 0;
+const MAX_EXPONENT: i32 = 18;
 
 /// Round amounts from 0 up to `most`, about `wanted` of them: steps of 1, 2 or 5 times a power of ten.
 pub fn ticks(most: f64, wanted: f64) -> Vec<f64> {
@@ -92,7 +92,7 @@ pub fn ticks(most: f64, wanted: f64) -> Vec<f64> {
         .find(|step| *step >= rough * 0.999)
         .unwrap_or(power * 10.0);
     let count = (most / step + 1e-9).floor() as usize;
-    (0..=count.min(MOST_TICKS))
+    (0..=count.min(MAX_TICKS))
         .map(|index| index as f64 * step)
         .collect()
 }
@@ -117,7 +117,7 @@ pub fn nanos(span: Duration) -> f64 {
     span.as_nanos() as f64
 }
 
-const MOST_TICKS: usize = 20;
+const MAX_TICKS: usize = 20;
 
 #[cfg(test)]
 mod tests {
@@ -140,8 +140,8 @@ mod tests {
             from: 0.0,
             to: 10.0,
         };
-        assert!((scale.place(10.0) - 5.0).abs() < 1e-3);
-        assert!((scale.place(0.0)).abs() < 1e-9);
+        assert!((scale.position(10.0) - 5.0).abs() < 1e-3);
+        assert!((scale.position(0.0)).abs() < 1e-9);
         let along: Vec<f64> = scale.along(2).collect();
         assert!(
             (along[1] - 10.0).abs() < 1e-3 && (along[2] - 100.0).abs() < 1e-3,

@@ -28,7 +28,7 @@ pub fn draw(label: &str, rows: &[Row<'_>], out: &mut String) {
         "<figure class=\"map\" tabindex=\"0\"><svg class=\"tuned\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{label}\">"
     );
     for tick in axis.ticks(6) {
-        let along = axis.place(tick);
+        let along = axis.position(tick);
         let bottom = height - BOTTOM;
         let _ = writeln!(
             out,
@@ -67,7 +67,7 @@ fn end(spread: &Distribution) -> f64 {
 }
 
 fn row(name: &str, spread: &Distribution, top: f64, axis: &LogAxis, out: &mut String) {
-    let short = cut(name, LONGEST_NAME);
+    let short = cut(name, MAX_NAME_LEN);
     let _ = write!(
         out,
         "<text class=\"side\" x=\"0\" y=\"{:.1}\">{}</text><g><title>{}: median {}, 90 % {}, 99 % {}, longest {}</title>",
@@ -84,7 +84,7 @@ fn row(name: &str, spread: &Distribution, top: f64, axis: &LogAxis, out: &mut St
     let ninety = spread.p90.map_or(median, nanos);
     let bounds = [spread.min.map_or(median, nanos), median, ninety, last.max(ninety)];
     for (class, ends) in ["trip", "transfer", "waiting"].iter().zip(bounds.windows(2)) {
-        let [from, to] = [axis.place(ends[0]), axis.place(ends[1])];
+        let [from, to] = [axis.position(ends[0]), axis.position(ends[1])];
         let _ = write!(
             out,
             "<rect class=\"p-{class}\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{BAR}\"/>",
@@ -97,7 +97,7 @@ fn row(name: &str, spread: &Distribution, top: f64, axis: &LogAxis, out: &mut St
 }
 
 const SHOWN: usize = 24;
-const LONGEST_NAME: usize = 30;
+const MAX_NAME_LEN: usize = 30;
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 200.0;
 const RIGHT: f64 = 30.0;

@@ -18,7 +18,7 @@ pub fn section(page: &Page<'_>, out: &mut String) {
         return;
     };
     let lanes = Lanes::new(operation, &page.outcome.connections);
-    let rows = rows::of(operation, SHOWN);
+    let rows = rows::waterfall_rows(operation, SHOWN);
     let shown: usize = rows.iter().map(|row| row.steps.len()).sum();
     out.push_str("<section aria-labelledby=\"h-one\">\n<h2 id=\"h-one\">One operation, step by step</h2>\n");
     introduction(page, operation, out);
@@ -59,7 +59,7 @@ fn introduction(page: &Page<'_>, operation: &Operation, out: &mut String) {
     let _ = writeln!(
         out,
         "<p><code>{}</code>: {which}. {} with {} in {}, on {}.</p>",
-        Escaped(&cut(&operation.name, LONGEST_NAME)),
+        Escaped(&cut(&operation.name, MAX_NAME_LEN)),
         time(operation.duration),
         counted(u64::from(operation.turns), "round trip"),
         counted(operation.steps.len() as u64, "exchange"),
@@ -121,7 +121,7 @@ fn label(row: &WaterfallRow<'_>, lanes: &Lanes, out: &mut String) {
         1 => row.first_turn.to_string(),
         turns => format!("{}–{}", row.first_turn, row.first_turn + turns - 1),
     };
-    let lane = lanes.of(&row.steps[0]);
+    let lane = lanes.lane_of(&row.steps[0]);
     let tag = match lanes.count() {
         1 => String::new(),
         _ => format!(
@@ -142,7 +142,7 @@ fn label(row: &WaterfallRow<'_>, lanes: &Lanes, out: &mut String) {
     let _ = writeln!(
         out,
         "<li><span class=\"turn\">{numbers}</span>{tag}{times}{error}<code>{}</code><span class=\"took\">{}</span></li>",
-        Escaped(&cut(&statements.join("; "), LONGEST_LABEL)),
+        Escaped(&cut(&statements.join("; "), MAX_LABEL_LEN)),
         time(Duration::from_nanos(row.to - row.from))
     );
 }
@@ -151,7 +151,7 @@ fn label(row: &WaterfallRow<'_>, lanes: &Lanes, out: &mut String) {
 fn what(step: &OperationStep) -> String {
     let exchange = &step.exchange;
     match &exchange.fingerprint {
-        Some(fingerprint) => cut(fingerprint, LONGEST_LABEL),
+        Some(fingerprint) => cut(fingerprint, MAX_LABEL_LEN),
         None if exchange.is_handshake() => "TCP handshake".to_owned(),
         None => format!("({})", exchange.phase.name()),
     }
@@ -214,7 +214,7 @@ impl Drawing {
             strip.draw(WIDTH, top, BAR, out);
         }
         if row.pieces.is_empty() {
-            rectangle("trip", [self.x(row.from), LEAST_WIDTH], top, out);
+            rectangle("trip", [self.x(row.from), MIN_WIDTH], top, out);
         }
         out.push_str("</g>\n");
     }
@@ -222,7 +222,7 @@ impl Drawing {
 
 /// A bar from a place on, so wide.
 fn rectangle(class: &str, [from, width]: [f64; 2], top: usize, out: &mut String) {
-    let width = width.max(LEAST_WIDTH);
+    let width = width.max(MIN_WIDTH);
     let _ = write!(
         out,
         "<rect class=\"p-{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{BAR}\"/>"
@@ -302,6 +302,6 @@ const ROW: usize = 24;
 const BAR: usize = 10;
 const WIDTH: f64 = 1000.0;
 /// So that what was short can be seen at all.
-const LEAST_WIDTH: f64 = 1.0;
-const LONGEST_NAME: usize = 160;
-const LONGEST_LABEL: usize = 160;
+const MIN_WIDTH: f64 = 1.0;
+const MAX_NAME_LEN: usize = 160;
+const MAX_LABEL_LEN: usize = 160;

@@ -56,7 +56,7 @@ pub(super) struct PaysRecord {
 }
 
 impl<'a> AdviceRecord<'a> {
-    pub(super) fn of(advice: &'a Advice) -> Self {
+    pub(super) fn new(advice: &'a Advice) -> Self {
         let [request_bytes, reply_bytes] = advice.payload_bytes;
         Self {
             source: &advice.source,
@@ -75,7 +75,7 @@ impl<'a> AdviceRecord<'a> {
 }
 
 impl<'a> LevelRecord<'a> {
-    pub(super) fn of(advice: &Advice, level: &'a LevelAdvice) -> Self {
+    pub(super) fn new(advice: &Advice, level: &'a LevelAdvice) -> Self {
         let [request_tunnel_bytes, reply_tunnel_bytes] = level.tunnel_bytes;
         let [compressing_ns, turning_back_ns] = level.processor.map(nanos);
         let (pays, rate) = match level.break_even {
@@ -101,7 +101,7 @@ impl<'a> LevelRecord<'a> {
 }
 
 impl PaysRecord {
-    pub(super) fn of(advice: &Advice, level: &LevelAdvice, rate: usize) -> Option<Self> {
+    pub(super) fn new(advice: &Advice, level: &LevelAdvice, rate: usize) -> Option<Self> {
         Some(Self {
             level: level.level,
             rate_bits_per_second: advice.rates.get(rate)?.as_bits_per_second(),

@@ -59,7 +59,7 @@ struct FoundFigures<'a> {
 }
 
 impl<'a> FoundFigures<'a> {
-    fn of(found: &'a ForbiddenWaste) -> Self {
+    fn new(found: &'a ForbiddenWaste) -> Self {
         Self {
             fingerprint: found.fingerprint.as_deref(),
             count: found.count,
@@ -70,7 +70,7 @@ impl<'a> FoundFigures<'a> {
 }
 
 impl<'a> CheckRecord<'a> {
-    pub(super) fn of(verdict: &'a BudgetVerdict) -> Self {
+    pub(super) fn new(verdict: &'a BudgetVerdict) -> Self {
         let judgement = verdict.judgement();
         Self {
             operation_name: &verdict.operation_name,
@@ -100,7 +100,7 @@ impl<'a> CheckRecord<'a> {
                 },
                 BudgetMeasure::Forbidden { kind, found } => Figures::Forbidden {
                     kind: kind.name(),
-                    found: found.as_ref().map(FoundFigures::of),
+                    found: found.as_ref().map(FoundFigures::new),
                 },
             },
             remedy: verdict.remedy.as_deref(),
@@ -132,7 +132,7 @@ struct NewFinding<'a> {
 }
 
 impl<'a> ChangeRecord<'a> {
-    pub(super) fn of(change: &'a Change) -> Self {
+    pub(super) fn new(change: &'a Change) -> Self {
         let [turns_before, turns] = change.turns;
         let [predicted_before, predicted] = change.predicted;
         let new_findings = change.new_findings.iter().map(|(kind, fingerprint)| NewFinding {

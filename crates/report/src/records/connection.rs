@@ -26,7 +26,7 @@ pub(super) struct OpenedRecord<'a> {
 }
 
 impl OpenedRecord<'_> {
-    pub(super) fn of(connection: ConnectionId, at: Timestamp, client: Endpoint, server: Endpoint) -> Self {
+    pub(super) fn new(connection: ConnectionId, at: Timestamp, client: Endpoint, server: Endpoint) -> Self {
         Self {
             connection: connection.0,
             at_ns: at.as_nanos(),
@@ -59,7 +59,7 @@ pub(super) struct StartedRecord<'a> {
 }
 
 impl<'a> StartedRecord<'a> {
-    pub(super) fn of(
+    pub(super) fn new(
         connection: ConnectionId,
         at: Timestamp,
         fingerprint: Option<&'a Fingerprint>,
@@ -93,7 +93,7 @@ pub(super) struct BegunRecord {
 }
 
 impl BegunRecord {
-    pub(super) fn of(connection: ConnectionId, at: Timestamp) -> Self {
+    pub(super) fn new(connection: ConnectionId, at: Timestamp) -> Self {
         Self {
             connection: connection.0,
             at_ns: at.as_nanos(),
@@ -176,7 +176,7 @@ pub(super) struct ConnectionRecord<'a> {
 }
 
 impl<'a> ConnectionRecord<'a> {
-    pub(super) fn of(connection: &'a ConnectionOutcome) -> Self {
+    pub(super) fn new(connection: &'a ConnectionOutcome) -> Self {
         let totals = &connection.totals;
         let [client_payload_bytes, server_payload_bytes] = known_payload(totals);
         let [client_packets, server_packets] = each(totals.packets);

@@ -33,7 +33,7 @@ pub(super) struct RowsRecord {
 }
 
 impl RowsRecord {
-    pub(super) fn of(train: &RowTrain) -> Self {
+    pub(super) fn new(train: &RowTrain) -> Self {
         Self {
             rows: train.rows,
             packets: train.packets,
@@ -50,7 +50,7 @@ impl RowsRecord {
             pauses: train.pauses,
             shared_stamps: train.shared_stamps,
             rate_bits_per_second: train.rate().map(BitRate::as_bits_per_second),
-            gaps: Spread::of(&train.gaps),
+            gaps: Spread::new(&train.gaps),
         }
     }
 }
@@ -82,7 +82,7 @@ pub(super) struct DatabaseLinkRecord<'a> {
 }
 
 impl<'a> DatabaseLinkRecord<'a> {
-    pub(super) fn of(outcome: &'a DatabaseLinkOutcome) -> Self {
+    pub(super) fn new(outcome: &'a DatabaseLinkOutcome) -> Self {
         Self {
             link: &outcome.link,
             through: &outcome.through,
@@ -96,7 +96,7 @@ impl<'a> DatabaseLinkRecord<'a> {
             call_p50_ns: outcome.calls.p50.map(nanos),
             client_rtt_ns: outcome.client_rtt.map(nanos),
             failed: outcome.failed,
-            round_trips: Spread::of(&outcome.round_trips),
+            round_trips: Spread::new(&outcome.round_trips),
         }
     }
 }

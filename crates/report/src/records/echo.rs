@@ -28,7 +28,7 @@ pub(super) struct EchoRecord {
 }
 
 impl EchoRecord {
-    pub(super) fn of(echo: &EchoOutcome) -> Self {
+    pub(super) fn new(echo: &EchoOutcome) -> Self {
         Self {
             request_bytes: echo.request_bytes,
             reply_bytes: echo.reply_bytes,
@@ -37,7 +37,7 @@ impl EchoRecord {
             polled_replies: echo.polled,
             duration_ns: nanos(echo.elapsed),
             per_second: echo.per_second,
-            spread: Spread::of(&echo.spread),
+            spread: Spread::new(&echo.spread),
             client_processor_ns: nanos(echo.client_processor),
             server_processor_ns: echo.server_processor.map(nanos),
             other_clients: echo.other_clients,
@@ -76,7 +76,7 @@ pub(super) struct BulkRecord {
 }
 
 impl BulkRecord {
-    pub(super) fn of(bulk: &BulkOutcome) -> Self {
+    pub(super) fn new(bulk: &BulkOutcome) -> Self {
         Self {
             direction: match bulk.direction {
                 Direction::ClientToServer => "client_to_server",

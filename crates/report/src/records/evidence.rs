@@ -27,7 +27,7 @@ pub(super) struct EvidenceRecord {
 
 impl EvidenceRecord {
     /// Absent where no round trip of work was seen.
-    pub(super) fn of(evidence: &Evidence) -> Option<Self> {
+    pub(super) fn new(evidence: &Evidence) -> Option<Self> {
         (*evidence != Evidence::default()).then(|| Self {
             round_trips: evidence.round_trips,
             guessed: evidence.guessed,

@@ -100,7 +100,7 @@ struct TagsRecord<'a> {
 }
 
 impl<'a> TagsRecord<'a> {
-    fn of(tags: &'a Tags) -> Self {
+    fn new(tags: &'a Tags) -> Self {
         let text = |tag: &'a Option<Arc<str>>| tag.as_deref().map(Text::from);
         Self {
             request_id: tags.request.map(HexId),
@@ -150,7 +150,7 @@ struct AskedRecord {
 }
 
 impl AskedRecord {
-    fn of(asked: &RequestTraits) -> Self {
+    fn new(asked: &RequestTraits) -> Self {
         Self {
             prepares: asked.prepares,
             prepared_executions: asked.prepared_executions,
@@ -226,7 +226,7 @@ struct PoolerRecord {
 }
 
 impl PoolerRecord {
-    fn of(pooler: &PoolerTime) -> Self {
+    fn new(pooler: &PoolerTime) -> Self {
         Self {
             waiting_ns: nanos(pooler.waiting),
             processing_ns: nanos(pooler.processing),
@@ -283,7 +283,7 @@ struct LevelRecord {
 }
 
 impl LevelRecord {
-    fn of(at: &AtLevel) -> Self {
+    fn new(at: &AtLevel) -> Self {
         let [request_tunnel_bytes, reply_tunnel_bytes] = at.tunnel_bytes;
         let [request_compressing_ns, reply_compressing_ns] = at.compressing.map(nanos);
         let [request_turning_back_ns, reply_turning_back_ns] = at.turning_back.map(nanos);
@@ -312,7 +312,7 @@ impl LevelRecord {
 }
 
 impl<'a> ExchangeRecord<'a> {
-    pub(super) fn of(
+    pub(super) fn new(
         exchange: &'a Exchange,
         protocol: Protocol,
         operation: Option<u64>,
@@ -323,7 +323,7 @@ impl<'a> ExchangeRecord<'a> {
             true => first.reply_ended,
             false => Some(exchange.ended()),
         };
-        let server_range = ServerRange::of(exchange.server(), exchange.server_margin());
+        let server_range = ServerRange::from_margin(exchange.server(), exchange.server_margin());
         let sum = |part: fn(&Step) -> Duration| nanos(exchange.steps().map(part).sum());
         Self {
             connection: exchange.connection.0,
@@ -338,7 +338,7 @@ impl<'a> ExchangeRecord<'a> {
             reply_messages: exchange.reply_messages,
             rows: exchange.rows,
             executions: exchange.executions,
-            asked: (exchange.asked != RequestTraits::default()).then(|| AskedRecord::of(&exchange.asked)),
+            asked: (exchange.asked != RequestTraits::default()).then(|| AskedRecord::new(&exchange.asked)),
             client_before_ns: step.map(|step| nanos(step.client_before)),
             request_ns: span(exchange.at, first.request_ended),
             first_byte_ns: first.reply_started.map(|at| span(first.request_ended, at)),
@@ -351,7 +351,7 @@ impl<'a> ExchangeRecord<'a> {
                 .map(nanos),
             server_min_ns: server_range.shortest(),
             server_max_ns: server_range.longest(),
-            pooler: exchange.pooler.as_deref().map(PoolerRecord::of),
+            pooler: exchange.pooler.as_deref().map(PoolerRecord::new),
             server_inside_reply_ns: sum(|step| step.server_inside_reply),
             recovery_ns: sum(|step| step.recovery),
             client_side_rtt_ns: first.client_side_rtt.map(nanos),
@@ -365,17 +365,17 @@ impl<'a> ExchangeRecord<'a> {
                 .and_then(|step| step.assigned)
                 .map(|assigned| assigned.name().into()),
             probability: step.and_then(|step| step.probability).map(Share::as_fraction),
-            tags: exchange.tags.as_deref().map(TagsRecord::of),
+            tags: exchange.tags.as_deref().map(TagsRecord::new),
             steps: match is_told_by_its_first_step(exchange) {
                 true => Vec::new(),
-                false => exchange.steps().map(StepRecord::of).collect(),
+                false => exchange.steps().map(StepRecord::new).collect(),
             },
             levels: exchange
                 .levels
                 .as_deref()
                 .unwrap_or_default()
                 .iter()
-                .map(LevelRecord::of)
+                .map(LevelRecord::new)
                 .collect(),
         }
     }
@@ -442,8 +442,8 @@ impl ReadBody for ExchangeRecord<'_> {
 }
 
 impl StepRecord {
-    fn of(step: &Step) -> Self {
-        let server_range = ServerRange::of(step.server, step.server_margin);
+    fn new(step: &Step) -> Self {
+        let server_range = ServerRange::from_margin(step.server, step.server_margin);
         Self {
             at_ns: step.request_started.as_nanos(),
             turn: step.turn,

@@ -41,7 +41,7 @@ pub(super) struct FindingRecord<'a> {
 }
 
 impl<'a> FindingRecord<'a> {
-    pub(super) fn of(finding: &'a Finding, saving: Saving) -> Self {
+    pub(super) fn new(finding: &'a Finding, saving: Saving) -> Self {
         Self {
             kind: finding.kind.name(),
             fingerprint: finding.fingerprint.as_deref(),

@@ -26,7 +26,7 @@ pub(super) struct HeldRecord<'a> {
 }
 
 impl<'a> HeldRecord<'a> {
-    pub(super) fn of(held: &'a HeldTransactions) -> Self {
+    pub(super) fn new(held: &'a HeldTransactions) -> Self {
         Self {
             transaction_name: &held.name,
             operation_name: &held.operation_name,
@@ -38,8 +38,8 @@ impl<'a> HeldRecord<'a> {
             turns_after_write: held.turns_after_write,
             held_ns: nanos(held.median),
             rows_held_ns: held.rows_held.map(nanos),
-            parts: Parts::of(&held.attribution),
-            spread: Spread::of(&held.spread),
+            parts: Parts::new(&held.attribution),
+            spread: Spread::new(&held.spread),
         }
     }
 }
@@ -63,7 +63,7 @@ pub(super) struct HeldPredictionRecord<'a> {
 }
 
 impl<'a> HeldPredictionRecord<'a> {
-    pub(super) fn of(held: &'a HeldPrediction) -> Self {
+    pub(super) fn new(held: &'a HeldPrediction) -> Self {
         Self {
             transaction_name: &held.name,
             operation_name: &held.operation_name,

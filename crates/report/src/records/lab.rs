@@ -25,7 +25,7 @@ pub(super) struct PointRecord<'a> {
 }
 
 impl<'a> PointRecord<'a> {
-    pub(super) fn of(number: usize, settings: &'a [String], point: &'a LabPoint) -> Self {
+    pub(super) fn new(number: usize, settings: &'a [String], point: &'a LabPoint) -> Self {
         Self {
             point: number,
             settings: settings
@@ -33,7 +33,7 @@ impl<'a> PointRecord<'a> {
                 .map(String::as_str)
                 .zip(point.values.iter().map(String::as_str))
                 .collect(),
-            measured: point.measured.as_ref().map(MeasuredKeys::of),
+            measured: point.measured.as_ref().map(MeasuredKeys::new),
             compared_with_point: point.against.map(|index| index + 1),
             times: point.times.map(|times| times.median),
             times_least: point.times.map(|times| times.low),
@@ -80,7 +80,7 @@ struct ServiceKeys<'a> {
 }
 
 impl<'a> RoundRecord<'a> {
-    pub(super) fn of(point: usize, number: usize, round: &'a LabRound) -> Self {
+    pub(super) fn new(point: usize, number: usize, round: &'a LabRound) -> Self {
         let spread = &round.measured.spread;
         let [client, server] = round.payload.map(ByteCount::as_bytes);
         let wire = |direction: Direction| {
@@ -141,7 +141,7 @@ pub(super) struct SlopeRecord<'a> {
 }
 
 impl<'a> SlopeRecord<'a> {
-    pub(super) fn of(slope: &'a LabSlope) -> Self {
+    pub(super) fn new(slope: &'a LabSlope) -> Self {
         let beside = slope.beside.iter();
         Self {
             link_name: &slope.link,
@@ -182,7 +182,7 @@ pub(super) struct LabRecord<'a> {
 }
 
 impl<'a> LabRecord<'a> {
-    pub(super) fn of(outcome: &'a LabOutcome) -> Self {
+    pub(super) fn new(outcome: &'a LabOutcome) -> Self {
         let errors = outcome.errors();
         let measured = outcome.points.iter().filter(|point| point.measured.is_some());
         let floor = outcome

@@ -23,7 +23,7 @@ pub(super) struct LegRecord<'a> {
 }
 
 impl<'a> LegRecord<'a> {
-    pub(super) fn of(target: &'a str, number: u64, at: Timestamp, leg: &'a Leg) -> Self {
+    pub(super) fn new(target: &'a str, number: u64, at: Timestamp, leg: &'a Leg) -> Self {
         Self {
             number,
             target,

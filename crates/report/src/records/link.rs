@@ -39,7 +39,7 @@ pub(super) struct LinkRecord<'a> {
 }
 
 impl<'a> LinkRecord<'a> {
-    pub(super) fn of(link: &'a LinkOutcome) -> Self {
+    pub(super) fn new(link: &'a LinkOutcome) -> Self {
         let [client, server] = link.directions;
         let bits = |rate: Option<BitRate>| rate.map(BitRate::as_bits_per_second);
         Self {

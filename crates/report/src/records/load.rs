@@ -22,7 +22,7 @@ pub(super) struct IntervalRecord {
 }
 
 impl IntervalRecord {
-    pub(super) fn of(interval: &LoadInterval) -> Self {
+    pub(super) fn new(interval: &LoadInterval) -> Self {
         Self {
             elapsed_ns: nanos(interval.elapsed),
             duration_ns: nanos(interval.interval),
@@ -46,11 +46,11 @@ pub(super) struct ScriptRecord<'a> {
 }
 
 impl<'a> ScriptRecord<'a> {
-    pub(super) fn of(script: &'a LoadScript) -> Self {
+    pub(super) fn new(script: &'a LoadScript) -> Self {
         Self {
             name: &script.name,
             weight: script.weight,
-            spread: Spread::of(&script.spread),
+            spread: Spread::new(&script.spread),
         }
     }
 }
@@ -63,7 +63,7 @@ pub(super) struct FailureRecord<'a> {
 }
 
 impl<'a> FailureRecord<'a> {
-    pub(super) fn of(failure: &'a LoadFailure) -> Self {
+    pub(super) fn new(failure: &'a LoadFailure) -> Self {
         Self {
             text: &failure.text,
             count: failure.count,
@@ -98,7 +98,7 @@ pub(super) struct LoadRecord<'a> {
 }
 
 impl<'a> LoadRecord<'a> {
-    pub(super) fn of(report: &'a LoadReport) -> Self {
+    pub(super) fn new(report: &'a LoadReport) -> Self {
         let (scripts, scale, query_mode, reconnect) = match &report.work {
             LoadWork::Sql {
                 scripts,

@@ -34,7 +34,7 @@ pub(super) struct ConditionsRecord<'a> {
 }
 
 impl<'a> ConditionsRecord<'a> {
-    pub(super) fn of(conditions: &'a Conditions) -> Self {
+    pub(super) fn new(conditions: &'a Conditions) -> Self {
         Self {
             version: conditions.version.as_str().into(),
             command_line: conditions.command_line.as_str().into(),
@@ -74,7 +74,7 @@ pub(super) struct WarningRecord<'a> {
 }
 
 impl<'a> WarningRecord<'a> {
-    pub(super) fn of(warning: &'a Warning) -> Self {
+    pub(super) fn new(warning: &'a Warning) -> Self {
         Self {
             kind: Some(warning.kind.name().into()),
             text: warning.text.as_str().into(),
@@ -120,7 +120,7 @@ pub(super) struct StatementRecord<'a> {
 }
 
 impl<'a> StatementRecord<'a> {
-    pub(super) fn of(statement: &'a StatementOutcome) -> Self {
+    pub(super) fn new(statement: &'a StatementOutcome) -> Self {
         Self {
             fingerprint: &statement.fingerprint,
             calls: statement.calls,
@@ -134,9 +134,9 @@ impl<'a> StatementRecord<'a> {
             errors: statement.errors,
             total_ns: nanos(statement.total),
             server_ns: nanos(statement.server),
-            server_range: ServerRange::of(statement.server, statement.server_margin),
+            server_range: ServerRange::from_margin(statement.server, statement.server_margin),
             network_ns: nanos(statement.network),
-            spread: Spread::of(&statement.spread),
+            spread: Spread::new(&statement.spread),
             text_source: statement.text_source.map(TextSource::name),
         }
     }
@@ -154,7 +154,7 @@ pub(super) struct RecognisedRecord<'a> {
 }
 
 impl<'a> RecognisedRecord<'a> {
-    pub(super) fn of(found: &'a RecognisedStatement) -> Self {
+    pub(super) fn new(found: &'a RecognisedStatement) -> Self {
         Self {
             fingerprint: (&*found.unseen).into(),
             text: (&*found.text).into(),
@@ -201,7 +201,7 @@ pub(super) struct OperationRecord<'a> {
 }
 
 impl<'a> OperationRecord<'a> {
-    pub(super) fn of(operation: &'a Operation) -> Self {
+    pub(super) fn new(operation: &'a Operation) -> Self {
         Self {
             id: operation.id,
             kind: operation.kind.name(),
@@ -211,11 +211,11 @@ impl<'a> OperationRecord<'a> {
             turns: operation.turns,
             exchanges: operation.steps.len(),
             connections: operation.connections,
-            parts: Parts::of(&operation.attribution),
+            parts: Parts::new(&operation.attribution),
             setup_ns: nanos(operation.setup),
             client_after_ns: nanos(operation.client_after),
             continues: operation.continues,
-            evidence: EvidenceRecord::of(&operation.evidence()),
+            evidence: EvidenceRecord::new(&operation.evidence()),
         }
     }
 }
@@ -284,7 +284,7 @@ pub(super) struct MeasuredKeys {
 }
 
 impl MeasuredKeys {
-    pub(super) fn of(measured: &MeasuredDurations) -> Self {
+    pub(super) fn new(measured: &MeasuredDurations) -> Self {
         Self {
             measured_ns: nanos(measured.duration),
             measured_operations: measured.operations,
@@ -297,7 +297,7 @@ impl MeasuredKeys {
 }
 
 impl<'a> PredictionRecord<'a> {
-    pub(super) fn of(prediction: &'a Prediction) -> Self {
+    pub(super) fn new(prediction: &'a Prediction) -> Self {
         Self {
             operation_name: &prediction.operation_name,
             operations: prediction.operations,
@@ -320,9 +320,9 @@ impl<'a> PredictionRecord<'a> {
             bound_by: prediction.bound_by.name(),
             unexplained_ns: prediction.unexplained.map(|unexplained| unexplained.median_ns),
             unexplained_share: prediction.unexplained.map(|unexplained| unexplained.share),
-            parts: Parts::of(&prediction.attribution),
-            spread: Spread::of(&prediction.spread),
-            measured: prediction.measured.as_ref().map(MeasuredKeys::of),
+            parts: Parts::new(&prediction.attribution),
+            spread: Spread::new(&prediction.spread),
+            measured: prediction.measured.as_ref().map(MeasuredKeys::new),
             error_share: prediction.error().filter(|share| share.is_finite()),
         }
     }
@@ -371,7 +371,7 @@ struct AssignedRecord {
 }
 
 impl AssignedRecord {
-    fn of(assignments: &Assignments) -> Self {
+    fn new(assignments: &Assignments) -> Self {
         Self {
             identifier: assignments.count(Assigned::Identifier),
             transaction: assignments.count(Assigned::Transaction),
@@ -389,7 +389,7 @@ impl AssignedRecord {
 }
 
 impl SummaryRecord {
-    pub(super) fn of(summary: &Summary) -> Self {
+    pub(super) fn new(summary: &Summary) -> Self {
         // Not every instrument that takes samples of its own counts these: what is not known has no key.
         let counted = |count: u64| (summary.samples.is_none() || count > 0).then_some(count);
         let [client_payload_bytes, server_payload_bytes] = summary.payload_bytes.map(counted);
@@ -406,15 +406,15 @@ impl SummaryRecord {
             client_payload_bytes,
             server_payload_bytes,
             duration_ns: nanos(summary.duration),
-            parts: has_parts.then(|| Parts::of(&summary.attribution)),
+            parts: has_parts.then(|| Parts::new(&summary.attribution)),
             setup_ns: has_parts.then(|| nanos(summary.setup)),
             assigned: (summary.assigned != Assignments::default())
-                .then(|| AssignedRecord::of(&summary.assigned)),
-            evidence: EvidenceRecord::of(&summary.evidence),
-            spread: (summary.spread != Distribution::default()).then(|| Spread::of(&summary.spread)),
+                .then(|| AssignedRecord::new(&summary.assigned)),
+            evidence: EvidenceRecord::new(&summary.evidence),
+            spread: (summary.spread != Distribution::default()).then(|| Spread::new(&summary.spread)),
             packets: summary.packets,
             dropped_exchanges: (summary.dropped_exchanges > 0).then_some(summary.dropped_exchanges),
-            totals: summary.samples.as_ref().map(TotalKeys::of),
+            totals: summary.samples.as_ref().map(TotalKeys::new),
         }
     }
 }
@@ -465,11 +465,11 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn of(attribution: &Attribution) -> Self {
+    pub(super) fn new(attribution: &Attribution) -> Self {
         Self {
             client_ns: nanos(attribution.client),
             server_ns: nanos(attribution.server),
-            server_range: ServerRange::of(attribution.server, attribution.server_margin),
+            server_range: ServerRange::from_margin(attribution.server, attribution.server_margin),
             pooler_ns: (!attribution.pooler.is_zero()).then(|| nanos(attribution.pooler)),
             network_ns: nanos(attribution.network()),
             round_trip_ns: nanos(attribution.round_trip),
@@ -515,7 +515,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    pub(super) fn of(distribution: &Distribution) -> Self {
+    pub(super) fn new(distribution: &Distribution) -> Self {
         Self {
             samples: distribution.count,
             min_ns: distribution.min.map(nanos),

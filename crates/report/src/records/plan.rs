@@ -19,7 +19,7 @@ pub(super) struct PlacementRecord {
 }
 
 impl PlacementRecord {
-    pub(super) fn of(outcome: &PlacementOutcome) -> Self {
+    pub(super) fn new(outcome: &PlacementOutcome) -> Self {
         Self {
             placement: placement_words(outcome),
             moved: outcome.moved,
@@ -43,7 +43,7 @@ pub(super) struct PlacedOperationRecord<'a> {
 }
 
 impl<'a> PlacedOperationRecord<'a> {
-    pub(super) fn of(placement: &'a str, operation: &'a PlacedOperation) -> Self {
+    pub(super) fn new(placement: &'a str, operation: &'a PlacedOperation) -> Self {
         Self {
             placement,
             operation_name: &operation.name,
@@ -65,7 +65,7 @@ pub(super) struct PlacedTransactionRecord<'a> {
 }
 
 impl<'a> PlacedTransactionRecord<'a> {
-    pub(super) fn of(placement: &'a str, held: &'a PlacedTransaction) -> Self {
+    pub(super) fn new(placement: &'a str, held: &'a PlacedTransaction) -> Self {
         Self {
             placement,
             transaction_name: &held.name,
@@ -86,7 +86,7 @@ pub(super) struct BrokenBudgetRecord<'a> {
 }
 
 impl<'a> BrokenBudgetRecord<'a> {
-    pub(super) fn of(placement: &'a str, broken: &'a BrokenBudget) -> Self {
+    pub(super) fn new(placement: &'a str, broken: &'a BrokenBudget) -> Self {
         Self {
             placement,
             operation_name: &broken.operation_name,
@@ -113,7 +113,7 @@ pub(super) struct HeldBackRecord<'a> {
 }
 
 impl<'a> HeldBackRecord<'a> {
-    pub(super) fn of(held: &'a HeldBack) -> Self {
+    pub(super) fn new(held: &'a HeldBack) -> Self {
         Self {
             service: &held.service,
             place: &held.place,
@@ -142,7 +142,7 @@ pub(super) struct HoldingStatementRecord<'a> {
 }
 
 impl<'a> HoldingStatementRecord<'a> {
-    pub(super) fn of(held: &'a HeldBack, statement: &'a HoldingStatement) -> Self {
+    pub(super) fn new(held: &'a HeldBack, statement: &'a HoldingStatement) -> Self {
         Self {
             service: &held.service,
             place: &held.place,
@@ -168,7 +168,7 @@ pub(super) struct PlanFixRecord<'a> {
 }
 
 impl<'a> PlanFixRecord<'a> {
-    pub(super) fn of(held: &'a HeldBack, fix: &'a PlanFix) -> Self {
+    pub(super) fn new(held: &'a HeldBack, fix: &'a PlanFix) -> Self {
         Self {
             service: &held.service,
             place: &held.place,
@@ -190,7 +190,7 @@ pub(super) struct PlanMoveRecord<'a> {
 }
 
 impl<'a> PlanMoveRecord<'a> {
-    pub(super) fn of(step: &'a PlanMove) -> Self {
+    pub(super) fn new(step: &'a PlanMove) -> Self {
         Self {
             service: &step.service,
             from: &step.from,
@@ -214,7 +214,7 @@ pub(super) struct PlanRecord<'a> {
 }
 
 impl<'a> PlanRecord<'a> {
-    pub(super) fn of(plan: &'a PlanOutcome) -> Self {
+    pub(super) fn new(plan: &'a PlanOutcome) -> Self {
         Self {
             currency: &plan.currency,
             today: placement_words(&plan.today),

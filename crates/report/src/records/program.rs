@@ -43,7 +43,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(run: &ProgramRun) -> Self {
+    fn new(run: &ProgramRun) -> Self {
         let [client_payload_bytes, server_payload_bytes] = run.payload_bytes;
         Self {
             connections: run.connections,
@@ -59,7 +59,7 @@ impl Counts {
 }
 
 impl<'a> ProgramRecord<'a> {
-    pub(super) fn of(tuned: &'a ProgramTuned) -> Self {
+    pub(super) fn new(tuned: &'a ProgramTuned) -> Self {
         Self {
             setting: &tuned.setting,
             link: tuned.link.as_deref(),
@@ -69,7 +69,7 @@ impl<'a> ProgramRecord<'a> {
             min_ns: tuned.spread.min.map(nanos),
             max_ns: tuned.spread.max.map(nanos),
             connected_ns: tuned.connected.p50.map(nanos),
-            counts: tuned.typical.as_ref().map(Counts::of),
+            counts: tuned.typical.as_ref().map(Counts::new),
         }
     }
 }
@@ -88,7 +88,7 @@ pub(super) struct BestRecord<'a> {
 }
 
 impl<'a> BestRecord<'a> {
-    pub(super) fn of(best: &'a ProgramBest) -> Self {
+    pub(super) fn new(best: &'a ProgramBest) -> Self {
         Self {
             link: best.link.as_deref(),
             setting: &best.setting,
@@ -108,7 +108,7 @@ pub(super) struct UnchangedRecord<'a> {
 }
 
 impl<'a> UnchangedRecord<'a> {
-    pub(super) fn of(settings: &'a [Arc<str>]) -> Self {
+    pub(super) fn new(settings: &'a [Arc<str>]) -> Self {
         Self {
             settings: settings.iter().map(AsRef::as_ref).collect(),
         }

@@ -213,7 +213,7 @@ struct Head<'a> {
 
 fn parse(line: &[u8], number: u64, shared: &mut Interner) -> Result<Record, RecordError> {
     if line.starts_with(EXCHANGE_START) {
-        return read::<ExchangeRecord<'_>>(line, number, shared);
+        return read_record::<ExchangeRecord<'_>>(line, number, shared);
     }
     let head: Head<'_> = from_slice(line, number)?;
     if head.schema > u64::from(SCHEMA) {
@@ -234,7 +234,7 @@ type ReadLine = fn(&[u8], u64, &mut Interner) -> Result<Record, RecordError>;
 
 macro_rules! readers {
     ($($body:ty,)*) => {
-        &[$((<$body>::NAME, |line, number, shared| read::<$body>(line, number, shared)),)*]
+        &[$((<$body>::NAME, |line, number, shared| read_record::<$body>(line, number, shared)),)*]
     };
 }
 
@@ -252,7 +252,7 @@ const READERS: &[(&str, ReadLine)] = readers! {
 };
 
 /// Reads a record by its keys.
-fn read<'a, B: ReadBody + Deserialize<'a>>(
+fn read_record<'a, B: ReadBody + Deserialize<'a>>(
     line: &'a [u8],
     number: u64,
     shared: &mut Interner,

@@ -29,7 +29,7 @@ pub(super) struct SampleRecord<'a> {
 }
 
 impl<'a> SampleRecord<'a> {
-    pub(super) fn of(sample: &'a Sample) -> Self {
+    pub(super) fn new(sample: &'a Sample) -> Self {
         Self {
             number: sample.number,
             target: &sample.target,
@@ -56,7 +56,7 @@ pub(super) struct IntermediaryRecord<'a> {
 }
 
 impl<'a> IntermediaryRecord<'a> {
-    pub(super) fn of(found: &'a Intermediary) -> Self {
+    pub(super) fn new(found: &'a Intermediary) -> Self {
         Self {
             target: &found.target,
             near_rtt_ns: nanos(found.near_round_trip),
@@ -81,7 +81,7 @@ pub(super) struct TotalKeys {
 }
 
 impl TotalKeys {
-    pub(super) fn of(totals: &SampleTotals) -> Self {
+    pub(super) fn new(totals: &SampleTotals) -> Self {
         Self {
             sent: totals.sent,
             answered: totals.answered,

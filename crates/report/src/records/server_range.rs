@@ -22,7 +22,7 @@ impl ServerRange {
         }
     }
 
-    pub(super) fn of(server: Duration, margin: Margin) -> Self {
+    pub(super) fn from_margin(server: Duration, margin: Margin) -> Self {
         if margin.is_none() {
             return Self::default();
         }

@@ -34,7 +34,7 @@ pub(super) struct SplitRecord {
 }
 
 impl SplitRecord {
-    pub(super) fn of(split: &SplitOutcome) -> Self {
+    pub(super) fn new(split: &SplitOutcome) -> Self {
         let [request_bytes, reply_bytes] = split.payload_bytes;
         let low = |interval: Interval| nanos(interval.low);
         let high = |interval: Interval| nanos(interval.high);
@@ -100,7 +100,7 @@ pub(super) struct ElsewhereRecord<'a> {
 }
 
 impl<'a> ElsewhereRecord<'a> {
-    pub(super) fn of(prediction: &'a SplitPrediction) -> Self {
+    pub(super) fn new(prediction: &'a SplitPrediction) -> Self {
         let forecast = prediction.forecast.ok();
         Self {
             place: &prediction.place,

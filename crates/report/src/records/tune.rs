@@ -49,7 +49,7 @@ pub(super) struct TunedRecord<'a> {
 }
 
 impl<'a> TunedRecord<'a> {
-    pub(super) fn of(report: &'a TuneReport, tuned: &'a Tuned) -> Self {
+    pub(super) fn new(report: &'a TuneReport, tuned: &'a Tuned) -> Self {
         let is_way = |way: &&model::Method| way.job == tuned.job && way.name == tuned.method;
         let knob = report
             .ways
@@ -115,7 +115,7 @@ struct AsGood<'a> {
 }
 
 impl<'a> RecommendationRecord<'a> {
-    pub(super) fn of(one: &'a Recommendation) -> Self {
+    pub(super) fn new(one: &'a Recommendation) -> Self {
         let [runs, full_sweep_runs] = one.runs;
         Self {
             job: one.job.name(),
@@ -130,13 +130,13 @@ impl<'a> RecommendationRecord<'a> {
             worst_ratio: one.ratio(),
             runs,
             full_sweep_runs,
-            as_good: one.as_good.iter().map(AsGood::of).collect(),
+            as_good: one.as_good.iter().map(AsGood::new).collect(),
         }
     }
 }
 
 impl<'a> AsGood<'a> {
-    fn of(setting: &'a ChosenSetting) -> Self {
+    fn new(setting: &'a ChosenSetting) -> Self {
         Self {
             way: &setting.method,
             value: setting.value,

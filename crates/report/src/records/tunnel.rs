@@ -1,7 +1,7 @@
 //! Records of a tunnel's end: `tunnel`, `tunnel_way`, `notice`.
 
 use super::nanos;
-use model::{Direction, Timestamp, TunnelTotals, TunnelWay};
+use model::{Direction, Timestamp, TunnelDirection, TunnelTotals};
 use serde::Serialize;
 
 /// What one end of a tunnel did, its two directions apart.
@@ -22,7 +22,7 @@ pub(super) struct TunnelRecord<'a> {
 }
 
 impl<'a> TunnelRecord<'a> {
-    pub(super) fn of(end: &'a str, totals: &TunnelTotals) -> Self {
+    pub(super) fn new(end: &'a str, totals: &TunnelTotals) -> Self {
         Self {
             end,
             duration_ns: nanos(totals.elapsed),
@@ -41,7 +41,7 @@ impl<'a> TunnelRecord<'a> {
 
 /// One direction of it.
 #[derive(Serialize)]
-pub(super) struct TunnelWayRecord {
+pub(super) struct TunnelDirectionRecord {
     direction: &'static str,
     payload_bytes: u64,
     tunnel_bytes: u64,
@@ -58,8 +58,8 @@ pub(super) struct TunnelWayRecord {
     reader_stalls: u64,
 }
 
-impl TunnelWayRecord {
-    pub(super) fn of(direction: Direction, way: &TunnelWay) -> Self {
+impl TunnelDirectionRecord {
+    pub(super) fn new(direction: Direction, way: &TunnelDirection) -> Self {
         Self {
             direction: match direction {
                 Direction::ClientToServer => "client_to_server",
@@ -87,7 +87,7 @@ pub(super) struct NoticeRecord<'a> {
 }
 
 impl<'a> NoticeRecord<'a> {
-    pub(super) fn of(at: Timestamp, text: &'a str) -> Self {
+    pub(super) fn new(at: Timestamp, text: &'a str) -> Self {
         Self {
             at_ns: at.as_nanos(),
             text,

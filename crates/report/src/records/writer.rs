@@ -24,7 +24,7 @@ use super::program::{BestRecord, ProgramRecord, UnchangedRecord};
 use super::sample::{IntermediaryRecord, SampleRecord};
 use super::split::{ElsewhereRecord, SplitRecord};
 use super::tune::{RecommendationRecord, TunedRecord};
-use super::tunnel::{NoticeRecord, TunnelRecord, TunnelWayRecord};
+use super::tunnel::{NoticeRecord, TunnelDirectionRecord, TunnelRecord};
 use super::{RecordBody, RecordLine, line};
 use crate::outcome::{
     CheckReport, LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport, ProgramReport, TuneReport,
@@ -51,7 +51,7 @@ macro_rules! one_record_each {
             /// # Errors
             /// When the encoder fails.
             pub fn $method(&mut self, value: &$model) -> io::Result<()> {
-                self.write(&$body::of(value))
+                self.write(&$body::new(value))
             })*
         }
     };
@@ -188,7 +188,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
         client: Endpoint,
         server: Endpoint,
     ) -> io::Result<()> {
-        self.write(&OpenedRecord::of(connection, at, client, server))
+        self.write(&OpenedRecord::new(connection, at, client, server))
     }
 
     /// An HTTP request has reached its server (recordings only).
@@ -202,7 +202,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
         fingerprint: Option<&Fingerprint>,
         request: Option<RequestId>,
     ) -> io::Result<()> {
-        self.write(&StartedRecord::of(connection, at, fingerprint, request))
+        self.write(&StartedRecord::new(connection, at, fingerprint, request))
     }
 
     /// Opaque bytes have begun an exchange that is reported much later (recordings only).
@@ -210,7 +210,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
     /// # Errors
     /// When the encoder fails.
     pub fn begun(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
-        self.write(&BegunRecord::of(connection, at))
+        self.write(&BegunRecord::new(connection, at))
     }
 
     /// One exchange, and the operation it belongs to where that is known.
@@ -223,7 +223,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
         protocol: Protocol,
         operation: Option<u64>,
     ) -> io::Result<()> {
-        self.write(&ExchangeRecord::of(exchange, protocol, operation, None))
+        self.write(&ExchangeRecord::new(exchange, protocol, operation, None))
     }
 
     /// The same `exchange` record for a step of the operation with number `operation`: it also has the client's
@@ -232,7 +232,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
     /// # Errors
     /// When the encoder fails.
     pub fn step(&mut self, step: &OperationStep, operation: u64) -> io::Result<()> {
-        self.write(&ExchangeRecord::of(
+        self.write(&ExchangeRecord::new(
             &step.exchange,
             step.protocol,
             Some(operation),
@@ -248,7 +248,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
         finding
             .savings
             .iter()
-            .try_for_each(|saving| self.write(&FindingRecord::of(finding, *saving)))
+            .try_for_each(|saving| self.write(&FindingRecord::new(finding, *saving)))
     }
 
     /// All that `plan` has to say, but its warnings.
@@ -260,31 +260,31 @@ impl<E: RecordEncoder> RecordWriter<E> {
             .iter()
             .try_for_each(|outcome| self.placement(outcome))?;
         for held in &plan.held_back {
-            self.write(&HeldBackRecord::of(held))?;
+            self.write(&HeldBackRecord::new(held))?;
             for statement in &held.statements {
-                self.write(&HoldingStatementRecord::of(held, statement))?;
+                self.write(&HoldingStatementRecord::new(held, statement))?;
             }
             for fix in &held.fixes {
-                self.write(&PlanFixRecord::of(held, fix))?;
+                self.write(&PlanFixRecord::new(held, fix))?;
             }
         }
         plan.moves
             .iter()
-            .try_for_each(|step| self.write(&PlanMoveRecord::of(step)))?;
-        self.write(&PlanRecord::of(plan))
+            .try_for_each(|step| self.write(&PlanMoveRecord::new(step)))?;
+        self.write(&PlanRecord::new(plan))
     }
 
     fn placement(&mut self, outcome: &PlacementOutcome) -> io::Result<()> {
         let words = placement_words(outcome);
-        self.write(&PlacementRecord::of(outcome))?;
+        self.write(&PlacementRecord::new(outcome))?;
         for operation in &outcome.operations {
-            self.write(&PlacedOperationRecord::of(&words, operation))?;
+            self.write(&PlacedOperationRecord::new(&words, operation))?;
         }
         for held in &outcome.transactions {
-            self.write(&PlacedTransactionRecord::of(&words, held))?;
+            self.write(&PlacedTransactionRecord::new(&words, held))?;
         }
         let mut broken = outcome.broken.iter();
-        broken.try_for_each(|broken| self.write(&BrokenBudgetRecord::of(&words, broken)))
+        broken.try_for_each(|broken| self.write(&BrokenBudgetRecord::new(&words, broken)))
     }
 
     /// A point of a lab, with what was predicted for it and what its links realised. `number` counts from 1,
@@ -293,16 +293,16 @@ impl<E: RecordEncoder> RecordWriter<E> {
     /// # Errors
     /// When the encoder fails.
     pub fn lab_point(&mut self, number: usize, settings: &[String], point: &LabPoint) -> io::Result<()> {
-        self.write(&PointRecord::of(number, settings, point))?;
+        self.write(&PointRecord::new(number, settings, point))?;
         if let Some(prediction) = &point.prediction {
-            let body = PredictionRecord::of(prediction);
+            let body = PredictionRecord::new(prediction);
             self.write(&OfPoint { body, point: number })?;
         }
         for (index, round) in point.rounds.iter().enumerate() {
-            self.write(&RoundRecord::of(number, index + 1, round))?;
+            self.write(&RoundRecord::new(number, index + 1, round))?;
         }
         point.links().iter().try_for_each(|link| {
-            let body = LinkRecord::of(link);
+            let body = LinkRecord::new(link);
             self.write(&OfPoint { body, point: number })
         })
     }
@@ -312,7 +312,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
     /// # Errors
     /// When the encoder fails.
     pub fn leg(&mut self, target: &str, number: u64, at: Timestamp, leg: &Leg) -> io::Result<()> {
-        self.write(&LegRecord::of(target, number, at, leg))
+        self.write(&LegRecord::new(target, number, at, leg))
     }
 
     /// What tuning found: every setting that was run or predicted, and what is recommended.
@@ -321,10 +321,10 @@ impl<E: RecordEncoder> RecordWriter<E> {
     /// When the encoder fails.
     pub fn tune(&mut self, report: &TuneReport) -> io::Result<()> {
         for tuned in &report.tuned {
-            self.write(&TunedRecord::of(report, tuned))?;
+            self.write(&TunedRecord::new(report, tuned))?;
         }
         let mut all = report.recommendations.iter();
-        all.try_for_each(|one| self.write(&RecommendationRecord::of(one)))
+        all.try_for_each(|one| self.write(&RecommendationRecord::new(one)))
     }
 
     /// What a tunnel would give: what was looked at, each level, and each level at each rate.
@@ -332,12 +332,12 @@ impl<E: RecordEncoder> RecordWriter<E> {
     /// # Errors
     /// When the encoder fails.
     pub fn advice(&mut self, advice: &Advice) -> io::Result<()> {
-        self.write(&AdviceRecord::of(advice))?;
+        self.write(&AdviceRecord::new(advice))?;
         for level in &advice.levels {
-            self.write(&LevelRecord::of(advice, level))?;
+            self.write(&LevelRecord::new(advice, level))?;
             let rates = 0..advice.rates.len();
             rates
-                .filter_map(|rate| PaysRecord::of(advice, level, rate))
+                .filter_map(|rate| PaysRecord::new(advice, level, rate))
                 .try_for_each(|record| self.write(&record))?;
         }
         Ok(())
@@ -349,12 +349,12 @@ impl<E: RecordEncoder> RecordWriter<E> {
     /// When the encoder fails.
     pub fn check(&mut self, report: &CheckReport) -> io::Result<()> {
         for verdict in &report.verdicts {
-            self.write(&CheckRecord::of(verdict))?;
+            self.write(&CheckRecord::new(verdict))?;
         }
         report
             .changes
             .iter()
-            .try_for_each(|change| self.write(&ChangeRecord::of(change)))
+            .try_for_each(|change| self.write(&ChangeRecord::new(change)))
     }
 
     /// What tuning a program brought: each setting at each distance, what is best, and what changed nothing.
@@ -363,15 +363,15 @@ impl<E: RecordEncoder> RecordWriter<E> {
     /// When the encoder fails.
     pub fn program(&mut self, report: &ProgramReport) -> io::Result<()> {
         for tuned in &report.tuned {
-            self.write(&ProgramRecord::of(tuned))?;
+            self.write(&ProgramRecord::new(tuned))?;
         }
         for best in &report.best {
-            self.write(&BestRecord::of(best))?;
+            self.write(&BestRecord::new(best))?;
         }
         report
             .unchanged
             .iter()
-            .try_for_each(|settings| self.write(&UnchangedRecord::of(settings)))
+            .try_for_each(|settings| self.write(&UnchangedRecord::new(settings)))
     }
 
     /// How a load was made, its scripts where there are several, and why operations failed.
@@ -379,14 +379,14 @@ impl<E: RecordEncoder> RecordWriter<E> {
     /// # Errors
     /// When the encoder fails.
     pub fn load(&mut self, report: &LoadReport) -> io::Result<()> {
-        self.write(&LoadRecord::of(report))?;
+        self.write(&LoadRecord::new(report))?;
         for script in &report.scripts {
-            self.write(&ScriptRecord::of(script))?;
+            self.write(&ScriptRecord::new(script))?;
         }
         report
             .failures
             .iter()
-            .try_for_each(|failure| self.write(&FailureRecord::of(failure)))
+            .try_for_each(|failure| self.write(&FailureRecord::new(failure)))
     }
 
     /// Something that happened while a command went on.
@@ -394,7 +394,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
     /// # Errors
     /// When the encoder fails.
     pub fn notice(&mut self, at: Timestamp, text: &str) -> io::Result<()> {
-        self.write(&NoticeRecord::of(at, text))
+        self.write(&NoticeRecord::new(at, text))
     }
 
     /// What one end of a tunnel did, `near` or `far`, and each of its directions.
@@ -402,10 +402,15 @@ impl<E: RecordEncoder> RecordWriter<E> {
     /// # Errors
     /// When the encoder fails.
     pub fn tunnel(&mut self, end: &str, totals: &TunnelTotals) -> io::Result<()> {
-        self.write(&TunnelRecord::of(end, totals))?;
+        self.write(&TunnelRecord::new(end, totals))?;
         [Direction::ClientToServer, Direction::ServerToClient]
             .into_iter()
-            .try_for_each(|direction| self.write(&TunnelWayRecord::of(direction, totals.way(direction))))
+            .try_for_each(|direction| {
+                self.write(&TunnelDirectionRecord::new(
+                    direction,
+                    totals.direction(direction),
+                ))
+            })
     }
 
     fn write<B: RecordBody>(&mut self, body: &B) -> io::Result<()> {

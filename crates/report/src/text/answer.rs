@@ -25,7 +25,7 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
     }
     let (group, there) = most_time_there(outcome)?;
     let examples = there.examples?;
-    let name = cut(&group.name, LONGEST_NAME);
+    let name = cut(&group.name, MAX_NAME_LEN);
     let (who, one) = match (group.count, examples.alike.as_fraction() >= ALIKE) {
         (1, _) => (name.into_owned(), examples.longest),
         (count, true) => (format!("{name} (typical of {count})"), examples.typical),
@@ -83,7 +83,7 @@ fn found(
     one: &PredictedOperation,
 ) -> String {
     let turns = counted(one.turns, "round trip", "round trips");
-    let remedies = Remedies::of(group, there.rtt, outcome.sure_findings());
+    let remedies = Remedies::new(group, there.rtt, outcome.sure_findings());
     let each = |sum: f64| sum / group.count.max(1) as f64;
     let given_back = remedies.saves.div_f64(group.count.max(1) as f64);
     let changes = counted(remedies.count, "change", "changes");
@@ -167,7 +167,7 @@ fn not_joined(outcome: &ReadOutcome, group: &OperationGroup) -> Option<String> {
         format!(
             "The cost of distance for {} is unknown: {} to databases {} seen, and none belongs to a request of that name; --host joins the addresses of \
              one machine, --operations transaction shows the statements by themselves.",
-            cut(&printable(&group.name), LONGEST_NAME),
+            cut(&printable(&group.name), MAX_NAME_LEN),
             counted(nobodys, "round trip", "round trips"),
             if nobodys == 1 { "was" } else { "were" },
         )
@@ -177,7 +177,7 @@ fn not_joined(outcome: &ReadOutcome, group: &OperationGroup) -> Option<String> {
 /// That too many statements of an operation may be its neighbours'. Absent where they are its own.
 fn not_its_own(group: &OperationGroup) -> Option<String> {
     let own = group.evidence.enough_own().err()?;
-    let name = cut(&printable(&group.name), LONGEST_NAME).into_owned();
+    let name = cut(&printable(&group.name), MAX_NAME_LEN).into_owned();
     Some(format!(
         "The cost of distance for {name} is unknown: about {own} of its {} are its own, most likely, because several requests were in flight at once; \
          pass a traceparent on in SQL comments (docs/requests.md), capture one request at a time, or take --operations transaction.",
@@ -216,7 +216,7 @@ pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Opti
     );
     Some(format!(
         "{} at {}: {} -> {after}.",
-        cut(&group.name, LONGEST_NAME),
+        cut(&group.name, MAX_NAME_LEN),
         format_duration(saving.rtt),
         format_duration(there.duration),
     ))
@@ -243,7 +243,7 @@ struct Remedies {
 }
 
 impl Remedies {
-    fn of<'a>(group: &OperationGroup, rtt: Duration, findings: impl Iterator<Item = &'a Finding>) -> Self {
+    fn new<'a>(group: &OperationGroup, rtt: Duration, findings: impl Iterator<Item = &'a Finding>) -> Self {
         let mut remedies = Self::default();
         // For how long rows are held is no time of the operation.
         let adds_up = |finding: &&'a Finding| {
@@ -267,4 +267,4 @@ impl Remedies {
 }
 
 /// Columns of a name: with it the sentence has about two lines.
-const LONGEST_NAME: usize = 50;
+const MAX_NAME_LEN: usize = 50;

@@ -19,11 +19,11 @@ use std::time::Duration;
 impl CheckReport {
     /// Budgets that are broken.
     pub fn broken(&self) -> impl Iterator<Item = &BudgetVerdict> {
-        self.of(Judgement::Broken)
+        self.verdicts_with(Judgement::Broken)
     }
 
     /// Budgets of which this became.
-    pub fn of(&self, judgement: Judgement) -> impl Iterator<Item = &BudgetVerdict> {
+    pub fn verdicts_with(&self, judgement: Judgement) -> impl Iterator<Item = &BudgetVerdict> {
         self.verdicts
             .iter()
             .filter(move |verdict| verdict.judgement() == judgement)
@@ -55,8 +55,8 @@ pub fn check_view(report: &CheckReport, style: &Style) -> String {
 }
 
 fn summary(report: &CheckReport) -> String {
-    let [broken, kept, unjudged] =
-        [Judgement::Broken, Judgement::Kept, Judgement::NotJudged].map(|one| report.of(one).count() as u64);
+    let [broken, kept, unjudged] = [Judgement::Broken, Judgement::Kept, Judgement::NotJudged]
+        .map(|one| report.verdicts_with(one).count() as u64);
     let unjudged = match unjudged {
         0 => String::new(),
         unjudged => format!(", {unjudged} not judged"),
@@ -74,7 +74,7 @@ fn summary(report: &CheckReport) -> String {
 /// A line for each reason why budgets are not judged, with whose they are.
 fn not_judged(report: &CheckReport, style: &Style, out: &mut String) {
     let mut reasons: Vec<(&str, BTreeSet<&str>, BTreeSet<&str>)> = Vec::new();
-    for verdict in report.of(Judgement::NotJudged) {
+    for verdict in report.verdicts_with(Judgement::NotJudged) {
         let why = why_not_judged(verdict);
         let place = reasons.iter().position(|(known, ..)| *known == why);
         let place = place.unwrap_or_else(|| {
@@ -142,7 +142,7 @@ fn sentence(measure: &BudgetMeasure) -> String {
                 .as_ref()
                 .map_or_else(String::new, |link| format!(" at {link}"));
             let of = transaction.as_ref().map_or_else(String::new, |name| {
-                format!(" by {}", cut(&printable(name), LONGEST_NAME))
+                format!(" by {}", cut(&printable(name), MAX_NAME_LEN))
             });
             format!(
                 "max-held: {}{at}{of}, allowed are {}",
@@ -228,6 +228,6 @@ fn changes(all: &[Change], style: &Style, out: &mut String) {
 }
 
 /// Columns of a transaction's name.
-const LONGEST_NAME: usize = 80;
+const MAX_NAME_LEN: usize = 80;
 /// Names whose changes are shown.
 const SHOWN: usize = 20;

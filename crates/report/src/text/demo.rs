@@ -55,8 +55,9 @@ fn measured(demo: &DemoOutcome) -> Table {
     for name in [&demo.chatty, &demo.joined] {
         let Some(group) = group(demo, name) else { continue };
         let parts = &group.attribution;
-        let of =
-            |part, whole| Share::of(part, whole).map_or_else(|| "-".to_owned(), |share| share.to_string());
+        let of = |part, whole| {
+            Share::from_parts(part, whole).map_or_else(|| "-".to_owned(), |share| share.to_string())
+        };
         let share = |part| of(part, parts.total());
         let cells = [
             name.to_string(),

@@ -59,12 +59,13 @@ fn cells(one: &HeldTransactions, predictions: &[HeldPrediction], links: &[Link])
         per_one(one.turns, one.count),
     ];
     cells.extend(links.iter().map(|link| {
-        let there = of(predictions, one).find(|prediction| link_of(prediction) == *link);
+        let there = held_rows(predictions, one).find(|prediction| link_of(prediction) == *link);
         duration_or_dash(there.map(|prediction| prediction.median))
     }));
     let parts = &one.attribution;
-    let share_of =
-        |part, whole| Share::of(part, whole).map_or_else(|| DASH.to_owned(), |share| share.to_string());
+    let share_of = |part, whole| {
+        Share::from_parts(part, whole).map_or_else(|| DASH.to_owned(), |share| share.to_string())
+    };
     let share = |part| share_of(part, parts.total());
     cells.extend([
         share(parts.network()),
@@ -79,7 +80,7 @@ fn cells(one: &HeldTransactions, predictions: &[HeldPrediction], links: &[Link])
 fn name(one: &HeldTransactions) -> String {
     match one.name == one.operation_name {
         true => one.name.to_string(),
-        false => format!("{}  in {}", cut(&one.name, LONGEST_NAME), one.operation_name),
+        false => format!("{}  in {}", cut(&one.name, MAX_NAME_LEN), one.operation_name),
     }
 }
 
@@ -87,11 +88,11 @@ fn name(one: &HeldTransactions) -> String {
 fn sentence(one: &HeldTransactions, predictions: &[HeldPrediction]) -> String {
     let mut text = format!(
         "{} holds its rows for {} round trips: {} here",
-        cut(&one.name, LONGEST_NAME),
+        cut(&one.name, MAX_NAME_LEN),
         per_one(one.turns_after_write, one.writing),
         format_duration(one.rows_held.unwrap_or_default()),
     );
-    for prediction in of(predictions, one) {
+    for prediction in held_rows(predictions, one) {
         if let Some(rows_held) = prediction.rows_held.filter(|_| !prediction.rtt.is_zero()) {
             let _ = write!(
                 text,
@@ -123,7 +124,7 @@ fn links(predictions: &[HeldPrediction]) -> Vec<Link> {
     links
 }
 
-fn of<'a>(
+fn held_rows<'a>(
     predictions: &'a [HeldPrediction],
     one: &'a HeldTransactions,
 ) -> impl Iterator<Item = &'a HeldPrediction> {
@@ -142,4 +143,4 @@ fn per_one(sum: u64, count: u64) -> String {
 /// Transactions shown.
 const SHOWN: usize = 3;
 /// Columns of a transaction's name where another text follows.
-const LONGEST_NAME: usize = 48;
+const MAX_NAME_LEN: usize = 48;

@@ -41,7 +41,9 @@ impl LabOutcome {
 
     fn accuracy(&self, counts: impl Fn(&LabPoint) -> bool) -> Option<Accuracy> {
         let points = self.points.iter().enumerate().filter(|(_, point)| counts(point));
-        Accuracy::of(points.filter_map(|(index, point)| Some((index, point.prediction.as_ref()?))))
+        Accuracy::from_predictions(
+            points.filter_map(|(index, point)| Some((index, point.prediction.as_ref()?))),
+        )
     }
 
     /// Whether variants were measured to be compared.
@@ -130,8 +132,8 @@ fn with_chart(outcome: &LabOutcome, style: &Style) -> String {
     let mut widths = String::new();
     table.render(&plain, &mut widths);
     let width = widths.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-    let room = style.columns().saturating_sub(width + BAR_GAP).min(MOST_BAR);
-    if room < LEAST_BAR {
+    let room = style.columns().saturating_sub(width + BAR_GAP).min(MAX_BAR_WIDTH);
+    if room < MIN_BAR_WIDTH {
         return text;
     }
     let longest = longest(outcome);
@@ -341,5 +343,5 @@ fn errors_line(outcome: &LabOutcome, errors: &LabErrors) -> String {
 }
 
 const BAR_GAP: usize = 2;
-const LEAST_BAR: usize = 16;
-const MOST_BAR: usize = 40;
+const MIN_BAR_WIDTH: usize = 16;
+const MAX_BAR_WIDTH: usize = 40;

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 impl LabTimes {
     /// Of `rounds` compared with those of the other point, each with the one of the same pass; absent where there is none.
-    pub fn of(rounds: &[LabRound], others: &[LabRound]) -> Option<Self> {
+    pub fn from_rounds(rounds: &[LabRound], others: &[LabRound]) -> Option<Self> {
         let times: Vec<f64> = rounds
             .iter()
             .zip(others)
@@ -270,12 +270,12 @@ mod tests {
 
     #[test]
     fn rounds_are_compared_with_their_own_neighbours() {
-        let times = LabTimes::of(
+        let times = LabTimes::from_rounds(
             &[round(100, 10), round(300, 10), round(80, 10)],
             &[round(10, 10), round(20, 10)],
         );
         let times = times.expect("two rounds of both");
         assert_eq!((times.median, times.low, times.high), (12.5, 10.0, 15.0));
-        assert_eq!(LabTimes::of(&[], &[round(1, 1)]), None);
+        assert_eq!(LabTimes::from_rounds(&[], &[round(1, 1)]), None);
     }
 }

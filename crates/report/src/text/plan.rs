@@ -130,7 +130,7 @@ fn placements(plan: &PlanOutcome, style: &Style, out: &mut String) {
                 .iter()
                 .any(|broken| broken.operation_name == operation.name);
             table.row([
-                cut(&printable(&operation.name), LONGEST_NAME).into_owned(),
+                cut(&printable(&operation.name), MAX_NAME_LEN).into_owned(),
                 format_duration(operation.median),
                 duration_or_dash(operation.p95),
                 format!("{:.1}", operation.per_second),
@@ -181,12 +181,12 @@ fn held_back(plan: &PlanOutcome, held: &HeldBack, out: &mut String) {
             statement.turns,
             printable(&statement.between[0]),
             printable(&statement.between[1]),
-            cut(&printable(text), LONGEST_NAME)
+            cut(&printable(text), MAX_NAME_LEN)
         );
     }
     for fix in &held.fixes {
         let of = fix.fingerprint.as_deref().map_or_else(String::new, |text| {
-            format!(" ({})", cut(&printable(text), LONGEST_NAME))
+            format!(" ({})", cut(&printable(text), MAX_NAME_LEN))
         });
         let _ = writeln!(
             out,
@@ -230,4 +230,4 @@ pub fn placement_name(plan: &PlanOutcome, outcome: &PlacementOutcome) -> String 
 }
 
 const USUAL_ROWS: usize = 5;
-const LONGEST_NAME: usize = 60;
+const MAX_NAME_LEN: usize = 60;

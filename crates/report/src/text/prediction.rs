@@ -67,7 +67,7 @@ pub(super) fn unmoved_line(names: &[Arc<str>], style: &Style) -> String {
     let shown: Vec<String> = names
         .iter()
         .take(style.rows(SHOWN_UNMOVED))
-        .map(|name| cut(&printable(name), LONGEST_NAME).into_owned())
+        .map(|name| cut(&printable(name), MAX_NAME_LEN).into_owned())
         .collect();
     let more = match names.len() - shown.len() {
         0 => String::new(),
@@ -400,6 +400,6 @@ pub(super) fn number(value: f64) -> String {
 const SAME: f64 = 0.05;
 const SHOWN_UNMOVED: usize = 3;
 /// Columns of a name in a sentence.
-const LONGEST_NAME: usize = 40;
+const MAX_NAME_LEN: usize = 40;
 const SHOWN_NAMES: usize = 6;
 const SHOWN_PRICES: usize = 4;

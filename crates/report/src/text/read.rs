@@ -107,7 +107,7 @@ fn seen_lines(conditions: &Conditions, summary: &Summary, style: &Style) -> Stri
         counted(summary.exchanges, "exchange"),
         counted(summary.turns, "round trip"),
     );
-    let room = style.columns().saturating_sub(seen.len() + 2).max(LEAST_PLACE);
+    let room = style.columns().saturating_sub(seen.len() + 2).max(MIN_NAME_WIDTH);
     let place = match conditions.observation_point.as_str() {
         "" => String::new(),
         place => format!("{}: ", cut_front(&printable(place), room)),
@@ -145,12 +145,12 @@ fn time_section(summary: &Summary, style: &Style, out: &mut String) {
     let [times, shares] = time_cells(summary, "server", parts.server).map(|cell| cell.len());
     let (times, shares) = (times.max(8), shares.max(5));
     let room = style.columns().saturating_sub(BAR_INDENT + times + shares);
-    let room = room.min(LONGEST_BAR);
+    let room = room.min(MAX_BAR_WIDTH);
     for (name, part, ink) in rows {
         if matches!(name, "unknown" | "pooler") && part.is_zero() {
             continue;
         }
-        let length = Share::of(part, parts.total()).map_or(0.0, Share::as_fraction) * room as f64;
+        let length = Share::from_parts(part, parts.total()).map_or(0.0, Share::as_fraction) * room as f64;
         let bar = match length.round() as usize {
             0 => String::new(),
             length => style.paint(ink, &"#".repeat(length)),
@@ -397,7 +397,7 @@ fn per_one(sum: u64, count: u64) -> String {
 }
 
 fn share(part: Duration, whole: Duration) -> String {
-    match Share::of(part, whole) {
+    match Share::from_parts(part, whole) {
         None => UNTOLD.to_owned(),
         Some(share) if !part.is_zero() && share.as_fraction() < 0.005 => "<1 %".to_owned(),
         Some(share) => share.to_string(),
@@ -410,9 +410,9 @@ const UNTOLD: &str = "?";
 const RANGE: &str = "server: a range, because round-trip times vary; the rest of it is network (transfer)";
 /// Columns in front of a bar, without its figures.
 const BAR_INDENT: usize = 19;
-const LONGEST_BAR: usize = 60;
+const MAX_BAR_WIDTH: usize = 60;
 /// Columns that the name of what was read keeps.
-const LEAST_PLACE: usize = 24;
+const MIN_NAME_WIDTH: usize = 24;
 const SHOWN_ROWS: usize = 5;
 const SHOWN_CONNECTIONS: usize = 3;
 const SHOWN_WARNINGS: usize = 4;

@@ -43,7 +43,7 @@ pub(super) enum Ink {
 impl Style {
     /// Columns to use.
     pub(super) fn columns(&self) -> usize {
-        self.width.max(LEAST_WIDTH)
+        self.width.max(MIN_WIDTH)
     }
 
     /// Columns that tables may use.
@@ -88,6 +88,6 @@ impl Default for Style {
     }
 }
 
-const LEAST_WIDTH: usize = 40;
+const MIN_WIDTH: usize = 40;
 /// Columns that no row needs.
 const ENDLESS: usize = 1 << 20;

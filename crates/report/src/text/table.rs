@@ -83,7 +83,7 @@ impl Table {
             .first()
             .copied()
             .unwrap_or(0)
-            .min(room * LEAST_TEXT_PERCENT / 100);
+            .min(room * MIN_TEXT_PERCENT / 100);
         while widths.len() > 1 && numbers(&widths) + wanted > room {
             widths.pop();
         }
@@ -122,7 +122,7 @@ const INDENT: &str = "  ";
 /// Spaces between columns.
 const GAP: usize = 2;
 /// What the text keeps of the room before numbers are left out.
-const LEAST_TEXT_PERCENT: usize = 35;
+const MIN_TEXT_PERCENT: usize = 35;
 
 #[cfg(test)]
 mod tests {

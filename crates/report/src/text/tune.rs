@@ -204,14 +204,14 @@ pub(crate) fn factor(times: f64) -> String {
 /// The time over the values of a knob, a sign each, on a logarithmic scale: the lowest sign is the shortest time. A dot is a
 /// value that was not run.
 fn sparkline(way: &Method, tuned: &[&Tuned]) -> String {
-    let Some(knob) = &way.parameter else {
+    let Some(method_parameter) = &way.parameter else {
         return String::new();
     };
     let time = |value: u64| {
         let found = tuned.iter().find(|tuned| tuned.value == Some(value))?;
         Some(found.median().as_secs_f64().max(1e-9).ln())
     };
-    let times: Vec<Option<f64>> = knob.values.iter().map(|value| time(*value)).collect();
+    let times: Vec<Option<f64>> = method_parameter.values.iter().map(|value| time(*value)).collect();
     let known = || times.iter().flatten().copied();
     let (least, most) = (
         known().fold(f64::INFINITY, f64::min),
@@ -240,13 +240,18 @@ fn charts(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
         },
     ));
     for way in report.ways.iter().filter(|way| way.job == job) {
-        let Some(knob) = way.parameter.as_ref().filter(|knob| knob.values.len() > 1) else {
+        let Some(method_parameter) = way
+            .parameter
+            .as_ref()
+            .filter(|method_parameter| method_parameter.values.len() > 1)
+        else {
             continue;
         };
-        let ends = [knob.values.first(), knob.values.last()].map(|value| value.copied().unwrap_or_default());
+        let ends = [method_parameter.values.first(), method_parameter.values.last()]
+            .map(|value| value.copied().unwrap_or_default());
         let mut row = vec![
             way.name.to_string(),
-            ends.map(|end| knob.unit.words(end)).join(" to "),
+            ends.map(|end| method_parameter.unit.words(end)).join(" to "),
         ];
         row.extend(
             places
@@ -374,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_row_that_is_faster_than_the_recommended_one_is_marked() {
-        let knob = model::MethodParameter {
+        let method_parameter = model::MethodParameter {
             name: "rows".into(),
             unit: model::ParameterUnit::Rows,
             values: vec![8, 16, 32, 64],
@@ -387,7 +392,7 @@ mod tests {
                 .map(|name| Method {
                     job: Job::Insert,
                     name: name.into(),
-                    parameter: Some(knob.clone()),
+                    parameter: Some(method_parameter.clone()),
                 })
                 .into(),
             tuned: vec![

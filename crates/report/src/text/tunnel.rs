@@ -3,7 +3,7 @@
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted, duration_or_dash};
-use model::{ByteCount, TunnelTotals, TunnelWay, format_duration};
+use model::{ByteCount, TunnelDirection, TunnelTotals, format_duration};
 use std::fmt::Write;
 
 /// The summary of an end, which is called `end`.
@@ -60,7 +60,7 @@ fn ways(totals: &TunnelTotals, style: &Style, out: &mut String) {
 }
 
 /// `0 4 %, 1 96 %`: how much of the payload went at each level; absent where this end did not send.
-fn levels(way: &TunnelWay) -> Option<String> {
+fn levels(way: &TunnelDirection) -> Option<String> {
     let all: u64 = way.payload_bytes_at.iter().sum();
     let shares = way
         .payload_bytes_at
@@ -132,13 +132,13 @@ mod tests {
             elapsed: Duration::from_secs(60),
             ..TunnelTotals::default()
         };
-        totals.ways[1] = TunnelWay {
+        totals.ways[1] = TunnelDirection {
             payload_bytes: 14_000_000,
             tunnel_bytes: 1_000_000,
             codec_time: Duration::from_millis(90),
             stalls: 12,
             stalled: Duration::from_secs(2),
-            ..TunnelWay::default()
+            ..TunnelDirection::default()
         };
         totals.ways[0].payload_bytes = 4_000;
         totals.ways[0].tunnel_bytes = 5_000;

@@ -1,6 +1,6 @@
 //! What one end of a tunnel did, as Prometheus reads it (text format 0.0.4).
 
-use model::{Direction, TunnelTotals, TunnelWay};
+use model::{Direction, TunnelDirection, TunnelTotals};
 use std::fmt::Write;
 
 /// All figures of the end that is called `end`.
@@ -22,7 +22,7 @@ pub fn tunnel_metrics(end: &str, totals: &TunnelTotals) -> String {
 /// Name without `longwire_tunnel_`, type, help, value.
 type Metric<T> = (&'static str, &'static str, &'static str, fn(&T) -> f64);
 
-const OF_A_WAY: [Metric<TunnelWay>; 8] = [
+const OF_A_WAY: [Metric<TunnelDirection>; 8] = [
     (
         "payload_bytes_total",
         COUNTER,
@@ -107,10 +107,10 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn of_ways(&mut self, (name, kind, help, value): Metric<TunnelWay>, totals: &TunnelTotals) {
+    fn of_ways(&mut self, (name, kind, help, value): Metric<TunnelDirection>, totals: &TunnelTotals) {
         self.head(name, kind, help);
         for (direction, word) in WAYS {
-            let figure = value(totals.way(direction));
+            let figure = value(totals.direction(direction));
             let end = self.end;
             let _ = writeln!(
                 self.out,
@@ -129,7 +129,7 @@ impl Page<'_> {
             "Payload at each level; 0 is not compressed. Sender's end only.",
         );
         for (direction, word) in WAYS {
-            let sent = totals.way(direction).payload_bytes_at;
+            let sent = totals.direction(direction).payload_bytes_at;
             if sent.iter().all(|bytes| *bytes == 0) {
                 continue;
             }

@@ -21,7 +21,7 @@ pub fn waterfall(title: &str, legs: &[Leg], style: &Style) -> String {
     );
     out.push_str(&style.paint(Ink::Heading, &cut(&heading, style.columns())));
     out.push('\n');
-    let shape = Shape::of(legs, total, style);
+    let shape = Shape::new(legs, total, style);
     out.push_str(&style.paint(Ink::Heading, shape.heading().trim_end()));
     out.push('\n');
     let mut began = Duration::ZERO;
@@ -43,15 +43,22 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(legs: &[Leg], total: Duration, style: &Style) -> Self {
+    fn new(legs: &[Leg], total: Duration, style: &Style) -> Self {
         let names = legs.iter().map(|leg| columns(&printable(&leg.name)));
-        let room = style.columns().saturating_sub(NUMBERS).max(LEAST_NAME);
-        let name = names.max().unwrap_or(0).clamp(LEAST_NAME, MOST_NAME.min(room));
+        let room = style.columns().saturating_sub(NUMBERS).max(MIN_NAME_WIDTH);
+        let name = names
+            .max()
+            .unwrap_or(0)
+            .clamp(MIN_NAME_WIDTH, MAX_NAME_WIDTH.min(room));
         let left = style.columns().saturating_sub(name + NUMBERS);
         Self {
             name,
             width: style.columns(),
-            bar: if left < LEAST_BAR { 0 } else { left.min(MOST_BAR) },
+            bar: if left < MIN_BAR_WIDTH {
+                0
+            } else {
+                left.min(MAX_BAR_WIDTH)
+            },
             total,
         }
     }
@@ -69,8 +76,8 @@ impl Shape {
             &leg.payload(Direction::ServerToClient).to_string(),
         );
         if self.bar > 0 {
-            let from = self.place(began);
-            let to = self.place(began + leg.duration).max(from + 1).min(self.bar);
+            let from = self.column_of(began);
+            let to = self.column_of(began + leg.duration).max(from + 1).min(self.bar);
             let from = from.min(to - 1);
             let _ = write!(line, "  {:from$}", "");
             line.push_str(&style.paint(ink(leg), &"#".repeat(to - from)));
@@ -103,7 +110,7 @@ impl Shape {
     }
 
     /// The column of a time since the beginning.
-    fn place(&self, at: Duration) -> usize {
+    fn column_of(&self, at: Duration) -> usize {
         if self.total.is_zero() {
             return 0;
         }
@@ -195,10 +202,10 @@ const fn ink(leg: &Leg) -> Ink {
 
 /// Two spaces before each column: time, round trips, bytes each way, and the bar's.
 const NUMBERS: usize = 2 + 2 + 8 + 2 + 5 + 2 + 8 + 2 + 8 + 2;
-const LEAST_NAME: usize = 5;
-const MOST_NAME: usize = 40;
-const LEAST_BAR: usize = 8;
-const MOST_BAR: usize = 60;
+const MIN_NAME_WIDTH: usize = 5;
+const MAX_NAME_WIDTH: usize = 40;
+const MIN_BAR_WIDTH: usize = 8;
+const MAX_BAR_WIDTH: usize = 60;
 
 #[cfg(test)]
 mod tests {

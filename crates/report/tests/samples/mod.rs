@@ -14,7 +14,8 @@ use model::{
     ProgramBest, ProgramRun, ProgramTuned, Protocol, RecognisedStatement, Remedied, RequestId, RequestTraits,
     RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SpanId, SplitBase,
     SplitForecast, SplitOutcome, SplitPrediction, SplitRefusal, StatementOutcome, Step, Summary, Tags,
-    TextSource, Timestamp, TransactionState, TunnelTotals, TunnelWay, Unexplained, Warning, WarningKind,
+    TextSource, Timestamp, TransactionState, TunnelDirection, TunnelTotals, Unexplained, Warning,
+    WarningKind,
 };
 use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -231,7 +232,7 @@ pub fn advice() -> Advice {
         levels: vec![
             level(0, "off", [6_400, 205_000], [52_100, 40_090]),
             LevelAdvice {
-                noise: Share::of(micros(2), micros(100)),
+                noise: Share::from_parts(micros(2), micros(100)),
                 break_even: Some(BreakEven::At(rates[1])),
                 ..level(2, "zstd 1", [3_100, 41_000], [42_300, 40_110])
             },
@@ -481,16 +482,16 @@ pub fn link() -> LinkOutcome {
 }
 
 pub fn tunnel() -> TunnelTotals {
-    let way = |payload_bytes, tunnel_bytes, chunks| TunnelWay {
+    let way = |payload_bytes, tunnel_bytes, chunks| TunnelDirection {
         payload_bytes,
         tunnel_bytes,
         chunks,
-        ..TunnelWay::default()
+        ..TunnelDirection::default()
     };
     TunnelTotals {
         ways: [
             way(41_000, 43_900, 410),
-            TunnelWay {
+            TunnelDirection {
                 stored_chunks: 12,
                 payload_bytes_at: [3_900, 0, 0, 0, 0, 0, 13_996_100, 0, 0, 0],
                 codec_time: Duration::from_millis(91),

@@ -1,6 +1,6 @@
 //! Bars of where time goes.
 
-use super::pen::Pen;
+use super::cell_writer::CellWriter;
 use crate::figures::Parts;
 use crate::look::Ink;
 use std::time::Duration;
@@ -17,11 +17,11 @@ pub(super) fn parts(parts: &Parts) -> [(&'static str, Duration, Ink); 5] {
 }
 
 /// Draws a bar of `length` columns; nothing where there is no time.
-pub(super) fn draw(pen: &mut Pen<'_>, column: u16, line: u16, length: u16, of: &Parts) {
+pub(super) fn draw(writer: &mut CellWriter<'_>, column: u16, line: u16, length: u16, of: &Parts) {
     let mut at = column;
     for ((_, _, ink), columns) in parts(of).into_iter().zip(lengths(of, length)) {
-        let text = pen.look.block(ink).repeat(usize::from(columns));
-        at = pen.write(at, line, &text, ink);
+        let text = writer.look.block(ink).repeat(usize::from(columns));
+        at = writer.write(at, line, &text, ink);
     }
 }
 

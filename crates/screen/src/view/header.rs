@@ -1,7 +1,7 @@
 //! The lines above the table.
 
 use super::bar;
-use super::pen::Pen;
+use super::cell_writer::CellWriter;
 use crate::look::Ink;
 use crate::rows::short;
 use crate::state::Screen;
@@ -11,18 +11,18 @@ use report::text::escape::{cut, printable};
 use std::time::Duration;
 
 /// Draws them: where and how long; round trip and rates; what is open; where a second of waiting goes; the distance; the tabs.
-pub(super) fn draw(screen: &Screen, pen: &mut Pen<'_>) {
-    title(screen, pen, 0);
-    pen.write(0, 1, &rates(screen), Ink::Plain);
-    open(screen, pen, 2);
-    waiting(screen, pen, 3);
-    distance(screen, pen, 4);
-    let line = pen.look.line().repeat(usize::from(pen.width()));
-    pen.write(0, 5, &line, Ink::Faint);
-    tabs(screen, pen, 6);
+pub(super) fn draw(screen: &Screen, writer: &mut CellWriter<'_>) {
+    title(screen, writer, 0);
+    writer.write(0, 1, &rates(screen), Ink::Plain);
+    open(screen, writer, 2);
+    waiting(screen, writer, 3);
+    distance(screen, writer, 4);
+    let line = writer.look.line().repeat(usize::from(writer.width()));
+    writer.write(0, 5, &line, Ink::Faint);
+    tabs(screen, writer, 6);
 }
 
-fn title(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
+fn title(screen: &Screen, writer: &mut CellWriter<'_>, line: u16) {
     let snapshot = &screen.snapshot;
     let mut right = match snapshot.position {
         Some(position) => format!("at {} of {}", clock(position.at), clock(position.of)),
@@ -34,10 +34,10 @@ fn title(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
     if screen.paused {
         right = format!("PAUSED  {right}");
     }
-    let at = pen.write(0, line, "longwire top", Ink::Heading) + 2;
-    let room = usize::from(pen.width() - at).saturating_sub(right.len() + 2);
-    pen.write(at, line, &cut(&printable(&snapshot.place), room), Ink::Plain);
-    pen.write_before(pen.width(), line, &right, Ink::Heading);
+    let at = writer.write(0, line, "longwire top", Ink::Heading) + 2;
+    let room = usize::from(writer.width() - at).saturating_sub(right.len() + 2);
+    writer.write(at, line, &cut(&printable(&snapshot.place), room), Ink::Plain);
+    writer.write_before(writer.width(), line, &right, Ink::Heading);
 }
 
 /// `0:01:12`; what is shorter than a minute, and may be a capture of a few requests, `12.3 s`.
@@ -68,7 +68,7 @@ fn rates(screen: &Screen) -> String {
     )
 }
 
-fn open(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
+fn open(screen: &Screen, writer: &mut CellWriter<'_>, line: u16) {
     let current = &screen.snapshot.current;
     let oldest = current.oldest_transaction.map_or_else(String::new, |since| {
         format!(" (oldest {})", format_duration(current.now.since(since)))
@@ -79,7 +79,7 @@ fn open(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
         counted(current.transactions, "transaction", "transactions"),
         counted(current.closed, "connection", "connections")
     );
-    let mut at = pen.write(0, line, &text, Ink::Plain);
+    let mut at = writer.write(0, line, &text, Ink::Plain);
     if let Some(ring) = screen.snapshot.ring {
         let ink = match ring.dropped {
             0 => Ink::Plain,
@@ -90,21 +90,21 @@ fn open(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
             ring.dropped,
             counted(ring.passed, "packet", "packets")
         );
-        at = pen.write(at + 3, line, &text, ink);
+        at = writer.write(at + 3, line, &text, ink);
     }
     let warnings = &screen.snapshot.outcome.warnings;
     if let Some(first) = warnings.first() {
         let text = format!("warnings {}: {}", warnings.len(), printable(&first.text));
-        pen.write(at + 3, line, &text, Ink::Warning);
+        writer.write(at + 3, line, &text, Ink::Warning);
     }
 }
 
 /// Where a second of waiting goes: the bar with the shares before it.
-fn waiting(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
+fn waiting(screen: &Screen, writer: &mut CellWriter<'_>, line: u16) {
     let (parts, mean) = screen.sources().all();
-    let mut at = pen.write(0, line, "a second of waiting ", Ink::Plain);
+    let mut at = writer.write(0, line, "a second of waiting ", Ink::Plain);
     if mean.is_none() {
-        pen.write(at, line, "-", Ink::Plain);
+        writer.write(at, line, "-", Ink::Plain);
         return;
     }
     let total = parts.total();
@@ -112,25 +112,25 @@ fn waiting(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
         if part.is_zero() && matches!(ink, Ink::Pooler | Ink::Faint) {
             continue;
         }
-        let share = match Share::of(part, total) {
+        let share = match Share::from_parts(part, total) {
             Some(share) if !part.is_zero() && share.as_fraction() < 0.005 => "<1 %".to_owned(),
             Some(share) => share.to_string(),
             None => "-".to_owned(),
         };
-        at = pen.write(at, line, pen.look.block(ink), ink);
-        at = pen.write(at, line, &format!(" {name} {share}  "), Ink::Plain);
+        at = writer.write(at, line, writer.look.block(ink), ink);
+        at = writer.write(at, line, &format!(" {name} {share}  "), Ink::Plain);
     }
-    let room = pen.width().saturating_sub(at);
-    bar::draw(pen, at, line, room.min(LONGEST_BAR), &parts);
+    let room = writer.width().saturating_sub(at);
+    bar::draw(writer, at, line, room.min(MAX_BAR_WIDTH), &parts);
 }
 
-fn distance(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
+fn distance(screen: &Screen, writer: &mut CellWriter<'_>, line: u16) {
     let Some(link) = screen.distance else {
-        let at = pen.write(0, line, "as measured; + moves the database away", Ink::Faint);
-        pen.write(at + 3, line, &printable(&screen.snapshot.note), Ink::Plain);
+        let at = writer.write(0, line, "as measured; + moves the database away", Ink::Faint);
+        writer.write(at + 3, line, &printable(&screen.snapshot.note), Ink::Plain);
         return;
     };
-    let at = pen.write(0, line, &format!("PREDICTED over {link}"), Ink::Predicted);
+    let at = writer.write(0, line, &format!("PREDICTED over {link}"), Ink::Predicted);
     let sources = screen.sources();
     let text = match (sources.forecast, sources.all().1) {
         (None, _) => "  ...".to_owned(),
@@ -150,23 +150,23 @@ fn distance(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
             )
         }
     };
-    pen.write(at, line, &text, Ink::Plain);
+    writer.write(at, line, &text, Ink::Plain);
 }
 
-fn tabs(screen: &Screen, pen: &mut Pen<'_>, line: u16) {
+fn tabs(screen: &Screen, writer: &mut CellWriter<'_>, line: u16) {
     let mut at = 0;
     for tab in Tab::ALL {
         let ink = match tab == screen.tab {
             true => Ink::Selected,
             false => Ink::Plain,
         };
-        at = pen.write(at, line, &format!(" {} {} ", tab.place() + 1, tab.title()), ink) + 1;
+        at = writer.write(at, line, &format!(" {} {} ", tab.index() + 1, tab.title()), ink) + 1;
     }
     if !screen.filter.is_empty() {
         let filter = printable(&screen.filter);
-        pen.write(at, line, &format!("filter: {filter}"), Ink::Warning);
+        writer.write(at, line, &format!("filter: {filter}"), Ink::Warning);
     }
 }
 
 /// Columns of the bar at most.
-const LONGEST_BAR: u16 = 100;
+const MAX_BAR_WIDTH: u16 = 100;

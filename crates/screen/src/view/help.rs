@@ -1,13 +1,13 @@
 //! The page of keys.
 
-use super::pen::Pen;
+use super::cell_writer::CellWriter;
 use crate::history::WINDOW;
 use crate::look::Ink;
 use crate::state::Screen;
 use report::text::escape::printable;
 
 /// Draws it from `line` up to the line before `end`.
-pub(super) fn draw(screen: &Screen, pen: &mut Pen<'_>, line: u16, end: u16) {
+pub(super) fn draw(screen: &Screen, writer: &mut CellWriter<'_>, line: u16, end: u16) {
     let sorting: Vec<String> = screen
         .table()
         .columns
@@ -53,8 +53,8 @@ pub(super) fn draw(screen: &Screen, pen: &mut Pen<'_>, line: u16, end: u16) {
         if next >= end {
             break;
         }
-        pen.write(2, next, keys, Ink::Heading);
-        next += pen.paragraph(WHAT, next, &what, end.saturating_sub(next));
+        writer.write(2, next, keys, Ink::Heading);
+        next += writer.paragraph(WHAT, next, &what, end.saturating_sub(next));
     }
 }
 

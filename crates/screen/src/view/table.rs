@@ -1,7 +1,7 @@
 //! The table of the tab, and the selected row in full.
 
 use super::bar;
-use super::pen::Pen;
+use super::cell_writer::CellWriter;
 use crate::look::Ink;
 use crate::rows::{Row, Shown, Table};
 use crate::state::Screen;
@@ -14,17 +14,17 @@ struct Place {
 }
 
 /// Draws the headings at `line`, rows below up to `height` lines in all, then the selected row in `detail` lines.
-pub(super) fn draw(screen: &Screen, pen: &mut Pen<'_>, line: u16, height: u16, detail: u16) {
+pub(super) fn draw(screen: &Screen, writer: &mut CellWriter<'_>, line: u16, height: u16, detail: u16) {
     let table = screen.table();
-    let places = lay(&table, pen.width());
-    headings(screen, &table, &places, pen, line);
+    let places = lay(&table, writer.width());
+    headings(screen, &table, &places, writer, line);
     let seen = usize::from(height.saturating_sub(1));
     let selected = screen.selected(table.rows.len());
     let from = (selected + 1).saturating_sub(seen);
     for (line, (place, row)) in (line + 1..).zip(table.rows.iter().enumerate().skip(from).take(seen)) {
-        draw_row(row, &places, pen, line);
+        draw_row(row, &places, writer, line);
         if place == selected {
-            pen.underlay(line, Ink::Selected);
+            writer.underlay(line, Ink::Selected);
         }
     }
     if table.rows.is_empty() {
@@ -32,16 +32,16 @@ pub(super) fn draw(screen: &Screen, pen: &mut Pen<'_>, line: u16, height: u16, d
             true => "nothing yet",
             false => "nothing has the filter in its name",
         };
-        pen.write(0, line + 1, text, Ink::Faint);
+        writer.write(0, line + 1, text, Ink::Faint);
     }
-    let rule = pen.look.line().repeat(usize::from(pen.width()));
-    let end = pen.write(0, line + height, &rule, Ink::Faint);
+    let rule = writer.look.line().repeat(usize::from(writer.width()));
+    let end = writer.write(0, line + height, &rule, Ink::Faint);
     let more = table.rows.len().saturating_sub(from + seen);
     if more > 0 {
-        pen.write_before(end, line + height, &format!(" and {more} more "), Ink::Faint);
+        writer.write_before(end, line + height, &format!(" and {more} more "), Ink::Faint);
     }
     if let Some(row) = table.rows.get(selected) {
-        pen.paragraph(0, line + height + 1, &row.detail, detail);
+        writer.paragraph(0, line + height + 1, &row.detail, detail);
     }
 }
 
@@ -52,7 +52,7 @@ fn lay(table: &Table, width: u16) -> Vec<Place> {
         .collect();
     let mut kept: Vec<usize> = (1..table.columns.len()).collect();
     let taken = |kept: &[usize]| kept.iter().map(|&column| widths[column] + 1).sum::<u16>();
-    while width.saturating_sub(taken(&kept)) < LEAST_NAME {
+    while width.saturating_sub(taken(&kept)) < MIN_NAME_WIDTH {
         let rank = |column: usize| table.columns[column].rank;
         // The last of those that matter least.
         let Some(least) = kept
@@ -94,31 +94,31 @@ fn column_width(table: &Table, column: usize, width: u16) -> u16 {
         .min(width / 3)
 }
 
-fn headings(screen: &Screen, table: &Table, places: &[Place], pen: &mut Pen<'_>, line: u16) {
+fn headings(screen: &Screen, table: &Table, places: &[Place], writer: &mut CellWriter<'_>, line: u16) {
     let sort = screen.sort();
     let mut at = 0;
     for place in places {
         let mut heading = table.columns[place.column].heading.clone();
         if place.column == sort.column {
-            heading.push_str(pen.look.arrow(sort.ascending));
+            heading.push_str(writer.look.arrow(sort.ascending));
         }
         match place.column {
             0 => {
-                pen.write(at, line, &heading, Ink::Heading);
+                writer.write(at, line, &heading, Ink::Heading);
             }
-            _ => pen.write_before(at + place.width, line, &heading, Ink::Heading),
+            _ => writer.write_before(at + place.width, line, &heading, Ink::Heading),
         }
         at += place.width + 1;
     }
 }
 
-fn draw_row(row: &Row, places: &[Place], pen: &mut Pen<'_>, line: u16) {
+fn draw_row(row: &Row, places: &[Place], writer: &mut CellWriter<'_>, line: u16) {
     let mut at = 0;
     for place in places {
         match row.cells.get(place.column).map(|cell| &cell.shown) {
-            Some(Shown::Bar(parts)) => bar::draw(pen, at, line, place.width, parts),
+            Some(Shown::Bar(parts)) => bar::draw(writer, at, line, place.width, parts),
             Some(Shown::Text(text, _)) if place.column == 0 => {
-                pen.write_in(
+                writer.write_in(
                     at,
                     line,
                     &cut(text, usize::from(place.width)),
@@ -130,9 +130,9 @@ fn draw_row(row: &Row, places: &[Place], pen: &mut Pen<'_>, line: u16) {
                 let end = at + place.width;
                 let before = change.as_ref().map_or(0, |change| columns(change) + 1);
                 let before = u16::try_from(before).unwrap_or(0);
-                pen.write_before(end - before.min(place.width), line, text, Ink::Plain);
+                writer.write_before(end - before.min(place.width), line, text, Ink::Plain);
                 if let Some(change) = change {
-                    pen.write_before(end, line, change, Ink::Predicted);
+                    writer.write_before(end, line, change, Ink::Predicted);
                 }
             }
             None => {}
@@ -142,4 +142,4 @@ fn draw_row(row: &Row, places: &[Place], pen: &mut Pen<'_>, line: u16) {
 }
 
 /// Columns that names have at least.
-const LEAST_NAME: u16 = 24;
+const MIN_NAME_WIDTH: u16 = 24;

@@ -1,7 +1,7 @@
 //! A real recording, summed up to moments of its own time.
 
 use analysis::paces::Paces;
-use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input::{FactReader, Reading};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -21,11 +21,11 @@ pub fn recording() -> PathBuf {
 }
 
 /// What `top` asks for.
-pub fn wanted() -> Wanted {
-    Wanted {
+pub fn wanted() -> AggregatorConfig {
+    AggregatorConfig {
         live: true,
         findings: Some(analysis::findings::Distances::default()),
-        ..Wanted::default()
+        ..AggregatorConfig::default()
     }
 }
 
@@ -87,7 +87,7 @@ impl Moments {
         let predicted = recent.predict(&[wants.link], &moved);
         LinkForecast {
             link: Some(wants.link),
-            paces: Paces::of(recent.iter(), &predicted.predictions),
+            paces: Paces::from_operations(recent.iter(), &predicted.predictions),
             operations: predicted.predictions,
             statements: recent.predict_statements(wants.link, &moved),
             held: predicted.held,

@@ -72,7 +72,7 @@ fn supervise(channel: RawFd, command: libc::pid_t, apart: bool) -> io::Result<()
             owner.send(NOTHING_LEFT);
         }
         let longest = match (is_ending, has_ended, is_started) {
-            (true, ..) => LOOK,
+            (true, ..) => POLL_INTERVAL,
             (false, true, false) => UNSTARTED,
             (false, ..) => FOREVER,
         };
@@ -126,7 +126,7 @@ impl PassedSignals {
             return;
         }
         // Members are known by number and beginning: a number that went to another is not signalled.
-        for member in process_tree::of(self.command) {
+        for member in process_tree::process_tree(self.command) {
             if !self.members.contains(&member) {
                 self.members.push(member);
             }
@@ -148,7 +148,7 @@ fn end_tree(command: libc::pid_t) {
     let daemons = daemons(command);
     forked::end_all(&|| {
         let own = getpid().as_raw_pid();
-        let table = ProcessTable::read();
+        let table = ProcessTable::read_processes();
         let roots = table.rows().iter().filter(|row| row.parent == own);
         table.with_descendants(roots.copied().collect(), &daemons)
     });
@@ -157,9 +157,9 @@ fn end_tree(command: libc::pid_t) {
 /// What has left on purpose: it lost the parent that started it and made a session of its own, as daemon(3) does.
 fn daemons(command: libc::pid_t) -> Vec<Member> {
     let own = getpid().as_raw_pid();
-    let session = |number| ProcessRow::read(number).map(|row| row.session);
+    let session = |number| ProcessRow::read_process(number).map(|row| row.session);
     let known = [session(own), session(command)];
-    let table = ProcessTable::read();
+    let table = ProcessTable::read_processes();
     let orphans = table
         .rows()
         .iter()
@@ -174,6 +174,6 @@ pub(super) const NOTHING_LEFT: i32 = -1;
 /// Within this time longwire says that the program was started. One that ends sooner, on a machine that is busier, is supervised no longer.
 const UNSTARTED: Duration = Duration::from_millis(100);
 /// How often it is checked whether something is left.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// As long as nothing happens.
 const FOREVER: Duration = Duration::from_secs(3600);

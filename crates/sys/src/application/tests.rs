@@ -26,7 +26,7 @@ fn end_of(application: &mut Application) -> ExitStatus {
         if let Some(status) = application.ended().expect("it is reported") {
             return status;
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 

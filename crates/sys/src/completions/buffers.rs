@@ -27,13 +27,13 @@ impl Buffers {
                 .register_buf_ring_with_flags(mapping as u64, COUNT, GROUP, 0)
         }
         .ok()?;
-        (0..COUNT).for_each(|id| new.give(id));
+        (0..COUNT).for_each(|id| new.return_buffer(id));
         new.publish();
         Some(new)
     }
 
     /// Copies what came into buffer `id` and gives that back; how many bytes were copied.
-    pub fn take(&mut self, id: u16, count: i32, into: &mut [u8]) -> usize {
+    pub fn copy_out(&mut self, id: u16, count: i32, into: &mut [u8]) -> usize {
         if id >= COUNT {
             return 0;
         }
@@ -41,11 +41,11 @@ impl Buffers {
         // SAFETY: buffer `id` lies in the mapping, and the kernel does not write to it between its completion and when it is given back.
         let came = unsafe { std::slice::from_raw_parts(self.address(id), count) };
         into[..count].copy_from_slice(came);
-        self.give(id);
+        self.return_buffer(id);
         count
     }
 
-    fn give(&mut self, id: u16) {
+    fn return_buffer(&mut self, id: u16) {
         let place = usize::from(self.given & (COUNT - 1));
         let address = self.address(id) as u64;
         // SAFETY: `place` is within the ring of descriptions, of which the kernel reads those before the published tail only.

@@ -3,12 +3,12 @@
 /// Sends under way, each at a place of its own.
 #[derive(Debug, Default)]
 pub(super) struct Sends {
-    held: Vec<Held>,
+    held: Vec<BufferedSend>,
     free: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct BufferedSend {
     number: usize,
     generation: u32,
     bytes: Vec<u8>,
@@ -16,9 +16,9 @@ struct Held {
 
 impl Sends {
     /// Holds a copy of `bytes` for the socket under `number`: its place, and the copy.
-    pub fn hold(&mut self, number: usize, generation: u32, bytes: &[u8]) -> (usize, &[u8]) {
+    pub fn buffer_send(&mut self, number: usize, generation: u32, bytes: &[u8]) -> (usize, &[u8]) {
         let place = self.free.pop().unwrap_or_else(|| {
-            self.held.push(Held::default());
+            self.held.push(BufferedSend::default());
             self.held.len() - 1
         });
         let held = &mut self.held[place];
@@ -30,7 +30,7 @@ impl Sends {
     }
 
     /// The send at `place` is over: whose it was, of which generation, and of how many bytes.
-    pub fn release(&mut self, place: usize) -> Option<(usize, u32, usize)> {
+    pub fn release_send(&mut self, place: usize) -> Option<(usize, u32, usize)> {
         let held = self.held.get(place)?;
         let released = (held.number, held.generation, held.bytes.len());
         self.free.push(place);

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use super::{Completion, Completions, MOST_BYTES};
+use super::{Completion, Completions, MAX_BYTES};
 use crate::error::OsError;
 use crate::poller::{Poller, Waker};
 use crate::socket::{Received, Socket};
@@ -21,7 +21,7 @@ fn pair() -> (TcpStream, Socket) {
 fn next(completions: &mut Completions, buffer: &mut [u8]) -> Completion {
     let end = Instant::now() + LONG;
     loop {
-        if let Some(completion) = completions.take(buffer) {
+        if let Some(completion) = completions.next_completion(buffer) {
             return completion;
         }
         assert!(Instant::now() < end, "nothing came");
@@ -45,7 +45,7 @@ fn bytes_go_and_come_in_order_whatever_their_number() {
         peer.read_exact(&mut came).unwrap();
         peer.write_all(&came).unwrap();
     });
-    let mut buffer = vec![0; MOST_BYTES];
+    let mut buffer = vec![0; MAX_BYTES];
     let mut came = Vec::new();
     loop {
         match next(&mut completions, &mut buffer) {
@@ -67,7 +67,7 @@ fn bytes_go_and_come_in_order_whatever_their_number() {
 fn a_forgotten_socket_closes_and_its_number_serves_another() {
     let poller = Poller::new().unwrap();
     let mut completions = Completions::new(1, &poller).unwrap();
-    let mut buffer = vec![0; MOST_BYTES];
+    let mut buffer = vec![0; MAX_BYTES];
     for round in 0..100_u8 {
         let (mut peer, socket) = pair();
         completions.adopt(0, &socket);
@@ -96,7 +96,7 @@ fn a_forgotten_socket_closes_and_its_number_serves_another() {
 fn an_end_and_a_broken_connection_are_told() {
     let poller = Poller::new().unwrap();
     let mut completions = Completions::new(2, &poller).unwrap();
-    let mut buffer = vec![0; MOST_BYTES];
+    let mut buffer = vec![0; MAX_BYTES];
     let (peer, socket) = pair();
     completions.adopt(0, &socket);
     drop(peer);
@@ -115,7 +115,7 @@ fn an_end_and_a_broken_connection_are_told() {
 fn the_poller_is_waited_for_too() {
     let poller = Poller::new().unwrap();
     let waker = Waker::new().unwrap();
-    poller.watch_bell(&waker, 7).unwrap();
+    poller.register_waker(&waker, 7).unwrap();
     let mut completions = Completions::new(0, &poller).unwrap();
     let mut ready = crate::poller::ReadyList::default();
     for _ in 0..3 {

@@ -62,7 +62,7 @@ impl Connection {
     /// Does what its socket allows.
     pub(super) fn advance(&mut self, answering: &mut Answering, now: Instant) -> Fate {
         if let State::Reads(_) = self.state {
-            match self.read(answering, now) {
+            match self.read_request(answering, now) {
                 Fate::GoesOn => {}
                 fate => return fate,
             }
@@ -99,7 +99,7 @@ impl Connection {
     }
 
     /// Reads until there is an answer ([`Fate::GoesOn`]) or nothing more to read.
-    fn read(&mut self, answering: &mut Answering, now: Instant) -> Fate {
+    fn read_request(&mut self, answering: &mut Answering, now: Instant) -> Fate {
         let mut buffer = [0; PART];
         loop {
             let State::Reads(reader) = &mut self.state else {

@@ -90,7 +90,7 @@ impl RequestReader {
         let mut asks_leave = false;
         if self.head.is_none() {
             let Some(end) = self.end_of_head() else {
-                return match self.bytes.len() > MOST_HEAD {
+                return match self.bytes.len() > MAX_HEAD_BYTES {
                     true => Err(Refusal(431, "the request's head is too large")),
                     false => Ok(Arrival::Partly),
                 };
@@ -113,7 +113,7 @@ impl RequestReader {
         let from = self.searched.saturating_sub(END_OF_HEAD.len());
         self.searched = self.bytes.len();
         let end = find(self.bytes.get(from..)?, END_OF_HEAD)? + from;
-        (end <= MOST_HEAD).then_some(end)
+        (end <= MAX_HEAD_BYTES).then_some(end)
     }
 
     /// Moves what has come of the body; whether it is all there.
@@ -141,8 +141,11 @@ fn take_chunks(bytes: &mut Vec<u8>, body: &mut Vec<u8>, most: usize) -> Result<b
     let mut from = 0;
     let over = loop {
         let rest = bytes.get(from..).unwrap_or_default();
-        let Some(end) = find(rest.get(..MOST_LINE.min(rest.len())).unwrap_or_default(), b"\r\n") else {
-            if rest.len() >= MOST_LINE {
+        let Some(end) = find(
+            rest.get(..MAX_LINE_BYTES.min(rest.len())).unwrap_or_default(),
+            b"\r\n",
+        ) else {
+            if rest.len() >= MAX_LINE_BYTES {
                 return Err(wrong);
             }
             break false;
@@ -227,8 +230,8 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
 
 const TOO_LARGE: Refusal = Refusal(413, "the request's body is too large");
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
-const MOST_HEAD: usize = 16 * 1024;
-const MOST_LINE: usize = 1024;
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+const MAX_LINE_BYTES: usize = 1024;
 
 #[cfg(test)]
 mod tests;

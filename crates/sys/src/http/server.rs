@@ -47,9 +47,9 @@ impl HttpServer {
             over: AtomicBool::new(false),
         });
         let poller = Poller::new()?;
-        poller.watch_bell(&shared.waker, BELL)?;
+        poller.register_waker(&shared.waker, BELL)?;
         poller.watch(listener.as_fd(), CLIENTS)?;
-        let mut guests = Guests {
+        let mut guests = ConnectionLoop {
             listener,
             poller,
             limits,
@@ -88,7 +88,7 @@ impl Drop for HttpServer {
 }
 
 /// What the thread owns.
-struct Guests {
+struct ConnectionLoop {
     listener: TcpListener,
     poller: Poller,
     limits: HttpLimits,
@@ -101,7 +101,7 @@ struct Guests {
     accepts_again: Option<Instant>,
 }
 
-impl Guests {
+impl ConnectionLoop {
     fn serve(&mut self, over: &AtomicBool, answering: &mut Answering) {
         let mut ready = ReadyList::default();
         while !over.load(Ordering::Acquire) {

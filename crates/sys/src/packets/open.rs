@@ -53,7 +53,7 @@ fn attach(socket: BorrowedFd<'_>, program: &[FilterStep]) -> Result<(), OsError>
 
 /// Asks for a ring, and for half of it where the system has not so much; how many blocks it has.
 fn make_ring(socket: BorrowedFd<'_>, bytes: usize) -> Result<usize, OsError> {
-    let mut count = (bytes / BLOCK).clamp(LEAST_BLOCKS, MOST_BLOCKS);
+    let mut count = (bytes / BLOCK).clamp(MIN_BLOCKS, MAX_BLOCKS);
     loop {
         // `struct tpacket_req3`: size and number of blocks, size and number of frames (which only have to fit), after how many ms a block
         // is passed on, bytes of a private part, features.
@@ -63,7 +63,7 @@ fn make_ring(socket: BorrowedFd<'_>, bytes: usize) -> Result<usize, OsError> {
         let made = unsafe { options::set_plain(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request) };
         match made {
             Ok(()) => return Ok(count),
-            Err(OsError(libc::ENOMEM)) if count > LEAST_BLOCKS => count = (count / 2).max(LEAST_BLOCKS),
+            Err(OsError(libc::ENOMEM)) if count > MIN_BLOCKS => count = (count / 2).max(MIN_BLOCKS),
             Err(reason) => return Err(reason),
         }
     }
@@ -104,10 +104,10 @@ pub(super) fn give_up_right() {
 const BLOCK: usize = 256 << 10;
 /// Bytes of a frame, which the kernel wants to know though frames of TPACKET_V3 are as long as their packets.
 const FRAME: usize = 1 << 11;
-const LEAST_BLOCKS: usize = 8;
-const MOST_BLOCKS: usize = 8192;
+const MIN_BLOCKS: usize = 8;
+const MAX_BLOCKS: usize = 8192;
 /// Bytes that a ring may have: what the kernel takes, and enough for the packets of a moment.
 pub const RING_SIZES: std::ops::RangeInclusive<u64> =
-    (LEAST_BLOCKS * BLOCK) as u64..=(MOST_BLOCKS * BLOCK) as u64;
+    (MIN_BLOCKS * BLOCK) as u64..=(MAX_BLOCKS * BLOCK) as u64;
 /// When a block that is not full is passed on.
 const PASSED_ON_MS: usize = 40;

@@ -75,15 +75,15 @@ impl Drop for LookupProcess {
 
 impl OwnerLookup {
     /// The programs that have these ends, as far as they are found. Costs a look at every open file of every process: some milliseconds.
-    pub fn of(&self, wanted: &HashSet<SocketEnd>) -> HashMap<SocketEnd, HostProcess> {
+    pub fn find_owners(&self, wanted: &HashSet<SocketEnd>) -> HashMap<SocketEnd, HostProcess> {
         let Some(channel) = &self.channel else {
-            return super::of(wanted);
+            return super::find_owners(wanted);
         };
         let wanted: Vec<SocketEnd> = wanted.iter().copied().collect();
         let mut found = HashMap::new();
-        for ends in wanted.chunks(MOST_ENDS) {
-            let mut answer = vec![0; MOST_ENDS * ROW];
-            if !channel.ask(&question(ends), &mut answer) {
+        for ends in wanted.chunks(MAX_ENDS) {
+            let mut answer = vec![0; MAX_ENDS * ROW];
+            if !channel.send_request(&question(ends), &mut answer) {
                 break;
             }
             let rows = ends.iter().zip(answer.chunks_exact(ROW));
@@ -97,10 +97,10 @@ impl OwnerLookup {
 fn answer(channel: RawFd, kept: Option<RawFd>) {
     let owner = OwnerChannel::take_over_with(channel, kept, c"longwire lookup");
     rights::keep_only_looking_at_processes();
-    let mut asked = vec![0; MOST_ENDS * ROW];
+    let mut asked = vec![0; MAX_ENDS * ROW];
     while owner.receive(&mut asked) {
         let ends: Vec<Option<SocketEnd>> = asked.chunks_exact(ROW).map(end).collect();
-        let found = super::of(&ends.iter().flatten().copied().collect());
+        let found = super::find_owners(&ends.iter().flatten().copied().collect());
         let mut answer = Vec::with_capacity(asked.len());
         for end in &ends {
             let process = end.and_then(|end| found.get(&end));
@@ -112,7 +112,7 @@ fn answer(channel: RawFd, kept: Option<RawFd>) {
 
 /// A row for each end; the rest is zeroes, which no end has.
 fn question(ends: &[SocketEnd]) -> Vec<u8> {
-    let mut question: Vec<u8> = Vec::with_capacity(MOST_ENDS * ROW);
+    let mut question: Vec<u8> = Vec::with_capacity(MAX_ENDS * ROW);
     for (own, other) in ends {
         for endpoint in [own, other] {
             let address = match endpoint.address {
@@ -123,7 +123,7 @@ fn question(ends: &[SocketEnd]) -> Vec<u8> {
             question.extend(endpoint.port.to_be_bytes());
         }
     }
-    question.resize(MOST_ENDS * ROW, 0);
+    question.resize(MAX_ENDS * ROW, 0);
     question
 }
 
@@ -173,7 +173,7 @@ fn decoded(row: &[u8]) -> Option<HostProcess> {
 }
 
 /// Ends in a question.
-const MOST_ENDS: usize = 128;
+const MAX_ENDS: usize = 128;
 /// Bytes of a row: two addresses of IPv6 with their ports.
 const ROW: usize = 36;
 /// Bytes of a name of a program, which the kernel cuts to 15.
@@ -197,7 +197,7 @@ mod tests {
         let lookup = process.lookup().expect("a descriptor");
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
         let address = listener.local_addr().expect("bound");
-        let connected = (0..MOST_ENDS + 10).map(|_| {
+        let connected = (0..MAX_ENDS + 10).map(|_| {
             let client = TcpStream::connect(address).expect("it listens");
             (client, listener.accept().expect("a client connects"))
         });
@@ -212,9 +212,9 @@ mod tests {
                 )
             })
             .collect();
-        let found = lookup.of(&wanted);
+        let found = lookup.find_owners(&wanted);
         assert_eq!(found.len(), wanted.len());
-        assert_eq!(found, crate::socket_owners::of(&wanted));
+        assert_eq!(found, crate::socket_owners::find_owners(&wanted));
         assert!(found.values().all(|process| process.number == std::process::id()));
     }
 
@@ -225,8 +225,12 @@ mod tests {
         std::fs::create_dir(&left).expect("a directory");
         let process = LookupProcess::start(None, Some(left.clone())).expect("it starts");
         for byte in [0, 1, 0x7f, 0xff] {
-            let mut answer = vec![1; MOST_ENDS * ROW];
-            assert!(process.channel.ask(&vec![byte; MOST_ENDS * ROW], &mut answer));
+            let mut answer = vec![1; MAX_ENDS * ROW];
+            assert!(
+                process
+                    .channel
+                    .send_request(&vec![byte; MAX_ENDS * ROW], &mut answer)
+            );
             assert!(
                 answer.iter().all(|byte| *byte == 0),
                 "nobody has such a connection"

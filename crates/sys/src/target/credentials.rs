@@ -26,8 +26,8 @@ pub struct Credentials {
 
 impl Credentials {
     /// What the target says, completed from this process's environment and its user's files.
-    pub fn of(target: &Target) -> Self {
-        Surroundings {
+    pub fn from_target(target: &Target) -> Self {
+        Environment {
             variable: &|name| std::env::var(name).ok().filter(|value| !value.is_empty()),
             user: system_user(),
         }
@@ -49,12 +49,12 @@ pub fn are_cleartext_passwords_allowed() -> bool {
 static CLEARTEXT: AtomicBool = AtomicBool::new(false);
 
 /// What is looked at.
-struct Surroundings<'a> {
+struct Environment<'a> {
     variable: &'a dyn Fn(&str) -> Option<String>,
     user: Option<String>,
 }
 
-impl Surroundings<'_> {
+impl Environment<'_> {
     fn complete(&self, target: &Target) -> Credentials {
         let (variables, default) = match target.scheme {
             Scheme::Postgres | Scheme::Kingbase => (("PGUSER", "PGPASSWORD"), "postgres"),
@@ -106,7 +106,7 @@ impl Surroundings<'_> {
         let text = self
             .home()
             .and_then(|home| read_small_text(&home.join(".my.cnf"), MAX_CONFIG_BYTES).ok());
-        text.map_or_else(OptionFile::default, |text| OptionFile::read(&text))
+        text.map_or_else(OptionFile::default, |text| OptionFile::parse(&text))
     }
 
     fn password_file(&self, target: &Target, user: &str, ignored: &mut Option<PathBuf>) -> Option<Secret> {
@@ -169,7 +169,7 @@ struct OptionFile {
 
 impl OptionFile {
     /// The last of an option counts. Other files that it includes are not read.
-    fn read(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let mut file = Self::default();
         let mut concerned = false;
         for line in text.lines().map(str::trim) {
@@ -234,7 +234,7 @@ mod tests {
 
     fn completed(target: &str, variables: &[(&str, &str)]) -> Credentials {
         let variables: HashMap<&str, &str> = variables.iter().copied().collect();
-        Surroundings {
+        Environment {
             variable: &|name| variables.get(name).map(|value| (*value).to_owned()),
             user: Some("anna".to_owned()),
         }
@@ -292,7 +292,7 @@ mod tests {
     fn an_option_file_s_client_groups_are_read() {
         let text =
             "[mysqld]\nuser=mysql\n[client]\nuser = berta # who\npassword=\"p # w\"\n[other]\npassword=no\n";
-        let file = OptionFile::read(text);
+        let file = OptionFile::parse(text);
         assert_eq!(file.user.as_deref(), Some("berta"));
         assert_eq!(file.password.as_ref().map(Secret::reveal), Some("p # w"));
         let directory = tempfile::tempdir().unwrap();
@@ -311,7 +311,7 @@ mod tests {
         #[test]
         fn any_line_is_read_without_harm(line in "\\PC{0,60}") {
             matching(&line, ["a", "1", "b", "c"]);
-            OptionFile::read(&format!("[client]\n{line}"));
+            OptionFile::parse(&format!("[client]\n{line}"));
         }
     }
 }

@@ -8,7 +8,7 @@ use rustls::pki_types::ServerName;
 use std::net::IpAddr;
 
 pub(super) fn fits(certificate: &[u8], name: &ServerName<'_>) -> bool {
-    let Some(parts) = Parts::read(certificate) else {
+    let Some(parts) = Parts::parse(certificate) else {
         return false;
     };
     let (host, kind) = match name {

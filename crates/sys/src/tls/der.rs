@@ -16,7 +16,7 @@ pub(super) struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     /// Absent when it is no certificate.
-    pub fn read(certificate: &'a [u8]) -> Option<Self> {
+    pub fn parse(certificate: &'a [u8]) -> Option<Self> {
         let (SEQUENCE, outer, _) = element(certificate)? else {
             return None;
         };
@@ -112,7 +112,7 @@ const TEXTS: [u8; 4] = [0x0c, 0x13, 0x14, 0x16];
 /// The hash of a certificate that a login is bound to (RFC 5929, `tls-server-end-point`): by the function its signature is made with, but
 /// SHA-256 instead of MD5 and SHA-1. Absent where the signature has none of its own, or one that is not known.
 pub fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
-    let algorithm = hash_of(Parts::read(certificate)?.signature)?;
+    let algorithm = hash_of(Parts::parse(certificate)?.signature)?;
     Some(digest(algorithm, certificate).as_ref().to_vec())
 }
 
@@ -223,13 +223,13 @@ mod tests {
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2030, 1, 1);
         let certificate = params.self_signed(&key).unwrap();
-        let parts = Parts::read(certificate.der()).expect("a certificate");
+        let parts = Parts::parse(certificate.der()).expect("a certificate");
         assert!(parts.is_self_signed());
         assert_eq!(parts.is_valid_at(1_600_000_000), Some(true));
         assert_eq!(parts.is_valid_at(1_500_000_000), Some(false));
         assert_eq!(parts.is_valid_at(2_000_000_000), Some(false));
         for length in 0..certificate.der().len() {
-            assert!(Parts::read(&certificate.der()[..length]).is_none());
+            assert!(Parts::parse(&certificate.der()[..length]).is_none());
         }
     }
 

@@ -45,7 +45,7 @@ impl TlsSettings {
     /// # Errors
     /// [`LiveError::Security`] where the settings contradict each other, or asks for what longwire does not have;
     /// [`LiveError::TlsUnsupported`] where the target's protocol has no TLS that longwire knows.
-    pub fn of(target: &Target) -> Result<Self, LiveError> {
+    pub fn from_target(target: &Target) -> Result<Self, LiveError> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         Self::within(target, &variable)
     }

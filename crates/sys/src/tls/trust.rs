@@ -41,7 +41,7 @@ pub fn configure(target: &Target, security: &TlsSettings) -> Result<Option<Arc<C
         None => builder.with_no_client_auth(),
         Some((certificate, key)) => {
             let (chain, secret) =
-                identity::read(certificate, key).map_err(|fault| LiveError::Security { fault })?;
+                identity::read_identity(certificate, key).map_err(|fault| LiveError::Security { fault })?;
             let what = "is no certificate of X.509 version 3, or not one for that key";
             let unfit = |_| LiveError::Security {
                 fault: SecurityFault::Identity {
@@ -79,7 +79,7 @@ fn verifier(
 ) -> Result<Arc<dyn ServerCertVerifier>, LiveError> {
     let mode = security.check();
     if mode < TlsMode::VerifyCa {
-        return Ok(Arc::new(Anybody(provider.clone())));
+        return Ok(Arc::new(NoVerification(provider.clone())));
     }
     let (roots, named) = roots(&security.roots)?;
     let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
@@ -157,7 +157,7 @@ impl Signed {
         name: &ServerName<'_>,
         now: UnixTime,
     ) -> Result<(), Error> {
-        let parts = Parts::read(certificate).ok_or(CertificateError::BadEncoding)?;
+        let parts = Parts::parse(certificate).ok_or(CertificateError::BadEncoding)?;
         if parts.is_valid_at(now.as_secs()) != Some(true) {
             return Err(CertificateError::Expired.into());
         }
@@ -234,7 +234,7 @@ fn named_fault(
         _ => false,
     };
     let is_self_signed = |certificate: &CertificateDer<'_>| {
-        Parts::read(certificate).is_some_and(|parts| parts.is_self_signed())
+        Parts::parse(certificate).is_some_and(|parts| parts.is_self_signed())
     };
     let why = match () {
         () if !about_signer => return fault.into(),
@@ -247,9 +247,9 @@ fn named_fault(
 
 /// `require`: any server that holds the key of the certificate it shows.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct NoVerification(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for NoVerification {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -229,7 +229,7 @@ impl SerializeMap for Keys<'_> {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
         let key = std::mem::take(&mut self.row.key);
-        let taken = self.row.take(&key, self.row.meaning(&key), value);
+        let taken = self.row.take_value(&key, self.row.meaning(&key), value);
         self.row.key = key;
         taken
     }

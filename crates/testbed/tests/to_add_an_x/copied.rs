@@ -21,7 +21,7 @@ pub struct Row<'a> {
 }
 
 impl Copied {
-    pub fn of(crates: &[&str]) -> Self {
+    pub fn new(crates: &[&str]) -> Self {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut files = BTreeMap::new();
         let mut take = |path: &Path| {

@@ -9,7 +9,7 @@ use copied::Copied;
 
 #[test]
 fn a_protocol_and_a_kind_of_finding_are_added_as_the_page_says() {
-    let copy = Copied::of(&[
+    let copy = Copied::new(&[
         "model",
         "decoding",
         "wire_commercial",
@@ -54,7 +54,7 @@ fn add_a_kind_of_finding(copy: &Copied) {
     copy.insert(&noun, "Self::NPlusOne => \"n+1\",\n", "Self::Toy => \"toy\",\n");
     let kinds = row.place_of("KINDS");
     copy.insert(&kinds, "mod software;\n", "mod toy;\n");
-    copy.insert(&kinds, "const KINDS: &[Kind] = &[\n", "toy::look,\n");
+    copy.insert(&kinds, "const KINDS: &[Kind] = &[\n", "toy::detect_waste,\n");
     copy.insert(
         &row.place_of("least"),
         "FindingKind::SmallFetch => 2,\n",

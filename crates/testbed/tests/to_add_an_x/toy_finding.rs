@@ -1,16 +1,16 @@
 //! Waste that is none: an operation by the name of toy.
 
 use super::ledger::Waste;
-use super::look::Look;
+use super::operation_view::OperationView;
 use model::{ConnectionId, FindingKind, Protocol};
 
-pub(super) fn look(look: &mut Look<'_>) {
-    if &*look.operation.name == "toy" {
-        look.note(Waste {
+pub(super) fn detect_waste(view: &mut OperationView<'_>) {
+    if &*view.operation.name == "toy" {
+        view.record_waste(Waste {
             count: 3,
             turns: 3,
             saves_turns: 2,
-            ..Waste::of(FindingKind::Toy, ConnectionId(0), Protocol::Postgres)
+            ..Waste::new(FindingKind::Toy, ConnectionId(0), Protocol::Postgres)
         });
     }
 }

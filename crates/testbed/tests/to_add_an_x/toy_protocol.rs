@@ -27,7 +27,7 @@ pub fn opens(_: Direction, bytes: &[u8]) -> Recognition {
 }
 
 impl Decoder for ToyDecoder {
-    fn take(
+    fn process_input(
         &mut self,
         direction: Direction,
         mut input: Input<'_>,

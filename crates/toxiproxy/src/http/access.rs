@@ -84,10 +84,10 @@ fn without_port(host: &str) -> Option<&str> {
 
 /// As it is shown in a reason: not longer than a name can be.
 fn shown(text: &str) -> String {
-    format!("'{}'", text.chars().take(LONGEST_SHOWN).collect::<String>())
+    format!("'{}'", text.chars().take(MAX_SHOWN_LEN).collect::<String>())
 }
 
-const LONGEST_SHOWN: usize = 255;
+const MAX_SHOWN_LEN: usize = 255;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! The ways that JDBC has, and what each needs of a driver.
 
-use super::super::{AbsentWay, Shape};
+use super::super::{MissingMethod, Shape};
 use client::bridge::{HowInserted, HowUpdated, JdbcDialect};
 use model::{Job, Method, MethodParameter, ParameterUnit};
 
@@ -8,7 +8,7 @@ use model::{Job, Method, MethodParameter, ParameterUnit};
 #[derive(Debug, Clone)]
 pub(super) struct Recipe {
     pub method: Method,
-    pub doing: Doing,
+    pub bench_request: BenchRequest,
     /// Properties that the driver needs for it.
     needs: Vec<(&'static str, &'static str)>,
     parameter: Turned,
@@ -16,7 +16,7 @@ pub(super) struct Recipe {
 
 /// What the bridge is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Doing {
+pub(super) enum BenchRequest {
     Insert(HowInserted),
     Select,
     Update(HowUpdated),
@@ -66,27 +66,29 @@ impl Recipe {
 
     /// Whether the driver holds many rows at a time, which may be worth weighing.
     pub fn holds_rows(&self) -> bool {
-        match self.doing {
-            Doing::Insert(HowInserted::Batch | HowInserted::ManyRows) | Doing::Select => true,
-            Doing::Insert(HowInserted::Text | HowInserted::Prepared) | Doing::Update(_) => false,
+        match self.bench_request {
+            BenchRequest::Insert(HowInserted::Batch | HowInserted::ManyRows) | BenchRequest::Select => true,
+            BenchRequest::Insert(HowInserted::Text | HowInserted::Prepared) | BenchRequest::Update(_) => {
+                false
+            }
         }
     }
 }
 
 /// The ways of a dialect, and those that others of its kind have.
-pub(super) fn of(
+pub(super) fn find_recipes(
     dialect: JdbcDialect,
     shape: &Shape,
     columns: u64,
     can_update: bool,
-) -> (Vec<Recipe>, Vec<AbsentWay>) {
+) -> (Vec<Recipe>, Vec<MissingMethod>) {
     let mut recipes = inserting(dialect, shape, columns);
     recipes.extend(selecting(dialect, shape));
     let mut absent = Vec::new();
     if can_update {
         recipes.extend(updating(dialect, shape));
     } else {
-        absent.push(AbsentWay {
+        absent.push(MissingMethod {
             job: Job::Update,
             name: "row by row".into(),
             reason: "the example table has no column of whole numbers together with one of text".to_owned(),
@@ -99,22 +101,22 @@ pub(super) fn of(
 pub(super) fn filling(dialect: JdbcDialect) -> Recipe {
     Recipe {
         needs: rewriting(dialect).into_iter().collect(),
-        ..plain(Job::Insert, "batch", Doing::Insert(HowInserted::Batch))
+        ..plain(Job::Insert, "batch", BenchRequest::Insert(HowInserted::Batch))
     }
 }
 
 fn inserting(dialect: JdbcDialect, shape: &Shape, columns: u64) -> Vec<Recipe> {
     let mut recipes = vec![
-        plain(Job::Insert, "row by row", Doing::Insert(HowInserted::Text)),
+        plain(Job::Insert, "row by row", BenchRequest::Insert(HowInserted::Text)),
         plain(
             Job::Insert,
             "prepared row by row",
-            Doing::Insert(HowInserted::Prepared),
+            BenchRequest::Insert(HowInserted::Prepared),
         ),
         Recipe {
             needs: not_rewriting(dialect).into_iter().collect(),
             ..sized(
-                plain(Job::Insert, "batch", Doing::Insert(HowInserted::Batch)),
+                plain(Job::Insert, "batch", BenchRequest::Insert(HowInserted::Batch)),
                 ("rows a batch", doubled(10, shape.rows.min(10_240))),
                 "addBatch() {} times, then executeBatch()".to_owned(),
             )
@@ -124,7 +126,11 @@ fn inserting(dialect: JdbcDialect, shape: &Shape, columns: u64) -> Vec<Recipe> {
         recipes.push(Recipe {
             needs: vec![(name, value)],
             ..sized(
-                plain(Job::Insert, "rewritten batch", Doing::Insert(HowInserted::Batch)),
+                plain(
+                    Job::Insert,
+                    "rewritten batch",
+                    BenchRequest::Insert(HowInserted::Batch),
+                ),
                 ("rows a batch", doubled(10, shape.rows.min(10_240))),
                 format!("{name}={value} in the URL, addBatch() {{}} times, then executeBatch()"),
             )
@@ -132,12 +138,12 @@ fn inserting(dialect: JdbcDialect, shape: &Shape, columns: u64) -> Vec<Recipe> {
     }
     if has_multi_row(dialect) {
         // PostgreSQL and MySQL count parameters in 16 bits.
-        let most = (MOST_PARAMETERS / columns.max(1)).min(shape.rows).min(5_120);
+        let most = (MAX_PARAMETERS / columns.max(1)).min(shape.rows).min(5_120);
         recipes.push(sized(
             plain(
                 Job::Insert,
                 "multi-row statement",
-                Doing::Insert(HowInserted::ManyRows),
+                BenchRequest::Insert(HowInserted::ManyRows),
             ),
             ("rows a statement", doubled(10, most)),
             "insert into ... values (?, ...) {} times, as one statement".to_owned(),
@@ -149,7 +155,7 @@ fn inserting(dialect: JdbcDialect, shape: &Shape, columns: u64) -> Vec<Recipe> {
 fn selecting(dialect: JdbcDialect, shape: &Shape) -> Vec<Recipe> {
     let mut recipes = Vec::new();
     if dialect == JdbcDialect::Informix {
-        let method = plain(Job::Select, "fetch buffer", Doing::Select);
+        let method = plain(Job::Select, "fetch buffer", BenchRequest::Select);
         recipes.push(Recipe {
             parameter: Turned::Property("FET_BUF_SIZE"),
             method: Method {
@@ -166,9 +172,9 @@ fn selecting(dialect: JdbcDialect, shape: &Shape) -> Vec<Recipe> {
         });
         return recipes;
     }
-    recipes.push(plain(Job::Select, "driver default", Doing::Select));
+    recipes.push(plain(Job::Select, "driver default", BenchRequest::Select));
     let (needs, spelling, default) = fetching(dialect);
-    let method = plain(Job::Select, "fetch size", Doing::Select);
+    let method = plain(Job::Select, "fetch size", BenchRequest::Select);
     recipes.push(Recipe {
         needs,
         parameter: Turned::FetchSize,
@@ -188,18 +194,22 @@ fn selecting(dialect: JdbcDialect, shape: &Shape) -> Vec<Recipe> {
 }
 
 fn updating(dialect: JdbcDialect, shape: &Shape) -> Vec<Recipe> {
-    let mut recipes = vec![plain(Job::Update, "row by row", Doing::Update(HowUpdated::ByKey))];
+    let mut recipes = vec![plain(
+        Job::Update,
+        "row by row",
+        BenchRequest::Update(HowUpdated::ByKey),
+    )];
     if dialect != JdbcDialect::Informix && dialect != JdbcDialect::Oracle {
         recipes.push(plain(
             Job::Update,
             "updatable result",
-            Doing::Update(HowUpdated::InResult),
+            BenchRequest::Update(HowUpdated::InResult),
         ));
     }
     recipes.push(Recipe {
         needs: rewriting(dialect).into_iter().collect(),
         ..sized(
-            plain(Job::Update, "batch", Doing::Update(HowUpdated::Batch)),
+            plain(Job::Update, "batch", BenchRequest::Update(HowUpdated::Batch)),
             ("rows a batch", doubled(10, shape.rows.min(10_240))),
             "update ... where key = ?: addBatch() {} times, then executeBatch()".to_owned(),
         )
@@ -262,14 +272,14 @@ const fn has_multi_row(dialect: JdbcDialect) -> bool {
     )
 }
 
-fn plain(job: Job, name: &str, doing: Doing) -> Recipe {
+fn plain(job: Job, name: &str, bench_request: BenchRequest) -> Recipe {
     Recipe {
         method: Method {
             job,
             name: name.into(),
             parameter: None,
         },
-        doing,
+        bench_request,
         needs: Vec::new(),
         parameter: Turned::Nothing,
     }
@@ -303,4 +313,4 @@ fn doubled(first: u64, most: u64) -> Vec<u64> {
     }
 }
 
-const MOST_PARAMETERS: u64 = 32_767;
+const MAX_PARAMETERS: u64 = 32_767;

@@ -29,7 +29,7 @@ pub fn statements(
     for keys in work.blocks(rows_a_statement) {
         mysql::query(&mut talk.out, |text| work.insert(text, table, keys, |_| b"'"));
         talk.replies.expect(ExpectedAnswer::Answer);
-        talk.ask()?;
+        talk.send_request()?;
     }
     Ok(())
 }
@@ -57,7 +57,7 @@ fn executed(talk: &mut Conversation<'_>, work: &Work<'_>, depth: u64) -> Result<
             talk.say()?;
         }
     }
-    talk.ask()
+    talk.send_request()
 }
 
 /// Prepared once; one `COM_STMT_BULK_EXECUTE` for as many rows as the setting says.
@@ -73,7 +73,7 @@ pub fn in_bulk(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneE
             }
         });
         talk.replies.expect(ExpectedAnswer::Answer);
-        talk.ask()?;
+        talk.send_request()?;
     }
     Ok(())
 }
@@ -109,7 +109,7 @@ pub fn load_data(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tun
     }
     packet(&mut talk.out, number, |_| {});
     talk.replies.expect(ExpectedAnswer::Answer);
-    talk.ask()
+    talk.send_request()
 }
 
 const INSERTING: &str = "inserting";

@@ -2,7 +2,7 @@
 
 use crate::native::content::Row;
 use client::mysql::{
-    BULK_NULL, BULK_VALUE, LONGEST_PACKET, ParameterType, append_number, append_text, execute,
+    BULK_NULL, BULK_VALUE, MAX_PACKET_LEN, ParameterType, append_number, append_text, execute,
 };
 
 /// Appends a `COM_STMT_EXECUTE` with the values of a row, key and counter as numbers of 64 bits.
@@ -60,7 +60,7 @@ fn value(body: &mut Vec<u8>, place: usize, bytes: &[u8]) {
 }
 
 /// Of the body of one packet that no other follows, with room for what rows do not count.
-pub const LONGEST_BODY: u64 = LONGEST_PACKET as u64 - 4096;
+pub const MAX_BODY_LEN: u64 = MAX_PACKET_LEN as u64 - 4096;
 /// Key and counter.
 const NUMBERS: usize = 2;
 

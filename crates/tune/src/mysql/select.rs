@@ -26,7 +26,7 @@ pub fn open(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneErr
     let statement = prepare(talk, statement)?;
     open_cursor(&mut talk.out, statement);
     talk.replies.expect(ExpectedAnswer::Answer);
-    talk.ask()?;
+    talk.send_request()?;
     Ok(statement)
 }
 
@@ -41,7 +41,7 @@ pub fn fetched(talk: &mut Conversation<'_>, statement: u32, work: &Work<'_>) -> 
         u32::try_from(work.value).unwrap_or(u32::MAX),
     );
     talk.replies.expect(ExpectedAnswer::Fetched);
-    talk.ask()?;
+    talk.send_request()?;
     Ok(talk.replies.has_more())
 }
 

@@ -10,7 +10,7 @@ use client::mysql::{self, ExpectedAnswer};
 
 /// All rows at once, then an update for each, one by one.
 pub fn by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
-    let keys = read(talk, work)?;
+    let keys = read_keys(talk, work)?;
     let statement = prepare(talk, &by_its_key(work))?;
     update(talk, statement, &keys, 1)
 }
@@ -36,14 +36,14 @@ pub fn cursor_by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(),
 
 /// All rows at once, then an update for each, as many under way as the setting says.
 pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
-    let keys = read(talk, work)?;
+    let keys = read_keys(talk, work)?;
     let statement = prepare(talk, &by_its_key(work))?;
     update(talk, statement, &keys, work.value)
 }
 
 /// All rows at once, then updates of as many keys as the setting says.
 pub fn by_list(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
-    let keys = read(talk, work)?;
+    let keys = read_keys(talk, work)?;
     let head = format!("{} where {KEY} in (", raise(work));
     for keys in keys.chunks(usize::try_from(work.value).unwrap_or(usize::MAX)) {
         let list: Vec<String> = keys.iter().map(u64::to_string).collect();
@@ -53,7 +53,7 @@ pub fn by_list(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneE
             text.push(b')');
         });
         talk.replies.expect(ExpectedAnswer::Answer);
-        talk.ask()?;
+        talk.send_request()?;
     }
     Ok(())
 }
@@ -65,7 +65,7 @@ pub fn one_statement(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(),
 }
 
 /// Reads all rows and gives their keys.
-fn read(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<Vec<u64>, TuneError> {
+fn read_keys(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<Vec<u64>, TuneError> {
     talk.doing = UPDATING;
     talk.holds_replies = true;
     talk.replies.keep_keys();
@@ -86,8 +86,8 @@ fn update(talk: &mut Conversation<'_>, statement: u32, keys: &[u64], depth: u64)
             talk.say()?;
         }
     }
-    if talk.replies.owed() > 0 {
-        talk.ask()?;
+    if talk.replies.expected_replies() > 0 {
+        talk.send_request()?;
     }
     Ok(())
 }

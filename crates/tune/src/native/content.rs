@@ -24,7 +24,7 @@ impl Content {
     /// Of rows that have `row_bytes` together with key and counter.
     pub fn made(row_bytes: u32) -> Self {
         let rest = (row_bytes as usize).saturating_sub(KEY_AND_COUNTER);
-        let columns = rest.div_ceil(USUAL_WIDTH).min(MOST_COLUMNS);
+        let columns = rest.div_ceil(USUAL_WIDTH).min(MAX_COLUMNS);
         let widths = (0..columns).map(|column| rest / columns + usize::from(column < rest % columns));
         Self::Made(widths.collect())
     }
@@ -136,7 +136,7 @@ fn draw(state: &mut u64) -> u64 {
 const KEY_AND_COUNTER: usize = 16;
 /// Of a text column, unless there would be too many columns.
 const USUAL_WIDTH: usize = 80;
-const MOST_COLUMNS: usize = 8;
+const MAX_COLUMNS: usize = 8;
 /// No character that a statement, or the text form of COPY and LOAD DATA, would have to escape.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const LETTERS_A_DRAW: usize = 10;

@@ -50,7 +50,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
             doing: "the job",
             holds_replies: false,
             connection: session.into_connection().stamped_if_watched(),
-            deadline: Deadline::after(PATIENCE),
+            deadline: Deadline::after(TIMEOUT),
             turns: 0,
             asked_before_turn: 0,
             window: None,
@@ -73,7 +73,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
     }
 
     /// Sends what is in `out` and waits until nothing is owed any more: a round trip.
-    pub fn ask(&mut self) -> Result<(), TuneError> {
+    pub fn send_request(&mut self) -> Result<(), TuneError> {
         self.say()?;
         self.needs(self.replies.asked());
         self.wait(0)
@@ -84,7 +84,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         self.window = Some(depth);
         let asked = self.replies.asked();
         self.needs((asked + 1).saturating_sub(depth));
-        if self.replies.owed() < depth {
+        if self.replies.expected_replies() < depth {
             return Ok(());
         }
         if !self.out.is_empty() {
@@ -104,10 +104,10 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         }
     }
 
-    /// Reads until at most `owed` requests are not answered.
+    /// Reads until at most `expected_replies` requests are not answered.
     fn wait(&mut self, owed: u64) -> Result<(), TuneError> {
-        while self.replies.owed() > owed {
-            if !self.read()? {
+        while self.replies.expected_replies() > owed {
+            if !self.read_replies()? {
                 self.connection.wait(PollFlags::IN, &self.deadline)?;
             }
         }
@@ -120,8 +120,8 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
             let taken = self.connection.offer(left)?;
             left = left.get(taken..).unwrap_or_default();
             if taken > 0 {
-                self.deadline = Deadline::after(PATIENCE);
-            } else if !self.read()? {
+                self.deadline = Deadline::after(TIMEOUT);
+            } else if !self.read_replies()? {
                 self.connection
                     .wait(PollFlags::IN | PollFlags::OUT, &self.deadline)?;
             }
@@ -130,16 +130,16 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
     }
 
     /// Reads what is there; false when that is nothing.
-    fn read(&mut self) -> Result<bool, TuneError> {
+    fn read_replies(&mut self) -> Result<bool, TuneError> {
         self.connection.look_up()?;
         let bytes = self.connection.receive_now(ClientConnection::BUFFER)?;
         if bytes.is_empty() {
             return Ok(false);
         }
-        self.deadline = Deadline::after(PATIENCE);
+        self.deadline = Deadline::after(TIMEOUT);
         self.reply += bytes.len() as u64;
         self.replies
-            .take(bytes)
+            .process_bytes(bytes)
             .map_err(|fault| refused(self.doing, fault))?;
         self.connection.sample_when_due();
         self.held(self.out.capacity() as u64);
@@ -227,7 +227,7 @@ fn refused(doing: &str, fault: ReplyFault) -> TuneError {
 }
 
 /// Without a byte either way. Statements over many rows take long.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 // Headers of a packet.
 const ETHERNET: u64 = 14;
 const TCP: u64 = 20;

@@ -12,15 +12,15 @@ pub(crate) struct ProcessMemory {
 
 impl ProcessMemory {
     /// Of the process `process` of the program `program`; absent when there is none that may be looked at.
-    pub fn of(process: u32, program: &str) -> Option<Self> {
+    pub fn from_process(process: u32, program: &str) -> Option<Self> {
         let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
         if !name.starts_with(program) {
             return None;
         }
-        Self::read(&std::fs::read_to_string(format!("/proc/{process}/status")).ok()?)
+        Self::parse(&std::fs::read_to_string(format!("/proc/{process}/status")).ok()?)
     }
 
-    fn read(status: &str) -> Option<Self> {
+    fn parse(status: &str) -> Option<Self> {
         let field = |name: &str| {
             let rest = status.lines().find_map(|line| line.strip_prefix(name))?;
             let kibibytes: u64 = rest
@@ -47,8 +47,8 @@ mod tests {
     #[test]
     fn own_memory_is_told_apart_from_what_is_shared() {
         let status = "Name:\tpostgres\nVmHWM:\t   20000 kB\nRssAnon:\t    1000 kB\nRssFile:\t 3000 kB\nRssShmem:\t 9000 kB\n";
-        let memory = ProcessMemory::read(status).expect("all fields");
+        let memory = ProcessMemory::parse(status).expect("all fields");
         assert_eq!((memory.own, memory.most), (1000 * 1024, 8000 * 1024));
-        assert_eq!(ProcessMemory::read("Name:\tpostgres\n"), None);
+        assert_eq!(ProcessMemory::parse("Name:\tpostgres\n"), None);
     }
 }

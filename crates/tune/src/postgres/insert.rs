@@ -23,7 +23,7 @@ fn statements(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_statement: u6
     for keys in work.blocks(rows_a_statement) {
         postgres::query(&mut talk.out, |text| work.insert(text, "inserted", keys, opening));
         talk.replies.owe(1);
-        talk.ask()?;
+        talk.send_request()?;
     }
     Ok(())
 }
@@ -50,7 +50,7 @@ fn batches(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_batch: u64) -> R
         }
         talk.out.extend_from_slice(SYNC);
         talk.replies.owe(1);
-        talk.ask()?;
+        talk.send_request()?;
     }
     Ok(())
 }
@@ -68,7 +68,7 @@ pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tune
             talk.say()?;
         }
     }
-    talk.ask()
+    talk.send_request()
 }
 
 fn prepare_insert(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
@@ -120,7 +120,7 @@ pub fn copy_into(
     }
     talk.out.extend_from_slice(COPY_DONE);
     talk.replies.owe(1);
-    talk.ask()
+    talk.send_request()
 }
 
 const INSERTING: &str = "inserting";

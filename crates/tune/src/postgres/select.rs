@@ -24,7 +24,7 @@ pub fn portal(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneEr
         execute(&mut talk.out, PORTAL, rows);
         talk.out.extend_from_slice(SYNC);
         talk.replies.owe(1);
-        talk.ask()?;
+        talk.send_request()?;
         if !talk.replies.is_suspended() {
             return Ok(());
         }

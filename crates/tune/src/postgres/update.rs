@@ -29,7 +29,7 @@ pub fn by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneEr
             update(talk, *key);
             talk.out.extend_from_slice(SYNC);
             talk.replies.owe(1);
-            talk.ask()?;
+            talk.send_request()?;
         }
         Ok(())
     })
@@ -43,7 +43,7 @@ pub fn batch(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneErr
         }
         talk.out.extend_from_slice(SYNC);
         talk.replies.owe(1);
-        talk.ask()
+        talk.send_request()
     })
 }
 

@@ -1,6 +1,6 @@
 //! What is said when it cannot be done.
 
-use super::{ask, bench, run, scratches, shape};
+use super::{bench, run, run_query, scratches, shape};
 use model::{Job, Method};
 use std::sync::atomic::AtomicBool;
 use sys::Target;
@@ -17,23 +17,26 @@ fn a_workbench_that_cannot_be_prepared_says_why() {
 
 fn a_schema_of_somebody_else_is_left_alone(postgres: &Postgres, mariadb: &MariaDb) {
     for url in [postgres.url(), mariadb.url()] {
-        ask(&url, "create schema longwire_tune_theirs");
-        ask(&url, "create table longwire_tune_theirs.origin (a int)");
+        run_query(&url, "create schema longwire_tune_theirs");
+        run_query(&url, "create table longwire_tune_theirs.origin (a int)");
         let stop = AtomicBool::new(false);
         let mut bench = bench(&url, "theirs", &stop);
         let error = bench.prepare(&shape()).unwrap_err();
         assert!(matches!(error, TuneError::ScratchExists { .. }), "{error}");
         assert!(error.hint().unwrap().contains("longwire_tune_theirs"));
         bench.clean_up().unwrap();
-        assert_eq!(ask(&url, "select count(*) from longwire_tune_theirs.origin"), "0");
-        ask(&url, "drop table longwire_tune_theirs.origin");
-        ask(&url, "drop schema longwire_tune_theirs");
+        assert_eq!(
+            run_query(&url, "select count(*) from longwire_tune_theirs.origin"),
+            "0"
+        );
+        run_query(&url, "drop table longwire_tune_theirs.origin");
+        run_query(&url, "drop schema longwire_tune_theirs");
     }
 }
 
 fn who_may_not_create_is_told_so(postgres: &Postgres, mariadb: &MariaDb) {
-    ask(&postgres.url(), "create role poor login");
-    ask(&mariadb.url(), "create user poor@'%' identified by 'poor'");
+    run_query(&postgres.url(), "create role poor login");
+    run_query(&mariadb.url(), "create user poor@'%' identified by 'poor'");
     for (url, code) in [
         (
             format!("postgres://poor@127.0.0.1:{}/postgres", postgres.port()),
@@ -58,7 +61,7 @@ fn who_may_not_create_is_told_so(postgres: &Postgres, mariadb: &MariaDb) {
 
 fn a_table_that_is_none_is_told_and_nothing_is_left(postgres: &Postgres, mariadb: &MariaDb) {
     for url in [postgres.url(), mariadb.url()] {
-        ask(&url, "create table no_rows (a int)");
+        run_query(&url, "create table no_rows (a int)");
         for (like, expected) in [
             ("nowhere", "cannot be read"),
             ("no_rows", "no rows"),
@@ -104,7 +107,7 @@ fn what_is_not_there_is_told() {
     let scratch = &prepared.scratch;
     bench.fill(Job::Select).unwrap();
     // A row is removed by someone else, and then a table.
-    ask(
+    run_query(
         &server.url(),
         &format!("delete from {scratch}.selected where longwire_k = 7"),
     );
@@ -127,7 +130,7 @@ fn what_is_not_there_is_told() {
         ),
         "{error}"
     );
-    ask(&server.url(), &format!("drop table {scratch}.inserted"));
+    run_query(&server.url(), &format!("drop table {scratch}.inserted"));
     let error = run(
         bench.as_mut(),
         &prepared,

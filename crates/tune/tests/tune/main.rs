@@ -55,7 +55,7 @@ fn method<'p>(prepared: &'p Prepared, job: Job, name: &str) -> &'p Method {
 }
 
 /// The first value that `sql` gives on a session of its own.
-fn ask(url: &str, sql: &str) -> String {
+fn run_query(url: &str, sql: &str) -> String {
     let stop = AtomicBool::new(false);
     let target = Target::parse(url).unwrap();
     let mut session = Session::open(&target, SessionOptions::new(&stop)).unwrap();
@@ -69,5 +69,5 @@ fn ask(url: &str, sql: &str) -> String {
 /// Scratch schemas there are.
 fn scratches(url: &str) -> String {
     let sql = "select count(*) from information_schema.schemata where schema_name like 'longwire_tune%'";
-    ask(url, sql)
+    run_query(url, sql)
 }

@@ -1,6 +1,6 @@
 //! What each way brings, and what it takes.
 
-use super::{ask, bench, method, run, scratches, shape};
+use super::{bench, method, run, run_query, scratches, shape};
 use model::{Job, Method};
 use std::sync::atomic::AtomicBool;
 use testbed::{MariaDb, Postgres};
@@ -159,15 +159,15 @@ const OF_MARIADB: Example = [
 ];
 
 fn rows_are_like_those_of_a_table_that_is_left_as_it_was(url: &str, [create, table, values]: Example) {
-    ask(url, create);
+    run_query(url, create);
     for place in 0..3 {
         let row = format!("'2024-02-29 12:00:00', {place}.25, {values}");
-        ask(
+        run_query(
             url,
             &format!("insert into {table} (happened, price, note, raw) values ({row})"),
         );
     }
-    ask(url, &format!("insert into {table} (note) values (null)"));
+    run_query(url, &format!("insert into {table} (note) values (null)"));
     let stop = AtomicBool::new(false);
     let mut bench = bench(url, "like", &stop);
     let shape = Shape {
@@ -183,10 +183,10 @@ fn rows_are_like_those_of_a_table_that_is_left_as_it_was(url: &str, [create, tab
         prepared.scratch
     );
     // One row of each four is like the one that has nothing but NULL in it.
-    assert_eq!(ask(url, &copied), "38", "{url}");
-    assert_eq!(ask(url, &format!("select count(*) from {table}")), "4");
+    assert_eq!(run_query(url, &copied), "38", "{url}");
+    assert_eq!(run_query(url, &format!("select count(*) from {table}")), "4");
     bench.clean_up().unwrap();
-    assert_eq!(ask(url, &format!("select sum(price) from {table}")), "3.75");
+    assert_eq!(run_query(url, &format!("select sum(price) from {table}")), "3.75");
 }
 
 fn wide_rows_and_few_rows_are_rows_too(url: &str) {

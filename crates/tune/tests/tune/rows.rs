@@ -1,6 +1,6 @@
 //! Rows that are written: those of the jobs that are run, by the server's own count.
 
-use super::{ask, bench, run, shape};
+use super::{bench, run, run_query, shape};
 use model::Job;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ fn written(url: &str, (job, way): (Job, &str), count: &dyn Fn(&str) -> [u64; 2])
 }
 
 fn number(url: &str, sql: &str) -> u64 {
-    ask(url, sql).parse().unwrap_or(0)
+    run_query(url, sql).parse().unwrap_or(0)
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_job_writes_its_own_rows_and_no_others_on_postgresql() {
 fn a_job_writes_its_own_rows_and_no_others_on_mariadb() {
     let server = MariaDb::start();
     let url = server.url();
-    ask(&url, "set global userstat = 1");
+    run_query(&url, "set global userstat = 1");
     let count = |scratch: &str| {
         let sql = format!(
             "select sum(rows_changed) from information_schema.table_statistics where table_schema = '{scratch}'"

@@ -1,7 +1,7 @@
 //! Ending it from outside.
 
 use super::distance::{every_turn_costs_the_distance, far};
-use super::{ask, bench, run, scratches, shape};
+use super::{bench, run, run_query, scratches, shape};
 use client::session::{Session, SessionOptions};
 use model::Job;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,7 +86,7 @@ fn a_job_that_waits_for_a_lock_does_not_keep_the_schema(postgres: &Postgres, mar
         bench.clean_up().unwrap();
         assert_eq!(scratches(&url), "0");
         // Who waited for the lock is gone.
-        let left = ask(
+        let left = run_query(
             &url,
             if url.starts_with("postgres") {
                 "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"

@@ -9,7 +9,7 @@
 mod rows;
 
 use std::time::{Duration, Instant};
-use tunnel::{CompressionLevel, Compressor, Decompressor, MOST_OF_A_CHUNK};
+use tunnel::{CompressionLevel, Compressor, Decompressor, MAX_CHUNK_BYTES};
 
 /// Payload bytes of each kind.
 const BYTES: usize = 16 * 1024 * 1024;
@@ -87,7 +87,7 @@ fn measure(chunks: &[Vec<u8>], level: CompressionLevel) -> Run {
 }
 
 fn chunks(bytes: &[u8]) -> Vec<Vec<u8>> {
-    bytes.chunks(MOST_OF_A_CHUNK).map(<[u8]>::to_vec).collect()
+    bytes.chunks(MAX_CHUNK_BYTES).map(<[u8]>::to_vec).collect()
 }
 
 fn zlib(bytes: &[u8]) -> f64 {

@@ -1,6 +1,6 @@
 //! Rows as PostgreSQL sends them (`DataRow`), made up and always the same.
 
-use tunnel::MOST_OF_A_CHUNK;
+use tunnel::MAX_CHUNK_BYTES;
 
 /// Numbers that look like chance (xorshift64*).
 struct Dice(u64);
@@ -152,7 +152,7 @@ pub fn interleave(result: &[u8], clients: usize, bytes: usize) -> Vec<Vec<u8>> {
     let mut sum = 0;
     while sum < bytes {
         let place = &mut places[dice.below(clients)];
-        let end = result.len().min(*place + MOST_OF_A_CHUNK);
+        let end = result.len().min(*place + MAX_CHUNK_BYTES);
         chunks.push(result[*place..end].to_vec());
         sum += end - *place;
         *place = end % result.len();

@@ -39,7 +39,7 @@ impl Path {
 
     /// Whether it is time to ask the kernel again; then it is not for a while.
     pub(super) fn is_due(&mut self, at: Timestamp) -> bool {
-        let is_due = self.largest > 0.0 && at.since(self.looked) >= LOOK_EVERY;
+        let is_due = self.largest > 0.0 && at.since(self.looked) >= POLL_INTERVAL;
         if is_due {
             self.looked = at;
         }
@@ -50,7 +50,7 @@ impl Path {
     pub(super) fn seen(&mut self, at: Timestamp, rate: f64, rtt: Duration) {
         let took = self.largest / rate.max(1.0);
         let rtt = rtt.as_secs_f64();
-        if took > rtt * CLEARLY + LEAST.as_secs_f64() {
+        if took > rtt * CLEARLY + MIN_DURATION.as_secs_f64() {
             self.slow = Some(Slow {
                 at,
                 rate: self.largest / (took - rtt),
@@ -83,9 +83,9 @@ impl Path {
 
 /// A burst counts less with each that comes after it.
 const FADING: f64 = 0.9;
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// A burst must take this many round trips, and this long, to give a rate.
 const CLEARLY: f64 = 1.1;
-const LEAST: Duration = Duration::from_micros(400);
+const MIN_DURATION: Duration = Duration::from_micros(400);
 /// What was found counts for this long.
 const FRESH: Duration = Duration::from_secs(30);

@@ -18,12 +18,16 @@ impl Rest {
     /// The level lost.
     pub(super) fn begin(&mut self, at: Timestamp) {
         let soon = at.since(self.until) < self.span * SOON;
-        self.span = if soon { (self.span * 2).min(LONGEST) } else { FIRST };
+        self.span = if soon {
+            (self.span * 2).min(MAX_REST)
+        } else {
+            FIRST
+        };
         self.until = at.after(self.span);
     }
 }
 
 const FIRST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(32);
+const MAX_REST: Duration = Duration::from_secs(32);
 /// In rests of the last length.
 const SOON: u32 = 2;

@@ -1,7 +1,7 @@
 //! Zstandard: one long-lived frame, flushed after every chunk; another level ends it and begins another.
 
 use super::CompressError;
-use crate::{MOST_OF_A_CHUNK, Zstandard};
+use crate::{MAX_CHUNK_BYTES, Zstandard};
 use zstd::stream::raw::{
     CParameter, DParameter, Decoder as RawDecoder, Encoder as RawEncoder, InBuffer, Operation, OutBuffer,
 };
@@ -10,7 +10,7 @@ use zstd::zstd_safe;
 /// For zstd, of a parameter.
 const AS_THE_LEVEL_HAS_IT: u32 = 0;
 /// What a receiver keeps at most, as a power of two; it refuses frames that want more.
-const MOST_WINDOW_LOG: u32 = 23;
+const MAX_WINDOW_LOG: u32 = 23;
 
 pub(super) struct Encoder {
     frame: RawEncoder<'static>,
@@ -36,7 +36,7 @@ impl Encoder {
         if chunk.is_empty() {
             return Ok(());
         }
-        out.reserve(zstd_safe::compress_bound(chunk.len()) + super::MOST_ADDED_TO_A_CHUNK);
+        out.reserve(zstd_safe::compress_bound(chunk.len()) + super::MAX_CHUNK_OVERHEAD);
         if self.settings != Some(settings) {
             if self.settings.take().is_some() {
                 drain(out, |out| self.frame.finish(out, true))?;
@@ -81,7 +81,7 @@ impl Decoder {
     pub(super) fn new() -> Result<Self, CompressError> {
         let mut frame = RawDecoder::new().map_err(|_| CompressError::Damaged)?;
         frame
-            .set_parameter(DParameter::WindowLogMax(MOST_WINDOW_LOG))
+            .set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG))
             .map_err(|_| CompressError::Damaged)?;
         Ok(Self {
             frame,
@@ -104,9 +104,9 @@ impl Decoder {
     }
 
     fn turn_back(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), CompressError> {
-        let most = out.len() + MOST_OF_A_CHUNK;
+        let most = out.len() + MAX_CHUNK_BYTES;
         // One more than allowed, so that a full buffer never hides that there is more.
-        out.reserve(MOST_OF_A_CHUNK + 1);
+        out.reserve(MAX_CHUNK_BYTES + 1);
         let mut unread = InBuffer::around(bytes);
         while unread.pos() < bytes.len() {
             step(out, |out| self.frame.run(&mut unread, out))?;
@@ -124,7 +124,7 @@ fn drain(
     mut operation: impl FnMut(&mut OutBuffer<'_, Vec<u8>>) -> std::io::Result<usize>,
 ) -> Result<(), CompressError> {
     while step(out, &mut operation)? > 0 {
-        out.reserve(super::MOST_ADDED_TO_A_CHUNK);
+        out.reserve(super::MAX_CHUNK_OVERHEAD);
     }
     Ok(())
 }

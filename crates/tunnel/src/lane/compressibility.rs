@@ -47,12 +47,11 @@ impl Compressibility {
         if !compressed {
             return;
         }
-        let smaller =
-            after.saturating_mul(LEAST_GAIN_DIVISOR) <= before.saturating_mul(LEAST_GAIN_DIVISOR - 1);
+        let smaller = after.saturating_mul(MIN_GAIN_DIVISOR) <= before.saturating_mul(MIN_GAIN_DIVISOR - 1);
         self.last = if smaller {
             0
         } else {
-            (self.last * 2).clamp(1, MOST_LEFT_OUT)
+            (self.last * 2).clamp(1, MAX_SKIPPED_CHUNKS)
         };
         self.left_out = self.last;
     }
@@ -61,9 +60,9 @@ impl Compressibility {
 /// Bytes below which a chunk shows more of headers than of data.
 const TELLING: usize = 1024;
 /// A chunk must become smaller by one part in this many.
-const LEAST_GAIN_DIVISOR: usize = 16;
+const MIN_GAIN_DIVISOR: usize = 16;
 /// One chunk in this many is tried where none becomes smaller: 2 MiB apart.
-const MOST_LEFT_OUT: u32 = 64;
+const MAX_SKIPPED_CHUNKS: u32 = 64;
 
 #[cfg(test)]
 mod tests {

@@ -21,7 +21,7 @@ impl Incoming {
     pub fn space(&mut self) -> &mut [u8] {
         if self.waiting.is_empty() {
             self.waiting = 0..0;
-        } else if self.bytes.len() - self.waiting.end < LEAST_SPACE {
+        } else if self.bytes.len() - self.waiting.end < MIN_SPACE {
             let left = self.waiting.len();
             self.bytes.copy_within(self.waiting.clone(), 0);
             self.waiting = 0..left;
@@ -39,7 +39,7 @@ impl Incoming {
     }
 
     /// `count` bytes have been looked at; they stay where they are until more space is asked for.
-    pub fn take(&mut self, count: usize) -> Range<usize> {
+    pub fn take_range(&mut self, count: usize) -> Range<usize> {
         let start = self.waiting.start;
         self.waiting.start = (start + count).min(self.waiting.end);
         start..self.waiting.start
@@ -53,4 +53,4 @@ impl Incoming {
 /// Several of the longest frames: one read of the socket takes what has gathered.
 const CAPACITY: usize = 256 * 1024;
 /// More than the longest frame.
-const LEAST_SPACE: usize = 64 * 1024;
+const MIN_SPACE: usize = 64 * 1024;

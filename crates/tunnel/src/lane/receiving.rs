@@ -2,8 +2,8 @@
 
 use super::stream::{QueuePosition, Stream};
 use super::{
-    BASE_WINDOW, BYTES_A_CREDIT, FREE_CREDITS, LATE_FRAMES, Lane, LaneError, LaneEvent, MOST_PINGS,
-    MOST_STREAMS, MOST_UNSENT, MOST_WINDOW, Seen,
+    BASE_WINDOW, BYTES_A_CREDIT, FREE_CREDITS, LATE_FRAMES, Lane, LaneError, LaneEvent, MAX_PINGS,
+    MAX_STREAMS, MAX_UNSENT, MAX_WINDOW, Seen,
 };
 use crate::Coding;
 use crate::frame::{self, ControlFrame, End, LaneFrame, ResetReason, StreamId};
@@ -11,23 +11,23 @@ use std::ops::Range;
 
 impl Lane {
     pub(super) fn look_for_hello(&mut self) -> Result<Seen, LaneError> {
-        let Some((wish, length)) = frame::read_hello(self.incoming.waiting())? else {
+        let Some((preferences, length)) = frame::read_hello(self.incoming.waiting())? else {
             return Ok(Seen::Nothing);
         };
-        self.incoming.take(length);
+        self.incoming.take_range(length);
         self.came.tunnel_bytes += length as u64;
         self.greeted = true;
-        Ok(Seen::Event(LaneEvent::Hello(wish)))
+        Ok(Seen::Event(LaneEvent::Hello(preferences)))
     }
 
-    pub(super) fn look(&mut self) -> Result<Seen, LaneError> {
-        let (frame, length) = match frame::read(self.incoming.waiting())? {
+    pub(super) fn next_frame(&mut self) -> Result<Seen, LaneError> {
+        let (frame, length) = match frame::parse_frame(self.incoming.waiting())? {
             None => return Ok(Seen::Nothing),
             Some(read) => read,
         };
         let seen = match frame {
             LaneFrame::Control(control) => {
-                self.incoming.take(length);
+                self.incoming.take_range(length);
                 self.control(control)?
             }
             LaneFrame::Data {
@@ -53,7 +53,7 @@ impl Lane {
         length: usize,
         payload: usize,
     ) -> Result<Seen, LaneError> {
-        let whole = self.incoming.take(length);
+        let whole = self.incoming.take_range(length);
         let range = whole.end - payload..whole.end;
         let count = if coding == Coding::Stored {
             range.len()
@@ -112,7 +112,7 @@ impl Lane {
             }
             ControlFrame::Credit(id, amount) => self.credited(id, amount)?,
             ControlFrame::Ping => {
-                if self.unsent().len() > MOST_UNSENT {
+                if self.unsent().len() > MAX_UNSENT {
                     return Err(LaneError::Flood);
                 }
                 self.pinged("PING")?;
@@ -129,8 +129,8 @@ impl Lane {
             return Err(LaneError::OutOfPlace { what: "an OPEN" });
         }
         self.newest = id.0;
-        if self.streams.len() >= MOST_STREAMS {
-            if self.unsent().len() > MOST_UNSENT {
+        if self.streams.len() >= MAX_STREAMS {
+            if self.unsent().len() > MAX_UNSENT {
                 return Err(LaneError::Flood);
             }
             self.write(ControlFrame::Reset(id, ResetReason::Full));
@@ -165,7 +165,7 @@ impl Lane {
             return Err(LaneError::Useless { what: "CREDIT" });
         }
         sending.credit = sending.credit.saturating_add(amount);
-        if sending.credit > MOST_WINDOW {
+        if sending.credit > MAX_WINDOW {
             return Err(LaneError::OutOfPlace { what: "a CREDIT" });
         }
         if sending.position == QueuePosition::Starved && sending.credit > 0 {
@@ -189,7 +189,7 @@ impl Lane {
     fn late_bytes(&mut self, count: usize) -> Result<(), LaneError> {
         // One is counted for the chunk, which may be empty.
         self.late_bytes += count as u64 + 1;
-        if self.late_bytes > self.over.saturating_mul(2 * MOST_WINDOW as u64) {
+        if self.late_bytes > self.over.saturating_mul(2 * MAX_WINDOW as u64) {
             let what = "bytes of streams that are over";
             return Err(LaneError::Useless { what });
         }
@@ -198,7 +198,7 @@ impl Lane {
 
     fn pinged(&mut self, what: &'static str) -> Result<(), LaneError> {
         self.pings += 1;
-        match self.pings > MOST_PINGS {
+        match self.pings > MAX_PINGS {
             true => Err(LaneError::Useless { what }),
             false => Ok(()),
         }

@@ -169,12 +169,12 @@ impl Simulation {
         let mut payload = 0.0;
         let mut levels: Vec<(f64, u8)> = Vec::new();
         while self.now < end {
-            let Some((length, ending)) = self.take() else {
+            let Some((length, ending)) = self.take_chunk() else {
                 self.pause(auto.as_mut());
                 continue;
             };
             let level = match &mut auto {
-                Some(auto) => self.ask(auto),
+                Some(auto) => self.choose_level(auto),
                 None => fixed,
             };
             if levels.last().is_none_or(|last| last.1 != level) {
@@ -192,7 +192,7 @@ impl Simulation {
         }
     }
 
-    fn ask(&self, auto: &mut Auto) -> u8 {
+    fn choose_level(&self, auto: &mut Auto) -> u8 {
         let at = self.at();
         if self.delivered > 0.0 && auto.wants_path(at) {
             let delivered = BitRate::from_bits_per_second((self.delivered * 8.0) as u64).unwrap();
@@ -207,7 +207,7 @@ impl Simulation {
         self.pass(took);
         let bytes = left * length as f64;
         if let Some(auto) = &mut auto {
-            let level = CompressionLevel::of(level).unwrap();
+            let level = CompressionLevel::from_number(level).unwrap();
             auto.chunk(
                 self.at(),
                 level,
@@ -258,7 +258,7 @@ impl Simulation {
     }
 
     /// A chunk of the client whose turn it is, and whose result ends with it.
-    fn take(&mut self) -> Option<(usize, Option<usize>)> {
+    fn take_chunk(&mut self) -> Option<(usize, Option<usize>)> {
         let count = self.clients.len();
         let index = (0..count)
             .map(|step| (self.turn + step) % count)

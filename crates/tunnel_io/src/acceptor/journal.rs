@@ -1,6 +1,6 @@
 //! What the acceptor reports: every peer admitted, and of those refused a limited number in a period; the rest as a count.
 
-use super::{AtTheGate, PeerFault, Tell};
+use super::{AdmissionEvent, PeerFault, Tell};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ impl Journal {
         }
     }
 
-    pub(super) fn tell(&mut self, event: AtTheGate) {
+    pub(super) fn record_event(&mut self, event: AdmissionEvent) {
         (self.tell)(event);
     }
 
@@ -33,7 +33,7 @@ impl Journal {
         self.began.get_or_insert(now);
         if self.told < LINES {
             self.told += 1;
-            self.tell(AtTheGate::Refused { peer, fault });
+            self.record_event(AdmissionEvent::Refused { peer, fault });
         } else {
             self.silent += 1;
         }
@@ -55,7 +55,7 @@ impl Journal {
         let count = std::mem::take(&mut self.silent);
         if count > 0 {
             let within = now.saturating_duration_since(began);
-            self.tell(AtTheGate::RefusedMore { count, within });
+            self.record_event(AdmissionEvent::RefusedMore { count, within });
         }
     }
 
@@ -90,7 +90,7 @@ mod tests {
         journal.catch_up(began + PERIOD);
         let events: Vec<_> = told.try_iter().collect();
         assert!(
-            matches!(events[..], [AtTheGate::RefusedMore { count: 995, within }] if within == PERIOD),
+            matches!(events[..], [AdmissionEvent::RefusedMore { count: 995, within }] if within == PERIOD),
             "{events:?}"
         );
         journal.refused(peer, PeerFault::NotATunnel, began + PERIOD);

@@ -11,11 +11,11 @@ const LONG: Duration = Duration::from_secs(10);
 struct Stand {
     acceptor: Acceptor,
     client_handshake: ClientHandshake,
-    told: Receiver<AtTheGate>,
+    told: Receiver<AdmissionEvent>,
     _directory: tempfile::TempDir,
 }
 
-fn stand(limits: GateLimits) -> Stand {
+fn stand(limits: AdmissionLimits) -> Stand {
     let directory = tempfile::tempdir().unwrap();
     let [near, far] = ["near", "far"].map(|name| {
         let path = directory.path().join(name).to_str().unwrap().to_owned();
@@ -52,7 +52,7 @@ impl Stand {
         let socket = Socket::adopt(self.connect()).unwrap();
         let near = self.client_handshake.complete(socket, LONG).unwrap();
         loop {
-            if let AtTheGate::Admitted(admitted) = self.told.recv_timeout(LONG).unwrap() {
+            if let AdmissionEvent::Admitted(admitted) = self.told.recv_timeout(LONG).unwrap() {
                 return (near, admitted);
             }
         }
@@ -60,7 +60,7 @@ impl Stand {
 
     fn refusal(&self) -> PeerFault {
         match self.told.recv_timeout(LONG).unwrap() {
-            AtTheGate::Refused { fault, .. } => fault,
+            AdmissionEvent::Refused { fault, .. } => fault,
             other => panic!("{other:?}"),
         }
     }
@@ -76,7 +76,7 @@ fn closed(mut stream: TcpStream) -> Vec<u8> {
 
 #[test]
 fn who_is_no_tunnel_is_turned_away_with_one_word_each() {
-    let stand = stand(GateLimits::default());
+    let stand = stand(AdmissionLimits::default());
     let random: Vec<u8> = (0..4096_u32)
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect();
@@ -103,7 +103,7 @@ fn who_is_no_tunnel_is_turned_away_with_one_word_each() {
 
 #[test]
 fn a_recorded_handshake_is_worth_nothing() {
-    let stand = stand(GateLimits::default());
+    let stand = stand(AdmissionLimits::default());
     // What a near end says, taken down on the way.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -125,7 +125,7 @@ fn a_recorded_handshake_is_worth_nothing() {
     drop(stand.client_handshake.complete(socket, LONG).unwrap());
     assert!(matches!(
         stand.told.recv_timeout(LONG),
-        Ok(AtTheGate::Admitted(_))
+        Ok(AdmissionEvent::Admitted(_))
     ));
     let recorded = recording.join().unwrap();
     let mut replay = stand.connect();
@@ -143,9 +143,9 @@ fn a_recorded_handshake_is_worth_nothing() {
 #[test]
 fn nobody_has_more_than_the_deadline_whatever_dribbles_in() {
     let after = Duration::from_millis(400);
-    let stand = stand(GateLimits {
+    let stand = stand(AdmissionLimits {
         handshake: after,
-        ..GateLimits::default()
+        ..AdmissionLimits::default()
     });
     let silent = stand.connect();
     let dribbling = stand.connect();
@@ -172,7 +172,7 @@ fn nobody_has_more_than_the_deadline_whatever_dribbles_in() {
 
 #[test]
 fn a_crowd_at_the_door_does_not_keep_others_out() {
-    let stand = stand(GateLimits::default());
+    let stand = stand(AdmissionLimits::default());
     let crowd: Vec<_> = (0..400).map(|_| stand.connect()).collect();
     let (_near, admitted) = stand.come_in();
     assert!(admitted.peer.ip().is_loopback());
@@ -187,9 +187,9 @@ fn a_crowd_at_the_door_does_not_keep_others_out() {
 
 #[test]
 fn the_one_that_gives_way_is_of_the_address_with_most_at_the_door() {
-    let stand = stand(GateLimits {
+    let stand = stand(AdmissionLimits {
         pending_handshakes: 4,
-        ..GateLimits::default()
+        ..AdmissionLimits::default()
     });
     let address = stand.acceptor.addresses()[0];
     // The first to come is alone at its address.
@@ -206,9 +206,9 @@ fn the_one_that_gives_way_is_of_the_address_with_most_at_the_door() {
 
 #[test]
 fn there_are_only_so_many_lanes() {
-    let stand = stand(GateLimits {
+    let stand = stand(AdmissionLimits {
         lanes: 1,
-        ..GateLimits::default()
+        ..AdmissionLimits::default()
     });
     let (near, admitted) = stand.come_in();
     let mut second = stand.connect();

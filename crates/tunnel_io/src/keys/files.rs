@@ -1,6 +1,6 @@
 //! Key files: PEM, a secret readable by its owner alone.
 
-use super::{KeyError, KeyFingerprint, SHORTEST_SHARED_KEY, SecretKey};
+use super::{KeyError, KeyFingerprint, MIN_SHARED_KEY_LEN, SecretKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -44,7 +44,7 @@ pub fn generate_shared_key_file(path: &str) -> Result<(), KeyError> {
 
 pub(super) fn read_secret_key(path: &str) -> Result<SecretKey, KeyError> {
     let mut file = open(path)?;
-    let text = read(path, &mut file)?;
+    let text = read_file(path, &mut file)?;
     let key = PrivatePkcs8KeyDer::from_pem_slice(&text)
         .ok()
         .and_then(SecretKey::from_pkcs8)
@@ -58,8 +58,8 @@ pub(super) fn read_secret_key(path: &str) -> Result<SecretKey, KeyError> {
 pub(super) fn read_shared_key(path: &str) -> Result<Vec<u8>, KeyError> {
     let mut file = open(path)?;
     check_private(path, &file)?;
-    let secret = read(path, &mut file)?.trim_ascii().to_vec();
-    if secret.len() < SHORTEST_SHARED_KEY {
+    let secret = read_file(path, &mut file)?.trim_ascii().to_vec();
+    if secret.len() < MIN_SHARED_KEY_LEN {
         return Err(KeyError::TooShort {
             path: path.to_owned(),
             length: secret.len(),
@@ -69,10 +69,10 @@ pub(super) fn read_shared_key(path: &str) -> Result<Vec<u8>, KeyError> {
 }
 
 pub(super) fn read_public_keys(path: &str) -> Result<Vec<KeyFingerprint>, KeyError> {
-    let text = read(path, &mut open(path)?)?;
+    let text = read_file(path, &mut open(path)?)?;
     let keys: Vec<_> = SubjectPublicKeyInfoDer::pem_slice_iter(&text)
         .filter_map(Result::ok)
-        .map(|key| KeyFingerprint::of(key.as_ref()))
+        .map(|key| KeyFingerprint::from_public_key(key.as_ref()))
         .collect();
     if PrivatePkcs8KeyDer::from_pem_slice(&text).is_ok() {
         return Err(KeyError::SecretOfPeer {
@@ -109,7 +109,7 @@ fn open(path: &str) -> Result<File, KeyError> {
     })
 }
 
-fn read(path: &str, file: &mut File) -> Result<Vec<u8>, KeyError> {
+fn read_file(path: &str, file: &mut File) -> Result<Vec<u8>, KeyError> {
     let mut text = Vec::new();
     file.take(LARGEST)
         .read_to_end(&mut text)
@@ -120,7 +120,7 @@ fn read(path: &str, file: &mut File) -> Result<Vec<u8>, KeyError> {
 fn unreadable(path: &str) -> impl Fn(io::Error) -> KeyError + '_ {
     |error| KeyError::Unreadable {
         path: path.to_owned(),
-        reason: OsError::of(&error),
+        reason: OsError::from_io_error(&error),
     }
 }
 
@@ -131,7 +131,7 @@ fn write_new(path: &str, mode: u32, text: &str) -> Result<(), KeyError> {
         },
         _ => KeyError::Unwritable {
             path: path.to_owned(),
-            reason: OsError::of(&error),
+            reason: OsError::from_io_error(&error),
         },
     };
     let mut file = OpenOptions::new()

@@ -3,7 +3,7 @@
 use super::super::TunnelError;
 use super::super::login::Part;
 use super::super::notice::Notice;
-use super::{LaneLoop, MOST_UNSENT_IN_KERNEL};
+use super::{LaneLoop, MAX_UNSENT_IN_KERNEL};
 use sys::socket::{Received, Sent};
 use tunnel::lane::TINY;
 use tunnel::{CompressionLevel, LevelChoice, Pick, StreamId};
@@ -62,8 +62,8 @@ impl LaneLoop {
 
     /// Has the kernel take about as much ahead as the lane does: what waits there cannot be overtaken by a small message.
     pub(super) fn limit_unsent(&mut self) {
-        let enough = u32::try_from(self.lane.enough()).unwrap_or(MOST_UNSENT_IN_KERNEL);
-        let limit = enough.min(MOST_UNSENT_IN_KERNEL);
+        let enough = u32::try_from(self.lane.enough()).unwrap_or(MAX_UNSENT_IN_KERNEL);
+        let limit = enough.min(MAX_UNSENT_IN_KERNEL);
         if limit > self.unsent_limit * 2 || limit < self.unsent_limit / 2 {
             self.unsent_limit = limit;
             self.transport.socket().limit_unsent(limit);
@@ -77,14 +77,16 @@ impl LaneLoop {
             return Ok(());
         };
         let room = self.chunk.get_mut(..pick.most).unwrap_or_default();
-        match local.socket.read(room) {
+        match local.socket.receive_bytes(room) {
             Received::Bytes { count, emptied, .. } => {
                 let drained = emptied && !local.ending;
                 let chunk = room.get(..count).unwrap_or_default();
                 let part = local.part(self.counters.sends(), chunk);
-                if part == Part::Encrypted && self.wish.level != LevelChoice::Fixed(CompressionLevel::OFF) {
+                if part == Part::Encrypted
+                    && self.preferences.level != LevelChoice::Fixed(CompressionLevel::OFF)
+                {
                     self.counters
-                        .tell(&Notice::NothingToCompress { peer: local.peer });
+                        .record_notice(&Notice::NothingToCompress { peer: local.peer });
                 }
                 self.send_chunk(id, count, drained, part == Part::Work)?;
             }
@@ -106,7 +108,7 @@ impl LaneLoop {
         may_compress: bool,
     ) -> Result<(), TunnelError> {
         let chunk = self.chunk.get(..count).unwrap_or_default();
-        let fixed = match self.wish.level {
+        let fixed = match self.preferences.level {
             _ if !may_compress => CompressionLevel::OFF,
             LevelChoice::Fixed(level) => level,
             LevelChoice::Auto => CompressionLevel::OFF,

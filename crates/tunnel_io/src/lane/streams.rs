@@ -15,14 +15,14 @@ use tunnel::frame::ResetReason;
 
 impl LaneLoop {
     pub(super) fn take_in(&mut self) {
-        for arrival in self.mailbox.take() {
+        for arrival in self.mailbox.take_arrivals() {
             let Some(id) = self.lane.open() else {
                 self.mailbox.release(1);
                 self.refuse(arrival.socket, arrival.client, Refused::TooMany);
                 continue;
             };
             let mut local = Local::new(arrival.socket, SocketState::Open, arrival.client);
-            if !self.wish.compress_login {
+            if !self.preferences.compress_login {
                 local.watch_login(None);
             }
             if self.poller.watch(local.socket.as_fd(), id.0.into()).is_err() {
@@ -39,7 +39,8 @@ impl LaneLoop {
     fn refuse(&self, socket: Socket, client: SocketAddr, reason: Refused) {
         socket.reset();
         self.counters.stream_refused();
-        self.counters.tell(&Notice::StreamRefused { client, reason });
+        self.counters
+            .record_notice(&Notice::StreamRefused { client, reason });
     }
 
     /// A client connected at the near end: so does this one, to the database.
@@ -79,12 +80,12 @@ impl LaneLoop {
                 Err(reason) => fault = Some(database.unreachable(*address, reason)),
             }
         }
-        self.give_up(id, fault);
+        self.abort_stream(id, fault);
     }
 
     fn new_to(&self, database: SocketAddr, socket: Socket, state: SocketState) -> Local {
         let mut local = Local::new(socket, state, database);
-        if !self.wish.compress_login {
+        if !self.preferences.compress_login {
             local.watch_login(Some(database.port()));
         }
         local
@@ -125,12 +126,13 @@ impl LaneLoop {
     }
 
     /// No address of the database is left.
-    fn give_up(&mut self, id: StreamId, fault: Option<TunnelError>) {
+    fn abort_stream(&mut self, id: StreamId, fault: Option<TunnelError>) {
         self.streams.remove(&id);
         self.lane.reset(id, ResetReason::NoDatabase);
         self.counters.streams_broken(1);
         if let Some(reason) = fault {
-            self.counters.tell(&Notice::DatabaseUnreachable { reason });
+            self.counters
+                .record_notice(&Notice::DatabaseUnreachable { reason });
         }
     }
 
@@ -155,7 +157,7 @@ impl LaneLoop {
         match reason {
             ResetReason::Full => return self.refuse(local.socket, local.peer, Refused::FarFull),
             ResetReason::Broken => {}
-            ResetReason::NoDatabase => self.counters.tell(&Notice::StreamRefused {
+            ResetReason::NoDatabase => self.counters.record_notice(&Notice::StreamRefused {
                 client: local.peer,
                 reason: Refused::NoDatabase,
             }),

@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::signals::block_all_signals;
 use sys::socket::Socket;
-use tunnel::lane::MOST_STREAMS;
+use tunnel::lane::MAX_STREAMS;
 
 /// Clients without a lane.
 pub(super) struct Dispatcher {
@@ -34,7 +34,7 @@ impl Dispatcher {
         mailboxes: Vec<Arc<Mailbox>>,
     ) -> Result<Self, LiveError> {
         let poller = Poller::new()?;
-        poller.watch_bell(&shared.waker, 0)?;
+        poller.register_waker(&shared.waker, 0)?;
         for listener in &listeners {
             poller.watch(listener.as_fd(), 1)?;
         }
@@ -59,7 +59,7 @@ impl Dispatcher {
         while !self.shared.is_over() {
             let paused = self.accept();
             self.take_back();
-            self.hand_out();
+            self.dispatch_streams();
             self.turn_late_away();
             let longest = (paused || !self.waiting.is_empty()).then_some(CHECK);
             self.poller.wait(&mut ready, longest);
@@ -81,7 +81,7 @@ impl Dispatcher {
                             self.waiting.push_back(Arrival { socket, client, at });
                         }
                     }
-                    Err(error) => match OsError::of(&error) {
+                    Err(error) => match OsError::from_io_error(&error) {
                         OsError(libc::EAGAIN) => break,
                         OsError(libc::EINTR | libc::ECONNABORTED | libc::EPROTO) => {}
                         _ => {
@@ -99,7 +99,7 @@ impl Dispatcher {
     fn take_back(&mut self) {
         for mailbox in &self.mailboxes {
             if mailbox.load().is_none() {
-                for arrival in mailbox.take().into_iter().rev() {
+                for arrival in mailbox.take_arrivals().into_iter().rev() {
                     mailbox.release(1);
                     self.waiting.push_front(arrival);
                 }
@@ -107,7 +107,7 @@ impl Dispatcher {
         }
     }
 
-    fn hand_out(&mut self) {
+    fn dispatch_streams(&mut self) {
         while !self.waiting.is_empty() {
             let standing = self
                 .mailboxes
@@ -116,7 +116,7 @@ impl Dispatcher {
             let Some((load, mailbox)) = standing.min_by_key(|(load, _)| *load) else {
                 return;
             };
-            if load >= MOST_STREAMS {
+            if load >= MAX_STREAMS {
                 return self.turn_away_all();
             }
             if let Some(arrival) = self.waiting.pop_front() {
@@ -147,7 +147,7 @@ impl Dispatcher {
         let client = arrival.client;
         self.shared
             .counters
-            .tell(&Notice::StreamRefused { client, reason });
+            .record_notice(&Notice::StreamRefused { client, reason });
     }
 }
 

@@ -33,7 +33,7 @@ impl Reconnector {
         done: mpsc::SyncSender<()>,
     ) -> Result<(), LiveError> {
         let poller = Poller::new()?;
-        poller.watch_bell(mailbox.waker(), 0)?;
+        poller.register_waker(mailbox.waker(), 0)?;
         let reconnector = Self {
             shared,
             mailbox,
@@ -57,7 +57,7 @@ impl Reconnector {
                 Ok(false) => self.rest(&mut pause),
                 Err(reason) => {
                     let lasting = reason.is_lasting();
-                    self.shared.counters.tell(&Notice::NoLane { reason });
+                    self.shared.counters.record_notice(&Notice::NoLane { reason });
                     if lasting {
                         pause = LASTING_PAUSE;
                     }
@@ -75,7 +75,7 @@ impl Reconnector {
         let counters = Arc::clone(&self.shared.counters);
         let lane_loop = LaneLoop::new(
             role,
-            self.shared.wish,
+            self.shared.preferences,
             transport,
             peer,
             counters,
@@ -108,7 +108,7 @@ impl Reconnector {
             let made = TcpStream::connect_timeout(&address, self.shared.connect_timeout)
                 .map_err(|error| match error.kind() {
                     std::io::ErrorKind::TimedOut => OsError(libc::ETIMEDOUT),
-                    _ => OsError::of(&error),
+                    _ => OsError::from_io_error(&error),
                 })
                 .and_then(Socket::adopt);
             match made {
@@ -131,11 +131,11 @@ impl Reconnector {
         if !self.mailbox.is_over() {
             self.poller.wait(&mut ReadyList::default(), Some(*pause));
         }
-        *pause = (*pause * 2).min(MOST_PAUSE);
+        *pause = (*pause * 2).min(MAX_PAUSE);
     }
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
-const MOST_PAUSE: Duration = Duration::from_millis(250);
+const MAX_PAUSE: Duration = Duration::from_millis(250);
 /// Where a person has to do something first, at one of the ends.
 const LASTING_PAUSE: Duration = Duration::from_secs(1);

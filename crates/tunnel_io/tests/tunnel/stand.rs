@@ -51,7 +51,7 @@ fn near_with(far: SocketAddr, level: u8, lanes: usize, security: TunnelSecurity)
         listen: vec![any_port()],
         far: far.to_string(),
         security,
-        level: LevelChoice::Fixed(CompressionLevel::of(level).expect("a level")),
+        level: LevelChoice::Fixed(CompressionLevel::from_number(level).expect("a level")),
         isolate: Isolation::None,
         compress_login: false,
         lanes: NonZeroUsize::new(lanes).expect("a lane"),

@@ -6,7 +6,7 @@ use model::Direction;
 
 /// What the first bytes seen in `direction` say.
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
-    let header = match look(direction, bytes) {
+    let header = match parse_header(direction, bytes) {
         Ok(header) => header,
         Err(verdict) => return verdict,
     };
@@ -39,7 +39,7 @@ pub fn answers(client: &[u8], server: &[u8]) -> Recognition {
 
 /// How sure bytes make that a lost direction goes on with a record here: the client's with a request.
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
-    match look(direction, bytes) {
+    match parse_header(direction, bytes) {
         Err(verdict) => verdict,
         Ok(header) => match (direction, header.kind) {
             (_, Kind::BeginRequest) => begins(bytes.get(LENGTH..).unwrap_or_default()),
@@ -50,7 +50,7 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
 }
 
 /// A header whose reserved byte is zero, as everyone sends it.
-fn look(direction: Direction, bytes: &[u8]) -> Result<Header, Recognition> {
+fn parse_header(direction: Direction, bytes: &[u8]) -> Result<Header, Recognition> {
     if bytes.len() >= LENGTH {
         let fits = bytes.get(LENGTH - 1) == Some(&0);
         let found = header(direction, bytes).ok().filter(|_| fits);
@@ -103,7 +103,7 @@ fn second(first: Header, bytes: &[u8]) -> Recognition {
     let Some(rest) = bytes.get(from..) else {
         return Recognition::More;
     };
-    match look(Direction::ClientToServer, rest) {
+    match parse_header(Direction::ClientToServer, rest) {
         Err(verdict) => verdict,
         Ok(header) if header.request != first.request => Recognition::Never,
         Ok(Header {
@@ -153,14 +153,14 @@ fn field_name(content: &[u8], length: u16) -> Recognition {
     match content.get(name) {
         Some(b':') if name > 0 => Recognition::Certain,
         Some(_) => Recognition::Never,
-        None if content.len() == usize::from(length) || name > LONGEST_FIELD => Recognition::Never,
+        None if content.len() == usize::from(length) || name > MAX_FIELD_LEN => Recognition::Never,
         None => Recognition::More,
     }
 }
 
 /// Bytes of a name that leave no doubt: `PATH` and `HTTPS` are the shortest that are usual.
 const NAME: usize = 4;
-const LONGEST_FIELD: usize = 64;
+const MAX_FIELD_LEN: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -31,7 +31,7 @@ impl Params {
     }
 
     /// Puts what is asked for into `request`; whether both the method and the target are known.
-    pub(super) fn read(&self, request: &mut RequestLine) -> bool {
+    pub(super) fn read_request(&self, request: &mut RequestLine) -> bool {
         let (mut method, mut uri, mut script, mut query) = (None, None, None, None);
         let mut identifiers = Identifiers::default();
         let mut rest = Reader::new(&self.bytes);
@@ -41,8 +41,8 @@ impl Params {
                 b"REQUEST_URI" => uri = Some(value),
                 b"SCRIPT_NAME" => script = Some(value),
                 b"QUERY_STRING" => query = Some(value),
-                b"HTTP_TRACEPARENT" => identifiers.take(b"traceparent", value),
-                b"HTTP_X_REQUEST_ID" => identifiers.take(b"x-request-id", value),
+                b"HTTP_TRACEPARENT" => identifiers.process_field(b"traceparent", value),
+                b"HTTP_X_REQUEST_ID" => identifiers.process_field(b"x-request-id", value),
                 _ => {}
             }
         }
@@ -79,7 +79,7 @@ pub(super) struct RequestLine {
 pub(super) fn pair<'a>(rest: &mut Reader<'a>) -> Option<(&'a [u8], &'a [u8])> {
     let name = length(rest)?;
     let value = length(rest)?;
-    Some((rest.take(name)?, rest.take(value)?))
+    Some((rest.take_bytes(name)?, rest.take_bytes(value)?))
 }
 
 /// One byte below 128, or four of which the first bit is set.
@@ -109,7 +109,7 @@ mod tests {
         bytes
     }
 
-    fn read(bytes: &[u8], pieces: usize) -> Option<(String, String)> {
+    fn parse_pieces(bytes: &[u8], pieces: usize) -> Option<(String, String)> {
         let mut params = Params::default();
         for piece in bytes.chunks(pieces) {
             let kept = piece.get(..params.room()).unwrap_or(piece);
@@ -118,7 +118,7 @@ mod tests {
         let mut line = RequestLine::default();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         params
-            .read(&mut line)
+            .read_request(&mut line)
             .then(|| (text(&line.method), text(&line.target)))
     }
 
@@ -130,14 +130,14 @@ mod tests {
             ("REQUEST_METHOD", "POST"),
             ("REQUEST_URI", "/a/b"),
         ];
-        assert_eq!(read(&pairs(&both), 3), told("POST", "/a/b"));
+        assert_eq!(parse_pieces(&pairs(&both), 3), told("POST", "/a/b"));
         let script = [
             ("REQUEST_METHOD", "GET"),
             ("QUERY_STRING", "a=1"),
             ("SCRIPT_NAME", "/p.php"),
         ];
-        assert_eq!(read(&pairs(&script), 1), told("GET", "/p.php?a=1"));
-        assert_eq!(read(&pairs(&both[..1]), 100), None, "no method");
+        assert_eq!(parse_pieces(&pairs(&script), 1), told("GET", "/p.php?a=1"));
+        assert_eq!(parse_pieces(&pairs(&both[..1]), 100), None, "no method");
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
             let bytes = pairs(pairs_of);
             params.add(&bytes, bytes.len() as u16);
             let mut line = RequestLine::default();
-            params.read(&mut line);
+            params.read_request(&mut line);
             line.id
         };
         assert_eq!(id(&[("HTTP_X_REQUEST_ID", "a1")]), RequestId::of_text(b"a1"));
@@ -161,8 +161,8 @@ mod tests {
         let line = [("REQUEST_METHOD", "GET"), ("REQUEST_URI", "/")];
         for hostile in [&b"\xff\xff\xff\xff\xff\xff\xff\xffA"[..], b"\x80", b"\x05\x05AB"] {
             let bytes = [&pairs(&line), hostile].concat();
-            assert_eq!(read(&bytes, 7), Some(("GET".to_owned(), "/".to_owned())));
-            assert_eq!(read(hostile, 7), None);
+            assert_eq!(parse_pieces(&bytes, 7), Some(("GET".to_owned(), "/".to_owned())));
+            assert_eq!(parse_pieces(hostile, 7), None);
         }
     }
 
@@ -175,6 +175,6 @@ mod tests {
             ("ACCEPT", long.as_str()),
             ("REQUEST_URI", "/"),
         ];
-        assert_eq!(read(&pairs(&line), 65_000), None);
+        assert_eq!(parse_pieces(&pairs(&line), 65_000), None);
     }
 }

@@ -37,7 +37,7 @@ impl Header {
 }
 
 impl Kind {
-    const fn of(code: u8) -> Option<Self> {
+    const fn from_code(code: u8) -> Option<Self> {
         Some(match code {
             1 => Self::BeginRequest,
             2 => Self::AbortRequest,
@@ -93,7 +93,7 @@ pub(super) fn header(direction: Direction, bytes: &[u8]) -> Result<Header, Heade
     if version != VERSION {
         return Err(fault("version 1", &version.to_string()));
     }
-    let kind = Kind::of(code).filter(|kind| kind.direction() == direction);
+    let kind = Kind::from_code(code).filter(|kind| kind.direction() == direction);
     let kind = kind.ok_or_else(|| fault("a record of this side", &format!("type {code}")))?;
     let request = u16::from_be_bytes([high, low]);
     if kind.is_of_application() != (request == 0) {

@@ -16,7 +16,7 @@ pub(super) struct Session {
     /// What the client still sends of a request that has its reply.
     rest: Option<Rest>,
     /// Requests whose replies are not complete, oldest first.
-    owed: PendingReplies<Owed, MAXIMUM_OWED>,
+    pending: PendingReplies<PendingReply, MAXIMUM_OWED>,
     /// The head of a reply whose request was not seen.
     unasked: Head,
     /// The last request's method and target.
@@ -49,7 +49,7 @@ struct Part {
 }
 
 #[derive(Debug)]
-struct Owed {
+struct PendingReply {
     /// Its number; 0 for a question about the application.
     request: u16,
     head: Head,
@@ -73,10 +73,10 @@ impl Session {
             Kind::BeginRequest | Kind::GetValues if self.sending.is_some() => {
                 Err(fault("the rest of a request", "another one"))
             }
-            Kind::BeginRequest | Kind::GetValues if self.owed.check().is_err() => {
-                self.owed.check().map_err(HeaderFault::from)
+            Kind::BeginRequest | Kind::GetValues if self.pending.check().is_err() => {
+                self.pending.check().map_err(HeaderFault::from)
             }
-            Kind::BeginRequest if self.place(header.request).is_some() => {
+            Kind::BeginRequest if self.request_index(header.request).is_some() => {
                 Err(fault("a number that no open request has", &number()))
             }
             Kind::BeginRequest | Kind::GetValues => Ok(()),
@@ -90,8 +90,9 @@ impl Session {
             }
             _ => {
                 let sending = self.sending.as_ref().map(|sending| sending.request);
-                let is_asked = self.place(header.request).is_some() || sending == Some(header.request);
-                match is_asked || (self.owed.is_empty() && sending.is_none()) {
+                let is_asked =
+                    self.request_index(header.request).is_some() || sending == Some(header.request);
+                match is_asked || (self.pending.is_empty() && sending.is_none()) {
                     true => Ok(()),
                     false => Err(fault("a reply to an open request", &number())),
                 }
@@ -104,8 +105,11 @@ impl Session {
         let most = match header.kind {
             Kind::BeginRequest | Kind::EndRequest => usize::from(header.content),
             Kind::Params => self.sending.as_ref().map_or(0, |sending| sending.params.room()),
-            Kind::Stdout => match self.place(header.request).and_then(|place| self.owed.get(place)) {
-                Some(owed) => owed.head.room(),
+            Kind::Stdout => match self
+                .request_index(header.request)
+                .and_then(|place| self.pending.get(place))
+            {
+                Some(pending) => pending.head.room(),
                 None => self.unasked.room(),
             },
             _ => 0,
@@ -115,7 +119,7 @@ impl Session {
 
     /// A record of the web server.
     pub(super) fn client(&mut self, header: Header, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
-        let part = Part::of(frame);
+        let part = Part::from_frame(frame);
         if let Some(rest) = self.rest.as_mut().filter(|rest| rest.request == header.request)
             && header.kind != Kind::BeginRequest
         {
@@ -145,7 +149,8 @@ impl Session {
                 Some(sending) => {
                     sending.ended = frame.ended;
                     let is_last = header.content == 0 && kind == sending.last;
-                    let is_told = kind == Kind::Params && sending.take(header, frame, &mut self.line);
+                    let is_told =
+                        kind == Kind::Params && sending.process_frame(header, frame, &mut self.line);
                     return self.part_of_request(part, is_last || kind == Kind::AbortRequest, is_told, sink);
                 }
                 None => (Role::OneWay, Phase::Work),
@@ -190,27 +195,27 @@ impl Session {
             self.owe(sending.request);
             self.rest = Some(sending.rest());
         }
-        let place = self.place(header.request);
-        let head = match place.and_then(|place| self.owed.get_mut(place)) {
-            Some(owed) => &mut owed.head,
+        let place = self.request_index(header.request);
+        let head = match place.and_then(|place| self.pending.get_mut(place)) {
+            Some(pending) => &mut pending.head,
             None => &mut self.unasked,
         };
-        let (said, is_whole) = read(header, frame, head);
-        let part = Part::of(frame);
+        let (said, is_whole) = parse_content(header, frame, head);
+        let part = Part::from_frame(frame);
         match place {
             None => sink(reply(part, header.request, said, is_whole)),
             Some(0) => {
                 sink(reply(part, header.request, said, is_whole));
                 if is_whole {
-                    self.owed.pop();
+                    self.pending.pop();
                     self.pass_early(sink);
                 }
             }
             Some(place) => {
-                if let Some(owed) = self.owed.get_mut(place) {
-                    let early = owed.early.map_or(part, |early| early.part.with(part));
-                    let before = owed.early.map_or(Content::Other, |early| early.said);
-                    owed.early = Some(Early {
+                if let Some(pending) = self.pending.get_mut(place) {
+                    let early = pending.early.map_or(part, |early| early.part.with(part));
+                    let before = pending.early.map_or(Content::Other, |early| early.said);
+                    pending.early = Some(Early {
                         part: early,
                         said: if said == Content::Other { before } else { said },
                         is_whole,
@@ -222,13 +227,13 @@ impl Session {
 
     /// It is the turn of replies that came early.
     fn pass_early(&mut self, sink: &mut MessageSink<'_>) {
-        while let Some(owed) = self.owed.front_mut() {
-            let Some(early) = owed.early.take() else { return };
-            sink(reply(early.part, owed.request, early.said, early.is_whole));
+        while let Some(pending) = self.pending.front_mut() {
+            let Some(early) = pending.early.take() else { return };
+            sink(reply(early.part, pending.request, early.said, early.is_whole));
             if !early.is_whole {
                 return;
             }
-            self.owed.pop();
+            self.pending.pop();
         }
     }
 
@@ -245,11 +250,11 @@ impl Session {
 
     /// A reply is pending, for which [`Session::admit`] found room.
     fn owe(&mut self, request: u16) {
-        self.owed.push(Owed::new(request)).ok();
+        self.pending.push(PendingReply::new(request)).ok();
     }
 
-    fn place(&self, request: u16) -> Option<usize> {
-        self.owed.iter().position(|owed| owed.request == request)
+    fn request_index(&self, request: u16) -> Option<usize> {
+        self.pending.iter().position(|pending| pending.request == request)
     }
 
     /// Bytes of the client that belong to no request and are not handed out.
@@ -260,7 +265,7 @@ impl Session {
 
     /// Bytes of the server that wait for the end of an earlier reply.
     pub(super) fn early(&self) -> u64 {
-        let early = self.owed.iter().filter_map(|owed| owed.early);
+        let early = self.pending.iter().filter_map(|pending| pending.early);
         early.map(|early| early.part.bytes).sum()
     }
 
@@ -271,17 +276,17 @@ impl Session {
 
     pub(super) fn lose_replies(&mut self) {
         self.unasked = Head::default();
-        for owed in self.owed.iter_mut() {
-            *owed = Owed::new(owed.request);
+        for pending in self.pending.iter_mut() {
+            *pending = PendingReply::new(pending.request);
         }
     }
 
-    pub(super) fn owes(&self) -> bool {
-        !self.owed.is_empty()
+    pub(super) fn has_pending_reply(&self) -> bool {
+        !self.pending.is_empty()
     }
 
-    pub(super) fn forget_owed(&mut self) {
-        self.owed.clear();
+    pub(super) fn clear_pending(&mut self) {
+        self.pending.clear();
     }
 }
 
@@ -301,9 +306,9 @@ impl Sending {
     }
 
     /// Takes parameters; whether they end with this record and say what is asked for.
-    fn take(&mut self, header: Header, frame: &Frame<'_>, line: &mut RequestLine) -> bool {
+    fn process_frame(&mut self, header: Header, frame: &Frame<'_>, line: &mut RequestLine) -> bool {
         self.params.add(frame.body, header.content);
-        header.content == 0 && std::mem::take(&mut self.params).read(line)
+        header.content == 0 && std::mem::take(&mut self.params).read_request(line)
     }
 
     fn rest(self) -> Rest {
@@ -320,7 +325,7 @@ impl Sending {
     }
 }
 
-impl Owed {
+impl PendingReply {
     fn new(request: u16) -> Self {
         Self {
             request,
@@ -331,7 +336,7 @@ impl Owed {
 }
 
 impl Part {
-    const fn of(frame: &Frame<'_>) -> Self {
+    const fn from_frame(frame: &Frame<'_>) -> Self {
         Self {
             started: frame.started,
             ended: frame.ended,
@@ -377,7 +382,7 @@ impl Part {
 }
 
 /// What a record of the application says, and whether it completes the reply.
-fn read(header: Header, frame: &Frame<'_>, head: &mut Head) -> (Content<'static>, bool) {
+fn parse_content(header: Header, frame: &Frame<'_>, head: &mut Head) -> (Content<'static>, bool) {
     let told = |status| Content::HttpResponse { status };
     match header.kind {
         Kind::Stdout => {

@@ -40,7 +40,7 @@ impl Body {
     };
 
     /// Consumes input up to the body's end; says whether it was reached.
-    pub(super) fn take(&mut self, input: &mut Input<'_>) -> Result<bool, HeaderFault> {
+    pub(super) fn process_input(&mut self, input: &mut Input<'_>) -> Result<bool, HeaderFault> {
         while !input.is_empty() {
             match self {
                 Self::Length(left) => {
@@ -110,7 +110,7 @@ impl Body {
 
 fn line_byte(input: &mut Input<'_>) -> Result<u8, HeaderFault> {
     input
-        .take(1)
+        .take_bytes(1)
         .first()
         .copied()
         .ok_or_else(|| fault("a line of a chunked body", "bytes that were not captured"))
@@ -135,7 +135,7 @@ mod tests {
 
     fn length(mut body: Body, bytes: &[u8]) -> Result<Option<usize>, HeaderFault> {
         let mut input = Input::seen(Timestamp::default(), bytes);
-        let done = body.take(&mut input)?;
+        let done = body.process_input(&mut input)?;
         Ok(done.then(|| bytes.len() - input.bytes().len()))
     }
 

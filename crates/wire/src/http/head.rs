@@ -72,7 +72,7 @@ pub(super) fn request(head: &[u8]) -> Result<Request<'_>, HeaderFault> {
     if !version.starts_with(b"HTTP/1.") {
         return Err(fault("HTTP/1.0 or 1.1", "another version"));
     }
-    let fields = Fields::read(lines)?;
+    let fields = Fields::parse(lines)?;
     let body = match fields {
         Fields { chunked: true, .. } => Some(Body::CHUNKED),
         Fields { encoded: true, .. } => {
@@ -114,7 +114,7 @@ pub(super) fn response(head: &[u8], method: Option<Method>) -> Result<Response, 
         return Err(fault("a status line of HTTP/1", "something else"));
     };
     let status = u16::try_from(hundreds * 100 + tens * 10 + ones).unwrap_or(0);
-    let fields = Fields::read(lines)?;
+    let fields = Fields::parse(lines)?;
     let connected = method == Some(Method::Connect) && hundreds == 2;
     let leaves = status == 101 || connected;
     let bodiless =
@@ -163,7 +163,7 @@ enum Carried {
 
 impl Identifiers {
     /// A field of the head.
-    pub(crate) fn take(&mut self, name: &[u8], value: &[u8]) {
+    pub(crate) fn process_field(&mut self, name: &[u8], value: &[u8]) {
         if name.eq_ignore_ascii_case(b"traceparent") {
             self.traceparent.add(RequestId::of_traceparent(value));
             self.span = SpanId::of_traceparent(value);
@@ -197,7 +197,7 @@ impl Carried {
 }
 
 impl Fields {
-    fn read<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Self, HeaderFault> {
+    fn parse<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Self, HeaderFault> {
         let mut fields = Self::default();
         for line in lines {
             let Some(colon) = line.iter().position(|&byte| byte == b':') else {
@@ -219,7 +219,7 @@ impl Fields {
             } else if name.eq_ignore_ascii_case(b"expect") {
                 fields.expects_continue = value.eq_ignore_ascii_case(b"100-continue");
             } else {
-                fields.identifiers.take(name, value);
+                fields.identifiers.process_field(name, value);
             }
         }
         Ok(fields)

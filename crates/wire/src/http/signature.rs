@@ -17,13 +17,13 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
 
 /// A method, and a line that ends with the version: Redis has a `GET` too.
 fn request_line(bytes: &[u8]) -> Recognition {
-    let method = bytes.iter().take(LONGEST_METHOD).position(|&byte| byte == b' ');
+    let method = bytes.iter().take(MAX_METHOD_LEN).position(|&byte| byte == b' ');
     match method.and_then(|end| bytes.get(..end)) {
         None if METHODS.iter().any(|method| method.starts_with(bytes)) => return Recognition::More,
         Some(method) if METHODS.contains(&method) => {}
         None | Some(_) => return Recognition::Never,
     }
-    let line = bytes.get(..LONGEST_LINE).unwrap_or(bytes);
+    let line = bytes.get(..MAX_LINE_LEN).unwrap_or(bytes);
     match line.iter().position(|&byte| byte == b'\n') {
         Some(end) => {
             let line = line.get(..end).unwrap_or_default().trim_ascii_end();
@@ -36,7 +36,7 @@ fn request_line(bytes: &[u8]) -> Recognition {
                 Some(_) | None => Recognition::Never,
             }
         }
-        None if line.len() == LONGEST_LINE => Recognition::Certain,
+        None if line.len() == MAX_LINE_LEN => Recognition::Certain,
         None => Recognition::More,
     }
 }
@@ -61,8 +61,8 @@ const METHODS: [&[u8]; 18] = [
     b"REPORT",
     b"SEARCH",
 ];
-const LONGEST_METHOD: usize = 10;
-const LONGEST_LINE: usize = 8192;
+const MAX_METHOD_LEN: usize = 10;
+const MAX_LINE_LEN: usize = 8192;
 const VERSION: &[u8] = b"HTTP/1.";
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(super) fn client(mut fields: Reader<'_>, capabilities: Capabilities) -> Opti
         fields.lenenc_bytes()?;
     } else if capabilities.has(SECURE_CONNECTION) {
         let length = fields.u8()?;
-        fields.take(usize::from(length))?;
+        fields.take_bytes(usize::from(length))?;
     } else {
         fields.cstr()?;
     }
@@ -45,8 +45,8 @@ pub(super) fn client(mut fields: Reader<'_>, capabilities: Capabilities) -> Opti
             client.extend_from_slice(part);
         }
     }
-    client.truncate(MOST_CLIENT);
+    client.truncate(MAX_CLIENT_LEN);
     Some(client)
 }
 
-const MOST_CLIENT: usize = 128;
+const MAX_CLIENT_LEN: usize = 128;

@@ -51,7 +51,7 @@ impl SetCounter {
     }
 
     /// The sets cannot be counted: bytes of the body were not seen.
-    pub fn lose(&mut self) {
+    pub fn desync(&mut self) {
         self.state = State::Lost;
     }
 
@@ -131,7 +131,7 @@ impl SetCounter {
 
     fn take_indicator(&mut self, byte: u8) {
         self.state = match byte {
-            0 => match ValueSize::of(self.types.get(self.place).copied().unwrap_or_default()) {
+            0 => match ValueSize::from_column_type(self.types.get(self.place).copied().unwrap_or_default()) {
                 ValueSize::Fixed(size) => State::Value(u64::from(size)),
                 ValueSize::Prefixed => State::LengthPrefix,
             },

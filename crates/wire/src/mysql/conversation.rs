@@ -25,7 +25,7 @@ pub(super) enum ConversationPhase {
 
 /// The reply that is owed for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owed {
+pub(super) enum PendingReply {
     /// To a leg of authentication: success, failure, or a demand for another leg.
     Login,
     /// One message (`COM_PING`, `COM_INIT_DB`, ...).
@@ -90,7 +90,7 @@ pub(super) struct Conversation {
     pub(super) shown: Option<Shown>,
     /// The execution whose reply shows how many columns its results have.
     pub(super) inspected: Option<StatementId>,
-    pub(super) owed: PendingReplies<Owed, MAX_OWED>,
+    pub(super) pending: PendingReplies<PendingReply, MAX_OWED>,
     /// More replies were owed than are remembered: beyond those in `owed` they cannot be distinguished.
     pub(super) too_many_owed: bool,
     pub(super) progress: Progress,
@@ -120,7 +120,7 @@ impl Default for Conversation {
             unseen: None,
             shown: None,
             inspected: None,
-            owed: PendingReplies::default(),
+            pending: PendingReplies::default(),
             too_many_owed: false,
             progress: Progress::default(),
             rows: 0,
@@ -154,13 +154,13 @@ impl Conversation {
     }
 
     /// Whether the server owes a reply.
-    pub fn owes(&self) -> bool {
-        !self.owed.is_empty()
+    pub fn has_pending_reply(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     /// Bytes of `direction` were not captured, and with them the place. A login that they were part of has succeeded, as far as can
     /// be determined; one more request is owed a reply when the client's were lost.
-    pub fn lose(&mut self, direction: Direction) {
+    pub fn desync(&mut self, direction: Direction) {
         let was_login = !self.is_logged_in();
         self.stage = ConversationPhase::Work;
         self.progress = Progress::Start;
@@ -172,11 +172,11 @@ impl Conversation {
                     self.capabilities = Capabilities::ALL;
                 }
                 self.sends_file = false;
-                self.owe(Owed::Results);
+                self.owe(PendingReply::Results);
             }
             Direction::ServerToClient if was_login => {
                 self.has_compression = self.capabilities.has(COMPRESS | COMPRESS_ZSTD);
-                self.owed.clear();
+                self.pending.clear();
             }
             Direction::ServerToClient => {}
         }
@@ -184,17 +184,22 @@ impl Conversation {
 
     /// The reply that begins behind lost bytes is not one to requests that are answered otherwise.
     pub(super) fn skip_answered_otherwise(&mut self, unit: &Unit<'_>) {
-        while let Some(owed) = self.owed.front() {
-            let fits = match (owed, unit.opening.first) {
+        while let Some(pending) = self.pending.front() {
+            let fits = match (pending, unit.opening.first) {
                 (_, Some(0xff)) => true,
-                (Owed::Preparation(_), first) => first == Some(0x00) && unit.length >= PREPARED,
-                (Owed::Single, first) => matches!(first, Some(0x00 | 0xfe)),
+                (PendingReply::Preparation(_), first) => first == Some(0x00) && unit.length >= PREPARED,
+                (PendingReply::Single, first) => matches!(first, Some(0x00 | 0xfe)),
                 (
-                    Owed::Login | Owed::Text | Owed::Results | Owed::Rows | Owed::Definitions | Owed::Events,
+                    PendingReply::Login
+                    | PendingReply::Text
+                    | PendingReply::Results
+                    | PendingReply::Rows
+                    | PendingReply::Definitions
+                    | PendingReply::Events,
                     _,
                 ) => true,
             };
-            if fits || self.owed.len() == 1 {
+            if fits || self.pending.len() == 1 {
                 break;
             }
             self.lose_reply();
@@ -202,14 +207,14 @@ impl Conversation {
     }
 
     fn lose_reply(&mut self) {
-        if let Some(Owed::Preparation(statement)) = self.owed.pop() {
+        if let Some(PendingReply::Preparation(statement)) = self.pending.pop() {
             self.statements.unanswered(statement);
         }
     }
 
     /// What the server still sends for the requests so far cannot be distinguished.
     pub fn lose_replies(&mut self) {
-        while !self.owed.is_empty() {
+        while !self.pending.is_empty() {
             self.lose_reply();
         }
         self.too_many_owed = false;
@@ -258,7 +263,7 @@ impl Conversation {
 
     /// Bytes of a watched body were not seen.
     pub fn lost_sight(&mut self) {
-        self.sets.lose();
+        self.sets.desync();
     }
 
     /// Takes a complete message and hands out exactly one.
@@ -275,15 +280,15 @@ impl Conversation {
     }
 
     /// Remembers that the server owes a reply.
-    pub(super) fn owe(&mut self, owed: Owed) {
+    pub(super) fn owe(&mut self, pending: PendingReply) {
         if !self.too_many_owed {
-            self.too_many_owed = self.owed.push(owed).is_err();
+            self.too_many_owed = self.pending.push(pending).is_err();
         }
     }
 
     /// The oldest owed reply is complete.
-    pub(super) fn settle(&mut self) {
-        self.owed.pop();
+    pub(super) fn resolve_reply(&mut self) {
+        self.pending.pop();
         self.progress = Progress::Start;
         self.rows = 0;
     }
@@ -303,7 +308,7 @@ impl<'a> Part<'a> {
     }
 
     /// The message made of `unit` that plays this part.
-    pub const fn of(self, direction: Direction, unit: &Unit<'_>) -> Message<'a> {
+    pub const fn message(self, direction: Direction, unit: &Unit<'_>) -> Message<'a> {
         Message {
             protocol: Protocol::Mysql,
             direction,

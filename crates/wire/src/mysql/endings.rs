@@ -14,9 +14,9 @@ pub(super) struct OkFields {
 
 impl OkFields {
     /// Length of the shortest OK.
-    pub const LEAST: u64 = 7;
+    pub const MIN_LEN: u64 = 7;
 
-    pub fn read(head: &[u8]) -> Option<Self> {
+    pub fn parse(head: &[u8]) -> Option<Self> {
         let mut fields = Reader::new(head);
         fields.u8()?;
         let affected = fields.lenenc_int()?;
@@ -49,7 +49,7 @@ pub(super) struct EndFields {
 }
 
 impl EndFields {
-    pub fn read(head: &[u8]) -> Result<Self, HeaderFault> {
+    pub fn parse(head: &[u8]) -> Result<Self, HeaderFault> {
         // Of protocol 4.0, and of some replies of 4.1: an EOF that says nothing.
         if head == [EOF] {
             return Ok(Self { status: 0 });
@@ -57,7 +57,7 @@ impl EndFields {
         let status = if head.len() < 7 {
             head.get(3..5).and_then(|status| Reader::new(status).u16_le())
         } else {
-            OkFields::read(head).map(|ok| ok.status)
+            OkFields::parse(head).map(|ok| ok.status)
         };
         status
             .map(|status| Self { status })
@@ -78,7 +78,7 @@ impl EndFields {
 
 /// What an OK or EOF that ends a reply says where no rows are counted.
 pub(super) fn ready<'a>(unit: &Unit<'_>) -> Content<'a> {
-    match EndFields::read(unit.head) {
+    match EndFields::parse(unit.head) {
         Ok(end) if matches!(unit.opening.first, Some(OK | EOF)) => Content::Ready(transaction(end.status)),
         Ok(_) | Err(_) => Content::Other,
     }
@@ -107,7 +107,7 @@ pub(super) fn error_content<'a>(head: &'a [u8], code: &'a mut [u8; 11]) -> Conte
     fields.u8();
     let number = fields.u16_le().unwrap_or_default();
     let after_number = fields;
-    let state = fields.take(6).and_then(|state| state.strip_prefix(b"#"));
+    let state = fields.take_bytes(6).and_then(|state| state.strip_prefix(b"#"));
     let text = state.map_or(after_number.rest(), |_| fields.rest());
     let mut length = 0;
     let digits = [10_000, 1_000, 100, 10, 1].map(|power| b'0' + (number / power % 10) as u8);

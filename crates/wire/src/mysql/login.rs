@@ -2,7 +2,7 @@
 
 use super::attributes;
 use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities, DEPRECATE_EOF, MYSQL, PROTOCOL_41, SSL};
-use super::conversation::{Conversation, ConversationPhase, Owed, Part};
+use super::conversation::{Conversation, ConversationPhase, Part, PendingReply};
 use super::endings::{OkFields, error_content};
 use super::lane::Unit;
 use super::{fault, wrong_byte};
@@ -61,19 +61,19 @@ impl Conversation {
                 content = Content::Parameter { name: b"user", value };
             }
         }
-        self.owe(Owed::Login);
+        self.owe(PendingReply::Login);
         Ok(Part::new(Role::Request, Phase::Login, content))
     }
 
     /// The server's answer to a leg of authentication.
     pub(super) fn login_reply<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Part<'a> {
         let (role, content) = match unit.opening.first {
-            Some(0x00) if unit.length >= OkFields::LEAST => {
+            Some(0x00) if unit.length >= OkFields::MIN_LEN => {
                 if self.stage == ConversationPhase::Login {
                     self.stage = ConversationPhase::Work;
                     self.has_compression = self.capabilities.has(COMPRESS | COMPRESS_ZSTD);
                 }
-                let state = OkFields::read(unit.head).map(|ok| Content::Ready(ok.transaction()));
+                let state = OkFields::parse(unit.head).map(|ok| Content::Ready(ok.transaction()));
                 (Role::Reply, state.unwrap_or(Content::Other))
             }
             Some(0xff) => (Role::Reply, error_content(unit.head, code)),
@@ -82,7 +82,7 @@ impl Conversation {
             Some(_) | None => (Role::Reply, Content::Other),
         };
         if role == Role::Reply {
-            self.settle();
+            self.resolve_reply();
         }
         Part::new(role, Phase::Login, content)
     }
@@ -93,7 +93,7 @@ fn greeting_fields(head: &[u8]) -> Option<(&[u8], Capabilities)> {
     let mut fields = Reader::new(head);
     fields.u8()?;
     let version = fields.cstr()?;
-    fields.take(4 + 8 + 1)?; // connection number, first part of the challenge, filler
+    fields.take_bytes(4 + 8 + 1)?; // connection number, first part of the challenge, filler
     let low = fields.u16_le()?;
     let Some((high, mariadb)) = greeting_extension(fields) else {
         return Some((version, Capabilities::new(u32::from(low), 0)));
@@ -105,9 +105,9 @@ fn greeting_fields(head: &[u8]) -> Option<(&[u8], Capabilities)> {
 
 /// High half of the capabilities and MariaDB's own ones; absent from servers before 4.1.
 fn greeting_extension(mut fields: Reader<'_>) -> Option<(u16, u32)> {
-    fields.take(1 + 2)?; // character set, status
+    fields.take_bytes(1 + 2)?; // character set, status
     let high = fields.u16_le()?;
-    fields.take(1 + 6)?; // length of the challenge, filler
+    fields.take_bytes(1 + 6)?; // length of the challenge, filler
     Some((high, fields.u32_le()?))
 }
 
@@ -121,7 +121,7 @@ struct HandshakeResponse<'a> {
 fn handshake_response(head: &[u8]) -> Option<HandshakeResponse<'_>> {
     let mut fields = Reader::new(head);
     let flags = fields.u32_le()?;
-    fields.take(4 + 1 + 19)?; // longest message, character set, filler
+    fields.take_bytes(4 + 1 + 19)?; // longest message, character set, filler
     let mariadb = fields.u32_le()?;
     let mariadb = if u64::from(flags) & MYSQL == 0 { mariadb } else { 0 };
     Some(HandshakeResponse {

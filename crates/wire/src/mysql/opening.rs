@@ -49,7 +49,7 @@ fn block(direction: Direction, bytes: &[u8]) -> Recognition {
     };
     let is_first = match direction {
         Direction::ClientToServer => number == 0,
-        Direction::ServerToClient => (1..=MOST_BLOCKS).contains(&number),
+        Direction::ServerToClient => (1..=MAX_BLOCKS).contains(&number),
     };
     if !is_first || length == 0 || (claimed > 0 && claimed < length) {
         return Recognition::Never;
@@ -85,7 +85,7 @@ fn stored(direction: Direction, length: usize, content: &[u8]) -> Recognition {
     while !reader.is_empty() {
         let inner = reader.u24_le().and_then(|length| {
             reader.u8()?;
-            reader.take(length as usize)
+            reader.take_bytes(length as usize)
         });
         if inner.is_none() {
             return Recognition::Never;
@@ -152,10 +152,10 @@ fn text(length: usize, fields: &[u8]) -> Recognition {
 
 /// Capabilities with protocol 4.1, longest message, character set, and 19 zeros.
 fn response(length: usize, mut body: Reader<'_>) -> Recognition {
-    if !(32..=LONGEST_RESPONSE).contains(&length) {
+    if !(32..=MAX_RESPONSE_LEN).contains(&length) {
         return Recognition::Never;
     }
-    let (Some(flags), Some(fixed)) = (body.u32_le(), body.take(5 + 19)) else {
+    let (Some(flags), Some(fixed)) = (body.u32_le(), body.take_bytes(5 + 19)) else {
         return Recognition::More;
     };
     let is_filled = fixed[5..].iter().all(|&byte| byte == 0);
@@ -170,7 +170,7 @@ fn response(length: usize, mut body: Reader<'_>) -> Recognition {
 fn greeting(length: usize, body: &[u8]) -> Recognition {
     match body.first() {
         None => Recognition::More,
-        Some(&PROTOCOL_VERSION) if (SHORTEST_GREETING..=LONGEST_GREETING).contains(&length) => {
+        Some(&PROTOCOL_VERSION) if (MIN_GREETING_LEN..=MAX_GREETING_LEN).contains(&length) => {
             match body.get(..length) {
                 Some(body) if greeting_fields(body).is_some() => Recognition::Certain,
                 Some(_) => Recognition::Never,
@@ -225,10 +225,10 @@ fn reply(length: usize, body: &[u8]) -> Recognition {
         OK | END | FILE => match body.get(..length) {
             Some(body) if ends(body).is_some() => Recognition::Plausible,
             Some(_) => Recognition::Never,
-            None if length <= LONGEST_OK => Recognition::More,
+            None if length <= MAX_OK_LEN => Recognition::More,
             None => Recognition::Never,
         },
-        _ if length <= LONGEST_COUNT => columns(length, body),
+        _ if length <= MAX_COUNT_LEN => columns(length, body),
         _ => statistics(length, body),
     }
 }
@@ -253,7 +253,7 @@ fn columns(length: usize, body: &[u8]) -> Recognition {
     let mut reader = Reader::new(count);
     let count = reader
         .lenenc_int()
-        .filter(|count| (1..=MOST_COLUMNS).contains(count));
+        .filter(|count| (1..=MAX_COLUMNS).contains(count));
     let flag = reader.u8();
     if count.is_none() || !reader.is_empty() || flag.is_some_and(|flag| flag > 1) {
         return Recognition::Never;
@@ -293,7 +293,7 @@ fn ends(body: &[u8]) -> Option<()> {
 
 /// A number there is, where the server has logged in a state behind it, and a text.
 fn error(length: usize, body: &[u8]) -> Recognition {
-    if !(SHORTEST_ERROR..=LONGEST_ERROR).contains(&length) {
+    if !(MIN_ERROR_LEN..=MAX_ERROR_LEN).contains(&length) {
         return Recognition::Never;
     }
     let Some(body) = body.get(..length) else {
@@ -317,7 +317,7 @@ fn error(length: usize, body: &[u8]) -> Recognition {
     let is_text = text
         .iter()
         .all(|&byte| byte >= b' ' || byte.is_ascii_whitespace());
-    if ERRORS.contains(&number) && is_text && text.len() >= SHORTEST_TEXT {
+    if ERRORS.contains(&number) && is_text && text.len() >= MIN_TEXT_LEN {
         Recognition::Certain
     } else {
         Recognition::Never
@@ -331,26 +331,26 @@ const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
 /// Numbers of the errors that servers send, all versions together.
 const ERRORS: std::ops::Range<u16> = 1000..5000;
-const SHORTEST_ERROR: usize = 3;
-const LONGEST_ERROR: usize = 1024;
+const MIN_ERROR_LEN: usize = 3;
+const MAX_ERROR_LEN: usize = 1024;
 /// Shortest text of an error.
-const SHORTEST_TEXT: usize = 4;
+const MIN_TEXT_LEN: usize = 4;
 /// Shortest greeting: version text, connection number, challenge, capabilities.
-const SHORTEST_GREETING: usize = 20;
-const LONGEST_GREETING: usize = 512;
+const MIN_GREETING_LEN: usize = 20;
+const MAX_GREETING_LEN: usize = 512;
 /// A handshake response with its connection attributes, of which servers accept 64 KiB.
-const LONGEST_RESPONSE: usize = 70_000;
-const LONGEST_OK: usize = 4096;
+const MAX_RESPONSE_LEN: usize = 70_000;
+const MAX_OK_LEN: usize = 4096;
 /// A count of columns, and a flag.
-const LONGEST_COUNT: usize = 4;
-const MOST_COLUMNS: u64 = 4096;
+const MAX_COUNT_LEN: usize = 4;
+const MAX_COLUMNS: u64 = 4096;
 /// Behind a count of columns: their definitions were sent before (MariaDB).
 const DEFINITIONS_KNOWN: u8 = 0;
 /// What a column's definition begins with.
 const CATALOG: &[u8] = b"\x03def";
 const UPTIME: &[u8] = b"Uptime: ";
 /// Most numbers of a server's first block.
-const MOST_BLOCKS: u8 = 4;
+const MAX_BLOCKS: u8 = 4;
 /// Bytes of a long statement that are inspected.
 const SAMPLE: usize = 256;
 

@@ -1,7 +1,7 @@
 //! The server's side: replies to commands.
 
 use super::capabilities::{CACHE_METADATA, Capabilities, MYSQL, OPTIONAL_METADATA};
-use super::conversation::{Conversation, ConversationPhase, Owed, Part, Progress, Shown};
+use super::conversation::{Conversation, ConversationPhase, Part, PendingReply, Progress, Shown};
 use super::endings::{EOF, EndFields, OK, OkFields, error_content, is_end_of_rows, is_plain_eof, ready};
 use super::lane::{Arrival, Interest, MessageStart, Unit};
 use super::{fault, wrong_byte};
@@ -23,7 +23,7 @@ impl Conversation {
             self.progress,
             Progress::Columns(_) | Progress::ParameterDefinitions(..) | Progress::ColumnDefinitions(_)
         );
-        let is_event = self.owed.front() == Some(&Owed::Events);
+        let is_event = self.pending.front() == Some(&PendingReply::Events);
         match opening.first {
             Some(ERROR) => Interest {
                 need: 3,
@@ -62,7 +62,7 @@ impl Conversation {
         }
         let mut code = [0; 11];
         let part = self.reply_part(&unit, &mut code)?;
-        let message = part.of(Direction::ServerToClient, &unit);
+        let message = part.message(Direction::ServerToClient, &unit);
         if let Some(shown) = self.shown.take() {
             announce(shown, message, sink);
         }
@@ -121,16 +121,16 @@ impl Conversation {
             self.omits_eof = Some(false);
             return Ok(Part::new(Role::Notice, Phase::Work, Content::Other));
         }
-        let Some(&owed) = self.owed.front() else {
+        let Some(&pending) = self.pending.front() else {
             return self.unasked(unit, code);
         };
-        if owed == Owed::Login {
+        if pending == PendingReply::Login {
             return Ok(self.login_reply(unit, code));
         }
-        let (role, content) = self.command_reply(owed, unit, code)?;
+        let (role, content) = self.command_reply(pending, unit, code)?;
         if role == Role::Reply {
             self.inspected = None;
-            self.settle();
+            self.resolve_reply();
         }
         Ok(Part::new(role, Phase::Work, content))
     }
@@ -158,7 +158,7 @@ impl Conversation {
 
     fn command_reply<'a>(
         &mut self,
-        owed: Owed,
+        pending: PendingReply,
         unit: &Unit<'a>,
         code: &'a mut [u8; 11],
     ) -> Result<Said<'a>, HeaderFault> {
@@ -170,16 +170,16 @@ impl Conversation {
                 (Role::Reply, error_content(unit.head, code))
             });
         }
-        match owed {
-            Owed::Single => Ok((Role::Reply, ready(unit))),
-            Owed::Text => Ok((Role::Reply, Content::Other)),
-            Owed::Login | Owed::Results => self.result_message(unit),
-            Owed::Preparation(statement) => self.preparation_message(statement, unit),
-            Owed::Rows => self.row_or_end(unit),
-            Owed::Definitions | Owed::Events if unit.opening.first == Some(EOF) => {
+        match pending {
+            PendingReply::Single => Ok((Role::Reply, ready(unit))),
+            PendingReply::Text => Ok((Role::Reply, Content::Other)),
+            PendingReply::Login | PendingReply::Results => self.result_message(unit),
+            PendingReply::Preparation(statement) => self.preparation_message(statement, unit),
+            PendingReply::Rows => self.row_or_end(unit),
+            PendingReply::Definitions | PendingReply::Events if unit.opening.first == Some(EOF) => {
                 Ok((Role::Reply, ready(unit)))
             }
-            Owed::Definitions | Owed::Events => Ok((Role::ReplyPart, Content::Other)),
+            PendingReply::Definitions | PendingReply::Events => Ok((Role::ReplyPart, Content::Other)),
         }
     }
 
@@ -206,8 +206,8 @@ impl Conversation {
     /// OK, LOCAL INFILE, or the column count of a result.
     fn result_start<'a>(&mut self, unit: &Unit<'_>) -> Result<Said<'a>, HeaderFault> {
         match unit.opening.first {
-            Some(OK) if unit.length >= OkFields::LEAST => {
-                let ok = OkFields::read(unit.head).ok_or_else(|| fault("an OK", "a shorter message"))?;
+            Some(OK) if unit.length >= OkFields::MIN_LEN => {
+                let ok = OkFields::parse(unit.head).ok_or_else(|| fault("an OK", "a shorter message"))?;
                 self.show_columns(0);
                 Ok((ok.role(), ok.done(ok.affected)))
             }
@@ -259,7 +259,7 @@ impl Conversation {
             return self.row_or_end(unit);
         }
         self.omits_eof = Some(false);
-        let end = EndFields::read(unit.head)?;
+        let end = EndFields::parse(unit.head)?;
         if end.status & CURSOR_EXISTS == 0 {
             return Ok((Role::ReplyPart, Content::Other));
         }
@@ -268,7 +268,7 @@ impl Conversation {
 
     fn row_or_end<'a>(&mut self, unit: &Unit<'_>) -> Result<Said<'a>, HeaderFault> {
         if is_end_of_rows(unit.opening) {
-            return Ok(self.end_result(EndFields::read(unit.head)?));
+            return Ok(self.end_result(EndFields::parse(unit.head)?));
         }
         self.progress = Progress::Rows;
         self.rows += 1;

@@ -1,7 +1,7 @@
 //! The client's side: commands, and what follows them without being one.
 
 use super::capabilities::{Capabilities, QUERY_ATTRIBUTES};
-use super::conversation::{Conversation, ConversationPhase, Owed, Part};
+use super::conversation::{Conversation, ConversationPhase, Part, PendingReply};
 use super::lane::{FULL_FRAME, Interest, MessageStart, Unit};
 use super::signature;
 use super::values::skip_query_attributes;
@@ -58,7 +58,7 @@ impl Conversation {
         } else {
             self.command(&unit)?
         };
-        let message = part.of(Direction::ClientToServer, &unit);
+        let message = part.message(Direction::ClientToServer, &unit);
         if let Some((statement, number)) = self.unseen.take() {
             sink(Message {
                 bytes: 0,
@@ -119,11 +119,11 @@ impl Conversation {
                 Part::new(Role::OneWay, Phase::Work, content)
             }
             CHANGE_USER => {
-                self.owe(Owed::Login);
+                self.owe(PendingReply::Login);
                 Part::new(Role::Request, Phase::Login, content)
             }
             _ => {
-                self.owe(owed_for(command, content));
+                self.owe(pending_reply(command, content));
                 Part::new(Role::Request, Phase::Work, content)
             }
         })
@@ -150,7 +150,7 @@ impl Conversation {
             }
             STMT_EXECUTE => {
                 let statement = self.statement(fields.u32_le().ok_or_else(incomplete)?);
-                if self.owed.is_empty() {
+                if self.pending.is_empty() {
                     self.inspected = statement.filter(|statement| self.statements.is_unshaped(*statement));
                 }
                 let has_cursor = fields.u8().ok_or_else(incomplete)? & CURSOR_FLAGS != 0;
@@ -251,19 +251,19 @@ const fn name(command: u8) -> Option<&'static str> {
 }
 
 /// The reply a command gets. A command that is not known gets one like a statement's, which is the widest.
-fn owed_for(command: u8, content: Content<'_>) -> Owed {
+fn pending_reply(command: u8, content: Content<'_>) -> PendingReply {
     match (command, content) {
-        (_, Content::Prepare { statement, .. }) => Owed::Preparation(statement),
-        (STMT_FETCH, _) => Owed::Rows,
-        (FIELD_LIST, _) => Owed::Definitions,
-        (STATISTICS, _) => Owed::Text,
-        (BINLOG_DUMP | BINLOG_DUMP_GTID, _) => Owed::Events,
+        (_, Content::Prepare { statement, .. }) => PendingReply::Preparation(statement),
+        (STMT_FETCH, _) => PendingReply::Rows,
+        (FIELD_LIST, _) => PendingReply::Definitions,
+        (STATISTICS, _) => PendingReply::Text,
+        (BINLOG_DUMP | BINLOG_DUMP_GTID, _) => PendingReply::Events,
         (
             INIT_DB | CREATE_DB | DROP_DB | REFRESH | SHUTDOWN | PROCESS_KILL | DEBUG | PING | REGISTER_SLAVE
             | STMT_RESET | SET_OPTION | RESET_CONNECTION,
             _,
-        ) => Owed::Single,
-        _ => Owed::Results,
+        ) => PendingReply::Single,
+        _ => PendingReply::Results,
     }
 }
 

@@ -26,7 +26,7 @@ impl<'a> Iterator for Packets<'a> {
     fn next(&mut self) -> Option<&'a [u8]> {
         let length = self.0.u24_le()?;
         self.0.u8()?;
-        self.0.take(usize::try_from(length).ok()?)
+        self.0.take_bytes(usize::try_from(length).ok()?)
     }
 }
 

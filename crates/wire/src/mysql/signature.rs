@@ -23,12 +23,12 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
 
 /// The server's first message: a greeting, or the error that comes in its place.
 fn opening(length: u32, mut body: Reader<'_>) -> Recognition {
-    if !(SHORTEST_ERROR..=LONGEST_GREETING).contains(&length) {
+    if !(MIN_ERROR_LEN..=MAX_GREETING_LEN).contains(&length) {
         return Recognition::Never;
     }
     match body.u8() {
         None => Recognition::More,
-        Some(PROTOCOL_VERSION) if length >= SHORTEST_GREETING => match body.array::<2>() {
+        Some(PROTOCOL_VERSION) if length >= MIN_GREETING_LEN => match body.array::<2>() {
             Some([major, next]) if major.is_ascii_digit() && (next.is_ascii_digit() || next == b'.') => {
                 Recognition::Certain
             }
@@ -54,10 +54,10 @@ fn command(length: u32, body: &[u8]) -> Recognition {
 
 /// Capabilities with protocol 4.1, longest message, character set, and 19 zeros.
 fn handshake_response(length: u32, mut body: Reader<'_>) -> Recognition {
-    if !(32..=LONGEST_RESPONSE).contains(&length) {
+    if !(32..=MAX_RESPONSE_LEN).contains(&length) {
         return Recognition::Never;
     }
-    let (Some(flags), Some(fixed)) = (body.u32_le(), body.take(5 + 19)) else {
+    let (Some(flags), Some(fixed)) = (body.u32_le(), body.take_bytes(5 + 19)) else {
         return Recognition::More;
     };
     let is_filled = fixed
@@ -81,9 +81,9 @@ const ERROR: u8 = 0xff;
 /// Numbers of the errors that servers send, all versions together.
 const ERRORS: std::ops::Range<u16> = 1000..5000;
 /// Shortest greeting: version text, connection number, challenge, capabilities.
-const SHORTEST_GREETING: u32 = 20;
+const MIN_GREETING_LEN: u32 = 20;
 /// An error with its number.
-const SHORTEST_ERROR: u32 = 3;
-const LONGEST_GREETING: u32 = 512;
+const MIN_ERROR_LEN: u32 = 3;
+const MAX_GREETING_LEN: u32 = 512;
 /// A handshake response with its connection attributes, of which servers accept 64 KiB.
-const LONGEST_RESPONSE: u32 = 70_000;
+const MAX_RESPONSE_LEN: u32 = 70_000;

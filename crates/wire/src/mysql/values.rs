@@ -13,7 +13,7 @@ pub(super) enum ValueSize {
 
 impl ValueSize {
     /// Of values of a column type (`enum_field_types` of MySQL, "Binary Protocol Value").
-    pub const fn of(column_type: u8) -> Self {
+    pub const fn from_column_type(column_type: u8) -> Self {
         match column_type {
             TYPE_NULL => Self::Fixed(0),
             TYPE_TINY => Self::Fixed(1),
@@ -33,7 +33,7 @@ pub(super) fn skip_query_attributes(fields: &mut Reader<'_>) -> Option<()> {
     if count == 0 {
         return Some(());
     }
-    let nulls = fields.take(count.div_ceil(8))?;
+    let nulls = fields.take_bytes(count.div_ceil(8))?;
     let new_types = fields.u8()?;
     if sets != 1 || new_types != 1 {
         return None;
@@ -53,8 +53,8 @@ pub(super) fn skip_query_attributes(fields: &mut Reader<'_>) -> Option<()> {
         if is_null {
             continue;
         }
-        match ValueSize::of(column_type) {
-            ValueSize::Fixed(size) => fields.take(usize::from(size))?,
+        match ValueSize::from_column_type(column_type) {
+            ValueSize::Fixed(size) => fields.take_bytes(usize::from(size))?,
             ValueSize::Prefixed => fields.lenenc_bytes()?,
         };
     }

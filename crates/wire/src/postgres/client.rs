@@ -1,7 +1,7 @@
 //! What the client says.
 
-use super::owed::Due;
 use super::prepared::Announced;
+use super::reply_queue::PendingReply;
 use super::shape::{STARTUP_HEADER, STATEMENT_LIMIT};
 use super::{Copying, Session, message};
 use decoding::decoder::MessageSink;
@@ -24,11 +24,11 @@ impl Session {
                 let text = text(body);
                 self.prepared.follow(text);
                 content = Content::Statement { text };
-                self.request(Due::Query)
+                self.request(PendingReply::Query)
             }
             Some(b'P') => {
                 content = self.parse(body);
-                self.part(Due::Parse)
+                self.part(PendingReply::Parse)
             }
             Some(b'B') => {
                 let whole = frame.bytes == (frame.header.len() + frame.body.len()) as u64;
@@ -49,26 +49,26 @@ impl Session {
                 content = Content::Bind {
                     values: whole.then(|| values.rest()),
                 };
-                self.part(Due::Bind)
+                self.part(PendingReply::Bind)
             }
-            Some(b'D') => self.part(Due::Describe),
+            Some(b'D') => self.part(PendingReply::Describe),
             Some(b'E') => {
                 content = self.execute(body);
-                self.part(Due::Execute)
+                self.part(PendingReply::Execute)
             }
             Some(b'C') => {
                 content = self.close(body);
-                self.part(Due::Close)
+                self.part(PendingReply::Close)
             }
             Some(b'H') if self.skipping => Role::RequestPart,
-            Some(b'H') if self.owed.flush_has_answer() => self.request(Due::Flush),
+            Some(b'H') if self.pending.flush_has_answer() => self.request(PendingReply::Flush),
             Some(b'H') => Role::OneWay,
             Some(b'S') => self.sync(),
             Some(b'F') => {
                 content = function_call(body);
-                self.request(Due::Query)
+                self.request(PendingReply::Query)
             }
-            Some(b'p') => self.request(Due::Leg),
+            Some(b'p') => self.request(PendingReply::Leg),
             Some(b'd') => match self.copy {
                 Copying::In { .. } => Role::RequestPart,
                 Copying::No if self.doubt => self.copies_already(),
@@ -84,17 +84,17 @@ impl Session {
         sink(message(frame, Direction::ClientToServer, role, phase, content));
     }
 
-    fn request(&mut self, due: Due) -> Role {
+    fn request(&mut self, pending_reply: PendingReply) -> Role {
         if self.skipping {
             return Role::RequestPart;
         }
-        self.owed.push(due);
+        self.pending.push(pending_reply);
         Role::Request
     }
 
-    fn part(&mut self, due: Due) -> Role {
+    fn part(&mut self, pending_reply: PendingReply) -> Role {
         if !self.skipping {
-            self.owed.push(due);
+            self.pending.push(pending_reply);
         }
         Role::RequestPart
     }
@@ -104,13 +104,13 @@ impl Session {
         if matches!(self.copy, Copying::In { .. }) {
             return Role::RequestPart;
         }
-        self.request(Due::Sync)
+        self.request(PendingReply::Sync)
     }
 
     /// The server's word to begin with the data was lost.
     fn copies_already(&mut self) -> Role {
         self.copy = Copying::In {
-            extended: self.owed.front() == Some(Due::Execute),
+            extended: self.pending.front() == Some(PendingReply::Execute),
         };
         Role::RequestPart
     }
@@ -126,7 +126,7 @@ impl Session {
                     Role::Request
                 }
             }
-            Copying::Both => self.request(Due::Sync),
+            Copying::Both => self.request(PendingReply::Sync),
         }
     }
 
@@ -168,7 +168,7 @@ impl Session {
         let portal = name.map(|name| self.prepared.execute(name)).unwrap_or_default();
         if !self.skipping {
             self.columns
-                .executes(portal.statement, &self.prepared, &self.owed);
+                .executes(portal.statement, &self.prepared, &self.pending);
         }
         if portal.executed {
             Content::Fetch {
@@ -233,7 +233,7 @@ const LARGE_OBJECT_CALLS: [(u32, &str); 13] = [
 /// How many parameters a `Bind` has, from behind its names on: the formats, then the count of the values.
 fn parameters(mut body: Reader<'_>) -> Option<u16> {
     let formats = body.u16_be()?;
-    body.take(2 * usize::from(formats))?;
+    body.take_bytes(2 * usize::from(formats))?;
     body.u16_be()
 }
 

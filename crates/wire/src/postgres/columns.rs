@@ -1,7 +1,7 @@
 //! How many columns the results of prepared statements have: of one statement at a time, from the first row that comes back.
 
-use super::owed::Owed;
 use super::prepared::Prepared;
+use super::reply_queue::ReplyQueue;
 use decoding::reader::Reader;
 use model::{Content, StatementId};
 
@@ -20,12 +20,17 @@ struct Inspected {
 
 impl Columns {
     /// A statement is about to be executed behind what is `owed`.
-    pub(super) fn executes(&mut self, statement: Option<StatementId>, prepared: &Prepared, owed: &Owed) {
+    pub(super) fn executes(
+        &mut self,
+        statement: Option<StatementId>,
+        prepared: &Prepared,
+        pending: &ReplyQueue,
+    ) {
         let Some(statement) = statement.filter(|_| self.inspected.is_none()) else {
             return;
         };
         if prepared.is_unshaped(statement)
-            && let Some(before) = owed.executions()
+            && let Some(before) = pending.executions()
         {
             self.inspected = Some(Inspected { statement, before });
         }

@@ -82,7 +82,7 @@ fn startup(bytes: &[u8]) -> Recognition {
     match code {
         SSL_REQUEST | GSSENC_REQUEST | CANCEL_REQUEST => Recognition::Certain,
         _ if !VERSIONS.contains(&(code & 0xffff)) || length > MAXIMUM_STARTUP => Recognition::Never,
-        _ => match reader.take(length as usize - STARTUP_HEADER) {
+        _ => match reader.take_bytes(length as usize - STARTUP_HEADER) {
             Some(body) if has_parameters(body) => Recognition::Certain,
             Some(_) => Recognition::Never,
             None if may_have_parameters(reader.rest()) => Recognition::More,
@@ -234,7 +234,7 @@ fn bind(mut reader: Reader<'_>) -> Option<()> {
     for _ in 0..reader.u16_be()? {
         let length = reader.u32_be()?;
         if length != u32::MAX {
-            reader.take(usize::try_from(length).ok()?)?;
+            reader.take_bytes(usize::try_from(length).ok()?)?;
         }
     }
     formats(&mut reader)?;
@@ -329,7 +329,7 @@ fn row(mut reader: Reader<'_>) -> Option<()> {
     for _ in 0..reader.u16_be()? {
         let length = reader.u32_be()?;
         if length != u32::MAX {
-            reader.take(usize::try_from(length).ok()?)?;
+            reader.take_bytes(usize::try_from(length).ok()?)?;
         }
     }
     reader.is_empty().then_some(())

@@ -46,7 +46,7 @@ fn columns(mut body: Reader<'_>) -> Option<Vec<String>> {
     (0..count)
         .map(|_| {
             let name = String::from_utf8_lossy(body.cstr()?).into_owned();
-            body.take(AFTER_NAME)?;
+            body.take_bytes(AFTER_NAME)?;
             Some(name)
         })
         .collect()
@@ -57,7 +57,7 @@ fn row(mut body: Reader<'_>) -> Option<Vec<Option<Vec<u8>>>> {
     (0..count)
         .map(|_| match body.u32_be()? {
             u32::MAX => Some(None),
-            length => Some(Some(body.take(usize::try_from(length).ok()?)?.to_vec())),
+            length => Some(Some(body.take_bytes(usize::try_from(length).ok()?)?.to_vec())),
         })
         .collect()
 }

@@ -1,6 +1,6 @@
 //! What the server says.
 
-use super::owed::Due;
+use super::reply_queue::PendingReply;
 use super::shape::ANSWER_HEADER;
 use super::{Copying, Session, message};
 use decoding::decoder::MessageSink;
@@ -30,18 +30,18 @@ impl Session {
                 Role::ReplyPart
             }
             Some(b'd') if self.copy == Copying::Both => Role::Notice,
-            Some(b'1') => self.settle(Due::Parse),
-            Some(b'2') => self.settle(Due::Bind),
-            Some(b'3') => self.settle(Due::Close),
-            Some(b'T' | b'n') => self.settle(Due::Describe),
-            Some(b's') => self.settle(Due::Execute),
+            Some(b'1') => self.resolve_reply(PendingReply::Parse),
+            Some(b'2') => self.resolve_reply(PendingReply::Bind),
+            Some(b'3') => self.resolve_reply(PendingReply::Close),
+            Some(b'T' | b'n') => self.resolve_reply(PendingReply::Describe),
+            Some(b's') => self.resolve_reply(PendingReply::Execute),
             Some(b'C') => {
                 content = done(tag_rows(frame.body));
-                self.settle(Due::Execute)
+                self.resolve_reply(PendingReply::Execute)
             }
             Some(b'I') => {
                 content = done(None);
-                self.settle(Due::Execute)
+                self.resolve_reply(PendingReply::Execute)
             }
             Some(b'Z') => {
                 content = frame
@@ -65,10 +65,10 @@ impl Session {
             Some(b'G') => self.copy_in(),
             Some(b'W') => {
                 self.copy = Copying::Both;
-                self.owed.settle_ready();
+                self.pending.resolve_ready();
                 Role::Reply
             }
-            Some(b'c') if self.copy == Copying::Both && !self.owed.has_request() => Role::Notice,
+            Some(b'c') if self.copy == Copying::Both && !self.pending.has_request() => Role::Notice,
             _ => Role::ReplyPart,
         };
         let phase = if phase == Phase::Work { self.phase } else { phase };
@@ -89,10 +89,10 @@ impl Session {
     }
 
     /// The answer to `due` is complete. Where a `Flush` follows, the client may be waiting for just this.
-    fn settle(&mut self, due: Due) -> Role {
-        if !self.owed.settle(due) || !self.owed.settle(Due::Flush) {
+    fn resolve_reply(&mut self, pending_reply: PendingReply) -> Role {
+        if !self.pending.resolve_reply(pending_reply) || !self.pending.resolve_reply(PendingReply::Flush) {
             Role::ReplyPart
-        } else if self.owed.is_empty() {
+        } else if self.pending.is_empty() {
             Role::ReplyPause
         } else {
             Role::Reply
@@ -100,12 +100,12 @@ impl Session {
     }
 
     fn ready(&mut self, frame: &Frame<'_>, content: Content<'_>, sink: &mut MessageSink<'_>) -> Role {
-        let unanswered = self.owed.settle_ready();
+        let unanswered = self.pending.resolve_ready();
         self.answer_with_nothing(unanswered, frame, sink);
         self.phase = Phase::Work;
         self.copy = Copying::No;
         self.doubt = false;
-        if content == Content::Ready(TransactionState::Idle) && self.owed.is_empty() {
+        if content == Content::Ready(TransactionState::Idle) && self.pending.is_empty() {
             self.prepared.close_portals();
         }
         Role::Reply
@@ -114,21 +114,21 @@ impl Session {
     fn error(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) -> Role {
         if self.shapes.negotiating || self.phase == Phase::Login {
             self.shapes.negotiating = false;
-            self.owed.settle(Due::Leg);
+            self.pending.resolve_reply(PendingReply::Leg);
             return Role::Reply;
         }
         let copying = std::mem::replace(&mut self.copy, Copying::No);
-        let asked = self.owed.has_request();
-        let role = match self.owed.front() {
+        let asked = self.pending.has_request();
+        let role = match self.pending.front() {
             None if copying == Copying::No || copying == Copying::Both => Role::Notice,
-            None | Some(Due::Query | Due::Sync | Due::Leg) => Role::ReplyPart,
+            None | Some(PendingReply::Query | PendingReply::Sync | PendingReply::Leg) => Role::ReplyPart,
             Some(_) => {
-                let skipped = self.owed.skip_to_sync();
-                self.skipping = self.owed.is_empty();
+                let skipped = self.pending.skip_to_sync();
+                self.skipping = self.pending.is_empty();
                 self.answer_with_nothing(skipped.saturating_sub(1), frame, sink);
                 match skipped {
                     0 => Role::ReplyPart,
-                    _ if self.owed.is_empty() => Role::ReplyPause,
+                    _ if self.pending.is_empty() => Role::ReplyPause,
                     _ => Role::Reply,
                 }
             }
@@ -158,7 +158,7 @@ impl Session {
 
     /// A message the server may send at any time.
     fn unasked(&self) -> Role {
-        if self.owed.has_request() && !matches!(self.copy, Copying::In { .. }) {
+        if self.pending.has_request() && !matches!(self.copy, Copying::In { .. }) {
             Role::ReplyPart
         } else {
             Role::Notice
@@ -171,7 +171,7 @@ impl Session {
         match Reader::new(frame.body).u32_be() {
             Some(0 | 12) | None => Role::ReplyPart,
             Some(_) => {
-                self.owed.settle(Due::Leg);
+                self.pending.resolve_reply(PendingReply::Leg);
                 Role::Reply
             }
         }
@@ -179,9 +179,9 @@ impl Session {
 
     fn copy_in(&mut self) -> Role {
         self.copy = Copying::In {
-            extended: self.owed.front() == Some(Due::Execute),
+            extended: self.pending.front() == Some(PendingReply::Execute),
         };
-        self.owed.forget_syncs();
+        self.pending.forget_syncs();
         Role::ReplyPause
     }
 }

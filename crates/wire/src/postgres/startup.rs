@@ -1,6 +1,6 @@
 //! Messages without a tag: start-up, requests for encryption, cancelling.
 
-use super::owed::Due;
+use super::reply_queue::PendingReply;
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, SSL_REQUEST};
 use super::{Session, message};
 use decoding::decoder::MessageSink;
@@ -17,14 +17,14 @@ impl Session {
                 sink(message(frame, client, Role::OneWay, Phase::Work, Content::Other));
             }
             Some(SSL_REQUEST | GSSENC_REQUEST) => {
-                self.owed.push(Due::Leg);
+                self.pending.push(PendingReply::Leg);
                 self.shapes.negotiating = true;
                 self.shapes.encryption_asked = true;
                 self.phase = Phase::Login;
                 sink(message(frame, client, Role::Request, Phase::Tls, Content::Other));
             }
             _ => {
-                self.owed.push(Due::Leg);
+                self.pending.push(PendingReply::Leg);
                 self.phase = Phase::Login;
                 self.parameters(frame, sink);
             }
@@ -69,7 +69,7 @@ impl Session {
 
     /// The server's one byte after a request for encryption.
     pub(super) fn answer(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
-        self.owed.settle(Due::Leg);
+        self.pending.resolve_reply(PendingReply::Leg);
         self.shapes.negotiating = false;
         match frame.header {
             b"S" => self.tls_follows = true,

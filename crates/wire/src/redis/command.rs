@@ -46,9 +46,9 @@ pub(super) enum Subscription {
 
 /// Reads the first bytes of a request, and writes its text: the command's words in capitals, every argument in quotes
 /// as `redis-cli` shows it. Long arguments are cut, secrets are `***`.
-pub(super) fn read(kept: &[u8], text: &mut Vec<u8>) -> Kind {
+pub(super) fn parse_command(kept: &[u8], text: &mut Vec<u8>) -> Kind {
     text.clear();
-    let mut arguments = Arguments::of(kept);
+    let mut arguments = Arguments::new(kept);
     let Some(name) = arguments.next() else {
         return Kind::Empty;
     };
@@ -122,7 +122,7 @@ fn shown_arguments(words: &[u8]) -> usize {
 /// Writes a word of a command in capitals; false, and nothing, where it does not look like one.
 fn word(argument: &[u8], text: &mut Vec<u8>) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-|".contains(byte);
-    let is_word = (1..=LONGEST_WORD).contains(&argument.len()) && argument.iter().all(allowed);
+    let is_word = (1..=MAX_WORD_LEN).contains(&argument.len()) && argument.iter().all(allowed);
     if is_word {
         text.extend(argument.iter().map(u8::to_ascii_uppercase));
     }
@@ -191,7 +191,7 @@ enum Words<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    fn of(kept: &'a [u8]) -> Self {
+    fn new(kept: &'a [u8]) -> Self {
         if kept.first() != Some(&b'*') {
             let words = Words::Line(kept);
             let left = Self {
@@ -256,7 +256,7 @@ fn inline_word(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((word, rest.get(1..).unwrap_or_default()))
 }
 
-const LONGEST_WORD: usize = 32;
+const MAX_WORD_LEN: usize = 32;
 
 /// Bytes of one argument that are shown.
 const ARGUMENT_LIMIT: usize = 256;
@@ -270,7 +270,7 @@ mod tests {
 
     fn shown(kept: &[u8]) -> (Kind, String) {
         let mut text = Vec::new();
-        let kind = read(kept, &mut text);
+        let kind = parse_command(kept, &mut text);
         (kind, String::from_utf8(text).expect("ASCII here"))
     }
 

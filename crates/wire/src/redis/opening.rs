@@ -43,7 +43,7 @@ fn array(bytes: &[u8]) -> Recognition {
         Some(_) => return Recognition::Never,
     }
     let (length, rest) = match number(behind) {
-        Ok((length @ 1..=LONGEST_WORD, rest)) => (length as usize, rest),
+        Ok((length @ 1..=MAX_WORD_LEN, rest)) => (length as usize, rest),
         Ok(_) => return Recognition::Never,
         Err(verdict) => return verdict,
     };
@@ -64,10 +64,10 @@ fn array(bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Whether `count` strings follow, as far as [`LONGEST_LOOK`] goes.
+/// Whether `count` strings follow, as far as [`MAX_INSPECTED_LEN`] goes.
 fn strings(bytes: &[u8], count: i64) -> Recognition {
-    let mut rest = bytes.get(..LONGEST_LOOK).unwrap_or(bytes);
-    let is_cut = rest.len() < bytes.len() || rest.len() == LONGEST_LOOK;
+    let mut rest = bytes.get(..MAX_INSPECTED_LEN).unwrap_or(bytes);
+    let is_cut = rest.len() < bytes.len() || rest.len() == MAX_INSPECTED_LEN;
     for _ in 0..count {
         let read = match rest.first() {
             Some(b'$') => number(rest),
@@ -112,7 +112,7 @@ fn lines(bytes: &[u8]) -> Recognition {
         _ => {}
     }
     if whole.trim_ascii().is_empty() {
-        if rest.len() > LONGEST_LINE {
+        if rest.len() > MAX_LINE_LEN {
             Recognition::Never
         } else {
             Recognition::More
@@ -172,7 +172,7 @@ fn line(bytes: &[u8], fits: fn(&[u8]) -> bool) -> Recognition {
             (Some(text), None) if fits(text) => Recognition::More,
             _ => Recognition::Never,
         },
-        None if text.len() > LONGEST_LINE || !is_printable(text) => Recognition::Never,
+        None if text.len() > MAX_LINE_LEN || !is_printable(text) => Recognition::Never,
         None => Recognition::More,
     }
 }
@@ -186,7 +186,7 @@ fn number(bytes: &[u8]) -> Result<(i64, &[u8]), Recognition> {
     };
     let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = digits.split_at(length);
-    if length > MOST_DIGITS {
+    if length > MAX_DIGITS {
         return Err(Recognition::Never);
     }
     match rest {
@@ -239,11 +239,11 @@ const ANSWERED_OK: [&[u8]; 10] = [
     b"RESTORE",
     b"WATCH",
 ];
-const LONGEST_WORD: i64 = 32;
+const MAX_WORD_LEN: i64 = 32;
 /// Bytes of a request's arguments that are inspected.
-const LONGEST_LOOK: usize = 512;
-const LONGEST_LINE: usize = 1024;
-const MOST_DIGITS: usize = 18;
+const MAX_INSPECTED_LEN: usize = 512;
+const MAX_LINE_LEN: usize = 1024;
+const MAX_DIGITS: usize = 18;
 /// Commands of Redis 7, as its manual lists them.
 const COMMANDS: [&str; 245] = [
     "ACL",

@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::command::Subscription;
-use super::owed::Due;
+use super::reply_queue::PendingReply;
 use super::value::{Value, Values, number};
 use model::{Content, Phase, Role};
 
@@ -35,33 +35,33 @@ impl Session {
         if self.unasked.monitoring && is_monitor_line(first) {
             return (Role::Notice, Phase::Work, Content::Other);
         }
-        let due = self.owed.pop();
+        let pending_reply = self.pending.pop();
         let is_error = matches!(
             first,
             Some(Value::Line { kind: b'-', .. } | Value::Text { kind: b'!', .. })
         );
         if !is_error {
-            self.answered(due);
+            self.answered(pending_reply);
         }
         let content = match first {
             Some(error) if is_error => error_content(error.text().unwrap_or_default()),
-            Some(_) if matches!(due, Some(Due::Introduction { .. })) => version(kept),
+            Some(_) if matches!(pending_reply, Some(PendingReply::Introduction { .. })) => version(kept),
             Some(_) | None => Content::Other,
         };
-        (Role::Reply, phase(due), content)
+        (Role::Reply, phase(pending_reply), content)
     }
 
     /// What a request's success changes.
-    fn answered(&mut self, due: Option<Due>) {
-        match due {
-            Some(Due::Monitor) => self.unasked.monitoring = true,
-            Some(Due::Reset) => self.unasked = Unasked::default(),
-            Some(Due::Replication) => self.replicates = true,
+    fn answered(&mut self, pending_reply: Option<PendingReply>) {
+        match pending_reply {
+            Some(PendingReply::Monitor) => self.unasked.monitoring = true,
+            Some(PendingReply::Reset) => self.unasked = Unasked::default(),
+            Some(PendingReply::Replication) => self.replicates = true,
             Some(
-                Due::Value { .. }
-                | Due::Introduction { .. }
-                | Due::Confirmations { .. }
-                | Due::ConfirmationsOfAll { .. },
+                PendingReply::Value { .. }
+                | PendingReply::Introduction { .. }
+                | PendingReply::Confirmations { .. }
+                | PendingReply::ConfirmationsOfAll { .. },
             )
             | None => {}
         }
@@ -70,20 +70,24 @@ impl Session {
     /// A message that confirms a subscription or its end; absent when it is none, or none is owed.
     fn confirmation(&mut self, mut values: Values<'_>) -> Option<Role> {
         let what = subscription(values.next()?.text()?)?;
-        let Some(Due::Confirmations { .. } | Due::ConfirmationsOfAll { .. }) = self.owed.front() else {
+        let Some(PendingReply::Confirmations { .. } | PendingReply::ConfirmationsOfAll { .. }) =
+            self.pending.front()
+        else {
             return None;
         };
         let now = values.nth(1).and_then(|count| number(count.text()?))?;
         self.note_subscribed(what, now);
-        let left = match self.owed.pop() {
-            Some(Due::Confirmations { left }) if left > 1 => Some(Due::Confirmations { left: left - 1 }),
-            Some(Due::ConfirmationsOfAll { what }) if self.unasked.subscribed[what as usize] > 0 => {
-                Some(Due::ConfirmationsOfAll { what })
+        let left = match self.pending.pop() {
+            Some(PendingReply::Confirmations { left }) if left > 1 => {
+                Some(PendingReply::Confirmations { left: left - 1 })
+            }
+            Some(PendingReply::ConfirmationsOfAll { what }) if self.unasked.subscribed[what as usize] > 0 => {
+                Some(PendingReply::ConfirmationsOfAll { what })
             }
             _ => None,
         };
         if let Some(left) = left {
-            self.owed.put_back(left);
+            self.pending.put_back(left);
             return Some(Role::ReplyPart);
         }
         Some(Role::Reply)
@@ -163,15 +167,15 @@ fn version(kept: &[u8]) -> Content<'_> {
     found.map_or(Content::Other, |text| Content::ServerVersion { text })
 }
 
-pub(super) fn phase(due: Option<Due>) -> Phase {
-    match due {
-        Some(Due::Value { phase } | Due::Introduction { phase }) => phase,
+pub(super) fn phase(pending_reply: Option<PendingReply>) -> Phase {
+    match pending_reply {
+        Some(PendingReply::Value { phase } | PendingReply::Introduction { phase }) => phase,
         Some(
-            Due::Confirmations { .. }
-            | Due::ConfirmationsOfAll { .. }
-            | Due::Monitor
-            | Due::Reset
-            | Due::Replication,
+            PendingReply::Confirmations { .. }
+            | PendingReply::ConfirmationsOfAll { .. }
+            | PendingReply::Monitor
+            | PendingReply::Reset
+            | PendingReply::Replication,
         )
         | None => Phase::Work,
     }

@@ -91,7 +91,7 @@ impl Scan {
                     if (!self.requests || !self.open.is_empty())
                         && let Some(length) = whole_text(input.bytes()) =>
                 {
-                    input.take(length);
+                    input.take_bytes(length);
                     self.ended()
                 }
                 State::Start | State::Number { .. } | State::LineFeed { .. } | State::BulkEnd { .. } => {
@@ -265,7 +265,7 @@ fn line(input: &mut Input<'_>, end: u8, before: usize) -> Result<(usize, bool), 
         return Err(unseen(input));
     }
     let found = input.bytes().iter().position(|&byte| byte == end);
-    let text = input.take(found.map_or(usize::MAX, |place| place + 1));
+    let text = input.take_bytes(found.map_or(usize::MAX, |place| place + 1));
     let allowed = |&byte: &u8| byte >= b' ' || byte == end || matches!(byte, b'\t' | b'\r');
     if let Some(&wrong) = text.iter().find(|byte| !allowed(byte)) {
         return Err(wrong_byte("a line of text", wrong));
@@ -278,7 +278,7 @@ fn line(input: &mut Input<'_>, end: u8, before: usize) -> Result<(usize, bool), 
 }
 
 fn byte(input: &mut Input<'_>) -> Result<u8, HeaderFault> {
-    match input.take(1) {
+    match input.take_bytes(1) {
         [byte] => Ok(*byte),
         _ => Err(unseen(input)),
     }

@@ -55,8 +55,8 @@ impl<'a> Values<'a> {
         let rest = self.reader.rest();
         let end = rest.iter().position(|&byte| byte == b'\r')?;
         rest.get(end + 1).filter(|&&byte| byte == b'\n')?;
-        let line = self.reader.take(end)?;
-        self.reader.take(2)?;
+        let line = self.reader.take_bytes(end)?;
+        self.reader.take_bytes(2)?;
         Some(line)
     }
 }
@@ -70,8 +70,8 @@ impl<'a> Iterator for Values<'a> {
             b'$' | b'!' | b'=' => {
                 let text = number(self.line()?).map(|length| {
                     let length = usize::try_from(length).unwrap_or(usize::MAX);
-                    let text = self.reader.take(length.min(self.reader.left()));
-                    let _ = self.reader.take(2);
+                    let text = self.reader.take_bytes(length.min(self.reader.left()));
+                    let _ = self.reader.take_bytes(2);
                     text.unwrap_or_default()
                 });
                 Some(Value::Text { kind, text })

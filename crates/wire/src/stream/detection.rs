@@ -13,7 +13,7 @@
 //!
 //! A port decides nothing; it only says which of several that agree comes first.
 
-use super::held::{Held, Window};
+use super::buffered_bursts::{BufferedBursts, Window};
 use super::trial::{Outcome, trial};
 use crate::protocols::{PROTOCOLS, ProtocolRow};
 use decoding::recognition::Recognition;
@@ -67,9 +67,9 @@ enum Standing {
     Agreed,
 }
 
-impl Held {
+impl BufferedBursts {
     /// Looks at what waits; gives what was found, or nothing while more bytes could decide.
-    pub(super) fn look(&mut self, of: Circumstances, occasion: Occasion) -> Option<Choice> {
+    pub(super) fn detect_protocol(&mut self, of: Circumstances, occasion: Occasion) -> Option<Choice> {
         loop {
             let (agreed, open) = survey(&self.window, of, occasion);
             if agreed.is_some() {
@@ -79,7 +79,7 @@ impl Held {
             if !gives_up {
                 return None;
             }
-            let goes_on = (of.is_joined || self.lost) && self.give_up_first();
+            let goes_on = (of.is_joined || self.lost) && self.discard_first();
             if !goes_on {
                 return Some(Choice {
                     row: None,
@@ -173,7 +173,7 @@ impl Candidate {
 impl Window {
     /// Whether so many round trips have passed that further ones would not help.
     fn is_long(&self) -> bool {
-        self.turns() > MOST_TURNS
+        self.turns() > MAX_DIRECTION_CHANGES
     }
 }
 
@@ -190,4 +190,4 @@ pub(super) struct Passed {
 pub const MAXIMUM_HELD: usize = 16 * 1024;
 
 /// Changes of direction after which a protocol that nothing contradicts, but that nothing proves either, is given up.
-const MOST_TURNS: usize = 16;
+const MAX_DIRECTION_CHANGES: usize = 16;

@@ -29,7 +29,7 @@ pub(super) struct HeaderPassed {
 }
 
 /// What became of a client's bytes.
-pub(super) enum Taken<'a> {
+pub(super) enum PrefaceOutput<'a> {
     /// They wait: more could make them a header.
     Waits,
     /// What waited before is no header, and comes first.
@@ -47,18 +47,18 @@ enum Beginning {
 
 impl Preface {
     /// Takes the client's next bytes.
-    pub(super) fn take<'a>(&mut self, mut input: Input<'a>) -> Taken<'a> {
+    pub(super) fn process_input<'a>(&mut self, mut input: Input<'a>) -> PrefaceOutput<'a> {
         let mut pieces = match std::mem::replace(self, Self::Over) {
             Self::Unknown => Vec::new(),
             Self::Begun(pieces) => pieces,
             other => {
                 *self = other;
-                return Taken::Not(Vec::new(), input);
+                return PrefaceOutput::Not(Vec::new(), input);
             }
         };
         let before: usize = pieces.iter().map(|(_, bytes)| bytes.len()).sum();
         let mut all: Vec<u8> = pieces.iter().flat_map(|(_, bytes)| bytes).copied().collect();
-        all.extend(input.bytes().iter().take(LONGEST.saturating_sub(before)));
+        all.extend(input.bytes().iter().take(MAX_HEADER_LEN.saturating_sub(before)));
         match beginning(&all) {
             Beginning::Header(length) => {
                 let started = pieces.first().map_or(input.at(), |(at, _)| *at);
@@ -67,20 +67,20 @@ impl Preface {
                     ended: input.at(),
                     bytes: length as u64,
                 });
-                input.take(length.saturating_sub(before));
-                Taken::Behind(input)
+                input.take_bytes(length.saturating_sub(before));
+                PrefaceOutput::Behind(input)
             }
-            Beginning::More if input.unseen_count() == 0 && all.len() < LONGEST => {
+            Beginning::More if input.unseen_count() == 0 && all.len() < MAX_HEADER_LEN => {
                 pieces.push((input.at(), input.bytes().to_vec()));
                 *self = Self::Begun(pieces);
-                Taken::Waits
+                PrefaceOutput::Waits
             }
-            Beginning::More | Beginning::Other => Taken::Not(pieces, input),
+            Beginning::More | Beginning::Other => PrefaceOutput::Not(pieces, input),
         }
     }
 
     /// Nothing more makes a header: gives what waited.
-    pub(super) fn give_up(&mut self) -> Vec<(Timestamp, Vec<u8>)> {
+    pub(super) fn take_buffered(&mut self) -> Vec<(Timestamp, Vec<u8>)> {
         match std::mem::replace(self, Self::Over) {
             Self::Begun(pieces) => pieces,
             Self::Unknown | Self::Over => Vec::new(),
@@ -116,8 +116,8 @@ fn beginning(bytes: &[u8]) -> Beginning {
         Some([0x20 | 0x21, family, high, low, ..]) if family >> 4 <= 3 && family & 0xf <= 2 => {
             let length = VERSION_2.len() + 4 + usize::from(u16::from_be_bytes([*high, *low]));
             match length {
-                ..=LONGEST if length <= bytes.len() => Beginning::Header(length),
-                ..=LONGEST => Beginning::More,
+                ..=MAX_HEADER_LEN if length <= bytes.len() => Beginning::Header(length),
+                ..=MAX_HEADER_LEN => Beginning::More,
                 _ => Beginning::Other,
             }
         }
@@ -127,7 +127,7 @@ fn beginning(bytes: &[u8]) -> Beginning {
 }
 
 fn version_1(bytes: &[u8]) -> Beginning {
-    let line = bytes.get(..LONGEST_LINE).unwrap_or(bytes);
+    let line = bytes.get(..MAX_LINE_LEN).unwrap_or(bytes);
     let end = line.windows(2).position(|two| two == b"\r\n");
     let rest = &line[VERSION_1.len()..end.unwrap_or(line.len())];
     let families: [&[u8]; 3] = [b"TCP4 ", b"TCP6 ", b"UNKNOWN"];
@@ -143,7 +143,7 @@ fn version_1(bytes: &[u8]) -> Beginning {
             Beginning::Other
         }
         Some(end) => Beginning::Header(end + 2),
-        None if line.len() < LONGEST_LINE => Beginning::More,
+        None if line.len() < MAX_LINE_LEN => Beginning::More,
         None => Beginning::Other,
     }
 }
@@ -151,6 +151,6 @@ fn version_1(bytes: &[u8]) -> Beginning {
 const VERSION_1: &[u8] = b"PROXY ";
 const VERSION_2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 /// The longest line of version 1, with its end.
-const LONGEST_LINE: usize = 107;
+const MAX_LINE_LEN: usize = 107;
 /// Longest header that is looked for: the addresses of Unix sockets and a certificate's names fit.
-const LONGEST: usize = 4096;
+const MAX_HEADER_LEN: usize = 4096;

@@ -22,24 +22,24 @@ pub(super) struct Search {
 impl Stream {
     /// `direction` begins to speak.
     pub(super) fn turn(&mut self, direction: Direction, at: Timestamp, sink: &mut MessageSink<'_>) {
-        self.conclude_search(sink);
+        self.finish_resync(sink);
         if direction == Direction::ClientToServer {
-            self.forget_what_was_owed(at);
+            self.clear_pending(at);
         }
         self.seek(direction);
     }
 
     /// The client goes on: when it has waited for all it was owed, what the decoder still expects was lost.
-    fn forget_what_was_owed(&mut self, at: Timestamp) {
+    fn clear_pending(&mut self, at: Timestamp) {
         let paused = at.since(self.last[Direction::ServerToClient.index()]) >= PAUSE;
         let State::Decoding(decoder) = &mut self.state else {
             return;
         };
         let lost = self.doubt || self.opaque != [false; 2];
         if !lost {
-            self.pipelines |= decoder.owes();
+            self.pipelines |= decoder.has_pending_reply();
         } else if !self.pipelines || paused || self.opaque != [false; 2] {
-            decoder.forget_owed();
+            decoder.clear_pending();
             self.doubt = false;
         }
     }
@@ -60,15 +60,15 @@ impl Stream {
         while self.search.is_some() && !input.bytes().is_empty() {
             let Some(search) = &mut self.search else { break };
             let room = MAXIMUM_HELD.saturating_sub(search.bytes.len());
-            search.add(input.at(), input.take(room));
+            search.add(input.at(), input.take_bytes(room));
             let is_full = search.bytes.len() == MAXIMUM_HELD;
-            self.look(is_full, sink);
+            self.resync_direction(is_full, sink);
             if is_full && self.search.is_none() {
                 self.seek(direction);
             }
         }
         if input.unseen_count() > 0 {
-            self.conclude_search(sink);
+            self.finish_resync(sink);
         }
         if !input.is_empty() {
             self.go_on(direction, input, sink);
@@ -78,21 +78,21 @@ impl Stream {
     /// Decodes `input`, unless the direction is lost.
     fn go_on(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         if self.opaque[direction.index()] {
-            self.pass(direction, input, sink);
+            self.emit_raw(direction, input, sink);
         } else {
             self.decode(direction, input, sink);
         }
     }
 
     /// No more bytes come before the other side speaks: what was held back has to suffice.
-    pub(super) fn conclude_search(&mut self, sink: &mut MessageSink<'_>) {
-        self.look(true, sink);
+    pub(super) fn finish_resync(&mut self, sink: &mut MessageSink<'_>) {
+        self.resync_direction(true, sink);
     }
 
     /// Looks for a message in what was held back. `whole` says that nothing more arrives.
-    fn look(&mut self, whole: bool, sink: &mut MessageSink<'_>) {
+    fn resync_direction(&mut self, whole: bool, sink: &mut MessageSink<'_>) {
         let Some(search) = &self.search else { return };
-        let found = self.place(search, whole);
+        let found = self.find_message(search, whole);
         if found == Resumption::More && !whole {
             return;
         }
@@ -104,7 +104,7 @@ impl Stream {
         self.hand_over(&search, from, sink);
     }
 
-    fn place(&self, search: &Search, whole: bool) -> Resumption {
+    fn find_message(&self, search: &Search, whole: bool) -> Resumption {
         let (Some(row), State::Decoding(decoder)) = (self.row, &self.state) else {
             return Resumption::Nowhere;
         };
@@ -128,7 +128,7 @@ impl Stream {
             let (before, behind) = bytes.split_at(opaque.min(bytes.len()));
             opaque -= before.len();
             if !before.is_empty() {
-                self.pass(search.direction, Input::seen(at, before), sink);
+                self.emit_raw(search.direction, Input::seen(at, before), sink);
             }
             if !behind.is_empty() {
                 self.go_on(search.direction, Input::seen(at, behind), sink);

@@ -1,7 +1,7 @@
 //! Whether a decoder finds a conversation in what waits.
 
+use super::buffered_bursts::Window;
 use super::detection::Occasion;
-use super::held::Window;
 use crate::protocols::ProtocolRow;
 use decoding::framing::Input;
 use model::{Direction, Message, Protocol, Role};
@@ -43,10 +43,10 @@ pub(super) fn trial(row: &ProtocolRow, reversed: bool, window: &Window, occasion
     for (at, direction, bytes, unseen) in window.pieces() {
         let direction = turned(direction, reversed);
         begun[direction.index()] |= !bytes.is_empty();
-        let mut sink = |message: Message<'_>| heard.take(&message);
+        let mut sink = |message: Message<'_>| heard.process_message(&message);
         if !bytes.is_empty()
             && decoder
-                .take(direction, Input::seen(at, bytes), &mut sink)
+                .process_input(direction, Input::seen(at, bytes), &mut sink)
                 .is_err()
         {
             return Outcome::Contradicted;
@@ -59,7 +59,7 @@ pub(super) fn trial(row: &ProtocolRow, reversed: bool, window: &Window, occasion
         }
     }
     let doubts = decoder.has_doubts();
-    decoder.finish(&mut |message| heard.take(&message));
+    decoder.finish(&mut |message| heard.process_message(&message));
     let lanes = [Direction::ClientToServer, Direction::ServerToClient];
     let is_cut = lanes.iter().any(|&lane| decoder.pending(lane) > 0);
     if doubts || (is_cut && occasion == Occasion::Turn) {
@@ -94,7 +94,7 @@ fn turned(direction: Direction, reversed: bool) -> Direction {
 }
 
 impl Heard {
-    fn take(&mut self, message: &Message<'_>) {
+    fn process_message(&mut self, message: &Message<'_>) {
         self.messages[message.direction.index()] += 1;
         match message.role {
             Role::Request => self.requests += 1,

@@ -20,10 +20,10 @@ pub(super) fn server_hello(record: &[u8]) -> Option<ServerHello> {
     let length = usize::try_from(reader.u24_be()?).ok()?;
     let mut hello = Reader::new(reader.rest().get(..length).unwrap_or(reader.rest()));
     hello.u16_be()?;
-    let random = hello.take(32)?;
+    let random = hello.take_bytes(32)?;
     let session = hello.u8()?;
-    hello.take(usize::from(session))?;
-    hello.take(3)?;
+    hello.take_bytes(usize::from(session))?;
+    hello.take_bytes(3)?;
     let chosen = match hello.u16_be() {
         Some(extensions) => version(Reader::new(
             hello

@@ -33,7 +33,7 @@ impl Meter {
         if plain == 0 {
             return;
         }
-        if self.records.len() >= MOST {
+        if self.records.len() >= MAX_RECORDS {
             self.join();
         }
         self.records.push_back(Sealed {
@@ -44,7 +44,7 @@ impl Meter {
     }
 
     /// A message of `plain` bytes: its bytes, and what encryption adds to each record that ends in it.
-    pub(super) fn take(&mut self, mut plain: u64) -> Share {
+    pub(super) fn take_share(&mut self, mut plain: u64) -> Share {
         let mut share = Share {
             bytes: 0,
             started: self.records.front().map(|record| record.started),
@@ -76,7 +76,7 @@ impl Meter {
 
     /// Makes one of neighbours: a long message spans many records, and none of them is asked for alone.
     fn join(&mut self) {
-        let mut joined = VecDeque::with_capacity(MOST);
+        let mut joined = VecDeque::with_capacity(MAX_RECORDS);
         while let Some(first) = self.records.pop_front() {
             let second = self.records.pop_front();
             joined.push_back(Sealed {
@@ -90,7 +90,7 @@ impl Meter {
 }
 
 /// Most records noted apart.
-const MOST: usize = 1024;
+const MAX_RECORDS: usize = 1024;
 
 #[cfg(test)]
 mod tests {
@@ -107,12 +107,12 @@ mod tests {
             bytes,
             started: Some(at(started)),
         };
-        assert_eq!(meter.take(4), share(4, 1));
-        assert_eq!(meter.take(8), share(28 + 2, 1));
+        assert_eq!(meter.take_share(4), share(4, 1));
+        assert_eq!(meter.take_share(8), share(28 + 2, 1));
         assert_eq!(meter.pending(), 25);
-        assert_eq!(meter.take(4), share(25, 2));
+        assert_eq!(meter.take_share(4), share(25, 2));
         assert_eq!(
-            meter.take(1),
+            meter.take_share(1),
             Share {
                 bytes: 0,
                 started: None
@@ -123,10 +123,10 @@ mod tests {
     #[test]
     fn the_sum_stays_however_many_records_wait() {
         let mut meter = Meter::default();
-        for _ in 0..10 * MOST as u64 {
+        for _ in 0..10 * MAX_RECORDS as u64 {
             meter.push(100, 122, Timestamp::default());
         }
-        assert!(meter.records.len() <= MOST);
-        assert_eq!(meter.take(u64::MAX).bytes, 10 * MOST as u64 * 122);
+        assert!(meter.records.len() <= MAX_RECORDS);
+        assert_eq!(meter.take_share(u64::MAX).bytes, 10 * MAX_RECORDS as u64 * 122);
     }
 }

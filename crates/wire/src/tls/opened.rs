@@ -60,7 +60,7 @@ impl OpenedTlsDecoder {
 }
 
 impl Decoder for OpenedTlsDecoder {
-    fn take(
+    fn process_input(
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
@@ -84,7 +84,7 @@ impl Decoder for OpenedTlsDecoder {
                 Ok(Some(frame)) => connection.record(direction, &frame, sink),
                 Ok(None) => return Ok(()),
                 Err(error) => {
-                    connection.lose(direction, input.at(), sink);
+                    connection.desync_direction(direction, input.at(), sink);
                     return Err(error);
                 }
             }
@@ -113,7 +113,7 @@ impl Decoder for OpenedTlsDecoder {
         if let Some(closed) = self.connection.why_closed() {
             self.connection.opener.ends(closed);
         }
-        self.connection.handshake.release(Role::Reply, sink);
+        self.connection.handshake.flush_role(Role::Reply, sink);
         let Connection { inside, meters, .. } = &mut self.connection;
         inside.finish(&mut |message| sink(sealed(meters, message)));
     }
@@ -122,7 +122,7 @@ impl Decoder for OpenedTlsDecoder {
         Some(super::find_record(bytes, whole))
     }
 
-    fn lose(&mut self, direction: Direction) {
+    fn desync(&mut self, direction: Direction) {
         self.connection.handshake.lose_flight(direction);
     }
 
@@ -206,10 +206,10 @@ impl Connection {
     }
 
     /// The place is lost: what waits to be completed is given up, here and inside.
-    fn lose(&mut self, direction: Direction, at: Timestamp, sink: &mut MessageSink<'_>) {
-        self.opener.lose(direction);
+    fn desync_direction(&mut self, direction: Direction, at: Timestamp, sink: &mut MessageSink<'_>) {
+        self.opener.desync(direction);
         if direction == Direction::ServerToClient {
-            self.handshake.release(Role::Reply, sink);
+            self.handshake.flush_role(Role::Reply, sink);
         }
         if self.has_begun {
             let Self { inside, meters, .. } = self;
@@ -217,7 +217,7 @@ impl Connection {
             meters[direction.index()].push(1, 0, at);
             let sink = &mut |message: Message<'_>| sink(sealed(meters, message));
             inside.skip(at, direction, 1, sink);
-            inside.lose(at, direction, sink);
+            inside.desync_direction(at, direction, sink);
         }
     }
 
@@ -247,7 +247,7 @@ impl Connection {
 
 /// A message inside, with its share of the encrypted stream.
 fn sealed<'a>(meters: &mut [Meter; 2], message: Message<'a>) -> Message<'a> {
-    let share = meters[message.direction.index()].take(message.bytes);
+    let share = meters[message.direction.index()].take_share(message.bytes);
     Message {
         bytes: share.bytes,
         started: share
@@ -274,7 +274,7 @@ impl Handshake {
         if self.stage == HandshakePhase::Done {
             self.aside(direction, Phase::Tls, frame, sink);
         } else if is_new && direction == Direction::ClientToServer {
-            self.release(Role::Reply, sink);
+            self.flush_role(Role::Reply, sink);
             self.stage = HandshakePhase::NewFinishing { finished: true };
             self.aside(direction, Phase::Tls, frame, sink);
         } else {
@@ -286,7 +286,7 @@ impl Handshake {
     fn data(&mut self, direction: Direction, is_empty: bool, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         let is_early = matches!(self.stage, HandshakePhase::Greeted | HandshakePhase::New);
         if direction == Direction::ServerToClient || !is_early {
-            self.release(Role::Reply, sink);
+            self.flush_role(Role::Reply, sink);
         }
         if is_empty {
             self.aside(direction, Phase::Work, frame, sink);
@@ -294,7 +294,7 @@ impl Handshake {
     }
 
     fn leave(&mut self, direction: Direction, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
-        self.release(Role::Reply, sink);
+        self.flush_role(Role::Reply, sink);
         self.aside(direction, Phase::Close, frame, sink);
     }
 
@@ -304,6 +304,6 @@ impl Handshake {
             Direction::ClientToServer => Role::OneWay,
             Direction::ServerToClient => Role::Notice,
         };
-        sink(message(Record::of(frame), direction, role, phase));
+        sink(message(Record::from_frame(frame), direction, role, phase));
     }
 }

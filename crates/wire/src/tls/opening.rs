@@ -36,7 +36,7 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
         (HANDSHAKE, [_, long, middle, short, 3, 0..=4, ..]) => {
             let inside = u32::from_be_bytes([0, *long, *middle, *short]);
             match inside {
-                SHORTEST_HELLO..=LONGEST_HELLO => Recognition::Certain,
+                MIN_HELLO_LEN..=MAX_HELLO_LEN => Recognition::Certain,
                 _ => Recognition::Never,
             }
         }
@@ -78,5 +78,5 @@ const CHANGE_CIPHER: u8 = 20;
 const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 /// A version.
-const SHORTEST_HELLO: u32 = 2;
-const LONGEST_HELLO: u32 = 1 << 17;
+const MIN_HELLO_LEN: u32 = 2;
+const MAX_HELLO_LEN: u32 = 1 << 17;

@@ -37,7 +37,7 @@ pub fn recordings_in(folder: &Path) -> Vec<Recording> {
     collect(folder, &mut paths);
     paths.sort();
     assert!(!paths.is_empty(), "no recordings in {}", folder.display());
-    paths.into_iter().map(read).collect()
+    paths.into_iter().map(read_recording).collect()
 }
 
 fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
@@ -51,7 +51,7 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
     }
 }
 
-fn read(path: PathBuf) -> Recording {
+fn read_recording(path: PathBuf) -> Recording {
     let text = std::fs::read_to_string(&path).expect("a readable recording");
     let mut lines = text.lines();
     let server_port = lines
@@ -118,7 +118,7 @@ pub fn play_joined(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, Stream
 /// Feeds segments to `stream`.
 pub fn play_to(mut stream: Stream, segments: &[Segment]) -> (Vec<Seen>, Stream) {
     let mut seen = Vec::new();
-    let mut sink = |message: Message<'_>| seen.push(Seen::of(&message));
+    let mut sink = |message: Message<'_>| seen.push(Seen::from_message(&message));
     for segment in segments {
         if segment.hole > 0 {
             stream.skip(segment.at, segment.direction, segment.hole, &mut sink);
@@ -142,7 +142,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    fn of(message: &Message<'_>) -> Self {
+    fn from_message(message: &Message<'_>) -> Self {
         Self {
             direction: message.direction,
             started: message.started,

@@ -7,7 +7,7 @@ use super::codepoint::{
 };
 use super::lane::HalfConnection;
 use super::values::{Encoding, Parameters, readable, statement};
-use super::{Command, Due, Execution, Session, What, ebcdic, message};
+use super::{Command, Execution, PendingReply, Session, What, ebcdic, message};
 use decoding::decoder::MessageSink;
 use model::{Content, Direction, Message, Phase, Role, StatementId};
 
@@ -26,7 +26,7 @@ impl Session {
         } else if half.structure().is_some_and(|it| it.is_one_way()) {
             Role::OneWay
         } else {
-            self.owed = self.owed.saturating_add(1);
+            self.pending = self.pending.saturating_add(1);
             Role::Request
         };
         if half.ends_chain() {
@@ -37,7 +37,7 @@ impl Session {
             EXCSQLSTT | OPNQRY | CNTQRY => self.statement_used(half, phase, section, sink),
             _ => None,
         };
-        let limit = |code| Parameters::of(body).number(code).filter(|&limit| limit > 0);
+        let limit = |code| Parameters::new(body).number(code).filter(|&limit| limit > 0);
         let content = match (code, self.command.what) {
             (TYPDEFNAM, _) => {
                 self.encodings[half.direction.index()] = Encoding::named(body);
@@ -102,7 +102,7 @@ impl Session {
 
     /// Notes a command that is to be answered.
     fn commands(&mut self, half: &HalfConnection, code: u16, body: &[u8]) {
-        let name = Parameters::of(body).find(PKGNAMCSN);
+        let name = Parameters::new(body).find(PKGNAMCSN);
         let section = name.and_then(|name| self.sections.named(name));
         let what = match code {
             PRPSQLSTT => What::Prepare,
@@ -114,7 +114,7 @@ impl Session {
             self.sections.close(section);
         }
         if code == ACCRDB
-            && let Some(name) = Parameters::of(body).find(TYPDEFNAM)
+            && let Some(name) = Parameters::new(body).find(TYPDEFNAM)
         {
             self.encodings[Direction::ClientToServer.index()] = Encoding::named(name);
         }
@@ -123,13 +123,13 @@ impl Session {
         self.phase
             .get_or_insert(if is_login { Phase::Login } else { Phase::Work });
         if let Some(structure) = half.structure() {
-            let due = Due {
+            let pending_reply = PendingReply {
                 correlation: structure.correlation,
                 command: self.command,
                 is_login,
             };
             // There was room before the object.
-            self.due.push(due).ok();
+            self.pending_reply.push(pending_reply).ok();
         }
     }
 
@@ -164,7 +164,7 @@ impl Session {
         self.text.clear();
         for code in [SRVRLSLV, EXTNAM] {
             let mut text = String::new();
-            ebcdic::append(Parameters::of(body).find(code).unwrap_or_default(), &mut text);
+            ebcdic::append(Parameters::new(body).find(code).unwrap_or_default(), &mut text);
             let name = text.split(' ').next().unwrap_or_default();
             if !self.text.is_empty() && !name.is_empty() {
                 self.text.push(' ');

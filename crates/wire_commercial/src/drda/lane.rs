@@ -200,7 +200,7 @@ impl HalfConnection {
             Which::Segment => &mut self.segment,
             Which::Other => &mut self.head,
         };
-        for &byte in input.take(length.saturating_sub(head.filled)) {
+        for &byte in input.take_bytes(length.saturating_sub(head.filled)) {
             if let Some(place) = head.bytes.get_mut(head.filled) {
                 *place = byte;
             }

@@ -14,7 +14,7 @@ pub(super) struct Walk {
     half: Option<u8>,
     /// A row ends where nothing is left to skip.
     ends: bool,
-    /// Rows since the last [`Walk::take`].
+    /// Rows since the last [`Walk::take_row`].
     rows: u64,
     lost: bool,
 }
@@ -107,12 +107,12 @@ impl Walk {
     }
 
     /// Bytes were not seen: where rows begin is lost.
-    pub(super) fn lose(&mut self) {
+    pub(super) fn desync(&mut self) {
         self.lost = true;
     }
 
     /// Rows that ended since this was last asked; absent when that is not known.
-    pub(super) fn take(&mut self) -> Option<u64> {
+    pub(super) fn take_row(&mut self) -> Option<u64> {
         (!self.lost).then_some(std::mem::take(&mut self.rows))
     }
 

@@ -23,7 +23,7 @@ impl Session {
                 let name = if code == TYPDEFNAM {
                     Some(body)
                 } else {
-                    Parameters::of(body).find(TYPDEFNAM)
+                    Parameters::new(body).find(TYPDEFNAM)
                 };
                 if let Some(name) = name {
                     self.encodings[half.direction.index()] = Encoding::named(name);
@@ -36,7 +36,7 @@ impl Session {
                 Content::Other
             }
             QRYDTA => Content::Done {
-                rows: self.sections.walk(command.section).and_then(Walk::take),
+                rows: self.sections.walk(command.section).and_then(Walk::take_row),
                 transaction: Some(TransactionState::Open),
             },
             ENDQRYRM => {
@@ -45,7 +45,7 @@ impl Session {
             }
             ENDUOWRM => Content::Ready(TransactionState::Idle),
             SQLCARD | SQLDARD => {
-                if code == SQLDARD && self.lost_request && self.due.is_empty() {
+                if code == SQLDARD && self.lost_request && self.pending_reply.is_empty() {
                     self.sections.prepared_unseen();
                 }
                 self.outcome(body, code, command)
@@ -60,23 +60,26 @@ impl Session {
         };
         sink(message(half, role, phase, content));
         if role == Role::Reply {
-            self.owed = self.owed.saturating_sub(1);
-            if self.owed == 0 {
-                self.due.clear();
+            self.pending = self.pending.saturating_sub(1);
+            if self.pending == 0 {
+                self.pending_reply.clear();
             }
         }
     }
 
     /// Bytes of rows: their ends are counted.
     pub(super) fn rows(&mut self, object: &Object, bytes: Option<&[u8]>) {
-        let due = self.due.iter().find(|due| due.correlation == object.correlation);
-        let section = due.and_then(|due| due.command.section);
+        let pending_reply = self
+            .pending_reply
+            .iter()
+            .find(|pending_reply| pending_reply.correlation == object.correlation);
+        let section = pending_reply.and_then(|pending_reply| pending_reply.command.section);
         let Some(walk) = self.sections.walk(section) else {
             return;
         };
         match bytes {
             Some(bytes) => walk.feed(bytes),
-            None => walk.lose(),
+            None => walk.desync(),
         }
     }
 
@@ -85,15 +88,20 @@ impl Session {
         let Some(structure) = half.structure() else {
             return (Command::default(), Phase::Work);
         };
-        let of_this = |due: &super::Due| due.correlation == structure.correlation;
-        let Some(place) = self.due.iter().position(of_this) else {
+        let of_this =
+            |pending_reply: &super::PendingReply| pending_reply.correlation == structure.correlation;
+        let Some(place) = self.pending_reply.iter().position(of_this) else {
             return (Command::default(), Phase::Work);
         };
-        self.due.discard(place);
-        let due = self.due.front();
-        due.map_or((Command::default(), Phase::Work), |due| {
-            let phase = if due.is_login { Phase::Login } else { Phase::Work };
-            (due.command, phase)
+        self.pending_reply.discard(place);
+        let pending_reply = self.pending_reply.front();
+        pending_reply.map_or((Command::default(), Phase::Work), |pending_reply| {
+            let phase = if pending_reply.is_login {
+                Phase::Login
+            } else {
+                Phase::Work
+            };
+            (pending_reply.command, phase)
         })
     }
 
@@ -124,7 +132,7 @@ impl Session {
                 self.text.push(' ');
             }
             ebcdic::append(
-                Parameters::of(body).find(code).unwrap_or_default(),
+                Parameters::new(body).find(code).unwrap_or_default(),
                 &mut self.text,
             );
         }
@@ -139,8 +147,11 @@ impl Session {
 
 /// The error that a reply's code point stands for, where its severity says that it is one.
 fn error<'a>(code: u16, body: &[u8]) -> Content<'a> {
-    let severity = Parameters::of(body).number(SVRCOD).unwrap_or(0);
-    let is_refused = code == SECCHKRM && Parameters::of(body).number(SECCHKCD).is_some_and(|code| code > 0);
+    let severity = Parameters::new(body).number(SVRCOD).unwrap_or(0);
+    let is_refused = code == SECCHKRM
+        && Parameters::new(body)
+            .number(SECCHKCD)
+            .is_some_and(|code| code > 0);
     match error_name(code) {
         Some(name) if severity >= ERROR || is_refused => Content::Error {
             code: name.as_bytes(),

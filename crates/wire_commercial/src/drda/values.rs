@@ -94,10 +94,10 @@ pub(super) fn outcome(body: &[u8], encoding: Encoding) -> Option<Outcome> {
     (fields.u8()? == 0).then_some(())?;
     let code = number(fields.array()?, encoding);
     let state = fields.array()?;
-    fields.take(8)?; // product
+    fields.take_bytes(8)?; // product
     let rows = match fields.u8()? {
         0 => {
-            fields.take(2 * 4)?;
+            fields.take_bytes(2 * 4)?;
             u64::try_from(number(fields.array()?, encoding)).ok()
         }
         _ => None,
@@ -138,7 +138,7 @@ pub(super) struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    pub(super) const fn of(body: &'a [u8]) -> Self {
+    pub(super) const fn new(body: &'a [u8]) -> Self {
         Self {
             rest: Reader::new(body),
         }
@@ -164,7 +164,7 @@ impl<'a> Iterator for Parameters<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let length = self.rest.u16_be()?;
         let code = self.rest.u16_be()?;
-        let value = self.rest.take(usize::from(length).checked_sub(4)?)?;
+        let value = self.rest.take_bytes(usize::from(length).checked_sub(4)?)?;
         Some((code, value))
     }
 }

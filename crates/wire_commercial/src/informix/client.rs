@@ -50,12 +50,12 @@ impl Session {
             FETCH => self.fetch(Reader::new(body)),
             SCROLL_FETCH => {
                 let mut fields = Reader::new(body);
-                fields.take(6); // how to move, and where to
+                fields.take_bytes(6); // how to move, and where to
                 self.fetch(fields)
             }
             RELEASE if !self.group.commands => {
                 if let Some(number) = self.group.selected {
-                    self.statements.release(number);
+                    self.statements.remove_statement(number);
                 }
                 Content::Close
             }
@@ -106,7 +106,7 @@ impl Session {
 
     /// The group is complete, and an answer is owed.
     pub(super) fn requested(&mut self) {
-        self.owed = self.owed.saturating_add(1);
+        self.pending = self.pending.saturating_add(1);
         self.group.complete = true;
     }
 
@@ -157,7 +157,7 @@ impl Session {
     /// The text after two bytes about parameters; as much of it as there is when it was cut.
     fn sql<'a>(&self, body: &'a [u8]) -> &'a [u8] {
         let mut fields = Reader::new(body);
-        fields.take(2);
+        fields.take_bytes(2);
         let is_long = match self.features.long_statements {
             Some(is_long) => is_long,
             None => fields.rest().starts_with(&[0, 0]),

@@ -122,7 +122,7 @@ impl<'l> Parts<'l> {
 
     /// The environment behind the login: names and values with two bytes of length, padded to be even.
     fn environment(&mut self, mut block: Reader<'_>, sink: &mut MessageSink<'_>) {
-        block.take(4); // the longest name and value
+        block.take_bytes(4); // the longest name and value
         while let (Some(name @ [_, ..]), Some(value)) = (padded(&mut block), padded(&mut block)) {
             self.setting(name, value, sink);
         }
@@ -133,29 +133,29 @@ impl<'l> Parts<'l> {
 fn behind_password(body: &[u8]) -> Option<Reader<'_>> {
     let mut fields = Reader::new(body);
     begin(&mut fields)?;
-    fields.take(12)?; // three numbers
+    fields.take_bytes(12)?; // three numbers
     (fields.u16_be()? == 1).then_some(())?;
     text(&mut fields)?; // user
     text(&mut fields)?; // password
-    fields.take(8 + 4 + 8 + 4)?; // how it is connected
+    fields.take_bytes(8 + 4 + 8 + 4)?; // how it is connected
     tag(&mut fields, 104)?;
-    fields.take(2 + 4)?;
+    fields.take_bytes(2 + 4)?;
     text(&mut fields)?; // server
     text(&mut fields)?; // database
-    fields.take(4 * 2)?;
+    fields.take_bytes(4 * 2)?;
     tag(&mut fields, 106)?;
     Some(fields)
 }
 
 /// The beginning that both packets have; returns the first text that contains a version.
 fn begin<'a>(fields: &mut Reader<'a>) -> Option<&'a [u8]> {
-    fields.take(4)?; // type, protocol, flags
+    fields.take_bytes(4)?; // type, protocol, flags
     tag(fields, 100)?;
     tag(fields, 101)?;
-    fields.take(4)?;
+    fields.take_bytes(4)?;
     text(fields)?; // form of floating-point numbers
     tag(fields, 108)?;
-    fields.take(12)?; // what is asked for
+    fields.take_bytes(12)?; // what is asked for
     let version = text(fields)?;
     text(fields)?; // serial number
     text(fields)?; // protocol
@@ -165,12 +165,12 @@ fn begin<'a>(fields: &mut Reader<'a>) -> Option<&'a [u8]> {
 /// The program behind the settings, without directory and host.
 fn program(mut fields: Reader<'_>) -> Option<String> {
     tag(&mut fields, 107)?;
-    fields.take(12)?; // process and thread
+    fields.take_bytes(12)?; // process and thread
     text(&mut fields)?; // host
-    fields.take(2)?;
+    fields.take_bytes(2)?;
     text(&mut fields)?; // directory
     tag(&mut fields, 116)?;
-    fields.take(2 + 8)?;
+    fields.take_bytes(2 + 8)?;
     let told = String::from_utf8_lossy(text(&mut fields)?);
     let file = |path: &str| {
         let path = path.trim_end_matches(']');
@@ -204,13 +204,13 @@ fn answer(body: &[u8]) -> Option<Answer<'_>> {
 }
 
 fn refusal(mut fields: Reader<'_>) -> Option<i16> {
-    fields.take(12 + 2)?; // what the server can
+    fields.take_bytes(12 + 2)?; // what the server can
     for _ in 0..2 {
         text(&mut fields)?;
     }
-    fields.take(24)?;
+    fields.take_bytes(24)?;
     tag(&mut fields, 102)?;
-    fields.take(6)?;
+    fields.take_bytes(6)?;
     fields.u16_be().map(u16::cast_signed)
 }
 
@@ -221,14 +221,14 @@ fn tag(fields: &mut Reader<'_>, expected: u16) -> Option<()> {
 /// Two bytes of length, and a text with its NUL in that length; an empty one has none.
 fn text<'a>(fields: &mut Reader<'a>) -> Option<&'a [u8]> {
     let length = fields.u16_be()?;
-    let text = fields.take(length.into())?;
+    let text = fields.take_bytes(length.into())?;
     Some(text.strip_suffix(&[0]).unwrap_or(text))
 }
 
 fn padded<'a>(fields: &mut Reader<'a>) -> Option<&'a [u8]> {
     let length = usize::from(fields.u16_be()?);
-    let text = fields.take(length)?;
-    fields.take(length % 2)?;
+    let text = fields.take_bytes(length)?;
+    fields.take_bytes(length % 2)?;
     Some(text)
 }
 

@@ -112,7 +112,7 @@ impl Scan {
                         }
                     }
                     self.filled = 0;
-                    self.take(field, features);
+                    self.process_field(field, features);
                 }
             }
         }
@@ -130,7 +130,7 @@ impl Scan {
     /// The next bytes into the number, up to `length`; false while there are fewer. After bytes that were not seen, the place
     /// is lost.
     fn fill(&mut self, input: &mut Input<'_>, length: usize) -> bool {
-        for &byte in input.take(length.saturating_sub(self.filled)) {
+        for &byte in input.take_bytes(length.saturating_sub(self.filled)) {
             if let Some(place) = self.number.get_mut(self.filled) {
                 *place = byte;
             }
@@ -204,7 +204,7 @@ impl Scan {
         }
     }
 
-    fn take(&mut self, field: Field, features: Features) {
+    fn process_field(&mut self, field: Field, features: Features) {
         match self.step(field, features) {
             Step::Pass(bytes) => {
                 self.skip = bytes;

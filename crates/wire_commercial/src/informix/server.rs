@@ -39,7 +39,7 @@ impl Session {
             ERROR => error(fields, &mut number),
             PROTOCOLS => {
                 let bits = fields.rest().get(2..);
-                self.features = bits.map(Features::of).unwrap_or_default();
+                self.features = bits.map(Features::from_bits).unwrap_or_default();
                 Content::Other
             }
             TRANSACTION => {
@@ -52,7 +52,7 @@ impl Session {
         let role = if matches!(code, EOT | EXIT) {
             self.answered()
         } else {
-            self.answering = self.owed > 0;
+            self.answering = self.pending > 0;
             Role::ReplyPart
         };
         sink(half.message(role, phase, content));
@@ -62,16 +62,16 @@ impl Session {
     pub(super) fn answered(&mut self) -> Role {
         self.answering = false;
         self.rows = 0;
-        if self.owed == 0 && self.asked {
+        if self.pending == 0 && self.asked {
             return Role::Notice;
         }
-        self.owed = self.owed.saturating_sub(1);
+        self.pending = self.pending.saturating_sub(1);
         Role::Reply
     }
 
     /// Rows that were changed; or returned, in so far as they were seen.
     fn done(&mut self, mut fields: Reader<'_>) -> Option<u64> {
-        fields.take(2)?; // warnings
+        fields.take_bytes(2)?; // warnings
         let changed = if self.features.long_counts {
             fields.array().map(u64::from_be_bytes)
         } else {
@@ -84,7 +84,7 @@ impl Session {
     }
 
     fn describe(&mut self, mut fields: Reader<'_>) {
-        fields.take(2); // kind of statement
+        fields.take_bytes(2); // kind of statement
         if let Some(number) = fields.u16_be() {
             self.statements.describe(number);
         }
@@ -108,7 +108,7 @@ fn error<'a>(mut fields: Reader<'_>, number: &'a mut String) -> Content<'a> {
 
 /// The level after what happened: 0 outside of transactions.
 fn transaction(mut fields: Reader<'_>) -> Option<TransactionState> {
-    fields.take(2)?; // what happened
+    fields.take_bytes(2)?; // what happened
     Some(match fields.u16_be()? {
         0 => TransactionState::Idle,
         _ => TransactionState::Open,

@@ -111,7 +111,7 @@ pub(super) struct Features {
 
 impl Features {
     /// What the server answers to the offer of features: bits, most significant first.
-    pub(super) fn of(bits: &[u8]) -> Self {
+    pub(super) fn from_bits(bits: &[u8]) -> Self {
         let has = |byte: usize, bit: u8| bits.get(byte).is_some_and(|byte| byte & bit != 0);
         Self {
             long_statements: Some(has(7, 0x02)),

@@ -64,7 +64,7 @@ impl Statements {
     }
 
     /// The client is done with one.
-    pub(super) fn release(&mut self, number: u16) {
+    pub(super) fn remove_statement(&mut self, number: u16) {
         self.by_number.remove(&number);
     }
 }

@@ -61,7 +61,7 @@ pub fn answer(bytes: &[u8]) -> Result<Option<TdsAnswer>, HeaderFault> {
         if is_last {
             return options(&message).map(Some);
         }
-        if message.len() > LONGEST_ANSWER {
+        if message.len() > MAX_ANSWER_LEN {
             return Err(fault("an answer to PRELOGIN", "a longer message"));
         }
     }
@@ -82,7 +82,7 @@ fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(bool, &'a [u8])>, 
         .checked_sub(HEADER)
         .ok_or_else(|| fault("a length of at least 8", &length.to_string()))?;
     let mut ahead = *reader;
-    let whole = ahead.take(HEADER).and_then(|_| ahead.take(body));
+    let whole = ahead.take_bytes(HEADER).and_then(|_| ahead.take_bytes(body));
     Ok(whole.map(|body| {
         *reader = ahead;
         (status & LAST_PACKET != 0, body)
@@ -145,7 +145,7 @@ fn fault(expected: &'static str, found: &str) -> HeaderFault {
 }
 
 /// Longest answer that is taken.
-const LONGEST_ANSWER: usize = 16 * 1024;
+const MAX_ANSWER_LEN: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests {

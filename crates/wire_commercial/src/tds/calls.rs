@@ -83,7 +83,7 @@ pub(super) fn transaction(request: &[u8]) -> Call {
 pub(super) fn procedures(request: &[u8]) -> Vec<Asked> {
     let mut reader = Reader::new(behind_headers(request));
     let mut calls = Vec::new();
-    while !reader.is_empty() && calls.len() < MOST_CALLS {
+    while !reader.is_empty() && calls.len() < MAX_CALLS {
         let Some((asked, has_more)) = procedure(&mut reader, request.len()) else {
             break;
         };
@@ -119,7 +119,7 @@ fn headers(request: &[u8]) -> Option<&[u8]> {
 fn procedure(reader: &mut Reader<'_>, length: usize) -> Option<(Asked, bool)> {
     let name = match reader.u16_le()? {
         BY_NUMBER => Name::of_number(reader.u16_le()?),
-        units => Name::of_text(utf16::text(reader.take(usize::from(units) * 2)?)),
+        units => Name::of_text(utf16::text(reader.take_bytes(usize::from(units) * 2)?)),
     };
     reader.u16_le()?;
     let mut parameters = Vec::new();
@@ -262,7 +262,7 @@ impl Name {
             Some(Parameter::Number(number)) => Some(*number),
             _ => None,
         };
-        let rows = |place: usize| number(place).filter(|rows| (1..MOST_ROWS).contains(rows));
+        let rows = |place: usize| number(place).filter(|rows| (1..MAX_ROWS).contains(rows));
         let text = parameters
             .iter()
             .enumerate()
@@ -332,8 +332,8 @@ const BY_NUMBER: u16 = 0xffff;
 const ANOTHER: u8 = 0xff;
 const ANOTHER_BEFORE: u8 = 0x80;
 const ANOTHER_NOT_EXECUTED: u8 = 0xfe;
-const MOST_CALLS: usize = 10_000;
-const MOST_ROWS: u32 = 0x7fff_ffff;
+const MAX_CALLS: usize = 10_000;
+const MAX_ROWS: u32 = 0x7fff_ffff;
 /// Lengths before a text that is cut off.
 const BEFORE_CUT_TEXT: usize = 12;
 

@@ -35,7 +35,7 @@ pub(super) struct Session {
     /// Bytes of a response that belong to no message yet.
     reply: Part,
     tokens: Tokens,
-    owed: PendingReplies<Due, MAXIMUM_OWED>,
+    pending: PendingReplies<PendingReply, MAXIMUM_OWED>,
     /// The client asked to stop what the server is doing.
     stops: bool,
     transaction: Option<TransactionState>,
@@ -53,7 +53,7 @@ struct Part {
 
 /// A request that will be answered.
 #[derive(Debug, Clone, Copy)]
-struct Due {
+struct PendingReply {
     phase: Phase,
     is_prelogin: bool,
     /// What the next returned handles are numbers of.
@@ -88,7 +88,8 @@ impl TdsDecoder {
             };
             (
                 frame.bytes,
-                self.sessions.take(direction, &frame, &mut self.session, sink),
+                self.sessions
+                    .process_packet(direction, &frame, &mut self.session, sink),
             )
         } else {
             let Some(frame) = framer.next(input, HEADER, |header| plan(direction, header))? else {
@@ -123,7 +124,7 @@ fn framer(direction: Direction) -> Framer {
 }
 
 impl Decoder for TdsDecoder {
-    fn take(
+    fn process_input(
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
@@ -174,16 +175,16 @@ impl Decoder for TdsDecoder {
         }))
     }
 
-    fn owes(&self) -> bool {
-        self.session.owes() || self.sessions.owes()
+    fn has_pending_reply(&self) -> bool {
+        self.session.has_pending_reply() || self.sessions.has_pending_reply()
     }
 
     fn finish(&mut self, sink: &mut MessageSink<'_>) {
         self.sessions.finish(sink);
     }
 
-    fn forget_owed(&mut self) {
-        self.session.owed.clear();
+    fn clear_pending(&mut self) {
+        self.session.pending.clear();
         self.session.stops = false;
     }
 }
@@ -234,13 +235,13 @@ impl Session {
         }
     }
 
-    pub(super) fn owes(&self) -> bool {
-        !self.owed.is_empty()
+    pub(super) fn has_pending_reply(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     /// Whether a request is being sent, or is owed its reply.
     pub(super) fn is_busy(&self) -> bool {
-        self.owes() || self.request.bytes > 0
+        self.has_pending_reply() || self.request.bytes > 0
     }
 
     pub(super) fn client_sent(
@@ -252,7 +253,7 @@ impl Session {
         if kind == PRELOGIN && self.said.is_empty() && frame.body.first() == Some(&TLS_HANDSHAKE) {
             return Err(fault("messages in plain", "TLS".to_owned()));
         }
-        self.owed.check()?;
+        self.pending.check()?;
         self.request.add(frame);
         let room = MAXIMUM_KEPT.saturating_sub(self.said.len());
         self.said
@@ -263,7 +264,7 @@ impl Session {
         let said = std::mem::take(&mut self.said);
         let told = if self.request.is_holed { &[][..] } else { &said };
         if status & IGNORE != 0 {
-            self.tell(frame, Role::OneWay, Phase::Work, Content::Other, sink);
+            self.emit_message(frame, Role::OneWay, Phase::Work, Content::Other, sink);
         } else {
             self.request(kind, told, frame, sink);
         }
@@ -292,21 +293,21 @@ impl Session {
                     self.call(&asked.call, values, role, frame, sink);
                 }
             }
-            kind::ATTENTION if self.owed.is_empty() => {
-                self.owe(Due::of(Phase::Work));
-                self.tell(frame, Role::Request, Phase::Work, Content::Other, sink);
+            kind::ATTENTION if self.pending.is_empty() => {
+                self.owe(PendingReply::from_phase(Phase::Work));
+                self.emit_message(frame, Role::Request, Phase::Work, Content::Other, sink);
             }
             kind::ATTENTION => {
                 self.stops = true;
-                self.tell(frame, Role::OneWay, Phase::Work, Content::Other, sink);
+                self.emit_message(frame, Role::OneWay, Phase::Work, Content::Other, sink);
             }
             PRELOGIN => {
-                let due = Due::of(Phase::Login);
-                self.owe(Due {
+                let pending_reply = PendingReply::from_phase(Phase::Login);
+                self.owe(PendingReply {
                     is_prelogin: true,
-                    ..due
+                    ..pending_reply
                 });
-                self.tell(frame, Role::Request, Phase::Login, Content::Other, sink);
+                self.emit_message(frame, Role::Request, Phase::Login, Content::Other, sink);
             }
             kind::LOGIN => {
                 let introduction = login::introduction(said);
@@ -315,16 +316,16 @@ impl Session {
                 let content = client.as_ref().map_or(Content::Other, |client| Content::Client {
                     text: client.as_bytes(),
                 });
-                self.owe(Due::of(Phase::Login));
-                self.tell(frame, Role::Request, Phase::Login, content, sink);
+                self.owe(PendingReply::from_phase(Phase::Login));
+                self.emit_message(frame, Role::Request, Phase::Login, content, sink);
             }
             kind::BULK => {
-                self.owe(Due::of(Phase::Work));
-                self.tell(frame, Role::Request, Phase::Work, Content::Other, sink);
+                self.owe(PendingReply::from_phase(Phase::Work));
+                self.emit_message(frame, Role::Request, Phase::Work, Content::Other, sink);
             }
             _ => {
-                self.owe(Due::of(Phase::Login));
-                self.tell(frame, Role::Request, Phase::Login, Content::Other, sink);
+                self.owe(PendingReply::from_phase(Phase::Login));
+                self.emit_message(frame, Role::Request, Phase::Login, Content::Other, sink);
             }
         }
     }
@@ -338,19 +339,19 @@ impl Session {
         frame: &Frame<'_>,
         sink: &mut MessageSink<'_>,
     ) {
-        let mut due = Due::of(Phase::Work);
+        let mut pending_reply = PendingReply::from_phase(Phase::Work);
         match call {
-            Call::Other => self.tell(frame, role, Phase::Work, Content::Other, sink),
-            Call::Close => self.tell(frame, role, Phase::Work, Content::Close, sink),
+            Call::Other => self.emit_message(frame, role, Phase::Work, Content::Other, sink),
+            Call::Close => self.emit_message(frame, role, Phase::Work, Content::Close, sink),
             Call::Statement(text) => {
                 let text = text.as_bytes();
-                self.tell(frame, role, Phase::Work, Content::Statement { text }, sink);
+                self.emit_message(frame, role, Phase::Work, Content::Statement { text }, sink);
             }
             Call::Prepare { text, returns } => {
                 let statement = self.new_statement();
-                due.returned(statement, *returns);
+                pending_reply.returned(statement, *returns);
                 let text = text.as_bytes();
-                self.tell(
+                self.emit_message(
                     frame,
                     role,
                     Phase::Work,
@@ -360,16 +361,16 @@ impl Session {
             }
             Call::PrepareAndExecute { text, returns, rows } => {
                 let statement = self.new_statement();
-                due.returned(statement, *returns);
+                pending_reply.returned(statement, *returns);
                 let text = text.as_bytes();
-                self.tell(
+                self.emit_message(
                     frame,
                     Role::RequestPart,
                     Phase::Work,
                     Content::Prepare { statement, text },
                     sink,
                 );
-                self.tell(
+                self.emit_message(
                     frame,
                     role,
                     Phase::Work,
@@ -380,9 +381,9 @@ impl Session {
             Call::Execute { of, returns, rows } => {
                 let statement = self.statement(*of, frame, sink);
                 if let Some(statement) = statement {
-                    due.returned(statement, *returns);
+                    pending_reply.returned(statement, *returns);
                 }
-                self.tell(frame, role, Phase::Work, execute(statement, *rows, values), sink);
+                self.emit_message(frame, role, Phase::Work, execute(statement, *rows, values), sink);
             }
             Call::Fetch { of, rows } => {
                 let content = Content::Fetch {
@@ -390,11 +391,11 @@ impl Session {
                     fetch_rows: *rows,
                     fetch_bytes: None,
                 };
-                self.tell(frame, role, Phase::Work, content, sink);
+                self.emit_message(frame, role, Phase::Work, content, sink);
             }
         }
         if role == Role::Request {
-            self.owe(due);
+            self.owe(pending_reply);
         }
     }
 
@@ -423,7 +424,7 @@ impl Session {
             name: name.as_bytes(),
             parameters: None,
         };
-        self.tell(frame, Role::RequestPart, Phase::Work, unseen, sink);
+        self.emit_message(frame, Role::RequestPart, Phase::Work, unseen, sink);
         self.request.bytes = bytes;
         Some(statement)
     }
@@ -434,13 +435,13 @@ impl Session {
         statement
     }
 
-    fn owe(&mut self, due: Due) {
+    fn owe(&mut self, pending_reply: PendingReply) {
         // There was room before the request, which owes one reply.
-        self.owed.push(due).ok();
+        self.pending.push(pending_reply).ok();
     }
 
     /// Hands out the request, or what more it says: its first message has its bytes.
-    fn tell(
+    fn emit_message(
         &mut self,
         frame: &Frame<'_>,
         role: Role,
@@ -472,33 +473,37 @@ impl Session {
         }
         self.reply.add(frame);
         let is_last = status & LAST_PACKET != 0;
-        if self.owed.front().is_some_and(|due| due.is_prelogin) {
+        if self
+            .pending
+            .front()
+            .is_some_and(|pending_reply| pending_reply.is_prelogin)
+        {
             if is_last {
-                self.tell_prelogin(frame, sink);
+                self.emit_prelogin(frame, sink);
             }
             return Ok(());
         }
         if frame.holed {
-            self.tokens.lose();
+            self.tokens.desync();
         }
         let mut tokens = std::mem::take(&mut self.tokens);
         let mut last_done = None;
-        tokens.take(frame.body, |token, behind| {
+        tokens.process_body(frame.body, |token, behind| {
             let ends = is_last && behind == 0;
             last_done = if let Token::Done(done) = &token {
                 Some(*done)
             } else {
                 None
             };
-            self.tell_token(&token, behind as u64, ends, frame, sink);
+            self.emit_token(&token, behind as u64, ends, frame, sink);
         });
         let is_over = self.reply.bytes == 0;
         if is_last && !is_over {
             let done = tokens.last_done(frame.body).filter(|_| tokens.is_lost());
             let token = done.map_or(Token::Other, Token::Done);
-            self.tell_token(&token, 0, true, frame, sink);
+            self.emit_token(&token, 0, true, frame, sink);
         } else if tokens.is_lost() && !is_over {
-            self.tell_token(&Token::Other, 0, false, frame, sink);
+            self.emit_token(&Token::Other, 0, false, frame, sink);
         }
         if is_last {
             tokens.restart();
@@ -507,8 +512,8 @@ impl Session {
         Ok(())
     }
 
-    fn tell_prelogin(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
-        self.owed.pop();
+    fn emit_prelogin(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
+        self.pending.pop();
         let answer = answer::options(frame.body).ok();
         let version = answer.and_then(|answer| answer.version);
         let version = version.map(|version| format!("SQL Server {version}"));
@@ -517,10 +522,10 @@ impl Session {
             .map_or(Content::Other, |version| Content::ServerVersion {
                 text: version.as_bytes(),
             });
-        self.tell_reply(frame, 0, Role::Reply, Phase::Login, content, sink);
+        self.emit_reply(frame, 0, Role::Reply, Phase::Login, content, sink);
     }
 
-    fn tell_token(
+    fn emit_token(
         &mut self,
         token: &Token,
         behind: u64,
@@ -528,21 +533,21 @@ impl Session {
         frame: &Frame<'_>,
         sink: &mut MessageSink<'_>,
     ) {
-        let due = self.owed.front().copied();
-        let phase = due.map_or(Phase::Work, |due| due.phase);
-        let mut role = if due.is_some() {
+        let pending_reply = self.pending.front().copied();
+        let phase = pending_reply.map_or(Phase::Work, |pending_reply| pending_reply.phase);
+        let mut role = if pending_reply.is_some() {
             Role::ReplyPart
         } else {
             Role::Notice
         };
-        if ends && due.is_some() {
+        if ends && pending_reply.is_some() {
             let answers_stop = matches!(token, Token::Done(done) if done.is_attention);
             if !self.stops || answers_stop {
                 role = Role::Reply;
                 self.stops = false;
             }
         }
-        self.note(token);
+        self.record_token(token);
         let code;
         let content = match token {
             Token::Other | Token::Returned { .. } | Token::Transaction(_) => Content::Other,
@@ -559,9 +564,9 @@ impl Session {
                 text: version.as_bytes(),
             },
         };
-        self.tell_reply(frame, behind, role, phase, content, sink);
+        self.emit_reply(frame, behind, role, phase, content, sink);
         if role == Role::Reply {
-            self.owed.pop();
+            self.pending.pop();
         }
     }
 
@@ -573,7 +578,7 @@ impl Session {
     }
 
     /// Remembers what a token changes.
-    fn note(&mut self, token: &Token) {
+    fn record_token(&mut self, token: &Token) {
         match token {
             Token::Transaction(state) => self.transaction = Some(*state),
             Token::Accepted { .. } => self.transaction = Some(TransactionState::Idle),
@@ -583,15 +588,17 @@ impl Session {
     }
 
     fn returned(&mut self, value: Option<u32>) {
-        let Some(due) = self.owed.front_mut() else { return };
-        let (handle, next): (fn(u32) -> Handle, Returns) = match due.returns {
+        let Some(pending_reply) = self.pending.front_mut() else {
+            return;
+        };
+        let (handle, next): (fn(u32) -> Handle, Returns) = match pending_reply.returns {
             Returns::Nothing => return,
             Returns::Prepared => (Handle::Prepared, Returns::Nothing),
             Returns::Cursor => (Handle::Cursor, Returns::Nothing),
             Returns::PreparedAndCursor => (Handle::Prepared, Returns::Cursor),
         };
-        due.returns = next;
-        if let Some((handle, statement)) = value.map(handle).zip(due.statement)
+        pending_reply.returns = next;
+        if let Some((handle, statement)) = value.map(handle).zip(pending_reply.statement)
             && (self.handles.len() < MAXIMUM_HANDLES || self.handles.contains_key(&handle))
         {
             self.handles.insert(handle, statement);
@@ -599,7 +606,7 @@ impl Session {
     }
 
     /// Hands out what has arrived of the response so far, less `behind` bytes.
-    fn tell_reply(
+    fn emit_reply(
         &mut self,
         frame: &Frame<'_>,
         behind: u64,
@@ -638,8 +645,8 @@ fn execute(statement: Option<StatementId>, fetch_rows: Option<u32>, values: Opti
     }
 }
 
-impl Due {
-    const fn of(phase: Phase) -> Self {
+impl PendingReply {
+    const fn from_phase(phase: Phase) -> Self {
         Self {
             phase,
             is_prelogin: false,

@@ -36,7 +36,7 @@ pub(super) fn plan(header: &[u8]) -> Result<FramePlan, HeaderFault> {
     };
     let length = u32::from_le_bytes([a, b, c, d]) as usize;
     let is_right = match flags {
-        DATA => (SMP_HEADER + HEADER..=LONGEST).contains(&length),
+        DATA => (SMP_HEADER + HEADER..=MAX_PACKET_LEN).contains(&length),
         SYN | ACK | FIN => length == SMP_HEADER,
         _ => false,
     };
@@ -72,12 +72,12 @@ impl Sessions {
             .sum()
     }
 
-    pub(super) fn owes(&self) -> bool {
-        self.open.values().any(Session::owes)
+    pub(super) fn has_pending_reply(&self) -> bool {
+        self.open.values().any(Session::has_pending_reply)
     }
 
     /// Takes a packet of SMP; `login` is the session that the connection began with.
-    pub(super) fn take(
+    pub(super) fn process_packet(
         &mut self,
         direction: Direction,
         frame: &Frame<'_>,
@@ -199,6 +199,6 @@ const ACK: u8 = 2;
 const FIN: u8 = 4;
 const DATA: u8 = 8;
 /// The largest packet of TDS, and its header of SMP.
-const LONGEST: usize = SMP_HEADER + 0xffff;
+const MAX_PACKET_LEN: usize = SMP_HEADER + 0xffff;
 /// Sessions open at once; SQL Server's drivers keep at most 10 for later.
 const MAX_SESSIONS: usize = 32;

@@ -50,7 +50,7 @@ fn options(body: &[u8]) -> Option<()> {
             return (!is_first).then_some(());
         }
         let (at, length) = (usize::from(table.u16_be()?), usize::from(table.u16_be()?));
-        let fits = at + length <= body.len() && name < MOST_OPTIONS;
+        let fits = at + length <= body.len() && name < MAX_OPTIONS;
         if !fits || is_first != (name == option::VERSION) || (is_first && length != VERSION_LENGTH) {
             return None;
         }
@@ -93,7 +93,7 @@ fn call(kind: u8, body: &[u8]) -> Recognition {
                     fields.u16_le().is_some_and(|number| (1..=15).contains(&number))
                         && fields.u16_le().is_some_and(|flags| flags < 8)
                 }
-                Some(units @ 1..=128) => fields.take(usize::from(units) * 2).is_some_and(is_name),
+                Some(units @ 1..=128) => fields.take_bytes(usize::from(units) * 2).is_some_and(is_name),
                 _ => false,
             };
             said(fits, Recognition::Plausible)
@@ -113,11 +113,11 @@ fn headers(body: &[u8]) -> Option<&[u8]> {
     let all = usize::try_from(fields.u32_le()?).ok()?;
     let mut left = all
         .checked_sub(4)
-        .filter(|&left| left > 0 && all <= LONGEST_HEADERS)?;
+        .filter(|&left| left > 0 && all <= MAX_HEADERS_LEN)?;
     while left > 0 {
         let length = fields.u32_le()? as usize;
         let kind = fields.u16_le()?;
-        fields.take(length.checked_sub(6)?)?;
+        fields.take_bytes(length.checked_sub(6)?)?;
         if !(1..=3).contains(&kind) || (kind == 2 && length != 18) {
             return None;
         }
@@ -167,12 +167,12 @@ fn response(body: &[u8], is_last: bool) -> Option<()> {
 }
 
 /// Names of options are below this.
-const MOST_OPTIONS: u8 = 16;
+const MAX_OPTIONS: u8 = 16;
 const VERSION_LENGTH: usize = 6;
 /// Where in a login the places of its texts stand, and how many are inspected.
 const PLACES: usize = 36;
 const COUNT_OF_PLACES: usize = 9;
-const LONGEST_HEADERS: usize = 4096;
+const MAX_HEADERS_LEN: usize = 4096;
 /// Flags of the end of a statement: more, error, in a transaction, count, stopped, in a procedure, server error.
 const DONE_FLAGS: u16 = 0x01bf;
 

@@ -29,7 +29,7 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
         return Recognition::More;
     };
     let length = u16::from_be_bytes([high, low]);
-    if window != 0 || !(8..=LONGEST_PACKET).contains(&length) {
+    if window != 0 || !(8..=MAX_PACKET_LEN).contains(&length) {
         return Recognition::Never;
     }
     behind_header(kind, length, bytes.get(8..).unwrap_or_default())
@@ -72,7 +72,7 @@ fn begins(body: &[u8], expected: &[(usize, u8)]) -> Recognition {
 
 /// Flags of a packet's status: last, ignore, and two ways to reset the connection.
 const FLAGS: u8 = 0x1b;
-const LONGEST_PACKET: u16 = 32_768;
+const MAX_PACKET_LEN: u16 = 32_768;
 /// What a response begins with: the answer to PRELOGIN, columns, messages, ends of statements and what the login changed.
 const TOKENS: [u8; 14] = [
     0x00, 0x79, 0x81, 0xa4, 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xe3, 0xe4, 0xfd, 0xfe, 0xff,

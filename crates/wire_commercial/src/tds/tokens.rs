@@ -59,7 +59,7 @@ pub(super) struct Tokens {
 
 impl Tokens {
     /// Takes the body of a packet. `found` receives each whole token and the number of bytes of the body after it.
-    pub(super) fn take(&mut self, body: &[u8], mut found: impl FnMut(Token, usize)) {
+    pub(super) fn process_body(&mut self, body: &[u8], mut found: impl FnMut(Token, usize)) {
         if self.is_lost {
             return;
         }
@@ -89,8 +89,8 @@ impl Tokens {
             carried.drain(..used);
             self.carry = carried;
         }
-        self.is_lost |= self.carry.len() > LONGEST_TOKEN;
-        self.carry.shrink_to(LONGEST_TOKEN);
+        self.is_lost |= self.carry.len() > MAX_TOKEN_LEN;
+        self.carry.shrink_to(MAX_TOKEN_LEN);
     }
 
     /// The response is over: the next byte begins another.
@@ -105,7 +105,7 @@ impl Tokens {
     }
 
     /// Bytes were not seen, or are not understood.
-    pub(super) fn lose(&mut self) {
+    pub(super) fn desync(&mut self) {
         self.restart();
         self.is_lost = true;
     }
@@ -120,7 +120,7 @@ impl Tokens {
             let there = usize::try_from(self.skip)
                 .unwrap_or(usize::MAX)
                 .min(reader.left());
-            reader.take(there);
+            reader.take_bytes(there);
             self.skip -= there as u64;
             return if self.skip > 0 { Step::More } else { Step::Part };
         }
@@ -180,7 +180,7 @@ impl Tokens {
             ColumnShape::Pointed => match ahead.u8()? {
                 0 => 0,
                 pointer => {
-                    ahead.take(usize::from(pointer) + TIME_STAMP)?;
+                    ahead.take_bytes(usize::from(pointer) + TIME_STAMP)?;
                     u64::from(ahead.u32_le()?)
                 }
             },
@@ -222,17 +222,17 @@ impl Tokens {
                 return Step::Part;
             }
             ROW_WITH_NULLS => {
-                let Some(nulls) = reader.take(self.columns.len().div_ceil(8)) else {
+                let Some(nulls) = reader.take_bytes(self.columns.len().div_ceil(8)) else {
                     return Step::More;
                 };
                 self.row = Some((0, nulls.to_vec()));
                 return Step::Part;
             }
             DONE | DONE_PROCEDURE | DONE_IN_PROCEDURE => self.done(reader).map(Token::Done),
-            RETURN_STATUS | OFFSET => reader.take(4).map(|_| Token::Other),
+            RETURN_STATUS | OFFSET => reader.take_bytes(4).map(|_| Token::Other),
             RETURNED => match returned(reader, self.short_counts) {
                 Some(token) => Some(token),
-                None if reader.left() > LONGEST_TOKEN => return Step::Lost,
+                None if reader.left() > MAX_TOKEN_LEN => return Step::Lost,
                 None => None,
             },
             FEATURES => features(reader),
@@ -309,7 +309,7 @@ const fn done_of(status: u16, rows: u64) -> Done {
 
 /// The description of a column.
 fn column(reader: &mut Reader<'_>, short_counts: bool) -> Option<ColumnShape> {
-    reader.take(before_type(short_counts))?;
+    reader.take_bytes(before_type(short_counts))?;
     let (code, shape) = types::shape(reader, Of::Result)?;
     if types::names_table(code) {
         let parts = if short_counts { 1 } else { reader.u8()? };
@@ -322,7 +322,9 @@ fn column(reader: &mut Reader<'_>, short_counts: bool) -> Option<ColumnShape> {
 }
 
 fn is_unknown_column(mut reader: Reader<'_>, short_counts: bool) -> bool {
-    let code = reader.take(before_type(short_counts)).and_then(|_| reader.u8());
+    let code = reader
+        .take_bytes(before_type(short_counts))
+        .and_then(|_| reader.u8());
     code.is_some_and(|code| !types::is_known(code))
 }
 
@@ -336,7 +338,7 @@ fn returned(reader: &mut Reader<'_>, short_counts: bool) -> Option<Token> {
     reader.u16_le()?;
     types::short_name(reader)?;
     reader.u8()?;
-    reader.take(before_type(short_counts))?;
+    reader.take_bytes(before_type(short_counts))?;
     let (_, shape) = types::shape(reader, Of::Result)?;
     let value = types::value(reader, shape, Of::Result)?;
     let number = value.and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
@@ -349,7 +351,7 @@ fn returned(reader: &mut Reader<'_>, short_counts: bool) -> Option<Token> {
 fn features(reader: &mut Reader<'_>) -> Option<Token> {
     while reader.u8()? != LAST_FEATURE {
         let length = reader.u32_le()?;
-        reader.take(usize::try_from(length).ok()?)?;
+        reader.take_bytes(usize::try_from(length).ok()?)?;
     }
     Some(Token::Other)
 }
@@ -375,13 +377,13 @@ fn sized(reader: &mut Reader<'_>, kind: u8) -> Option<Token> {
 
 fn error(body: &mut Reader<'_>) -> Option<Token> {
     let number = body.u32_le()?;
-    body.take(2)?;
+    body.take_bytes(2)?;
     let text = utf16::text(types::long_name(body)?);
     Some(Token::Error { number, text })
 }
 
 fn accepted(body: &mut Reader<'_>) -> Option<Token> {
-    body.take(5)?;
+    body.take_bytes(5)?;
     let name = utf16::text(types::short_name(body)?);
     let [major, minor, high, low] = body.array()?;
     let name = name.trim_end_matches('\0').trim();
@@ -427,4 +429,4 @@ const NO_COLUMNS: u16 = 0xffff;
 /// SQL Server has 4096 in a result at most; wide tables 30,000.
 const MAXIMUM_COLUMNS: u16 = 30_000;
 /// Longest token that is held until it is whole.
-const LONGEST_TOKEN: usize = 72 * 1024;
+const MAX_TOKEN_LEN: usize = 72 * 1024;

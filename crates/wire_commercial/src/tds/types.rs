@@ -46,25 +46,25 @@ pub(super) fn shape(reader: &mut Reader<'_>, of: Of) -> Option<(u8, ColumnShape)
             ColumnShape::Byte
         }
         0x37 | 0x3f | 0x6a | 0x6c => {
-            reader.take(3)?;
+            reader.take_bytes(3)?;
             ColumnShape::Byte
         }
         BINARY | FIXED_BINARY => sized(reader.u16_le()?),
         TEXT_8 | FIXED_TEXT_8 | TEXT_16 | FIXED_TEXT_16 => {
             let size = reader.u16_le()?;
-            reader.take(COLLATION)?;
+            reader.take_bytes(COLLATION)?;
             sized(size)
         }
         LONG_TEXT_8 | LONG_TEXT_16 => {
-            reader.take(4 + COLLATION)?;
+            reader.take_bytes(4 + COLLATION)?;
             ColumnShape::Pointed
         }
         IMAGE => {
-            reader.take(4)?;
+            reader.take_bytes(4)?;
             ColumnShape::Pointed
         }
         VARIANT => {
-            reader.take(4)?;
+            reader.take_bytes(4)?;
             ColumnShape::Long
         }
         XML => {
@@ -154,7 +154,7 @@ const fn sized(size: u16) -> ColumnShape {
 pub(super) fn short_name<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     let mut ahead = *reader;
     let units = usize::from(ahead.u8()?);
-    let name = ahead.take(units * 2)?;
+    let name = ahead.take_bytes(units * 2)?;
     *reader = ahead;
     Some(name)
 }
@@ -163,7 +163,7 @@ pub(super) fn short_name<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
 pub(super) fn long_name<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     let mut ahead = *reader;
     let units = usize::from(ahead.u16_le()?);
-    let name = ahead.take(units * 2)?;
+    let name = ahead.take_bytes(units * 2)?;
     *reader = ahead;
     Some(name)
 }
@@ -187,7 +187,7 @@ pub(super) fn value(reader: &mut Reader<'_>, shape: ColumnShape, of: Of) -> Opti
         },
         ColumnShape::Chunks => return chunks(reader),
     };
-    reader.take(length).map(|bytes| Some(bytes.to_vec()))
+    reader.take_bytes(length).map(|bytes| Some(bytes.to_vec()))
 }
 
 fn chunks(reader: &mut Reader<'_>) -> Option<Option<Vec<u8>>> {
@@ -198,7 +198,7 @@ fn chunks(reader: &mut Reader<'_>) -> Option<Option<Vec<u8>>> {
     loop {
         match usize::try_from(reader.u32_le()?).ok()? {
             0 => return Some(Some(all)),
-            length => all.extend_from_slice(reader.take(length)?),
+            length => all.extend_from_slice(reader.take_bytes(length)?),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! SQL Server's texts: two bytes a unit, least significant first.
 
-/// `bytes` as UTF-8, at most [`LONGEST`] bytes of it; what is no character becomes U+FFFD, half a unit is left out.
+/// `bytes` as UTF-8, at most [`MAX_TEXT_LEN`] bytes of it; what is no character becomes U+FFFD, half a unit is left out.
 pub(super) fn text(bytes: &[u8]) -> String {
     let units = bytes
         .chunks_exact(2)
@@ -8,7 +8,7 @@ pub(super) fn text(bytes: &[u8]) -> String {
     let characters = char::decode_utf16(units.map(u16::from_le_bytes));
     let mut out = String::new();
     for character in characters {
-        if out.len() >= LONGEST {
+        if out.len() >= MAX_TEXT_LEN {
             break;
         }
         out.push(character.unwrap_or(char::REPLACEMENT_CHARACTER));
@@ -17,7 +17,7 @@ pub(super) fn text(bytes: &[u8]) -> String {
 }
 
 /// Longest text, in bytes of UTF-8, less a character.
-const LONGEST: usize = 64 * 1024;
+const MAX_TEXT_LEN: usize = 64 * 1024;
 
 #[cfg(test)]
 mod tests {

@@ -102,7 +102,7 @@ fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(u8, Reader<'a>)>, 
     let length = usize::from(u16::from_be_bytes([high, low]));
     let body = length.checked_sub(HEADER).ok_or_else(|| short("a packet"))?;
     let mut ahead = *reader;
-    let whole = ahead.take(HEADER).and_then(|_| ahead.sub(body));
+    let whole = ahead.take_bytes(HEADER).and_then(|_| ahead.sub(body));
     Ok(whole.map(|body| {
         *reader = ahead;
         (kind, body)
@@ -112,14 +112,14 @@ fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(u8, Reader<'a>)>, 
 /// A text of two bytes of length in `body`; a long one is in the packet that follows.
 fn text(mut body: Reader<'_>, behind: &mut Reader<'_>) -> Result<Option<String>, HeaderFault> {
     let length = usize::from(body.u16_be().ok_or_else(|| short("an answer with a text"))?);
-    if let Some(text) = body.take(length) {
+    if let Some(text) = body.take_bytes(length) {
         return Ok(Some(String::from_utf8_lossy(text).into_owned()));
     }
     let Some((kind, mut data)) = next_packet(behind)? else {
         return Ok(None);
     };
     let flags = data.u16_be();
-    match (kind, flags, data.take(length)) {
+    match (kind, flags, data.take_bytes(length)) {
         (packet::DATA, Some(_), Some(text)) => Ok(Some(String::from_utf8_lossy(text).into_owned())),
         _ => Err(short("the text of an answer")),
     }

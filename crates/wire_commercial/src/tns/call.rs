@@ -4,7 +4,7 @@
 //! a fixed order; what follows depends on the client and its version, so that the text is looked for: it is where as many
 //! bytes of text stand as were announced.
 
-use super::number::{CHUNKS, LONGEST_SHORT, ub4, ub8};
+use super::number::{CHUNKS, MAX_SHORT_LEN, ub4, ub8};
 use decoding::reader::Reader;
 
 /// What a request asks for.
@@ -53,7 +53,7 @@ pub(super) struct Calls {
 
 impl Calls {
     /// What `request` asks for, which is all of it or its first bytes.
-    pub(super) fn read(&mut self, request: &[u8]) -> Call {
+    pub(super) fn parse_call(&mut self, request: &[u8]) -> Call {
         match request {
             [0xde, 0xad, 0xbe, 0xef, ..] => Call::Services,
             [PROTOCOL | DATA_TYPES | FAST_AUTH, ..] => Call::Login,
@@ -174,7 +174,7 @@ fn execution(mut fields: Reader<'_>) -> Option<Execution> {
     let values = if has_text { behind.left() } else { fields.left() };
     let rows = (options & OPTION_FETCH != 0 && is_rows(rows)).then_some(rows);
     let behind = if has_text {
-        numbers(&mut behind).map(Behind::of)
+        numbers(&mut behind).map(Behind::from_numbers)
     } else {
         count_behind(fields.rest())
     };
@@ -200,7 +200,7 @@ struct Behind {
 }
 
 impl Behind {
-    fn of(numbers: [u32; NUMBERS_BEHIND as usize]) -> Self {
+    fn from_numbers(numbers: [u32; NUMBERS_BEHIND as usize]) -> Self {
         let [_, count, _, _, _, _, _, kind, ..] = numbers;
         Self {
             count,
@@ -234,7 +234,7 @@ fn count_behind(bytes: &[u8]) -> Option<Behind> {
         let [0, count, 0, 0, 0, 0, 0, 0 | 1, 0, _, _, _, 0] = numbers else {
             return None;
         };
-        (count > 0).then(|| Behind::of(numbers))
+        (count > 0).then(|| Behind::from_numbers(numbers))
     })
 }
 
@@ -258,7 +258,7 @@ fn find_text(bytes: &[u8], length: usize) -> Option<(Vec<u8>, &[u8])> {
         {
             return Some(found);
         }
-        if length <= usize::from(LONGEST_SHORT)
+        if length <= usize::from(MAX_SHORT_LEN)
             && usize::from(first) == length
             && let Some(found) = plain(behind, length)
         {
@@ -274,7 +274,7 @@ fn find_text(bytes: &[u8], length: usize) -> Option<(Vec<u8>, &[u8])> {
 fn plain(bytes: &[u8], length: usize) -> Option<(Vec<u8>, &[u8])> {
     let (text, behind) = match bytes.split_at_checked(length) {
         Some(found) => found,
-        None if bytes.len() >= SHORTEST_CUT => (bytes, &[][..]),
+        None if bytes.len() >= MIN_TRUNCATED_LEN => (bytes, &[][..]),
         None => return None,
     };
     (begins_statement(text) && text.iter().all(is_text)).then(|| (text.to_vec(), behind))
@@ -288,8 +288,8 @@ fn chunks(bytes: &[u8], length: usize) -> Option<(Vec<u8>, &[u8])> {
         if chunk == 0 || chunk > length - text.len() {
             return None;
         }
-        let Some(part) = reader.take(chunk) else {
-            if bytes.len() < SHORTEST_CUT {
+        let Some(part) = reader.take_bytes(chunk) else {
+            if bytes.len() < MIN_TRUNCATED_LEN {
                 return None;
             }
             text.extend_from_slice(reader.rest());
@@ -317,7 +317,7 @@ fn text_of_thick_client(body: &[u8]) -> Option<Vec<u8>> {
     let run = body
         .split(|byte| !is_text(byte))
         .filter_map(|run| {
-            let place = (0..run.len().min(LONGEST_BEFORE)).find(|&place| is_word_of_sql(run, place))?;
+            let place = (0..run.len().min(MAX_PREFIX_LEN)).find(|&place| is_word_of_sql(run, place))?;
             run.get(place..)
         })
         .max_by_key(|run| run.len())?;
@@ -345,15 +345,11 @@ fn bare(text: Vec<u8>) -> Execution {
 }
 
 const fn is_rows(count: u32) -> bool {
-    count > 0 && count < MOST_ROWS
+    count > 0 && count < MAX_ROWS
 }
 
 const fn sets(count: u32) -> u32 {
-    if count == 0 || count >= MOST_ROWS {
-        1
-    } else {
-        count
-    }
+    if count == 0 || count >= MAX_ROWS { 1 } else { count }
 }
 
 const PROTOCOL: u8 = 1;
@@ -387,10 +383,10 @@ const NUMBERS_BEHIND: u32 = 13;
 /// How far behind the number of rows a text begins at most: 30 to 36 bytes were seen.
 const FARTHEST_TEXT: usize = 96;
 /// What may stand before the first word in a run of printable bytes: a length that looks like a letter, blanks.
-const LONGEST_BEFORE: usize = 8;
+const MAX_PREFIX_LEN: usize = 8;
 /// A text is only cut off where the request is longer than what is kept of it.
-const SHORTEST_CUT: usize = 32 * 1024;
-const MOST_ROWS: u32 = 0x7fff_ffff;
+const MIN_TRUNCATED_LEN: usize = 32 * 1024;
+const MAX_ROWS: u32 = 0x7fff_ffff;
 const WORDS: [&[u8]; 14] = [
     b"select",
     b"with",

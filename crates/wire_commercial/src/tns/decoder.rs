@@ -39,7 +39,7 @@ impl TnsDecoder {
                 && self.session.has_long_lengths()
                 && input.bytes().first() == Some(&OUT_OF_BAND)
             {
-                input.take(1);
+                input.take_bytes(1);
                 self.session.out_of_band(input.at(), sink);
                 continue;
             }
@@ -99,7 +99,7 @@ fn plan(header: &[u8], long: bool) -> Result<FramePlan, HeaderFault> {
 }
 
 impl Decoder for TnsDecoder {
-    fn take(
+    fn process_input(
         &mut self,
         direction: Direction,
         mut input: Input<'_>,
@@ -111,7 +111,7 @@ impl Decoder for TnsDecoder {
         self.session.speaks(direction, sink);
         let result = self.advance(direction, &mut input, sink);
         if result.is_err() {
-            self.session.hand_out(sink);
+            self.session.emit_buffered(sink);
         }
         result
     }
@@ -141,20 +141,20 @@ impl Decoder for TnsDecoder {
         }))
     }
 
-    fn lose(&mut self, _: Direction) {
-        self.session.lose();
+    fn desync(&mut self, _: Direction) {
+        self.session.desync();
     }
 
-    fn owes(&self) -> bool {
-        self.session.owes()
+    fn has_pending_reply(&self) -> bool {
+        self.session.has_pending_reply()
     }
 
-    fn forget_owed(&mut self) {
-        self.session.forget_owed();
+    fn clear_pending(&mut self) {
+        self.session.clear_pending();
     }
 
     fn finish(&mut self, sink: &mut MessageSink<'_>) {
-        self.session.hand_out(sink);
+        self.session.emit_buffered(sink);
     }
 }
 

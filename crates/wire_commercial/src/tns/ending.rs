@@ -52,14 +52,14 @@ fn of_call(tail: &[u8], age: Age) -> Option<Ending<'_>> {
     };
     let places = (0..tail.len()).rev();
     let summary = places.clone().filter(|&place| tail.get(place) == Some(&SUMMARY));
-    for place in summary.filter(|place| tail.len() - place > SHORTEST_SUMMARY) {
+    for place in summary.filter(|place| tail.len() - place > MIN_SUMMARY_LEN) {
         let body = tail.get(place + 1..).unwrap_or_default();
         if let Some(found) = forms.iter().find_map(|form| summarised(body, *form)) {
             return Some(found);
         }
     }
     let mut status = places
-        .take(LONGEST_STATUS)
+        .take(MAX_STATUS_LEN)
         .filter(|&place| tail.get(place) == Some(&STATUS));
     status.find_map(|place| only_status(tail.get(place + 1..).unwrap_or_default()))
 }
@@ -135,7 +135,7 @@ fn summarised(body: &[u8], form: Form) -> Option<Ending<'_>> {
     type_and_flags(fields, has.has_long_flags)?;
     row_address(fields)?;
     ub4(fields)?;
-    fields.take(NUMBERS_OF_CALL)?;
+    fields.take_bytes(NUMBERS_OF_CALL)?;
     ub2(fields)?;
     ub4(fields)?;
     text(fields)?;
@@ -168,13 +168,13 @@ fn summarised(body: &[u8], form: Form) -> Option<Ending<'_>> {
 /// numbers.
 fn type_and_flags(fields: &mut Reader<'_>, long: bool) -> Option<()> {
     if !long {
-        fields.take(TYPE_AND_FLAGS)?;
+        fields.take_bytes(TYPE_AND_FLAGS)?;
         return Some(());
     }
-    fields.take(2)?;
+    fields.take_bytes(2)?;
     ub2(fields)?;
     ub2(fields)?;
-    fields.take(2)?;
+    fields.take_bytes(2)?;
     Some(())
 }
 
@@ -201,7 +201,7 @@ fn batch_errors(fields: &mut Reader<'_>) -> Option<()> {
     for _ in 0..texts {
         ub2(fields)?;
         short(fields)?;
-        fields.take(2)?;
+        fields.take_bytes(2)?;
     }
     Some(())
 }
@@ -246,8 +246,8 @@ pub(super) const NO_MORE_ROWS: u32 = 1403;
 const SUMMARY: u8 = 4;
 const STATUS: u8 = 9;
 const END_OF_RESPONSE: u8 = 29;
-const SHORTEST_SUMMARY: usize = 22;
-const LONGEST_STATUS: usize = 10;
+const MIN_SUMMARY_LEN: usize = 22;
+const MAX_STATUS_LEN: usize = 10;
 const TYPE_AND_FLAGS: usize = 6;
 /// Number of the statement and of the call.
 const NUMBERS_OF_CALL: usize = 2;

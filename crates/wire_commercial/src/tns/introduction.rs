@@ -55,7 +55,7 @@ pub(super) fn services_are_on(answer: &[u8]) -> bool {
 
 fn services(answer: &[u8]) -> Option<bool> {
     let mut reader = Reader::new(answer);
-    reader.take(MAGIC_LENGTH_VERSION)?;
+    reader.take_bytes(MAGIC_LENGTH_VERSION)?;
     let count = reader.u16_be()?;
     reader.u8()?;
     let mut on = false;
@@ -66,7 +66,7 @@ fn services(answer: &[u8]) -> Option<bool> {
         for place in 0..fields {
             let length = usize::from(reader.u16_be()?);
             reader.u16_be()?;
-            let value = reader.take(length)?;
+            let value = reader.take_bytes(length)?;
             let algorithm = place == 1 && matches!(service, ENCRYPTION | CHECKSUMS);
             on |= algorithm && value.iter().any(|&byte| byte != 0);
         }

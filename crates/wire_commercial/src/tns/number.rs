@@ -10,7 +10,7 @@ fn number(reader: &mut Reader<'_>, width: usize) -> Option<u64> {
     if length > width {
         return None;
     }
-    let bytes = ahead.take(length)?;
+    let bytes = ahead.take_bytes(length)?;
     *reader = ahead;
     Some(bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
 }
@@ -45,17 +45,17 @@ pub(super) fn text<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
 pub(super) fn short<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     let mut ahead = *reader;
     let length = ahead.u8()?;
-    if length > LONGEST_SHORT {
+    if length > MAX_SHORT_LEN {
         return None;
     }
-    let bytes = ahead.take(usize::from(length))?;
+    let bytes = ahead.take_bytes(usize::from(length))?;
     *reader = ahead;
     Some(bytes)
 }
 
 const SIGN: u8 = 0x80;
 /// The longest text behind one byte of length; 254 announces chunks, 255 stands for nothing.
-pub(super) const LONGEST_SHORT: u8 = 252;
+pub(super) const MAX_SHORT_LEN: u8 = 252;
 /// In place of a length: chunks follow, each behind its own number, up to an empty one.
 pub(super) const CHUNKS: u8 = 254;
 

@@ -57,7 +57,7 @@ fn connects(packet: &[u8]) -> Option<()> {
     let is_text = packet
         .get(at..)
         .is_none_or(|text| text.is_empty() || text.starts_with(b"("));
-    (is_version && matches!(one, 1 | 0x0100) && at >= SHORTEST && (is_here || is_next) && is_text)
+    (is_version && matches!(one, 1 | 0x0100) && at >= MIN_CONNECT_LEN && (is_here || is_next) && is_text)
         .then_some(())
 }
 
@@ -117,7 +117,7 @@ const CALLS: [u8; 20] = [
 const VERSIONS: std::ops::RangeInclusive<u16> = 0x0130..=0x0150;
 const OLDEST: u16 = 0x0100;
 /// Bytes before the name of the service, at least.
-const SHORTEST: usize = 34;
+const MIN_CONNECT_LEN: usize = 34;
 const KNOWN_FLAGS: u16 = 0x38ff;
 
 #[cfg(test)]

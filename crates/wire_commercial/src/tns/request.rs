@@ -26,7 +26,7 @@ pub fn connect_request(host: &str, port: u16, service: &str) -> Option<Vec<u8>> 
 /// A CONNECT packet for a descriptor; a long one follows in a packet of its own.
 fn request(descriptor: &str) -> Option<Vec<u8>> {
     let length = u16::try_from(descriptor.len()).ok()?;
-    let follows = descriptor.len() > LONGEST_WITHIN;
+    let follows = descriptor.len() > MAX_INLINE_LEN;
     let within = if follows { "" } else { descriptor };
     let mut out = Vec::with_capacity(CONNECT_LENGTH + DATA_HEADER + descriptor.len());
     header(&mut out, packet::CONNECT, CONNECT_LENGTH + within.len())?;
@@ -66,7 +66,7 @@ fn header(out: &mut Vec<u8>, kind: u8, length: usize) -> Option<()> {
 }
 
 /// Longest descriptor that a CONNECT packet holds itself.
-const LONGEST_WITHIN: usize = 230;
+const MAX_INLINE_LEN: usize = 230;
 /// Bytes of a CONNECT packet before its descriptor, and the same number as its field has it.
 const CONNECT_LENGTH: usize = 74;
 const DESCRIPTOR_AT: u16 = 74;

@@ -33,14 +33,14 @@ pub(super) struct Session {
     marks_ends: bool,
     /// The last reply was paused: the client's next message goes on with it.
     paused: bool,
-    request: Held,
+    request: BufferedPackets,
     /// One packet of the server, until it shows what follows.
-    reply: Held,
+    reply: BufferedPackets,
     /// First bytes of the request that is being sent, without headers.
     said: Vec<u8>,
     /// Last bytes of the response that is being sent, without headers.
     answered: Vec<u8>,
-    owed: PendingReplies<Due, MAXIMUM_OWED>,
+    pending: PendingReplies<PendingReply, MAXIMUM_OWED>,
     calls: Calls,
     cursors: HashMap<u32, Cursor>,
     /// Statements of cursors that were opened before the observation, or while bytes were lost.
@@ -56,7 +56,7 @@ pub(super) struct Session {
 
 /// Packets that are not handed out yet.
 #[derive(Debug, Default)]
-struct Held {
+struct BufferedPackets {
     packets: u64,
     bytes: u64,
     /// Absent before the first packet.
@@ -70,7 +70,7 @@ struct Held {
 
 /// A request that will be answered.
 #[derive(Debug, Clone, Copy)]
-struct Due {
+struct PendingReply {
     phase: Phase,
     /// The statement a response belongs to, and whether it starts over.
     statement: Option<StatementId>,
@@ -113,19 +113,23 @@ impl Session {
     }
 
     /// Bytes were lost.
-    pub(super) const fn lose(&mut self) {
+    pub(super) const fn desync(&mut self) {
         self.lost = true;
     }
 
     /// Whether a reply is owed that nothing was seen of.
-    pub(super) fn owes(&self) -> bool {
-        self.owed.len() > usize::from(self.reply.packets > 0)
+    pub(super) fn has_pending_reply(&self) -> bool {
+        self.pending.len() > usize::from(self.reply.packets > 0)
     }
 
-    pub(super) fn forget_owed(&mut self) {
-        let unnumbered = |due: &Due| due.statement.filter(|_| due.begins && due.cursor == 0);
-        self.unnumbered = self.owed.iter().rev().find_map(unnumbered).or(self.unnumbered);
-        self.owed.clear();
+    pub(super) fn clear_pending(&mut self) {
+        let unnumbered = |pending_reply: &PendingReply| {
+            pending_reply
+                .statement
+                .filter(|_| pending_reply.begins && pending_reply.cursor == 0)
+        };
+        self.unnumbered = self.pending.iter().rev().find_map(unnumbered).or(self.unnumbered);
+        self.pending.clear();
         self.paused = false;
     }
 
@@ -138,7 +142,7 @@ impl Session {
     }
 
     /// Hands out all that is held back.
-    pub(super) fn hand_out(&mut self, sink: &mut MessageSink<'_>) {
+    pub(super) fn emit_buffered(&mut self, sink: &mut MessageSink<'_>) {
         self.reply_is_over(sink);
         self.request_is_over(sink);
     }
@@ -146,10 +150,10 @@ impl Session {
     /// A byte between two packets that interrupts a call.
     pub(super) fn out_of_band(&mut self, at: Timestamp, sink: &mut MessageSink<'_>) {
         self.request_is_over(sink);
-        let held = Held {
+        let held = BufferedPackets {
             bytes: 1,
             span: Some((at, at)),
-            ..Held::default()
+            ..BufferedPackets::default()
         };
         sink(held.message(
             Direction::ClientToServer,
@@ -170,9 +174,9 @@ impl Session {
         }
         let flags = if is_data { flags(packet.body) } else { 0 };
         let interrupts = packet.kind == packet::MARKER && !self.paused;
-        if interrupts && (self.request.packets > 0 || !self.owed.is_empty()) {
+        if interrupts && (self.request.packets > 0 || !self.pending.is_empty()) {
             self.request_is_over(sink);
-            let held = Held::of(packet);
+            let held = BufferedPackets::from_packet(packet);
             sink(held.message(
                 Direction::ClientToServer,
                 Role::OneWay,
@@ -183,7 +187,7 @@ impl Session {
         }
         if flags & FLAG_END_OF_FILE != 0 && packet.body.len() <= FLAGS {
             self.request_is_over(sink);
-            sink(Held::of(packet).message(
+            sink(BufferedPackets::from_packet(packet).message(
                 Direction::ClientToServer,
                 Role::OneWay,
                 Phase::Close,
@@ -191,7 +195,7 @@ impl Session {
             ));
             return Ok(());
         }
-        self.owed.check()?;
+        self.pending.check()?;
         let body = match packet.kind {
             packet::DATA => packet.body.get(FLAGS..).unwrap_or_default(),
             packet::CONNECT => packet.body,
@@ -216,7 +220,7 @@ impl Session {
             return Err(encrypted());
         }
         if self.reply.packets > 0 {
-            let role = if self.owed.is_empty() {
+            let role = if self.pending.is_empty() {
                 Role::Notice
             } else {
                 Role::ReplyPart
@@ -258,7 +262,9 @@ impl Session {
     }
 
     fn phase(&self) -> Phase {
-        self.owed.front().map_or(Phase::Work, |due| due.phase)
+        self.pending
+            .front()
+            .map_or(Phase::Work, |pending_reply| pending_reply.phase)
     }
 
     /// The request that was held back is whole.
@@ -270,21 +276,30 @@ impl Session {
         let goes_on = std::mem::take(&mut self.paused);
         let said = std::mem::take(&mut self.said);
         let told = if held.is_holed { &[][..] } else { &said };
-        self.tell_request(&held, told, goes_on, sink);
+        self.emit_request(&held, told, goes_on, sink);
         self.said = said;
         self.said.clear();
         self.said.shrink_to(KEPT_BETWEEN);
     }
 
-    fn tell_request(&mut self, held: &Held, said: &[u8], goes_on: bool, sink: &mut MessageSink<'_>) {
+    fn emit_request(
+        &mut self,
+        held: &BufferedPackets,
+        said: &[u8],
+        goes_on: bool,
+        sink: &mut MessageSink<'_>,
+    ) {
         if held.kind == packet::CONNECT {
             self.program = introduction::program(said);
-            self.owe(Due::of(Phase::Connect, Asks::Connection), goes_on);
+            self.owe(
+                PendingReply::from_phase(Phase::Connect, Asks::Connection),
+                goes_on,
+            );
             return sink(held.request(Role::Request, Phase::Connect, Content::Other));
         }
-        match self.calls.read(said) {
+        match self.calls.parse_call(said) {
             Call::Login => {
-                self.owe(Due::of(Phase::Login, Asks::Login), goes_on);
+                self.owe(PendingReply::from_phase(Phase::Login, Asks::Login), goes_on);
                 self.program = introduction::program_of_login(said).or(self.program.take());
                 let program = self.program.as_deref().filter(|_| introduction::is_last(said));
                 let client = introduction::driver(said).or(program.map(str::as_bytes));
@@ -292,13 +307,13 @@ impl Session {
                 sink(held.request(Role::Request, Phase::Login, content));
             }
             Call::Services => {
-                self.owe(Due::of(Phase::Login, Asks::Services), goes_on);
+                self.owe(PendingReply::from_phase(Phase::Login, Asks::Services), goes_on);
                 sink(held.request(Role::Request, Phase::Login, Content::Other));
             }
-            Call::Execute(execution) => self.tell_execution(held, (execution, said), goes_on, sink),
+            Call::Execute(execution) => self.emit_execution(held, (execution, said), goes_on, sink),
             Call::Fetch { cursor, rows } => {
                 let statement = self.statement_of(held, cursor, sink);
-                self.owe(Due::rows(statement, cursor, false), goes_on);
+                self.owe(PendingReply::rows(statement, cursor, false), goes_on);
                 let content = Content::Fetch {
                     statement,
                     fetch_rows: (rows > 0).then_some(rows),
@@ -306,7 +321,7 @@ impl Session {
                 };
                 sink(held.request(Role::Request, Phase::Work, content));
             }
-            Call::Commit => self.tell_other(
+            Call::Commit => self.emit_other(
                 held,
                 Phase::Work,
                 Content::Statement { text: b"commit" },
@@ -314,7 +329,7 @@ impl Session {
                 sink,
             ),
             Call::Rollback => {
-                self.tell_other(
+                self.emit_other(
                     held,
                     Phase::Work,
                     Content::Statement { text: b"rollback" },
@@ -322,29 +337,29 @@ impl Session {
                     sink,
                 );
             }
-            Call::Logoff => self.tell_other(held, Phase::Close, Content::Other, goes_on, sink),
+            Call::Logoff => self.emit_other(held, Phase::Close, Content::Other, goes_on, sink),
             Call::Other => {
                 let phase = if goes_on { self.phase() } else { Phase::Work };
-                self.tell_other(held, phase, Content::Other, goes_on, sink);
+                self.emit_other(held, phase, Content::Other, goes_on, sink);
             }
         }
     }
 
-    fn tell_other(
+    fn emit_other(
         &mut self,
-        held: &Held,
+        held: &BufferedPackets,
         phase: Phase,
         content: Content<'_>,
         goes_on: bool,
         sink: &mut MessageSink<'_>,
     ) {
-        self.owe(Due::of(phase, Asks::Other), goes_on);
+        self.owe(PendingReply::from_phase(phase, Asks::Other), goes_on);
         sink(held.request(Role::Request, phase, content));
     }
 
-    fn tell_execution(
+    fn emit_execution(
         &mut self,
-        held: &Held,
+        held: &BufferedPackets,
         (execution, said): (Execution, &[u8]),
         goes_on: bool,
         sink: &mut MessageSink<'_>,
@@ -362,7 +377,7 @@ impl Session {
                 Some(statement)
             }
         };
-        self.owe(Due::rows(statement, execution.cursor, true), goes_on);
+        self.owe(PendingReply::rows(statement, execution.cursor, true), goes_on);
         let content = Content::Execute {
             statement,
             fetch_rows: execution.rows,
@@ -379,7 +394,12 @@ impl Session {
 
     /// The statement of a cursor. One that is new is that of the statement whose cursor was not seen; without such a one its preparation was not
     /// seen, and it is announced.
-    fn statement_of(&mut self, held: &Held, number: u32, sink: &mut MessageSink<'_>) -> Option<StatementId> {
+    fn statement_of(
+        &mut self,
+        held: &BufferedPackets,
+        number: u32,
+        sink: &mut MessageSink<'_>,
+    ) -> Option<StatementId> {
         if let Some(statement) = self.cursors.get(&number).and_then(|cursor| cursor.statement) {
             return Some(statement);
         }
@@ -414,10 +434,10 @@ impl Session {
     }
 
     /// A request that goes on with a paused reply is owed no other.
-    fn owe(&mut self, due: Due, goes_on: bool) {
-        if !goes_on || self.owed.is_empty() {
+    fn owe(&mut self, pending_reply: PendingReply, goes_on: bool) {
+        if !goes_on || self.pending.is_empty() {
             // There was room before the request, which owes one reply.
-            self.owed.push(due).ok();
+            self.pending.push(pending_reply).ok();
         }
     }
 
@@ -427,40 +447,52 @@ impl Session {
         if held.packets == 0 {
             return;
         }
-        let Some(due) = self.owed.front().copied() else {
+        let Some(pending_reply) = self.pending.front().copied() else {
             self.answered.clear();
             return sink(held.reply(Role::Notice, Phase::Work, Content::Other));
         };
         if matches!(held.kind, packet::MARKER | packet::RESEND) {
             self.paused = true;
             self.answered.clear();
-            return sink(held.reply(Role::ReplyPause, due.phase, Content::Other));
+            return sink(held.reply(Role::ReplyPause, pending_reply.phase, Content::Other));
         }
-        if self.marks_ends && self.owed.len() > 1 && !held.is_marked {
-            return sink(held.reply(Role::ReplyPart, due.phase, Content::Other));
+        if self.marks_ends && self.pending.len() > 1 && !held.is_marked {
+            return sink(held.reply(Role::ReplyPart, pending_reply.phase, Content::Other));
         }
-        self.owed.pop();
+        self.pending.pop();
         let answered = std::mem::take(&mut self.answered);
-        self.tell_reply(&held, due, &answered, sink);
+        self.emit_reply(&held, pending_reply, &answered, sink);
         self.answered = answered;
         self.answered.clear();
     }
 
-    fn tell_reply(&mut self, held: &Held, due: Due, answered: &[u8], sink: &mut MessageSink<'_>) {
-        match due.asks {
-            Asks::Connection if held.kind != packet::ACCEPT => tell_refusal(held, answered, sink),
-            Asks::Connection => sink(held.reply(Role::Reply, due.phase, Content::Other)),
+    fn emit_reply(
+        &mut self,
+        held: &BufferedPackets,
+        pending_reply: PendingReply,
+        answered: &[u8],
+        sink: &mut MessageSink<'_>,
+    ) {
+        match pending_reply.asks {
+            Asks::Connection if held.kind != packet::ACCEPT => emit_refusal(held, answered, sink),
+            Asks::Connection => sink(held.reply(Role::Reply, pending_reply.phase, Content::Other)),
             Asks::Services => {
                 self.encrypted = introduction::services_are_on(answered);
-                sink(held.reply(Role::Reply, due.phase, Content::Other));
+                sink(held.reply(Role::Reply, pending_reply.phase, Content::Other));
             }
-            Asks::Login | Asks::Rows | Asks::Other => self.tell_ending(held, due, answered, sink),
+            Asks::Login | Asks::Rows | Asks::Other => self.emit_ending(held, pending_reply, answered, sink),
         }
     }
 
-    fn tell_ending(&mut self, held: &Held, due: Due, answered: &[u8], sink: &mut MessageSink<'_>) {
+    fn emit_ending(
+        &mut self,
+        held: &BufferedPackets,
+        pending_reply: PendingReply,
+        answered: &[u8],
+        sink: &mut MessageSink<'_>,
+    ) {
         let reply = |content: Content<'_>, sink: &mut MessageSink<'_>| {
-            sink(held.reply(Role::Reply, due.phase, content))
+            sink(held.reply(Role::Reply, pending_reply.phase, content))
         };
         let end = ending(answered, self.age);
         let failed = match end {
@@ -479,7 +511,7 @@ impl Session {
                 sink,
             );
         }
-        if due.asks == Asks::Login {
+        if pending_reply.asks == Asks::Login {
             let version = introduction::server_version(answered);
             return match &version {
                 Some(version) => reply(
@@ -492,7 +524,7 @@ impl Session {
             };
         }
         let summary = end.and_then(|end| end.summary);
-        let rows = summary.and_then(|summary| self.rows_of(due, &summary));
+        let rows = summary.and_then(|summary| self.rows_of(pending_reply, &summary));
         let transaction = end.and_then(|end| transaction(end.status));
         if end.is_none() {
             return reply(Content::Other, sink);
@@ -501,21 +533,21 @@ impl Session {
     }
 
     /// Rows of this response: the server counts those of the execution so far.
-    fn rows_of(&mut self, due: Due, summary: &Summary<'_>) -> Option<u64> {
-        if due.asks != Asks::Rows {
+    fn rows_of(&mut self, pending_reply: PendingReply, summary: &Summary<'_>) -> Option<u64> {
+        if pending_reply.asks != Asks::Rows {
             return None;
         }
         let cursor = if summary.cursor == 0 {
-            due.cursor
+            pending_reply.cursor
         } else {
             u32::from(summary.cursor)
         };
-        let known = self.cursors.get(&cursor).filter(|_| !due.begins);
-        let is_untold = known.is_none() && !due.begins && self.lost;
+        let known = self.cursors.get(&cursor).filter(|_| !pending_reply.begins);
+        let is_untold = known.is_none() && !pending_reply.begins && self.lost;
         let before = known.map_or(0, |cursor| cursor.rows);
         let has_room = self.cursors.len() < MAXIMUM_CURSORS || self.cursors.contains_key(&cursor);
-        if cursor != 0 && has_room && (due.statement.is_some() || self.lost) {
-            let (statement, rows) = (due.statement, summary.rows);
+        if cursor != 0 && has_room && (pending_reply.statement.is_some() || self.lost) {
+            let (statement, rows) = (pending_reply.statement, summary.rows);
             self.cursors.insert(cursor, Cursor { statement, rows });
         }
         if is_untold {
@@ -532,7 +564,7 @@ fn values<'a>(execution: &Execution, said: &'a [u8]) -> Option<&'a [u8]> {
     (said.len() < MAXIMUM_KEPT && execution.values > 0).then(|| said.get(at..))?
 }
 
-fn tell_refusal(held: &Held, answered: &[u8], sink: &mut MessageSink<'_>) {
+fn emit_refusal(held: &BufferedPackets, answered: &[u8], sink: &mut MessageSink<'_>) {
     let told = refusal(&String::from_utf8_lossy(answered));
     let version = told.version.map(|version| version.to_string());
     match (told.error, &version) {
@@ -556,8 +588,8 @@ fn tell_refusal(held: &Held, answered: &[u8], sink: &mut MessageSink<'_>) {
     }
 }
 
-impl Due {
-    const fn of(phase: Phase, asks: Asks) -> Self {
+impl PendingReply {
+    const fn from_phase(phase: Phase, asks: Asks) -> Self {
         Self {
             phase,
             statement: None,
@@ -578,8 +610,8 @@ impl Due {
     }
 }
 
-impl Held {
-    fn of(packet: Packet<'_>) -> Self {
+impl BufferedPackets {
+    fn from_packet(packet: Packet<'_>) -> Self {
         let mut held = Self::default();
         held.add(packet);
         held

@@ -56,7 +56,7 @@ fn may_be_header(bytes: &[u8]) -> bool {
 
 /// Version and the lowest taken, in a CONNECT packet: 0x012c to 0x0140.
 fn versions(bytes: &[u8], length: u32) -> Recognition {
-    if length < SHORTEST_CONNECT {
+    if length < MIN_CONNECT_LEN {
         return Recognition::Never;
     }
     let Some([version, .., lowest, _]) = bytes.get(8..12).and_then(|four| four.first_chunk::<4>()) else {
@@ -98,7 +98,7 @@ fn data(direction: Direction, bytes: &[u8], length: u32) -> Recognition {
     }
 }
 
-const SHORTEST_CONNECT: u32 = 34;
+const MIN_CONNECT_LEN: u32 = 34;
 const MARKER_LENGTH: u32 = 11;
 /// The largest packet two sides agree on is 2 MiB.
 pub(super) const MAXIMUM_PACKET: u32 = 4 << 20;

@@ -140,7 +140,7 @@ fn preparing_along_with_running_costs_no_turn() {
 }
 
 /// A read of a digest that always has the same answer.
-fn ask(made: &mut Made, gap: Duration, tags: Option<Arc<Tags>>) {
+fn send_request(made: &mut Made, gap: Duration, tags: Option<Arc<Tags>>) {
     made.exchange(gap, |exchange| {
         exchange.fingerprint = Some(LOOKUP.into());
         exchange.asked.request_digest = Some(7);
@@ -153,12 +153,12 @@ fn reads_of_different_requests_repeat_nothing() {
     for kind in [Http, Connection, OperationKind::Whole] {
         let mut made = Made::new(Protocol::Postgres);
         for number in 0..8 {
-            ask(&mut made, HASTE, request(number + 1));
+            send_request(&mut made, HASTE, request(number + 1));
         }
         assert_eq!(made.told(kind), [], "{kind:?}");
         let mut made = Made::new(Protocol::Postgres);
         for _ in 0..8 {
-            ask(&mut made, HASTE, request(1));
+            send_request(&mut made, HASTE, request(1));
         }
         assert_eq!(made.told(kind), [(Kind::RepeatedRead, 7, 7)], "{kind:?}");
     }
@@ -169,7 +169,7 @@ fn reads_of_different_transactions_on_a_kept_connection_repeat_nothing() {
     let mut made = Made::new(Protocol::Postgres);
     for _ in 0..8 {
         made.statement("begin");
-        ask(&mut made, HASTE, None);
+        send_request(&mut made, HASTE, None);
         for table in ["a", "b", "c", "d", "e", "f", "g"] {
             made.statement(&format!("update {table} set v = ? where id = ?"));
         }
@@ -180,7 +180,7 @@ fn reads_of_different_transactions_on_a_kept_connection_repeat_nothing() {
     let mut made = Made::new(Protocol::Postgres);
     for _ in 0..8 {
         made.open = true;
-        ask(&mut made, HASTE, None);
+        send_request(&mut made, HASTE, None);
         made.open = false;
         made.asks("insert into a values (?)", THINKING, 1);
     }
@@ -192,8 +192,8 @@ fn a_read_again_in_one_transaction_is_one_too_many() {
     let mut made = Made::new(Protocol::Postgres);
     for _ in 0..4 {
         made.statement("begin");
-        ask(&mut made, THINKING, None);
-        ask(&mut made, THINKING, None);
+        send_request(&mut made, THINKING, None);
+        send_request(&mut made, THINKING, None);
         for table in ["a", "b", "c", "d", "e", "f", "g"] {
             made.statement(&format!("update {table} set v = ? where id = ?"));
         }
@@ -206,7 +206,7 @@ fn a_read_again_in_one_transaction_is_one_too_many() {
 fn a_pause_anywhere_between_two_reads_ends_the_page() {
     let mut made = Made::new(Protocol::Postgres);
     for _ in 0..8 {
-        ask(&mut made, HASTE, None);
+        send_request(&mut made, HASTE, None);
         made.asks("update t set v = ? where id = ?", THINKING, 1);
     }
     assert_eq!(made.told(Connection), []);
@@ -218,7 +218,7 @@ fn guesses_of_requests_side_by_side_are_no_evidence() {
     for id in 0..2 {
         let mut made = Made::new(Protocol::Postgres);
         for _ in 0..4 {
-            ask(&mut made, HASTE, None);
+            send_request(&mut made, HASTE, None);
         }
         for step in &mut made.steps {
             step.assigned = Some(Assigned::Order);

@@ -74,7 +74,7 @@ fn step([sent, replied]: [Timestamp; 2], turn: bool, fingerprint: &str) -> Opera
 }
 
 fn found(steps: &[OperationStep]) -> Vec<Option<Pipelined>> {
-    let moments: Vec<Moment> = steps.iter().map(Moment::of).collect();
+    let moments: Vec<Moment> = steps.iter().map(Moment::from_step).collect();
     find(steps, &moments, &vec![None; steps.len()])
 }
 

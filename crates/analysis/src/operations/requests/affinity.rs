@@ -93,7 +93,7 @@ impl Affinity {
         }
         self.follows = match follows {
             most if most > NEARLY_ALL => ALL,
-            few if few < MOST => 0.0,
+            few if few < MAX_ROTATING_SHARE => 0.0,
             many => many,
         };
     }
@@ -131,7 +131,7 @@ impl Affinity {
         let without = |is_own: bool| f64::from(u8::from(own.is_some() && is_own));
         let [known, current] = [&self.known, &self.current];
         let of_asker = get(&known.of_asker, &asker) + get(&current.of_asker, &asker) - without(true);
-        if of_asker < FEWEST {
+        if of_asker < MIN_OTHER_REQUESTS {
             return None;
         }
         let of_connection = get(&known.of_connection, &connection) + get(&current.of_connection, &connection);
@@ -148,9 +148,9 @@ const ROUNDS: usize = 10;
 const DOUBT: f64 = 2.0;
 const SMOOTHING: f64 = 0.5;
 /// Other requests of an HTTP connection from which on something follows.
-const FEWEST: f64 = 1.0;
+const MIN_OTHER_REQUESTS: f64 = 1.0;
 /// Where no more than this share follow, connections rotate, and that some stay the same for a while is chance.
-const MOST: f64 = 0.5;
+const MAX_ROTATING_SHARE: f64 = 0.5;
 /// Where more than this share follow, the others are taken for mistakes of the assignment, and so many follow.
 const NEARLY_ALL: f64 = 0.9;
 const ALL: f64 = 0.999;

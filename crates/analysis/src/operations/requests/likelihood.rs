@@ -166,7 +166,7 @@ impl Likelihood {
 
     /// A response was the `response`-th to come by the order of requests, and its statements began as the `work`-th.
     pub(super) fn observe_place(&mut self, work: usize, response: usize) {
-        self.current.places[place(work, response)] += 1.0;
+        self.current.places[bucket_index(work, response)] += 1.0;
     }
 
     /// A request of a name had these statements.
@@ -298,7 +298,7 @@ impl Likelihood {
 
     pub(super) fn cost_of_place(&self, work: usize, response: usize) -> f64 {
         self.place_costs
-            .get(place(work, response))
+            .get(bucket_index(work, response))
             .copied()
             .unwrap_or(0.0)
     }
@@ -331,7 +331,7 @@ impl Likelihood {
     }
 }
 
-fn place(work: usize, response: usize) -> usize {
+fn bucket_index(work: usize, response: usize) -> usize {
     let displaced = work as i64 - response as i64 + PLACES as i64 / 2;
     displaced.clamp(0, PLACES as i64 - 1) as usize
 }
@@ -339,13 +339,13 @@ fn place(work: usize, response: usize) -> usize {
 /// Which bin of a histogram of pauses a length falls into: each is wider than the one before by the same factor.
 fn bin(nanoseconds: u64) -> usize {
     let milliseconds = nanoseconds as f64 / 1e6;
-    let bin = (milliseconds.max(SHORTEST) / SHORTEST).ln() / GROWTH.ln();
+    let bin = (milliseconds.max(MIN_SECONDS) / MIN_SECONDS).ln() / GROWTH.ln();
     (bin as usize).min(BINS - 1)
 }
 
 /// The width of a bin in milliseconds.
 fn width(bin: usize) -> f64 {
-    let from = SHORTEST * GROWTH.powi(bin as i32);
+    let from = MIN_SECONDS * GROWTH.powi(bin as i32);
     if bin == 0 {
         from * GROWTH
     } else {
@@ -356,7 +356,7 @@ fn width(bin: usize) -> f64 {
 /// A smoothed histogram, with a few observations of what is typical in advance.
 fn lengths(counts: &[f64; BINS], typical: f64) -> Lengths {
     let advance = |bin: usize| {
-        let middle = SHORTEST * GROWTH.powf(bin as f64 + 0.5);
+        let middle = MIN_SECONDS * GROWTH.powf(bin as f64 + 0.5);
         let deviation = (middle / typical).ln() / 1.8;
         (-0.5 * deviation * deviation).exp() + 1e-3
     };
@@ -407,7 +407,7 @@ fn costs(counts: &[f64], advance: impl Fn(usize) -> f64) -> Vec<f64> {
 
 /// 2 us to about 5 minutes.
 const BINS: usize = 72;
-const SHORTEST: f64 = 0.002;
+const MIN_SECONDS: f64 = 0.002;
 const GROWTH: f64 = 1.3;
 const RANKS: usize = 24;
 const PLACES: usize = 33;

@@ -1,7 +1,7 @@
 //! Which statements that follow each other on a connection are one request's: runs.
 //!
 //! A program that keeps a connection for its request uses it in runs, one request after another. What is in a transaction is never cut
-//! (an [`Atom`]). Where runs begin shows in what requests whose statements are proven did ([`Shapes`]); without any, in how many
+//! (an [`AssignmentUnit`]). Where runs begin shows in what requests whose statements are proven did ([`Shapes`]); without any, in how many
 //! statements there are for each request, and in the pauses between them.
 
 use super::super::Member;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Exchanges of one connection that certainly belong to one request: a transaction, a statement outside of any, or what it takes to
 /// connect.
 #[derive(Debug)]
-pub(super) struct Atom {
+pub(super) struct AssignmentUnit {
     pub(super) members: Vec<Member>,
     pub(super) started: Timestamp,
     pub(super) ended: Timestamp,
@@ -28,9 +28,9 @@ pub(super) struct Atom {
     pub(super) is_open: bool,
 }
 
-impl Atom {
-    fn of(member: Member, owner: Option<(u64, Assigned)>) -> Self {
-        let mut atom = Self {
+impl AssignmentUnit {
+    fn new(member: Member, owner: Option<(u64, Assigned)>) -> Self {
+        let mut unit = Self {
             started: member.exchange.at,
             ended: member.exchange.ended(),
             shape: 0,
@@ -39,8 +39,8 @@ impl Atom {
             is_open: false,
             members: Vec::new(),
         };
-        atom.add(member, owner);
-        atom
+        unit.add(member, owner);
+        unit
     }
 
     /// It ends its connection: nothing waits for it.
@@ -73,47 +73,47 @@ fn mixed(shape: u64, fingerprint: Option<&Fingerprint>) -> u64 {
 }
 
 /// Adds an exchange to a connection's atoms.
-pub(super) fn push(atoms: &mut Vec<Atom>, member: Member, owner: Option<(u64, Assigned)>) {
-    match atoms.last_mut() {
+pub(super) fn push(units: &mut Vec<AssignmentUnit>, member: Member, owner: Option<(u64, Assigned)>) {
+    match units.last_mut() {
         Some(last) if last.is_open || (last.is_setup && member.exchange.phase < Phase::Work) => {
             last.add(member, owner);
         }
-        _ => atoms.push(Atom::of(member, owner)),
+        _ => units.push(AssignmentUnit::new(member, owner)),
     }
 }
 
 /// The atoms of one connection, in order.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
+pub(super) struct ConnectionUnits {
     /// What the connection did before, proven and handed out, for a request that is not answered yet.
     pub(super) before: Option<Before>,
     /// When it was opened, if that was seen.
     pub(super) opened: Option<Timestamp>,
     pub(super) is_closed: bool,
-    pub(super) atoms: Vec<Atom>,
+    pub(super) units: Vec<AssignmentUnit>,
 }
 
-impl Lane {
+impl ConnectionUnits {
     pub(super) fn sides(&self) -> Option<&Sides> {
-        let first = self.atoms.first()?.members.first()?;
+        let first = self.units.first()?.members.first()?;
         Some(&first.sides)
     }
 
     /// Makes one atom of all, which ends with what ended by `held`, the end of the requests that it may be for: what follows is not waited for,
     /// but the same request's, if the connection has ended.
     pub(super) fn unite(&mut self, held: Timestamp) {
-        let within = self.atoms.iter().take_while(|atom| atom.ended <= held).count();
-        let is_all = within == self.atoms.len();
-        let works = self.atoms[..within].iter().filter(|atom| !atom.is_farewell());
+        let within = self.units.iter().take_while(|unit| unit.ended <= held).count();
+        let is_all = within == self.units.len();
+        let works = self.units[..within].iter().filter(|unit| !unit.is_farewell());
         let Some(ended) = works
-            .map(|atom| atom.ended)
+            .map(|unit| unit.ended)
             .max()
             .filter(|_| is_all || self.is_closed)
         else {
             return;
         };
         let before = self.before.as_ref().map(|before| before.request);
-        let owners = self.atoms.iter().filter_map(|atom| atom.owner);
+        let owners = self.units.iter().filter_map(|unit| unit.owner);
         let first = owners.clone().next();
         let owner = before.or(first.map(|(id, _)| id));
         if owners.clone().any(|(id, _)| Some(id) != owner) {
@@ -121,25 +121,29 @@ impl Lane {
         }
         let proof = first.map_or(Assigned::Order, |(_, proof)| proof);
         let owner = owner.map(|id| (id, proof));
-        self.atoms = united(std::mem::take(&mut self.atoms), ended, owner)
+        self.units = united(std::mem::take(&mut self.units), ended, owner)
             .into_iter()
             .collect();
     }
 }
 
 /// One atom of all these, in order, which ends at `ended`.
-pub(super) fn united(atoms: Vec<Atom>, ended: Timestamp, owner: Option<(u64, Assigned)>) -> Option<Atom> {
+pub(super) fn united(
+    units: Vec<AssignmentUnit>,
+    ended: Timestamp,
+    owner: Option<(u64, Assigned)>,
+) -> Option<AssignmentUnit> {
     let mut hasher = DefaultHasher::new();
-    let shapes = atoms.iter().filter(|atom| !atom.is_setup).map(|atom| atom.shape);
+    let shapes = units.iter().filter(|unit| !unit.is_setup).map(|unit| unit.shape);
     shapes.for_each(|shape| shape.hash(&mut hasher));
-    Some(Atom {
-        started: atoms.first()?.started,
+    Some(AssignmentUnit {
+        started: units.first()?.started,
         ended,
         shape: hasher.finish(),
         owner,
-        is_setup: atoms.iter().all(|atom| atom.is_setup),
-        is_open: atoms.last()?.is_open,
-        members: atoms.into_iter().flat_map(|atom| atom.members).collect(),
+        is_setup: units.iter().all(|unit| unit.is_setup),
+        is_open: units.last()?.is_open,
+        members: units.into_iter().flat_map(|unit| unit.members).collect(),
     })
 }
 
@@ -154,16 +158,20 @@ pub(super) struct Before {
 
 impl Before {
     /// Of the exchanges that a request has from this connection.
-    pub(super) fn of(request: u64, members: &[Member], connection: model::ConnectionId) -> Option<Self> {
-        let mut atoms = Vec::new();
+    pub(super) fn from_members(
+        request: u64,
+        members: &[Member],
+        connection: model::ConnectionId,
+    ) -> Option<Self> {
+        let mut units = Vec::new();
         for member in members
             .iter()
             .filter(|member| member.exchange.connection == connection && is_work(member))
         {
-            push(&mut atoms, member.clone(), None);
+            push(&mut units, member.clone(), None);
         }
-        let shape: Vec<u64> = atoms.iter().map(|atom| atom.shape).collect();
-        let ended = atoms.last()?.ended;
+        let shape: Vec<u64> = units.iter().map(|unit| unit.shape).collect();
+        let ended = units.last()?.ended;
         Some(Self {
             request,
             shape,
@@ -191,28 +199,28 @@ impl Shapes {
     /// Notes what a request of this name did, connection by connection, when all of it is proven.
     pub(super) fn learn(&mut self, name: &Fingerprint, members: &[Member]) {
         let is_known = self.known.contains_key(name);
-        if !is_known && self.known.len() >= MOST_NAMES {
+        if !is_known && self.known.len() >= MAX_NAMES {
             return;
         }
-        let mut lanes: Vec<(model::ConnectionId, Vec<Atom>)> = Vec::new();
+        let mut lanes: Vec<(model::ConnectionId, Vec<AssignmentUnit>)> = Vec::new();
         for member in members.iter().filter(|member| is_work(member)) {
             if !member.assigned.is_some_and(Assigned::is_proof) {
                 return;
             }
             let id = member.exchange.connection;
             match lanes.iter_mut().find(|(connection, _)| *connection == id) {
-                Some((_, atoms)) => push(atoms, member.clone(), None),
+                Some((_, units)) => push(units, member.clone(), None),
                 None => {
-                    let mut atoms = Vec::new();
-                    push(&mut atoms, member.clone(), None);
-                    lanes.push((id, atoms));
+                    let mut units = Vec::new();
+                    push(&mut units, member.clone(), None);
+                    lanes.push((id, units));
                 }
             }
         }
         let shapes = self.known.entry(name.clone()).or_default();
-        for (_, atoms) in lanes {
-            let shape: Vec<u64> = atoms.iter().map(|atom| atom.shape).collect();
-            if shape.len() <= LONGEST_SHAPE && shapes.len() < MOST_SHAPES && !shapes.contains(&shape) {
+        for (_, units) in lanes {
+            let shape: Vec<u64> = units.iter().map(|unit| unit.shape).collect();
+            if shape.len() <= MAX_SHAPE_LEN && shapes.len() < MAX_SHAPES && !shapes.contains(&shape) {
                 shapes.push(shape);
             }
         }
@@ -266,23 +274,23 @@ pub(super) struct Cutting<'a> {
 
 impl Cutting<'_> {
     /// By dynamic programming: the cuts whose runs cost least in all.
-    pub(super) fn cut(&self, lane: &Lane) -> Cuts {
-        let atoms = &lane.atoms;
-        let pause = usual_pause(atoms);
-        let mut least = vec![f64::INFINITY; atoms.len() + 1];
-        let mut from = vec![0; atoms.len() + 1];
-        let mut goes_on = vec![false; atoms.len() + 1];
+    pub(super) fn cut(&self, lane: &ConnectionUnits) -> Cuts {
+        let units = &lane.units;
+        let pause = usual_pause(units);
+        let mut least = vec![f64::INFINITY; units.len() + 1];
+        let mut from = vec![0; units.len() + 1];
+        let mut goes_on = vec![false; units.len() + 1];
         let over = lane
             .before
             .as_ref()
             .map_or(0.0, |before| self.cost_of_ending(before));
         least[0] = 0.0;
-        for end in 1..=atoms.len() {
-            for start in (end.saturating_sub(LONGEST_SHAPE)..end).rev() {
-                let run = &atoms[start..end];
+        for end in 1..=units.len() {
+            for start in (end.saturating_sub(MAX_SHAPE_LEN)..end).rev() {
+                let run = &units[start..end];
                 let place = Place {
                     pause,
-                    is_last: end == atoms.len(),
+                    is_last: end == units.len(),
                 };
                 let (mut cost, mut going_on) = (self.cost(run, &[], place), false);
                 if let (0, Some(before)) = (start, &lane.before) {
@@ -305,7 +313,7 @@ impl Cutting<'_> {
             }
         }
         let mut cuts = Cuts::default();
-        let mut end = atoms.len();
+        let mut end = units.len();
         while end > 0 {
             cuts.ends.push(end);
             cuts.goes_on = goes_on[end];
@@ -328,21 +336,21 @@ impl Cutting<'_> {
         }
     }
 
-    fn cost_of_going_on(&self, run: &[Atom], before: &Before, place: Place) -> f64 {
+    fn cost_of_going_on(&self, run: &[AssignmentUnit], before: &Before, place: Place) -> f64 {
         let (Some(first), Some(last)) = (run.first(), run.last()) else {
             return 0.0;
         };
         let is_anothers = run
             .iter()
-            .any(|atom| atom.owner.is_some_and(|(id, _)| id != before.request));
+            .any(|unit| unit.owner.is_some_and(|(id, _)| id != before.request));
         match is_anothers || !(self.may_own)(before.request, first.started, last.ended) {
             true => f64::INFINITY,
             false => self.cost(run, &before.shape, place),
         }
     }
 
-    fn cost(&self, run: &[Atom], before: &[u64], place: Place) -> f64 {
-        let mut owners = run.iter().filter_map(|atom| atom.owner).map(|(id, _)| id);
+    fn cost(&self, run: &[AssignmentUnit], before: &[u64], place: Place) -> f64 {
+        let mut owners = run.iter().filter_map(|unit| unit.owner).map(|(id, _)| id);
         if let Some(first) = owners.next()
             && owners.any(|other| other != first)
         {
@@ -359,7 +367,7 @@ impl Cutting<'_> {
                 f64::INFINITY
             };
         }
-        let work = run.iter().filter(|atom| !atom.is_setup).map(|atom| atom.shape);
+        let work = run.iter().filter(|unit| !unit.is_setup).map(|unit| unit.shape);
         let shape: Vec<u64> = before.iter().copied().chain(work).collect();
         let fits: Vec<Option<bool>> = possible
             .iter()
@@ -389,13 +397,13 @@ impl Cutting<'_> {
 }
 
 /// The median pause between two atoms, in nanoseconds.
-fn usual_pause(atoms: &[Atom]) -> u64 {
-    let pauses = atoms.windows(2).map(|pair| Duration::from_nanos(gap(pair)));
+fn usual_pause(units: &[AssignmentUnit]) -> u64 {
+    let pauses = units.windows(2).map(|pair| Duration::from_nanos(gap(pair)));
     let median = model::median(pauses).unwrap_or_default();
     u64::try_from(median.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn gap(pair: &[Atom]) -> u64 {
+fn gap(pair: &[AssignmentUnit]) -> u64 {
     match pair {
         [before, after] => u64::try_from(after.started.since(before.ended).as_nanos()).unwrap_or(u64::MAX),
         _ => 0,
@@ -411,6 +419,6 @@ const COST_USUAL: f64 = 0.5;
 const COST_UNUSUAL: f64 = 2.0;
 
 /// Most atoms of a run that is looked for.
-pub(super) const LONGEST_SHAPE: usize = 256;
-const MOST_SHAPES: usize = 64;
-const MOST_NAMES: usize = 2_000;
+pub(super) const MAX_SHAPE_LEN: usize = 256;
+const MAX_SHAPES: usize = 64;
+const MAX_NAMES: usize = 2_000;

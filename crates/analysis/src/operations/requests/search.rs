@@ -272,14 +272,14 @@ impl<'a> Search<'a> {
                     let prefix = self.likelihood.after(chain.prefix, work.kind);
                     *chain = chain.with(index, work, prefix);
                 } else if next.decision == Decision::Begin {
-                    chains.push(Chain::of(index, work, self.likelihood.after(NOTHING, work.kind)));
+                    chains.push(Chain::new(index, work, self.likelihood.after(NOTHING, work.kind)));
                 }
             }
             Event::Arrived(_) | Event::Responded(_) => {
                 if next.chain < chains.len() {
                     chains.remove(next.chain);
                 }
-                let mut fitting = Fitting::of(self);
+                let mut fitting = Fitting::new(self);
                 let is_open = |owner| self.open.contains(&owner);
                 chains.retain(|chain| chain.owner.is_none_or(is_open) && fitting.fits(chain));
             }

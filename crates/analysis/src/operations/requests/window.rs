@@ -13,7 +13,7 @@ use super::super::Member;
 use super::OpenRequest;
 use super::likelihood::Likelihood;
 use super::lives::{FOREVER, Lives};
-use super::runs::{Atom, Lane, Shapes, push, united};
+use super::runs::{AssignmentUnit, ConnectionUnits, Shapes, push, united};
 use super::search::{self, Earlier, Group, Owner, Request, Work};
 use model::{Assigned, ConnectionId, ConnectionMap, Fingerprint, Phase, Share, Timestamp};
 use std::collections::HashSet;
@@ -49,7 +49,7 @@ impl Candidate {
 #[derive(Debug, Default)]
 pub(super) struct Window {
     candidates: Vec<Candidate>,
-    lanes: ConnectionMap<Lane>,
+    lanes: ConnectionMap<ConnectionUnits>,
     waiting: usize,
     /// Statements and transactions decided about so far, and requests.
     decided: (usize, usize),
@@ -88,12 +88,12 @@ impl Window {
         &mut self,
         member: Member,
         owner: Option<(u64, Assigned)>,
-        lane: impl FnOnce() -> Lane,
+        lane: impl FnOnce() -> ConnectionUnits,
     ) {
         self.waiting += 1;
         let lane = self.lanes.entry(member.exchange.connection).or_insert_with(lane);
         lane.is_closed |= member.exchange.phase == Phase::Close;
-        push(&mut lane.atoms, member, owner);
+        push(&mut lane.units, member, owner);
     }
 
     /// A request's reply began at `replied`, and is over.
@@ -113,9 +113,9 @@ impl Window {
         answered.sort_unstable();
         let count = match answered.len() {
             all if all == self.candidates.len() => all,
-            many if many >= MOST_ANSWERED || self.waiting >= MOST_WAITING => many.div_ceil(2),
+            many if many >= MAX_ANSWERED_REQUESTS || self.waiting >= MAX_WAITING => many.div_ceil(2),
             _ => {
-                let is_old = |(at, _): &&(Timestamp, u64)| now.since(*at) > LONGEST_WAIT;
+                let is_old = |(at, _): &&(Timestamp, u64)| now.since(*at) > MAX_WAIT;
                 answered.iter().take_while(is_old).count()
             }
         };
@@ -124,7 +124,7 @@ impl Window {
 
     /// Whether more waits than may.
     pub(super) fn is_full(&self) -> bool {
-        self.waiting >= MOST_WAITING
+        self.waiting >= MAX_WAITING
             && !self
                 .candidates
                 .iter()
@@ -138,7 +138,7 @@ impl Window {
             return;
         }
         self.alone += 1;
-        let mut lanes: ConnectionMap<Vec<Atom>> = ConnectionMap::default();
+        let mut lanes: ConnectionMap<Vec<AssignmentUnit>> = ConnectionMap::default();
         let is_sure = |member: &&Member| {
             member.protocol.is_database() && member.assigned.is_some_and(Assigned::is_proof)
         };
@@ -156,14 +156,14 @@ impl Window {
             name: number_of(name),
             asker: request.connection.0,
         });
-        for (connection, atoms) in lanes {
-            let atoms = match is_one_life(&atoms, lives) {
-                true => united_all(atoms),
-                false => atoms,
+        for (connection, units) in lanes {
+            let units = match is_one_life(&units, lives) {
+                true => united_all(units),
+                false => units,
             };
-            let works = atoms.iter().map(|atom| Work {
+            let works = units.iter().map(|unit| Work {
                 owner: Some(0),
-                ..work(connection, atom)
+                ..work(connection, unit)
             });
             group.work.extend(works);
         }
@@ -186,7 +186,7 @@ impl Window {
         }
         self.likelihood.keep_current();
         self.decided.1 += ripe.len();
-        let decisions = self.hand_out(&lanes, &owners, ripe);
+        let decisions = self.emit_decisions(&lanes, &owners, ripe);
         self.candidates.retain(|candidate| !ripe.contains(&candidate.id));
         self.waiting = self.waiting.saturating_sub(decisions.len());
         decisions
@@ -214,7 +214,7 @@ impl Window {
                 continue;
             }
             lane.unite(held);
-            let [life] = lane.atoms.as_slice() else { continue };
+            let [life] = lane.units.as_slice() else { continue };
             for candidate in &mut holding {
                 candidate.is_streamed |= candidate.answered.is_some_and(|(replied, until)| {
                     (life.started..life.ended).contains(&replied) && life.ended <= until
@@ -228,8 +228,8 @@ impl Window {
         let times: Vec<(Timestamp, Timestamp)> = self
             .lanes
             .values()
-            .flat_map(|lane| &lane.atoms)
-            .map(|atom| (atom.started, atom.ended))
+            .flat_map(|lane| &lane.units)
+            .map(|unit| (unit.started, unit.ended))
             .collect();
         for (started, ended) in times {
             if self
@@ -261,14 +261,14 @@ impl Window {
             let Some((replied, until)) = candidate.answered else {
                 continue;
             };
-            let is_in_rest = |atom: &Atom| {
-                candidate.started <= atom.started && replied < atom.ended && atom.ended <= until
+            let is_in_rest = |unit: &AssignmentUnit| {
+                candidate.started <= unit.started && replied < unit.ended && unit.ended <= until
             };
             let is_kept = |lane: &ConnectionId| affinity.is_kept(candidate.connection.0, lane.0);
             if self
                 .lanes
                 .iter()
-                .any(|(id, lane)| lane.atoms.iter().any(is_in_rest) && is_kept(id))
+                .any(|(id, lane)| lane.units.iter().any(is_in_rest) && is_kept(id))
             {
                 candidate.is_streamed = true;
                 self.streamed.insert(candidate.name.clone());
@@ -308,16 +308,16 @@ impl Window {
                     kinds: before.shape.iter().copied().map(kind).collect(),
                 });
             }
-            group.work.extend(lane.atoms.iter().map(|atom| Work {
-                owner: atom.owner.and_then(|(id, _)| Some(index(id)? as u32)),
-                ..work(*id, atom)
+            group.work.extend(lane.units.iter().map(|unit| Work {
+                owner: unit.owner.and_then(|(id, _)| Some(index(id)? as u32)),
+                ..work(*id, unit)
             }));
         }
         group
     }
 
     /// Takes out what is due: that of requests in `ripe`, and what is nobody's.
-    fn hand_out(&mut self, lanes: &[ConnectionId], owners: &[Owner], ripe: &[u64]) -> Vec<Decision> {
+    fn emit_decisions(&mut self, lanes: &[ConnectionId], owners: &[Owner], ripe: &[u64]) -> Vec<Decision> {
         let horizon = self.horizon(ripe);
         let mut decisions = Vec::new();
         let mut owners = owners.iter();
@@ -325,26 +325,26 @@ impl Window {
             let Some(lane) = self.lanes.remove(id) else {
                 continue;
             };
-            let mut kept = Lane {
+            let mut kept = ConnectionUnits {
                 opened: lane.opened,
                 is_closed: lane.is_closed,
-                ..Lane::default()
+                ..ConnectionUnits::default()
             };
-            for (atom, (owner, probability)) in lane.atoms.into_iter().zip(owners.by_ref()) {
+            for (unit, (owner, probability)) in lane.units.into_iter().zip(owners.by_ref()) {
                 let guess = owner.and_then(|owner| Some(self.candidates.get(owner as usize)?.id));
-                let owner = atom.owner.map(|(id, _)| id).or(guess);
+                let owner = unit.owner.map(|(id, _)| id).or(guess);
                 let is_due = match owner {
                     Some(id) => ripe.contains(&id),
-                    None => atom.ended < horizon,
+                    None => unit.ended < horizon,
                 };
                 if is_due {
-                    self.decided.0 += usize::from(!atom.is_setup);
-                    decisions.extend(decided(atom, owner, *probability));
+                    self.decided.0 += usize::from(!unit.is_setup);
+                    decisions.extend(decided(unit, owner, *probability));
                 } else {
-                    kept.atoms.push(atom);
+                    kept.units.push(unit);
                 }
             }
-            if !kept.atoms.is_empty() {
+            if !kept.units.is_empty() {
                 kept.before = lane.before.filter(|before| !ripe.contains(&before.request));
                 self.lanes.insert(*id, kept);
             }
@@ -365,9 +365,9 @@ impl Window {
     }
 }
 
-fn decided(atom: Atom, owner: Option<u64>, probability: f64) -> impl Iterator<Item = Decision> {
-    let proof = atom.owner.map(|(_, proof)| proof);
-    atom.members.into_iter().map(move |mut member| {
+fn decided(unit: AssignmentUnit, owner: Option<u64>, probability: f64) -> impl Iterator<Item = Decision> {
+    let proof = unit.owner.map(|(_, proof)| proof);
+    unit.members.into_iter().map(move |mut member| {
         member.assigned = member.assigned.or(proof).or(owner.map(|_| Assigned::Order));
         if member.assigned == Some(Assigned::Order) {
             member.probability = member.probability.or(Share::of_fraction(probability));
@@ -377,26 +377,26 @@ fn decided(atom: Atom, owner: Option<u64>, probability: f64) -> impl Iterator<It
 }
 
 /// Whether a request's work on a connection is all that this one did, and lived for.
-fn is_one_life(atoms: &[Atom], lives: &Lives) -> bool {
-    let first = atoms.first().and_then(|first| first.members.first());
+fn is_one_life(units: &[AssignmentUnit], lives: &Lives) -> bool {
+    let first = units.first().and_then(|first| first.members.first());
     first.is_some_and(|first| first.exchange.is_handshake() && lives.are_of_one_request(&first.sides))
 }
 
-fn united_all(atoms: Vec<Atom>) -> Vec<Atom> {
-    let works = atoms.iter().filter(|atom| !atom.is_farewell());
-    let ended = works.map(|atom| atom.ended).max().unwrap_or_default();
-    united(atoms, ended, None).into_iter().collect()
+fn united_all(units: Vec<AssignmentUnit>) -> Vec<AssignmentUnit> {
+    let works = units.iter().filter(|unit| !unit.is_farewell());
+    let ended = works.map(|unit| unit.ended).max().unwrap_or_default();
+    united(units, ended, None).into_iter().collect()
 }
 
-fn work(connection: ConnectionId, atom: &Atom) -> Work {
+fn work(connection: ConnectionId, unit: &AssignmentUnit) -> Work {
     Work {
         connection: connection.0,
-        started: atom.started.as_nanos(),
-        ended: atom.ended.as_nanos(),
-        kind: if atom.is_setup {
+        started: unit.started.as_nanos(),
+        ended: unit.ended.as_nanos(),
+        kind: if unit.is_setup {
             KIND_OF_SETUP
         } else {
-            kind(atom.shape)
+            kind(unit.shape)
         },
         owner: None,
     }
@@ -417,8 +417,8 @@ const KIND_OF_SETUP: u32 = 1;
 /// Requests that were alone of which is learned.
 const MAX_ALONE: usize = 500;
 /// Answered requests that wait for those that overlap them.
-const MOST_ANSWERED: usize = 256;
+const MAX_ANSWERED_REQUESTS: usize = 256;
 /// Statements that wait on one host.
-const MOST_WAITING: usize = 4_000;
+const MAX_WAITING: usize = 4_000;
 /// An answered request waits no longer than this for those that overlap it.
-const LONGEST_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
+const MAX_WAIT: std::time::Duration = std::time::Duration::from_secs(10);

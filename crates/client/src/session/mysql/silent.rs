@@ -33,12 +33,12 @@ pub(super) fn expect_greeting(opening: &mut LoginContext<'_, '_>) -> Result<(), 
 /// The protocol of a server that waits for its clients to speak first. A server of MySQL counts each question as an aborted connection.
 fn other_protocol_at(server: SocketAddr) -> Option<Protocol> {
     // PostgreSQL answers with one byte, which no recogniser takes for certain; the others with what says it.
-    let answer = ask(server, &SSL_REQUEST)?;
+    let answer = send_request(server, &SSL_REQUEST)?;
     if matches!(answer.as_slice(), b"S" | b"N") || answer.starts_with(b"E\0") {
         return Some(Protocol::Postgres);
     }
     let answer = match answer.is_empty() {
-        true => ask(server, PING)?,
+        true => send_request(server, PING)?,
         false => answer,
     };
     let is_redis = [&b"+PONG"[..], b"-NOAUTH", b"-DENIED", b"-ERR"]
@@ -51,7 +51,7 @@ fn other_protocol_at(server: SocketAddr) -> Option<Protocol> {
 }
 
 /// The first bytes that a server answers to `question`, none where it says nothing; `None` where it cannot be asked.
-fn ask(server: SocketAddr, question: &[u8]) -> Option<Vec<u8>> {
+fn send_request(server: SocketAddr, question: &[u8]) -> Option<Vec<u8>> {
     let mut stream = TcpStream::connect_timeout(&server, ANSWER_TIMEOUT).ok()?;
     stream.set_read_timeout(Some(ANSWER_TIMEOUT)).ok()?;
     stream.set_write_timeout(Some(ANSWER_TIMEOUT)).ok()?;

@@ -1,7 +1,7 @@
 //! The driver, in a thread of its own: it waits where nothing but the end of its connection could end its waiting.
 
 use super::super::SessionError;
-use super::super::connection::LOOK_UP;
+use super::super::connection::POLL_INTERVAL;
 use super::super::deadline::Deadline;
 use crate::without_values;
 use std::io::Write;
@@ -72,7 +72,7 @@ impl Driver {
     }
 
     /// Has it run a query of one row.
-    pub(super) fn ask(&mut self, sql: &str) -> Result<(), SessionError> {
+    pub(super) fn send_request(&mut self, sql: &str) -> Result<(), SessionError> {
         self.asks.send(sql.to_owned()).map_err(|_| SessionError::Closed)
     }
 
@@ -97,7 +97,7 @@ impl Driver {
                 stream.set_nodelay(true).map_err(local)?;
                 return Ok(stream);
             }
-            let wait = deadline.left()?.min(LOOK_UP).min(ACCEPT_AGAIN);
+            let wait = deadline.left()?.min(POLL_INTERVAL).min(ACCEPT_AGAIN);
             if let Ok(Err(error)) = self.outcomes.recv_timeout(wait) {
                 return Err(error);
             }
@@ -171,7 +171,7 @@ fn failure(error: &oracledb::Error) -> SessionError {
 /// What this machine refuses.
 pub(super) fn local(error: std::io::Error) -> SessionError {
     SessionError::Broken {
-        reason: OsError::of(&error),
+        reason: OsError::from_io_error(&error),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Between the driver and the server: passes on what either says, and counts it.
 
-use super::super::connection::{ClientConnection, LOOK_UP};
+use super::super::connection::{ClientConnection, POLL_INTERVAL};
 use super::super::deadline::Deadline;
 use super::super::legs::Legs;
 use super::super::{KernelFigures, Reply, SessionError};
@@ -48,7 +48,7 @@ impl Drop for DriverProxy<'_> {
 
 impl<'a> DriverProxy<'a> {
     pub(super) fn new(line: ClientConnection<'a>, driver: TcpStream) -> Result<Self, SessionError> {
-        driver.set_write_timeout(Some(LOOK_UP)).map_err(local)?;
+        driver.set_write_timeout(Some(POLL_INTERVAL)).map_err(local)?;
         Ok(Self {
             line,
             driver,
@@ -76,7 +76,7 @@ impl<'a> DriverProxy<'a> {
                 Some(self.driver.as_fd()).filter(|_| !self.over),
                 Some(server).filter(|_| !self.over),
             ];
-            let [has_outcome, speaks, answers] = until_readable(all, deadline.left()?.min(LOOK_UP));
+            let [has_outcome, speaks, answers] = until_readable(all, deadline.left()?.min(POLL_INTERVAL));
             if answers {
                 self.server_speaks(deadline)?;
             } else if has_outcome && let Some(outcome) = driver.outcome() {

@@ -111,13 +111,13 @@ fn turns_bytes_and_legs_are_those_of_the_server() {
             ("fast authentication", 1, [12, 10]),
         ]
     );
-    driver.ask("select 1 from dual").expect("it is there");
+    driver.send_request("select 1 from dual").expect("it is there");
     let reply = passage.exchange(&mut driver, &deadline).expect("it answers");
     assert_eq!((reply.turns, reply.request_bytes, reply.reply_bytes), (2, 24, 24));
     assert_eq!(reply.error, None);
     assert!(reply.duration() >= Duration::from_millis(10), "{reply:?}");
     assert!(reply.duration() < Duration::from_secs(2), "{reply:?}");
-    driver.ask("select 1 from nothing").expect("it is there");
+    driver.send_request("select 1 from nothing").expect("it is there");
     let reply = passage.exchange(&mut driver, &deadline).expect("it answers");
     assert_eq!((reply.turns, reply.request_bytes, reply.reply_bytes), (0, 0, 0));
     let error = reply.error.expect("an error of the statement");

@@ -15,7 +15,7 @@ fn echo(bytes: u64, streams: u64, median: u64) -> String {
 }
 
 fn link(lines: &[String]) -> Result<String, String> {
-    Ok(MeasuredLink::read(&lines.join("\n"))?.link()?.to_string())
+    Ok(MeasuredLink::parse(&lines.join("\n"))?.link()?.to_string())
 }
 
 /// First samples of a connection, failed ones and those without an answer are in no median.

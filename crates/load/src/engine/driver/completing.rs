@@ -6,13 +6,13 @@ use super::super::slot::State;
 use super::Driver;
 use std::os::fd::AsFd;
 use std::time::Duration;
-use sys::completions::{Completion, Completions, MOST_BYTES};
+use sys::completions::{Completion, Completions, MAX_BYTES};
 use sys::poller::{Poller, ReadyList};
 use sys::socket::Received;
 
 /// A ring for a thread of `clients`, where it pays and the kernel has one.
 pub(super) fn completions(clients: usize, poller: &Poller) -> Option<Completions> {
-    const { assert!(MOST_BYTES <= super::BUFFER) }
+    const { assert!(MAX_BYTES <= super::BUFFER) }
     (clients >= MANY).then(|| Completions::new(clients, poller))?
 }
 
@@ -41,7 +41,7 @@ impl<K: Kind> Driver<'_, '_, K> {
             completions.wait(longest);
         }
         while let Some(completions) = &mut self.completions
-            && let Some(completion) = completions.take(&mut self.buffer)
+            && let Some(completion) = completions.next_completion(&mut self.buffer)
         {
             match completion {
                 Completion::Poller => self.poll(Duration::ZERO, ready),

@@ -3,7 +3,7 @@
 use super::super::connection::{Connection, broken};
 use super::super::machine::{Afterwards, Kind, Machine, Next, Site};
 use super::super::slot::State;
-use super::{Driver, LONGEST, Phase};
+use super::{Driver, MAX_DURATION, Phase};
 use crate::LoadError;
 use model::Direction;
 use std::os::fd::AsFd;
@@ -40,7 +40,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         slot.lag = lag;
         slot.deadline = now
             .checked_add(self.shared.plan().timeout)
-            .unwrap_or(now + LONGEST);
+            .unwrap_or(now + MAX_DURATION);
         slot.waited = false;
         slot.reused = slot.connection.is_some();
         self.request.clear();
@@ -62,7 +62,7 @@ impl<K: Kind> Driver<'_, '_, K> {
                 let slot = &mut self.slots[index];
                 slot.state = State::Sleeping;
                 let now = Instant::now();
-                self.wake_at(index, now.checked_add(pause).unwrap_or(now + LONGEST));
+                self.wake_at(index, now.checked_add(pause).unwrap_or(now + MAX_DURATION));
             }
             Ok(Next::Done) => self.done(index),
             Ok(Next::AskAgain) if self.slots[index].reused && self.kind.site().is_some() => {
@@ -102,7 +102,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
         if slot.state == State::Connecting && self.shared.context().watch.is_some() {
             // What is seen first of a connection is that it is open.
-            connection.hold(&self.request);
+            connection.buffer_reply(&self.request);
             self.request.clear();
             return;
         }
@@ -193,7 +193,7 @@ impl<K: Kind> Driver<'_, '_, K> {
             match connection.receive(&mut self.buffer) {
                 Received::Bytes { count, emptied, .. } => {
                     if looks > 0 {
-                        self.eagerness.paid();
+                        self.read_heuristic.paid();
                     }
                     self.came(index, count);
                     // A patient read would wait for the next reply here, and could not be interrupted at the end of the run.
@@ -202,7 +202,7 @@ impl<K: Kind> Driver<'_, '_, K> {
                     }
                     if emptied && !ending {
                         let waits = self.slots[index].state == State::Waiting;
-                        if !waits || looks == MOST_LOOKS || !self.eagerness.looks() {
+                        if !waits || looks == MAX_POLLED_REPLIES || !self.read_heuristic.looks() {
                             return true;
                         }
                         looks += 1;
@@ -236,10 +236,10 @@ impl<K: Kind> Driver<'_, '_, K> {
         if self.phase == Phase::Counting && slot.state != State::Idle {
             self.sums.passed(Direction::ServerToClient, count as u64);
         }
-        let next = slot.machine.take(bytes, &mut self.request);
+        let next = slot.machine.process_bytes(bytes, &mut self.request);
         match slot.state {
             State::Waiting => self.advance(index, next),
-            State::Idle if next.is_err() => self.lose(index),
+            State::Idle if next.is_err() => self.drop_connection(index),
             // What no operation waits for is looked at and forgotten.
             State::Idle
             | State::Connecting
@@ -263,7 +263,7 @@ impl<K: Kind> Driver<'_, '_, K> {
                 self.advance(index, next);
             }
             State::Ending => self.hang_up(index),
-            State::Idle => self.lose(index),
+            State::Idle => self.drop_connection(index),
             State::Connecting | State::Sleeping => self.fail(index, &LoadError::Closed),
             State::Pausing | State::Opening | State::Over => self.hang_up_quietly(index),
         }
@@ -363,7 +363,7 @@ fn connect_failed(site: Site<'_>, reason: OsError) -> LoadError {
 }
 
 /// Replies of one client that are taken by looking, before the others get their round trip.
-const MOST_LOOKS: u32 = 16;
+const MAX_POLLED_REPLIES: u32 = 16;
 
 /// How long a server may take to close a connection that it was asked to close.
 const ENDING: Duration = Duration::from_millis(100);

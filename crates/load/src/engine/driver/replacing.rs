@@ -11,7 +11,7 @@ use std::time::Instant;
 
 impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
     /// The connection was lost between operations.
-    pub(super) fn lose(&mut self, index: usize) {
+    pub(super) fn drop_connection(&mut self, index: usize) {
         self.hang_up_quietly(index);
         if self.kind.site().is_none() {
             self.idle.retain(|idle| *idle != index);
@@ -44,8 +44,8 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         let made = std::thread::Builder::new()
             .name(format!("client {number}"))
             .spawn_scoped(self.scope, move || {
-                let birth = shared.context().birth_ahead(number, &over);
-                let opened = kind.open(&birth, shared.context().watch, &|| shared.next_id());
+                let client_spec = shared.context().birth_ahead(number, &over);
+                let opened = kind.open(&client_spec, shared.context().watch, &|| shared.next_id());
                 // Nothing waits any more when the run is over.
                 sender.send(Replacement { slot: index, opened }).ok();
                 waker.wake();

@@ -1,6 +1,6 @@
 //! Waiting for the first event, and doing what is due.
 
-use super::super::LOOK_UP;
+use super::super::POLL_INTERVAL;
 use super::super::arrivals::Arrivals;
 use super::super::connection::Connection;
 use super::super::machine::{Kind, Machine, Site};
@@ -61,7 +61,7 @@ impl<K: Kind> Driver<'_, '_, K> {
 
     /// How long is waited before looking whether something took too long.
     pub(super) fn patience(&self) -> Duration {
-        LOOK_UP
+        POLL_INTERVAL
             .min(self.shared.plan().timeout)
             .max(Duration::from_millis(1))
     }

@@ -270,9 +270,9 @@ fn guessed(with_a_loop: u64) -> Figures {
         ..finding(FindingKind::NPlusOne, "GET /keys", "SELECT ?", 10)
     };
     let operations = vec![keys];
-    Figures::of(&ReadOutcome {
+    Figures::from_outcome(&ReadOutcome {
         findings: vec![Finding {
-            owners: model::FindingOwners::of(&found, &operations),
+            owners: model::FindingOwners::new(&found, &operations),
             ..found
         }],
         operations,

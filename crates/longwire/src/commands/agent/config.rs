@@ -179,7 +179,7 @@ impl AgentConfig {
     ///
     /// # Errors
     /// When it cannot be read, or says something that cannot be done: with line and column.
-    pub(super) fn read(path: &Path, plain_clients: PlainClientsArg) -> anyhow::Result<Self> {
+    pub(super) fn read_file(path: &Path, plain_clients: PlainClientsArg) -> anyhow::Result<Self> {
         use anyhow::Context;
         let text = read_small_text(path, MAX_CONFIG_BYTES)
             .with_context(|| format!("could not read the configuration {}", path.display()))?;
@@ -422,8 +422,8 @@ fn hosts(texts: &[Spanned<String>]) -> Result<HostSettings, Fault> {
 fn exports(file: &File) -> Result<ExportPlan, Fault> {
     let usual = NameLimits::default();
     let limit = |given: &Option<Spanned<usize>>, usual: usize| match given {
-        Some(given) if (1..=MOST_NAMES).contains(given.get_ref()) => Ok(*given.get_ref()),
-        Some(given) => Err(at(given, format!("it is a number from 1 to {MOST_NAMES}"))),
+        Some(given) if (1..=MAX_NAMES).contains(given.get_ref()) => Ok(*given.get_ref()),
+        Some(given) => Err(at(given, format!("it is a number from 1 to {MAX_NAMES}"))),
         None => Ok(usual),
     };
     let prometheus = file.prometheus.listen.as_ref();
@@ -486,4 +486,4 @@ fn duration(given: Option<&Spanned<String>>, usual: Duration, least: Duration) -
 }
 
 /// Names of each kind that have series: each costs some 3 KB here, and ten to a hundred series where they are stored.
-const MOST_NAMES: usize = 2_000;
+const MAX_NAMES: usize = 2_000;

@@ -31,7 +31,7 @@ impl Reload {
         let (sender, outcome) = sync_channel(1);
         let thread = spawn("longwire reload".to_owned(), move || {
             block_all_signals();
-            let read = AgentConfig::read(&path, plain_clients).and_then(|config| {
+            let read = AgentConfig::read_file(&path, plain_clients).and_then(|config| {
                 refuse_changes(&now, &config)?;
                 let otlp = Exporting::prepare(&config.exports, &exposition)?;
                 Ok((config, otlp))

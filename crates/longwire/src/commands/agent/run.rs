@@ -12,11 +12,11 @@ use crate::commands::relays::{self, Relays};
 use crate::commands::top::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic, facts};
 use anyhow::{Context, Result};
 use model::{Conditions, Warning};
-use pipeline::aggregator::{Aggregator, TABLES_LAST, TablesInput, Wanted, Window};
-use pipeline::delivery::Delivery;
+use pipeline::aggregator::{Aggregator, AggregatorConfig, TABLES_LAST, TablesInput, Window};
 use pipeline::fact_channel::FactChannel;
 use pipeline::input::Reading;
 use pipeline::output::{self, EndRequest, Status};
+use pipeline::output_health::OutputHealth;
 use report::JsonWriter;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
                 .iter()
                 .map(|planned| Ok((planned.clone(), relaying::tls_as_asked(&planned.target)?)));
             let relays = Relays::start(with_tls.collect::<Result<_>>()?, &channel)?;
-            relays.announce(&Delivery::default(), false, "");
+            relays.announce(&OutputHealth::default(), false, "");
             let conditions = conditions(
                 args,
                 "kernel receive timestamps where the socket gives them, else the monotonic clock",
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
             agent.observe(&mut traffic, &mut aggregator)?;
             let summary = traffic
                 .source
-                .stop(&agent.delivery, &mut |fact| aggregator.fact(fact))?;
+                .stop(&agent.output_health, &mut |fact| aggregator.fact(fact))?;
             agent.end(aggregator, summary.warnings)
         }
     }
@@ -110,7 +110,7 @@ struct Agent<'a> {
     exporting: Exporting,
     seen: Arc<SeenCounts>,
     manager: ServiceManager,
-    delivery: Delivery,
+    output_health: OutputHealth,
     totals: AgentTotals,
     began: Instant,
     window_began: Instant,
@@ -127,8 +127,8 @@ impl<'a> Agent<'a> {
     ) -> Result<(Self, Aggregator)> {
         let seen = Arc::new(SeenCounts::default());
         let exporting = Exporting::start(config.exports.clone(), &seen)?;
-        let delivery = Delivery::default();
-        let wanted = Wanted {
+        let output_health = OutputHealth::default();
+        let wanted = AggregatorConfig {
             rule: config.rule,
             hosts: analysis::hosts::HostSettings {
                 own: match config.hosts.only_given {
@@ -138,13 +138,13 @@ impl<'a> Agent<'a> {
                 ..config.hosts.clone()
             },
             findings: Some(config.distances.clone()),
-            delivery: Some(delivery.clone()),
-            ..Wanted::default()
+            output_health: Some(output_health.clone()),
+            ..AggregatorConfig::default()
         };
         let mut aggregator = Aggregator::new(&wanted, conditions.clone())?;
         aggregator.export(exporting.exports());
         if let Some(address) = exporting.address() {
-            delivery.say(&format!(
+            output_health.print_line(&format!(
                 "series for Prometheus are at http://{address}/metrics, whether all is well at /health"
             ));
         }
@@ -157,7 +157,7 @@ impl<'a> Agent<'a> {
             exporting,
             seen,
             manager: ServiceManager::of_environment(),
-            delivery,
+            output_health,
             totals: AgentTotals::default(),
             began: now,
             window_began: now,
@@ -175,13 +175,13 @@ impl<'a> Agent<'a> {
         let watchdog = self.manager.watchdog().map_or(TICK, |asked| asked.min(TICK));
         let mut ticked = Instant::now();
         loop {
-            match self.asked.take() {
+            match self.asked.take_signal() {
                 Some(libc_signal) if libc_signal == signal_hook::consts::SIGHUP => self.begin_reload(),
                 Some(_) => break,
                 None => {}
             }
             self.end_reload(aggregator);
-            for fact in traffic.wait(LOOK) {
+            for fact in traffic.wait(POLL_INTERVAL) {
                 aggregator.fact(fact);
             }
             for (connection, processes) in traffic.found_processes() {
@@ -202,12 +202,12 @@ impl<'a> Agent<'a> {
 
     fn tick(&mut self, traffic: &mut impl LiveTraffic, aggregator: &mut Aggregator) {
         self.manager.alive();
-        traffic.report_news(&self.delivery);
+        traffic.report_news(&self.output_health);
         if let Some(ring) = traffic.ring() {
             self.seen.packets(ring.passed, ring.dropped);
         }
         self.seen.exchanges_dropped(aggregator.dropped_exchanges());
-        self.exporting.tick(&self.delivery);
+        self.exporting.tick(&self.output_health);
         // What a pooler is shows itself soon or not at all: series would wait for it.
         aggregator.decide_poolers();
         aggregator.close_resting();
@@ -227,7 +227,7 @@ impl<'a> Agent<'a> {
         if !aggregator.writes_tables()
             && let Err(fault) = begin_tables(&self.config, aggregator, TablesInput::Resumed)
         {
-            self.delivery.say(&format!("warning: {fault:#}"));
+            self.output_health.print_line(&format!("warning: {fault:#}"));
         }
     }
 
@@ -245,7 +245,8 @@ impl<'a> Agent<'a> {
     fn write(&self, write: impl FnOnce(&mut JsonWriter<io::StdoutLock<'static>>, &Self) -> io::Result<()>) {
         let mut records = JsonWriter::new(io::stdout().lock());
         let written = write(&mut records, self).and_then(|()| io::stdout().flush());
-        self.delivery.of("the records of a window on stdout are", written);
+        self.output_health
+            .record_written("the records of a window on stdout are", written);
     }
 
     /// Has the configuration read again; while it is being read, once more afterwards.
@@ -286,12 +287,12 @@ impl<'a> Agent<'a> {
         self.seen.reloaded(changed.is_ok());
         let trouble = match changed {
             Ok(()) => {
-                self.delivery.say("the configuration was read again");
+                self.output_health.print_line("the configuration was read again");
                 None
             }
             Err(error) => {
                 let text = format!("the configuration was not changed: {error:#}");
-                self.delivery.say(&format!("warning: {text}"));
+                self.output_health.print_line(&format!("warning: {text}"));
                 Some(text)
             }
         };
@@ -304,10 +305,12 @@ impl<'a> Agent<'a> {
         // What is still open ends with the observation, and is exported too.
         let (outcome, _) = aggregator.finish(warnings, None)?;
         output::warn(&outcome.warnings);
-        self.take_window(Window::of(outcome));
-        self.exporting.finish(self.config.stop_within, &self.delivery);
-        self.delivery.say(&self.totals.line(self.began.elapsed()));
-        Ok(self.delivery.status(Status::Done))
+        self.take_window(Window::new(outcome));
+        self.exporting
+            .finish(self.config.stop_within, &self.output_health);
+        self.output_health
+            .print_line(&self.totals.line(self.began.elapsed()));
+        Ok(self.output_health.status(Status::Done))
     }
 }
 
@@ -338,7 +341,7 @@ fn write_window(records: &mut JsonWriter<io::StdoutLock<'static>>, window: &Wind
 }
 
 /// How long facts are waited for at a time: as often it is looked whether a signal came.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How often series and the service manager learn that the observation goes on.
 const TICK: Duration = Duration::from_secs(1);

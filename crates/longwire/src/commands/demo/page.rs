@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use model::{Warning, WarningKind};
-use pipeline::delivery::Delivery;
+use pipeline::output_health::OutputHealth;
 use pipeline::page::{PageFile, PageRun};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const FILE: &str = "longwire-demo.html";
 pub fn open(
     asked: Option<&Path>,
     warnings: &mut Vec<Warning>,
-    delivery: &Delivery,
+    output_health: &OutputHealth,
 ) -> Result<Option<PageFile>> {
     if let Some(path) = asked {
         return PageFile::create(path).map(Some);
@@ -33,16 +33,16 @@ pub fn open(
         warnings.push(Warning::new(WarningKind::OutputLost, text));
         return Ok(None);
     }
-    Ok(kept(PageFile::create(&path), delivery))
+    Ok(kept(PageFile::create(&path), output_health))
 }
 
 /// Writes the page, and returns its path. A fault is a lost output: the story is still shown.
-pub fn write(page: Option<PageFile>, run: &PageRun<'_>, delivery: &Delivery) -> Option<PathBuf> {
-    kept(page?.store(run), delivery)
+pub fn write(page: Option<PageFile>, run: &PageRun<'_>, output_health: &OutputHealth) -> Option<PathBuf> {
+    kept(page?.store(run), output_health)
 }
 
-fn kept<T>(page: Result<T>, delivery: &Delivery) -> Option<T> {
-    page.map_err(|error| delivery.lost_output(&format!("{error:#}; name another file with --html")))
+fn kept<T>(page: Result<T>, output_health: &OutputHealth) -> Option<T> {
+    page.map_err(|error| output_health.lost_output(&format!("{error:#}; name another file with --html")))
         .ok()
 }
 

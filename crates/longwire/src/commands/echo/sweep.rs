@@ -1,7 +1,7 @@
 //! Numbers to sweep: `16`, `1,64`, `8..64:*2`, `100..500:+100`.
 
 use model::ByteCount;
-use probe::echo::{MOST_BYTES, MOST_STREAMS};
+use probe::echo::{MAX_BYTES, MAX_STREAMS};
 
 /// The numbers, in order, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct ConnectionCounts(pub Vec<u32>);
 pub fn sizes(text: &str) -> Result<ConnectionCounts, String> {
     let size = |text: &str| {
         let bytes = ByteCount::parse(text).map_err(|error| error.to_string())?;
-        within(bytes.as_bytes(), MOST_BYTES, "bytes of a message")
+        within(bytes.as_bytes(), MAX_BYTES, "bytes of a message")
     };
     parse(text, &size)
 }
@@ -20,7 +20,7 @@ pub fn sizes(text: &str) -> Result<ConnectionCounts, String> {
 pub fn streams(text: &str) -> Result<ConnectionCounts, String> {
     let count = |text: &str| {
         let count = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
-        within(count, MOST_STREAMS, "streams")
+        within(count, MAX_STREAMS, "streams")
     };
     parse(text, &count)
 }
@@ -64,12 +64,12 @@ fn range(first: u32, last: u32, step: &str, numbers: &mut Vec<u32>) -> Result<()
         return Err(format!("{first}..{last} has no numbers"));
     }
     let all = std::iter::successors(Some(first), |number| next(*number));
-    numbers.extend(all.take_while(|number| *number <= last).take(MOST_NUMBERS));
+    numbers.extend(all.take_while(|number| *number <= last).take(MAX_NUMBERS));
     Ok(())
 }
 
 /// Maximum of one range; the number of combinations has another limit in addition.
-const MOST_NUMBERS: usize = 100_000;
+const MAX_NUMBERS: usize = 100_000;
 
 #[cfg(test)]
 mod tests {

@@ -69,7 +69,7 @@ pub struct Args {
     #[command(flatten)]
     pub driver: DriverArgs,
     /// Clients at once.
-    #[arg(short, long, alias = "client", default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
+    #[arg(short, long, alias = "client", default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CLIENTS)))]
     pub clients: u32,
     /// Threads that drive them; as many as there are processors, when not given.
     #[arg(short = 'j', long, alias = "jobs", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -259,4 +259,4 @@ fn number(text: &str) -> Option<u64> {
 /// Where neither a time nor a number is given.
 const USUAL_TIME: Duration = Duration::from_secs(10);
 /// Ports and memory end before.
-const MOST_CLIENTS: u32 = 50_000;
+const MAX_CLIENTS: u32 = 50_000;

@@ -16,20 +16,22 @@ use sys::Target;
 /// # Errors
 /// When they could not be made.
 pub fn run(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Status> {
-    let mut steps = InitStep::read(args.steps.as_deref().unwrap_or(InitStep::USUAL))?;
+    let mut steps = InitStep::parse_steps(args.steps.as_deref().unwrap_or(InitStep::USUAL))?;
     if args.no_vacuum() {
         steps.retain(|step| *step != InitStep::Vacuum);
     }
     let scale = args.scale.unwrap_or(1);
-    if !(1..=MOST).contains(&scale) {
-        bail!("-s {scale} is no size of tables: write 1 to {MOST}");
+    if !(1..=MAX_SCALE).contains(&scale) {
+        bail!("-s {scale} is no size of tables: write 1 to {MAX_SCALE}");
     }
     let began = Instant::now();
     let mut told = Progress::default();
-    match tables::initialise(target, &steps, scale, stop, &mut |making| told.tell(making)) {
+    match tables::initialise(target, &steps, scale, stop, &mut |making| {
+        told.show_progress(making)
+    }) {
         Ok(()) => {
             told.end();
-            output::note(&format!(
+            output::print_note(&format!(
                 "tables of scale {scale} are ready after {:.1} s",
                 began.elapsed().as_secs_f64()
             ));
@@ -37,7 +39,7 @@ pub fn run(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Status> {
         }
         Err(LoadError::Stopped) => {
             told.end();
-            output::note("stopped; tables that were begun are not complete");
+            output::print_note("stopped; tables that were begun are not complete");
             Ok(Status::Interrupted)
         }
         Err(error) => {
@@ -55,7 +57,7 @@ struct Progress {
 }
 
 impl Progress {
-    fn tell(&mut self, making: Making) {
+    fn show_progress(&mut self, making: Making) {
         let mut stderr = io::stderr().lock();
         // It does not matter whether the line can be written.
         if self.step != Some(making.step) {
@@ -77,4 +79,4 @@ impl Progress {
 
 const A_LINE: Duration = Duration::from_millis(200);
 /// pgbench's account numbers end there too.
-const MOST: u32 = 21_474;
+const MAX_SCALE: u32 = 21_474;

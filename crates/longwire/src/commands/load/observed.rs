@@ -3,7 +3,7 @@
 use super::Args;
 use anyhow::Result;
 use model::{Conditions, StatementOutcome, Warning};
-use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::fact_channel::FactChannel;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl ObservedLoad {
         if args.output.is_none() && !args.per_statement {
             return Ok(None);
         }
-        let mut aggregator = Aggregator::new(&Wanted::default(), conditions.clone())?;
+        let mut aggregator = Aggregator::new(&AggregatorConfig::default(), conditions.clone())?;
         if let Some(path) = &args.output {
             aggregator.record(path)?;
         }

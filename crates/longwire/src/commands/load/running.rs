@@ -80,7 +80,7 @@ fn wait(
     let mut began = None;
     let mut before = (Instant::now(), LoadProgress::default());
     let mut told = Ok(());
-    while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(LOOK) {
+    while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(POLL_INTERVAL) {
         if stop.load(Ordering::Relaxed) || told.is_err() {
             control.stop.store(true, Ordering::Relaxed);
         }
@@ -94,7 +94,9 @@ fn wait(
             continue;
         }
         let began = *began.get_or_insert(before.0);
-        if progress.is_some_and(|every| now.duration_since(before.0) + LOOK / 2 >= every) && told.is_ok() {
+        if progress.is_some_and(|every| now.duration_since(before.0) + POLL_INTERVAL / 2 >= every)
+            && told.is_ok()
+        {
             told = tell(&interval(began, before, (now, done)));
             before = (now, done);
         }
@@ -116,4 +118,4 @@ fn interval(began: Instant, before: (Instant, LoadProgress), now: (Instant, Load
 }
 
 /// How often it is checked whether the run is over, or has to end.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);

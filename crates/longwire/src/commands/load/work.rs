@@ -166,7 +166,7 @@ struct Source {
 }
 
 impl Source {
-    fn of(builtin: Builtin, weight: u32) -> Self {
+    fn from_builtin(builtin: Builtin, weight: u32) -> Self {
         Self {
             name: builtin.title.to_owned(),
             text: builtin.text.to_owned(),
@@ -195,13 +195,13 @@ fn sources(args: &Args) -> Result<Vec<Source>> {
     let mut sources = Vec::new();
     for word in args.builtins.iter().map(String::as_str).chain(short) {
         let (name, weight) = weighted(word)?;
-        sources.push(Source::of(builtin(name)?, weight));
+        sources.push(Source::from_builtin(builtin(name)?, weight));
     }
     for word in &args.scripts {
         let (file, weight) = weighted(word)?;
         sources.push(Source {
             name: file.to_owned(),
-            text: read(file)?,
+            text: read_file(file)?,
             weight,
             builtin: false,
         });
@@ -215,12 +215,12 @@ fn sources(args: &Args) -> Result<Vec<Source>> {
         });
     }
     if sources.is_empty() {
-        sources.push(Source::of(builtin("tpcb-like")?, 1));
+        sources.push(Source::from_builtin(builtin("tpcb-like")?, 1));
     }
     Ok(sources)
 }
 
-fn read(file: &str) -> Result<String> {
+fn read_file(file: &str) -> Result<String> {
     let read = if file == "-" {
         read_text_within(std::io::stdin().lock(), MAX_SCRIPT_BYTES)
     } else {

@@ -81,8 +81,8 @@ impl OfPredict {
 }
 
 fn round_trips(texts: &[String]) -> Result<Vec<Duration>, ToolError> {
-    if texts.len() > MOST_LINKS {
-        return Err(ToolError::Arguments(format!("rtt: at most {MOST_LINKS}")));
+    if texts.len() > MAX_LINKS {
+        return Err(ToolError::Arguments(format!("rtt: at most {MAX_LINKS}")));
     }
     let spans: Result<Vec<Duration>, _> = texts.iter().map(|text| parse_duration(text)).collect();
     let mut spans = spans.map_err(|error| ToolError::Arguments(format!("rtt: {error}")))?;
@@ -128,7 +128,7 @@ pub fn of_statements() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "top": {"type": "integer", "minimum": 1, "maximum": MOST_STATEMENTS, "description": "How many; 10 when left out."},
+            "top": {"type": "integer", "minimum": 1, "maximum": MAX_STATEMENTS, "description": "How many; 10 when left out."},
             "by": {"type": "string", "enum": ["time", "turns"], "description": "Sort key; time by default."},
         },
         "additionalProperties": false,
@@ -139,7 +139,7 @@ fn round_trip_schema(description: &str) -> Value {
     json!({
         "type": "array",
         "items": {"type": "string"},
-        "maxItems": MOST_LINKS,
+        "maxItems": MAX_LINKS,
         "description": format!("{description} Each with its unit: 1ms, 40ms."),
     })
 }
@@ -149,6 +149,6 @@ const fn usual_top() -> usize {
 }
 
 /// Statements of an answer.
-pub const MOST_STATEMENTS: usize = 200;
-const MOST_LINKS: usize = 20;
+pub const MAX_STATEMENTS: usize = 200;
+const MAX_LINKS: usize = 20;
 const USUAL: Duration = Duration::from_millis(40);

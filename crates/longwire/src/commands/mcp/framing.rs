@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 pub enum Line {
     /// A line, without its end.
     Complete(Vec<u8>),
-    /// One that was longer than [`LONGEST`] and was passed over.
+    /// One that was longer than [`MAX_MESSAGE_LEN`] and was passed over.
     TooLong,
 }
 
@@ -18,12 +18,12 @@ pub enum Line {
 pub fn next_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
     loop {
         let mut line = Vec::new();
-        let limit = LONGEST as u64 + 1;
+        let limit = MAX_MESSAGE_LEN as u64 + 1;
         if input.by_ref().take(limit).read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
         let is_whole = line.last() == Some(&b'\n');
-        if !is_whole && line.len() > LONGEST {
+        if !is_whole && line.len() > MAX_MESSAGE_LEN {
             pass_over(input)?;
             return Ok(Some(Line::TooLong));
         }
@@ -49,4 +49,4 @@ fn pass_over(input: &mut impl BufRead) -> io::Result<()> {
 }
 
 /// Bytes of a message: requests are small, answers may be larger.
-pub const LONGEST: usize = 1 << 20;
+pub const MAX_MESSAGE_LEN: usize = 1 << 20;

@@ -1,7 +1,7 @@
 //! The part of the Model Context Protocol that a server with tools alone needs: JSON-RPC 2.0, `initialize`, `ping`, `tools/list` and
 //! `tools/call`. Specification: modelcontextprotocol.io, versions 2024-11-05, 2025-03-26 and 2025-06-18.
 
-use super::framing::LONGEST;
+use super::framing::MAX_MESSAGE_LEN;
 use super::tools::{self, Files, ToolError};
 use serde_json::{Map, Value, json};
 
@@ -52,7 +52,7 @@ pub fn too_long() -> Value {
     failure(
         &Value::Null,
         INVALID_REQUEST,
-        &format!("a message has at most {LONGEST} bytes"),
+        &format!("a message has at most {MAX_MESSAGE_LEN} bytes"),
     )
 }
 

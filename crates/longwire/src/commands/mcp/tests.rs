@@ -1,4 +1,4 @@
-use super::framing::{LONGEST, Line, next_line};
+use super::framing::{Line, MAX_MESSAGE_LEN, next_line};
 use super::*;
 use serde_json::{Value, json};
 use std::io::{BufReader, Cursor};
@@ -112,14 +112,14 @@ fn a_file_that_cannot_be_read_is_said_in_the_result() {
 
 #[test]
 fn a_long_line_is_passed_over_and_the_next_is_answered() {
-    let mut input = vec![b'x'; LONGEST + 1];
+    let mut input = vec![b'x'; MAX_MESSAGE_LEN + 1];
     input.extend(b"\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n");
     let answers = served(&input);
     assert_eq!(answers.len(), 2, "{answers:?}");
     assert_eq!(code(&answers[0]), -32600);
     assert_eq!(answers[1]["id"], 2);
     // The longest one that is allowed is read; without an end too.
-    let exact = vec![b'x'; LONGEST];
+    let exact = vec![b'x'; MAX_MESSAGE_LEN];
     let line = next_line(&mut Cursor::new(exact.clone())).expect("memory");
     assert_eq!(line, Some(Line::Complete(exact)));
 }

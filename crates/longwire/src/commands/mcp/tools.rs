@@ -1,13 +1,13 @@
 //! The tools: each reads the files, and gives the records that `--json` has.
 
-use super::arguments::{self, MOST_STATEMENTS, OfFindings, OfPredict, OfStatements, StatementOrder};
+use super::arguments::{self, MAX_STATEMENTS, OfFindings, OfPredict, OfStatements, StatementOrder};
 use crate::commands::grouping::Grouping;
 use crate::commands::keys_flag::KeyLogArgument;
 use crate::commands::predict::{distances, targets};
 use analysis::findings::Distances;
 use anyhow::Result;
 use model::Warning;
-use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input;
 use report::{JsonWriter, ReadOutcome};
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ pub fn call(name: &str, arguments: Value, files: &Files<'_>) -> Result<Value, To
 
 fn summary(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
     arguments::parse::<arguments::Nothing>(arguments)?;
-    let outcome = read(files, Wanted::default())?;
+    let outcome = read_files(files, AggregatorConfig::default())?;
     let mut summary = records(|writer| writer.summary(&outcome.summary))?;
     Ok(json!({"summary": summary.pop(), "warnings": warnings(&outcome)}))
 }
@@ -110,12 +110,12 @@ fn summary(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
 fn findings(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
     let asked: OfFindings = arguments::parse(arguments)?;
     let rtts = asked.rtts()?;
-    let wanted = Wanted {
+    let wanted = AggregatorConfig {
         targets: distances(&rtts),
         findings: Some(Distances { rtts, rate: None }),
-        ..Wanted::default()
+        ..AggregatorConfig::default()
     };
-    let outcome = read(files, wanted)?;
+    let outcome = read_files(files, wanted)?;
     let found = records(|writer| {
         outcome
             .findings
@@ -128,11 +128,11 @@ fn findings(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
 
 fn predict(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
     let asked: OfPredict = arguments::parse(arguments)?;
-    let wanted = Wanted {
+    let wanted = AggregatorConfig {
         targets: targets(&asked.links()?, &[1]),
-        ..Wanted::default()
+        ..AggregatorConfig::default()
     };
-    let outcome = read(files, wanted)?;
+    let outcome = read_files(files, wanted)?;
     let predicted = records(|writer| {
         outcome
             .predictions
@@ -145,10 +145,10 @@ fn predict(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
 
 fn statements(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
     let asked: OfStatements = arguments::parse(arguments)?;
-    if !(1..=MOST_STATEMENTS).contains(&asked.top) {
-        return Err(ToolError::Arguments(format!("top is 1 to {MOST_STATEMENTS}")));
+    if !(1..=MAX_STATEMENTS).contains(&asked.top) {
+        return Err(ToolError::Arguments(format!("top is 1 to {MAX_STATEMENTS}")));
     }
-    let mut outcome = read(files, Wanted::default())?;
+    let mut outcome = read_files(files, AggregatorConfig::default())?;
     let seen = outcome.statements.len();
     match asked.by {
         StatementOrder::Time => outcome
@@ -163,16 +163,16 @@ fn statements(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
     Ok(json!({"statements": found, "distinct_statements": seen, "warnings": warnings(&outcome)}))
 }
 
-/// What the files hold, as `read` and `predict` sum it up.
-fn read(files: &Files<'_>, wanted: Wanted) -> Result<ReadOutcome> {
-    let wanted = Wanted {
+/// What the files hold, as `read_files` and `predict` sum it up.
+fn read_files(files: &Files<'_>, wanted: AggregatorConfig) -> Result<ReadOutcome> {
+    let wanted = AggregatorConfig {
         rule: files.grouping.operations,
         hosts: files.grouping.hosts_in(files.files),
         statements_alone: input::are_of_load(files.files),
         ..wanted
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(files.files))?;
-    let input = input::read(files.files, files.keys.reading()?, &mut |fact| {
+    let input = input::read_files(files.files, files.keys.reading()?, &mut |fact| {
         aggregator.fact(fact)
     })?;
     let (outcome, _) = aggregator.finish(input.warnings, input.packets)?;

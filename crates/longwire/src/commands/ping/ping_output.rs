@@ -70,7 +70,7 @@ impl PingOutput {
             page: None,
         };
         if let Some(metrics) = &ping_output.metrics {
-            output::note(&format!("histograms at http://{}/metrics", metrics.address()));
+            output::print_note(&format!("histograms at http://{}/metrics", metrics.address()));
         }
         if let Some(records) = &mut ping_output.records {
             records.conditions(&conditions)?;
@@ -92,7 +92,7 @@ impl PingOutput {
                 if target.openings == 1 {
                     self.opened(number, opening)?;
                 } else {
-                    output::note(&format!("connected to {} again", target.name));
+                    output::print_note(&format!("connected to {} again", target.name));
                 }
             }
             PingEvent::Sample(sample) => {
@@ -117,7 +117,7 @@ impl PingOutput {
                     }
                     begins = begins.after(leg.duration);
                 }
-                if target.waterfalls.len() < MOST_WATERFALLS {
+                if target.waterfalls.len() < MAX_WATERFALLS {
                     target.waterfalls.push(legs);
                 }
             }
@@ -222,7 +222,8 @@ impl PingOutput {
     /// What was cautioned of, and which targets failed.
     fn warnings(&self, outcomes: &[PingOutcome]) -> Vec<Warning> {
         let cautions = self.targets.iter().flat_map(|target| {
-            let caution = |&text: &&str| Warning::new(WarningKind::DoneOtherwise, text).of(&target.name);
+            let caution =
+                |&text: &&str| Warning::new(WarningKind::DoneOtherwise, text).with_name(&target.name);
             target.cautions.iter().map(caution)
         });
         let failed = outcomes.iter().filter_map(|outcome| {
@@ -400,5 +401,5 @@ fn spelled(span: Duration) -> String {
 }
 
 /// Enough for a median; each is a few hundred bytes.
-const MOST_WATERFALLS: usize = 10_000;
+const MAX_WATERFALLS: usize = 10_000;
 const REDRAW: Duration = Duration::from_millis(100);

@@ -17,7 +17,7 @@ pub fn run(args: &Args, rows: u64) -> Result<Status> {
     };
     let mut target = password::completed(Target::parse(target)?);
     // Where TLS is only preferred: inside it rows are no packets.
-    if !TlsSettings::of(&target)?.mode.insists() {
+    if !TlsSettings::from_target(&target)?.mode.insists() {
         target.security.mode = Some(TlsMode::Disable);
     }
     let stop = output::stop_on_signals()?;

@@ -14,7 +14,7 @@ pub fn plan(estate: &Estate, data: Data, asked: &[Placement], title: String) -> 
         operations: &data.operations,
         matches: &|pattern, name| Pattern::new(pattern).matches(name),
     };
-    let placements = placement::placements(estate, MOST_PLACEMENTS);
+    let placements = placement::placements(estate, MAX_PLACEMENTS);
     let predicted = forecast(observed, &placements);
     let cheapest = choice::cheapest(&predicted);
     let (order, moves) = match cheapest {
@@ -41,7 +41,7 @@ pub fn plan(estate: &Estate, data: Data, asked: &[Placement], title: String) -> 
 }
 
 /// Placements that are predicted: beyond these, only those that move few services.
-const MOST_PLACEMENTS: usize = 1024;
+const MAX_PLACEMENTS: usize = 1024;
 
 fn order(
     estate: &Estate,

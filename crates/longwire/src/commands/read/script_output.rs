@@ -27,8 +27,8 @@ pub fn find(path: &Path) -> Result<Option<DatabaseLinkOutcome>> {
     if !oracle::is_output(&String::from_utf8_lossy(&bytes)) {
         return Ok(None);
     }
-    take(&mut bytes, LONGEST)?;
-    Ok(oracle::read(&String::from_utf8_lossy(&bytes)))
+    take(&mut bytes, MAX_OUTPUT_LEN)?;
+    Ok(oracle::parse_outcome(&String::from_utf8_lossy(&bytes)))
 }
 
 /// Shows it.
@@ -61,4 +61,4 @@ pub fn show(path: &Path, outcome: &DatabaseLinkOutcome, json: bool) -> Result<St
 /// The output begins within this many bytes, after the client's own first lines.
 const PROBE: u64 = 64 * 1024;
 /// A hundred thousand lines have fewer bytes.
-const LONGEST: u64 = 16 * 1024 * 1024;
+const MAX_OUTPUT_LEN: u64 = 16 * 1024 * 1024;

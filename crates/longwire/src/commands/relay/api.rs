@@ -8,8 +8,8 @@ use crate::commands::targets::PlannedRelay;
 use anyhow::{Context, Result, bail, ensure};
 use link::LinkDescription;
 use model::{LinkOutcome, Summary};
-use pipeline::delivery::Delivery;
 use pipeline::output::{self, EndRequest, Status};
+use pipeline::output_health::OutputHealth;
 use relay::{Relay, RelayOptions};
 use report::JsonWriter;
 use std::io;
@@ -29,7 +29,7 @@ pub(super) fn run(args: &Args, at: &ServedAddress) -> Result<Status> {
         "--link is for a target, and none is given: proxies that clients create have toxics"
     );
     let asked = EndRequest::on_signals()?;
-    let delivery = Delivery::default();
+    let output_health = OutputHealth::default();
     let began = Instant::now();
     let proxies = Arc::new(ProxyCollection::new(args.seed));
     let mut links = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, at: &ServedAddress) -> Result<Status> {
         let over = planned
             .link
             .map_or_else(String::new, |link| format!(" over {link}"));
-        delivery.say(&format!(
+        output_health.print_line(&format!(
             "relaying {listens} to {}{over}: proxy {}",
             planned.target.server(),
             planned.name
@@ -50,12 +50,12 @@ pub(super) fn run(args: &Args, at: &ServedAddress) -> Result<Status> {
         hosts: [std::slice::from_ref(&at.host), &args.api_host].concat(),
     };
     let server = toxiproxy::serve(at.address, access, proxies.clone())?;
-    delivery.say(&format!(
+    output_health.print_line(&format!(
         "toxiproxy's API {API_VERSION} at http://{}{}",
         server.address(),
         relays::ENDS
     ));
-    let status = until(|| asked.take().map(|_| Status::Interrupted));
+    let status = until(|| asked.take_signal().map(|_| Status::Interrupted));
     drop(server);
     proxies.clear();
     let counters = proxies.counters();
@@ -63,20 +63,20 @@ pub(super) fn run(args: &Args, at: &ServedAddress) -> Result<Status> {
         .into_iter()
         .filter_map(|link| link.stop(Duration::ZERO).link);
     let links: Vec<LinkOutcome> = stopped.collect();
-    delivery.say(&summary(counters));
+    output_health.print_line(&summary(counters));
     for link in &links {
-        delivery.of("what passed is", relaying::tell_link(link));
+        output_health.record_written("what passed is", relaying::print_link(link));
     }
     if args.json {
         let written = write_records(args, &planned, (counters, &links), began.elapsed());
-        delivery.of("the records on stdout are", written);
+        output_health.record_written("the records on stdout are", written);
     }
-    Ok(delivery.status(status))
+    Ok(output_health.status(status))
 }
 
 /// A proxy for a target of the command line. Returns where it listens.
 fn create(proxies: &ProxyCollection, planned: &PlannedRelay, link: Option<&Relay>) -> Result<String> {
-    if TlsSettings::of(&planned.target)?.mode.insists() {
+    if TlsSettings::from_target(&planned.target)?.mode.insists() {
         bail!(
             "{}: proxies behind --api pass TLS through and speak none themselves: leave it out of the target",
             planned.name

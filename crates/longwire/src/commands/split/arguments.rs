@@ -116,9 +116,9 @@ impl Args {
     /// When a script cannot be read or is wrong, or the server cannot be logged in to.
     pub fn bench(&self, stop: &AtomicBool) -> Result<SplitBench> {
         anyhow::ensure!(
-            self.visit >= SHORTEST,
+            self.visit >= MIN_DURATION,
             "-T must be at least {}",
-            model::format_duration(SHORTEST)
+            model::format_duration(MIN_DURATION)
         );
         let target = password::completed(Target::parse(&self.target)?);
         let mut scripts = Scripts::new(load::sql::quoting(target.scheme));
@@ -190,4 +190,4 @@ const USUAL: [Duration; 3] = [
 ];
 /// The published experiment's.
 const DEFAULT: &str = "select 1";
-const SHORTEST: Duration = Duration::from_millis(20);
+const MIN_DURATION: Duration = Duration::from_millis(20);

@@ -58,7 +58,7 @@ pub fn measure(
         }
         StderrProgress.status(&format!("round {number} of {}", args.rounds));
         let round = bench.round(&stations, bench.address, stop);
-        let ask = |&streams: &u32| Ok((streams, distance.ask(sizes, streams, bench.visit, stop)?));
+        let ask = |&streams: &u32| Ok((streams, distance.measure_rtt(sizes, streams, bench.visit, stop)?));
         let nears: Result<Nears> = asked.iter().map(ask).collect();
         match (round, nears) {
             (Ok(round), Ok(nears)) => rounds.push((round, nears)),
@@ -92,7 +92,7 @@ fn places(
     let behind = |link| Place::behind(&link, packets, pausing);
     let mut places: Vec<Place> = args.links().into_iter().map(behind).collect();
     if !args.link_echo.is_empty() {
-        let alone = distance.ask(sizes, 1, bench.visit, stop)?.round_trip;
+        let alone = distance.measure_rtt(sizes, 1, bench.visit, stop)?.round_trip;
         for address in &args.link_echo {
             places.push(Place::of_echo(address, sizes, alone, bench, pausing, stop)?);
         }
@@ -104,7 +104,7 @@ fn places(
 fn sizes(visit: &Visit) -> [u32; 2] {
     visit.payload_bytes.map(|bytes| {
         let each = (bytes / visit.turns.max(1.0)).round();
-        (each as u32).clamp(1, probe::echo::MOST_BYTES)
+        (each as u32).clamp(1, probe::echo::MAX_BYTES)
     })
 }
 
@@ -145,7 +145,7 @@ impl SplitMeasurement {
                 visits.iter().map(|(_, near)| near.round_trip),
             )?,
             source,
-            transaction: Interval::of(visits.iter().map(|(visit, _)| visit.transaction))?,
+            transaction: Interval::from_rounds(visits.iter().map(|(visit, _)| visit.transaction))?,
             client: of(|shares| shares.client)?,
             network: of(|shares| shares.network)?,
             server: of(|shares| shares.server)?,

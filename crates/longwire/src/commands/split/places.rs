@@ -1,6 +1,6 @@
 //! The places that throughput is predicted for, and the stations that a round visits for them.
 
-use crate::split::{Round, SplitBench, Station, ask};
+use crate::split::{Round, SplitBench, Station, measure_rtt};
 use anyhow::Result;
 use link::LinkDescription;
 use model::{SplitBase, SplitPrediction, SplitRefusal};
@@ -55,12 +55,12 @@ impl Place {
         stop: &AtomicBool,
     ) -> Result<Self> {
         let echo = Echo::connect(&super::arguments::echo_target(address)?)?;
-        let alone = ask(&echo, sizes, 1, bench.visit, stop)?.round_trip;
+        let alone = measure_rtt(&echo, sizes, 1, bench.visit, stop)?.round_trip;
         let mut crowds = Vec::new();
         for &streams in &bench.clients {
             let together = match streams {
                 1 => alone,
-                _ => ask(&echo, sizes, streams, bench.visit, stop)?.round_trip,
+                _ => measure_rtt(&echo, sizes, streams, bench.visit, stop)?.round_trip,
             };
             let echoed = EchoedRoundTrips {
                 alone,

@@ -43,7 +43,7 @@ pub fn emulation(args: &Args) -> Result<Option<Emulation>> {
             Err(status) => Emulation::Finished(status),
         })),
         Err(error) if args.level.is_none() => {
-            output::note(&format!(
+            output::print_note(&format!(
                 "no packets can be emulated here ({error}), so streams are"
             ));
             Ok(Some(Emulation::Streams))
@@ -71,7 +71,7 @@ pub fn prove(
         },
     };
     let links = args.links();
-    let rounds = args.rounds.min(MOST_ROUNDS);
+    let rounds = args.rounds.min(MAX_ROUNDS);
     let none = LinkDescription::with_rtt(Duration::ZERO);
     let pausing = Pausing {
         turns: report.points.first().map_or(1.0, |point| point.turns),
@@ -114,4 +114,4 @@ pub fn prove(
 }
 
 /// For the proof: it visits every link too.
-const MOST_ROUNDS: u32 = 3;
+const MAX_ROUNDS: u32 = 3;

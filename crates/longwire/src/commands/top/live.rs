@@ -6,8 +6,8 @@ use crate::commands::child::Child;
 use anyhow::Result;
 use model::{ConnectionId, HostProcess, Warning, WarningKind};
 use pipeline::aggregator::Aggregator;
-use pipeline::delivery::Delivery;
 use pipeline::output::{EndRequest, Status};
+use pipeline::output_health::OutputHealth;
 use screen::{RingCounts, Screen, TimeStep};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ pub struct LiveRun<T> {
     /// How the command ended.
     ended: Option<Status>,
     asked: EndRequest,
-    delivery: Delivery,
+    output_health: OutputHealth,
     said: Vec<Warning>,
     place: String,
     note: String,
@@ -42,7 +42,7 @@ pub struct LiveParts<T> {
     /// Where signals are noted.
     pub asked: EndRequest,
     /// What is said of outputs.
-    pub delivery: Delivery,
+    pub output_health: OutputHealth,
     /// Where the traffic is seen, in words.
     pub place: String,
     /// Where the command writes, in words; empty without one.
@@ -60,7 +60,7 @@ impl<T: LiveTraffic> LiveRun<T> {
             child: parts.child,
             ended: None,
             asked: parts.asked,
-            delivery: parts.delivery,
+            output_health: parts.output_health,
             said: Vec::new(),
             place: parts.place,
             note: parts.note,
@@ -87,7 +87,7 @@ impl<T: LiveTraffic> LiveRun<T> {
             && let Some(status) = self.child.as_mut().and_then(|child| child.ended(None))
         {
             self.ended = Some(status);
-            screen.say(match status {
+            screen.show_message(match status {
                 Status::Child(code) => format!("the command has ended with status {code}; q quits"),
                 _ => "the command has ended; q quits".to_owned(),
             });
@@ -96,16 +96,16 @@ impl<T: LiveTraffic> LiveRun<T> {
             && let Some(why) = self.traffic.over()
         {
             self.is_over = true;
-            screen.say(why.to_owned());
+            screen.show_message(why.to_owned());
         }
     }
 
     /// What is done once a second.
     fn once_a_second(&mut self) {
-        self.traffic.report_news(&self.delivery);
+        self.traffic.report_news(&self.output_health);
         self.aggregator.close_resting();
         let written = self.aggregator.checkpoint();
-        self.delivery.of("the recording is", written);
+        self.output_health.record_written("the recording is", written);
         if self.began.elapsed() >= UNDECIDED {
             self.aggregator.decide_poolers();
         }
@@ -114,13 +114,13 @@ impl<T: LiveTraffic> LiveRun<T> {
 
 impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
     fn gather(&mut self, screen: &mut Screen) -> Result<Option<Status>> {
-        if let Some(signal) = self.asked.take() {
+        if let Some(signal) = self.asked.take_signal() {
             if let Some(child) = &mut self.child {
                 child.ended(Some(signal));
             }
             return Ok(Some(Status::Interrupted));
         }
-        for fact in self.traffic.wait(LOOK) {
+        for fact in self.traffic.wait(POLL_INTERVAL) {
             self.aggregator.fact(fact);
         }
         for (connection, processes) in self.traffic.found_processes() {
@@ -151,7 +151,7 @@ impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
     }
 
     fn warnings(&mut self) -> Vec<Warning> {
-        let said = self.delivery.said().into_iter();
+        let said = self.output_health.said().into_iter();
         self.said.extend(said.map(|text| {
             let text = text.strip_prefix("warning: ").unwrap_or(&text);
             Warning::new(WarningKind::OutputLost, text)
@@ -187,7 +187,7 @@ impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
 }
 
 /// How long facts are waited for before keys are looked at.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How often the recording is flushed, and the observation asked what has ended.
 const EVERY_SECOND: Duration = Duration::from_secs(1);

@@ -26,7 +26,9 @@ pub fn write(
     outcome.warnings.extend(warnings);
     let samples = Samples::default();
     if let Some(recent) = aggregator.recent() {
-        recent.iter().for_each(|operation| samples.take(operation));
+        recent
+            .iter()
+            .for_each(|operation| samples.process_operation(operation));
         let links = PRICES.map(LinkDescription::with_rtt);
         let predicted = recent.predict(&links, &moved);
         (outcome.predictions, outcome.unmoved) = by_whether_they_move(predicted.predictions);

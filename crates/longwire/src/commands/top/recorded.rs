@@ -4,7 +4,7 @@ use super::source::{Moment, ScreenSource, snapshot};
 use analysis::fact::Fact;
 use anyhow::Result;
 use model::{Conditions, Timestamp, Warning};
-use pipeline::aggregator::{Aggregator, Wanted};
+use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input::{self, FactReader, InputSummary, Reading};
 use pipeline::output::{EndRequest, Status};
 use screen::{Position, Screen, TimeStep, WINDOW};
@@ -15,7 +15,7 @@ use std::time::Duration;
 pub struct RecordedRun {
     files: Vec<PathBuf>,
     reading: Reading,
-    wanted: Wanted,
+    wanted: AggregatorConfig,
     asked: EndRequest,
     place: String,
     first: Timestamp,
@@ -35,7 +35,12 @@ impl RecordedRun {
     ///
     /// # Errors
     /// When one cannot be read, or is neither a capture nor a recording.
-    pub fn open(files: Vec<PathBuf>, reading: Reading, wanted: Wanted, asked: EndRequest) -> Result<Self> {
+    pub fn open(
+        files: Vec<PathBuf>,
+        reading: Reading,
+        wanted: AggregatorConfig,
+        asked: EndRequest,
+    ) -> Result<Self> {
         let mut reader = FactReader::start(files.clone(), reading.clone());
         let mut ends: Option<(Timestamp, Timestamp)> = None;
         while let Some(fact) = reader.next_fact() {
@@ -129,7 +134,7 @@ fn conditions(files: &[PathBuf]) -> Conditions {
 
 impl ScreenSource for RecordedRun {
     fn gather(&mut self, _screen: &mut Screen) -> Result<Option<Status>> {
-        Ok(self.asked.take().map(|_| Status::Interrupted))
+        Ok(self.asked.take_signal().map(|_| Status::Interrupted))
     }
 
     fn aggregator(&mut self) -> &mut Aggregator {

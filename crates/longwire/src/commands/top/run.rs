@@ -13,10 +13,10 @@ use crate::commands::watch;
 use anyhow::{Context, Result};
 use model::{Conditions, Warning};
 use pipeline::aggregator::Aggregator;
-use pipeline::delivery::Delivery;
 use pipeline::fact_channel::FactChannel;
 use pipeline::input::Reading;
 use pipeline::output::{self, EndRequest, Status};
+use pipeline::output_health::OutputHealth;
 use pipeline::page::PagePlace;
 use screen::Screen;
 use std::fs::{File, OpenOptions};
@@ -38,8 +38,8 @@ pub(super) fn live(args: &Args) -> Result<Status> {
 
 fn relayed(args: &Args) -> Result<Status> {
     args.interface.keys.refuse_for_server()?;
-    let delivery = Delivery::behind_a_screen();
-    let mut run = begin_relays(args, &delivery)?;
+    let output_health = OutputHealth::behind_a_screen();
+    let mut run = begin_relays(args, &output_health)?;
     let shown = shown(args, &PagePlace::new(args.html.clone()), &mut run);
     let (mut aggregator, traffic, status) = run.end(*shown.as_ref().unwrap_or(&Status::Negative));
     let ended = traffic.relays.stop(status);
@@ -50,41 +50,41 @@ fn relayed(args: &Args) -> Result<Status> {
     let unused = UnusedRelays::among(&ended, &args.command);
     let mut warnings = relays::warnings(&ended);
     warnings.extend(unused.warnings.iter().cloned());
-    sum_up(args, aggregator, warnings, None, &delivery, shown)?;
-    Ok(delivery.status(unused.status(status)))
+    sum_up(args, aggregator, warnings, None, &output_health, shown)?;
+    Ok(output_health.status(unused.status(status)))
 }
 
 fn at_interface(args: &Args) -> Result<Status> {
     args.interface.refuse_relay_flags(&args.relays())?;
-    let delivery = Delivery::behind_a_screen();
+    let output_health = OutputHealth::behind_a_screen();
     let place = PagePlace::with_rights_of_now(args.html.clone())?;
-    let mut run = begin_at_interface(args, &delivery)?;
+    let mut run = begin_at_interface(args, &output_health)?;
     let shown = shown(args, &place, &mut run);
     let (mut aggregator, traffic, status) = run.end(*shown.as_ref().unwrap_or(&Status::Negative));
     let point = traffic.source.observation_point().to_owned();
     let summary = traffic
         .source
-        .stop(&delivery, &mut |fact| aggregator.fact(fact))?;
+        .stop(&output_health, &mut |fact| aggregator.fact(fact))?;
     sum_up(
         args,
         aggregator,
         summary.warnings,
         Some(summary.packets),
-        &delivery,
+        &output_health,
         shown,
     )?;
     let is_empty = summary.connections == 0;
     if is_empty {
-        Delivery::default().hint(&nothing_seen(&point));
+        OutputHealth::default().hint(&nothing_seen(&point));
     }
-    Ok(delivery.status(match status {
+    Ok(output_health.status(match status {
         Status::Done | Status::Child(0) if is_empty && !args.command.is_empty() => Status::Negative,
         status => status,
     }))
 }
 
 fn shown<T: LiveTraffic>(args: &Args, place: &PagePlace, run: &mut LiveRun<T>) -> Result<Status> {
-    show(place, run, &mut Screen::new(terminal::look(args.ascii)))
+    show(place, run, &mut Screen::new(terminal::screen_look(args.ascii)))
 }
 
 /// What is said on the terminal as it was, after the screen.
@@ -93,22 +93,25 @@ fn sum_up(
     aggregator: Aggregator,
     warnings: Vec<Warning>,
     packets: Option<u64>,
-    delivery: &Delivery,
+    output_health: &OutputHealth,
     shown: Result<Status>,
 ) -> Result<()> {
     let (outcome, _) = aggregator.finish(warnings, packets)?;
     shown?;
     output::warn(&outcome.warnings);
-    delivery.said().iter().for_each(|text| output::note(text));
+    output_health
+        .said()
+        .iter()
+        .for_each(|text| output::print_note(text));
     output::print(&report::text::summary_line(&outcome.summary))?;
     if let Some(path) = &args.output {
-        output::note(&format!("the recording is in {}", path.display()));
+        output::print_note(&format!("the recording is in {}", path.display()));
     }
     Ok(())
 }
 
 /// Starts relays, and the command if there is one.
-fn begin_relays(args: &Args, delivery: &Delivery) -> Result<LiveRun<RelayedTraffic>> {
+fn begin_relays(args: &Args, output_health: &OutputHealth) -> Result<LiveRun<RelayedTraffic>> {
     let planned = args.relays().plan()?;
     let with_tls = watch::with_tls(&planned, !args.command.is_empty())?;
     let asked = EndRequest::on_signals()?;
@@ -116,7 +119,7 @@ fn begin_relays(args: &Args, delivery: &Delivery) -> Result<LiveRun<RelayedTraff
     let relays = Relays::start(with_tls, &channel)?;
     // On the terminal as it was: there it is again after the screen.
     relays.announce(
-        &Delivery::default(),
+        &OutputHealth::default(),
         !args.command.is_empty(),
         "; q ends and sums up",
     );
@@ -125,7 +128,7 @@ fn begin_relays(args: &Args, delivery: &Delivery) -> Result<LiveRun<RelayedTraff
         "kernel receive timestamps where the socket gives them, else the monotonic clock",
         relaying::observation_point(&planned),
     );
-    let aggregator = aggregator(args, relaying::with_links(conditions, &planned), delivery)?;
+    let aggregator = aggregator(args, relaying::with_links(conditions, &planned), output_health)?;
     let (child, note) = child(args, |output| relays.child(&args.command, output))?;
     Ok(LiveRun::begin(LiveParts {
         place: relays.places(),
@@ -133,13 +136,13 @@ fn begin_relays(args: &Args, delivery: &Delivery) -> Result<LiveRun<RelayedTraff
         traffic: RelayedTraffic { channel, relays },
         child,
         asked,
-        delivery: delivery.clone(),
+        output_health: output_health.clone(),
         note,
     }))
 }
 
 /// Begins to observe, and starts the command if there is one.
-fn begin_at_interface(args: &Args, delivery: &Delivery) -> Result<LiveRun<InterfaceTraffic>> {
+fn begin_at_interface(args: &Args, output_health: &OutputHealth) -> Result<LiveRun<InterfaceTraffic>> {
     let planned = match args.sources.is_empty() {
         true => Vec::new(),
         false => args.relays().plan()?,
@@ -156,7 +159,7 @@ fn begin_at_interface(args: &Args, delivery: &Delivery) -> Result<LiveRun<Interf
     let named: String = targets.iter().map(|target| format!(" {target}")).collect();
     let command_line = format!("longwire top{named}{}", args.interface.asked());
     let conditions = output::conditions(command_line, CLOCK, point.clone());
-    let aggregator = aggregator(args, conditions, delivery)?;
+    let aggregator = aggregator(args, conditions, output_health)?;
     let (child, note) = child(args, |output| {
         interface_command::start(&args.command, &planned, &keys, output)
     })?;
@@ -167,13 +170,13 @@ fn begin_at_interface(args: &Args, delivery: &Delivery) -> Result<LiveRun<Interf
         traffic: InterfaceTraffic { source, keys },
         child,
         asked,
-        delivery: delivery.clone(),
+        output_health: output_health.clone(),
         note,
     }))
 }
 
-fn aggregator(args: &Args, conditions: Conditions, delivery: &Delivery) -> Result<Aggregator> {
-    let mut aggregator = Aggregator::new(&wanted(args, Some(delivery.clone())), conditions)?;
+fn aggregator(args: &Args, conditions: Conditions, output_health: &OutputHealth) -> Result<Aggregator> {
+    let mut aggregator = Aggregator::new(&wanted(args, Some(output_health.clone())), conditions)?;
     if let Some(path) = &args.output {
         aggregator.record(path)?;
     }

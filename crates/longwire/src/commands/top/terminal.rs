@@ -46,7 +46,7 @@ impl ScreenTerminal {
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn take() -> Result<Self> {
+    pub fn open_terminal() -> Result<Self> {
         let gone = Arc::new(AtomicBool::new(false));
         restore_on_panic(Arc::clone(&gone));
         let (stop, on_again) = (noted(SIGTSTP)?, noted(SIGCONT)?);
@@ -119,7 +119,7 @@ impl ScreenTerminal {
     /// When the terminal cannot be read.
     pub fn next(&self, patience: Duration) -> Result<Option<Reported>> {
         // Without any patience, nothing is looked at.
-        if !event::poll(patience.max(SHORTEST)).context(NOT_READ)? {
+        if !event::poll(patience.max(MIN_DURATION)).context(NOT_READ)? {
             return Ok(None);
         }
         Ok(match event::read().context(NOT_READ)? {
@@ -190,7 +190,7 @@ fn key(event: KeyEvent) -> Option<ScreenKey> {
 }
 
 /// How the terminal can be drawn on: by its locale, `NO_COLOR` and `TERM`.
-pub fn look(ascii: bool) -> ScreenLook {
+pub fn screen_look(ascii: bool) -> ScreenLook {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
     ScreenLook {
@@ -208,7 +208,7 @@ fn is_utf8(locale: &str) -> bool {
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
-const SHORTEST: Duration = Duration::from_millis(1);
+const MIN_DURATION: Duration = Duration::from_millis(1);
 const NOT_WRITTEN: &str = "could not write to the terminal";
 const NOT_READ: &str = "could not read from the terminal";
 

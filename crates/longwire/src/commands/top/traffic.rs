@@ -4,9 +4,9 @@ use crate::commands::interface_source::{InterfaceKeys, InterfaceSource};
 use crate::commands::relays::{self, Relays};
 use analysis::fact::Fact;
 use model::{ConnectionId, HostProcess, Warning};
-use pipeline::delivery::Delivery;
 use pipeline::fact_channel::{FactChannel, FactLosses, Posted};
 use pipeline::input::live::ProgramsOfConnection;
+use pipeline::output_health::OutputHealth;
 use screen::RingCounts;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub trait LiveTraffic {
     fn warnings(&self) -> Vec<Warning>;
 
     /// Reports what happened to the observation itself since the last call; called once a second.
-    fn report_news(&mut self, _delivery: &Delivery) {}
+    fn report_news(&mut self, _delivery: &OutputHealth) {}
 
     /// Why nothing can be seen any more, where that is so.
     fn over(&self) -> Option<&'static str> {
@@ -112,8 +112,8 @@ impl LiveTraffic for InterfaceTraffic {
         Vec::new()
     }
 
-    fn report_news(&mut self, delivery: &Delivery) {
-        self.source.report_ends(delivery);
+    fn report_news(&mut self, output_health: &OutputHealth) {
+        self.source.report_ends(output_health);
     }
 
     fn over(&self) -> Option<&'static str> {

@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let outcome = plan(args, &target, &links, limits).run(workbench, &StderrProgress)?;
     let report = &outcome.report;
     let conditions = conditions(args, &target);
-    tell(args, &conditions, report, began)?;
+    print_report(args, &conditions, report, began)?;
     if let Some(page) = page {
         page.write_tune(report, &conditions)?;
     }
@@ -154,7 +154,7 @@ fn conditions(args: &Args, target: &Target) -> Conditions {
     )
 }
 
-fn tell(args: &Args, conditions: &Conditions, report: &TuneReport, began: Instant) -> Result<()> {
+fn print_report(args: &Args, conditions: &Conditions, report: &TuneReport, began: Instant) -> Result<()> {
     if !args.json {
         let detail = match args.all {
             true => TuneDetail::All,

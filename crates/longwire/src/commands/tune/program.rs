@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let ran = plan.run(&progress);
     progress.finish();
     let outcome = ran?;
-    tell(args, &plan.target, &outcome, began)?;
+    print_outcome(args, &plan.target, &outcome, began)?;
     Ok(match outcome.interrupted {
         Some(_) => Status::Interrupted,
         None if outcome.report.failed() > 0 || !outcome.connected => Status::Negative,
@@ -61,17 +61,17 @@ fn announce(args: &Args, settings: usize, distances: usize) -> Result<()> {
     let runs = args.rounds;
     let all = settings as u64 * distances as u64 * u64::from(runs);
     ensure!(
-        all <= MOST_RUNS,
-        "{settings} settings at {distances} distances, {runs} runs of each: {all} runs, {MOST_RUNS} at most; give fewer values or --rounds"
+        all <= MAX_RUNS,
+        "{settings} settings at {distances} distances, {runs} runs of each: {all} runs, {MAX_RUNS} at most; give fewer values or --rounds"
     );
     if settings < 2 {
-        output::note("one setting alone: there is nothing to compare it with");
+        output::print_note("one setting alone: there is nothing to compare it with");
     }
     let at = match distances {
         1 => String::new(),
         distances => format!(" at {distances} distances"),
     };
-    output::note(&format!(
+    output::print_note(&format!(
         "{}{at}, {} of each: {}, and one before that is not counted",
         counted(settings as u64, "setting", "settings"),
         counted(runs.into(), "run", "runs"),
@@ -80,7 +80,7 @@ fn announce(args: &Args, settings: usize, distances: usize) -> Result<()> {
     Ok(())
 }
 
-fn tell(args: &Args, target: &Target, outcome: &ProgramOutcome, began: Instant) -> Result<()> {
+fn print_outcome(args: &Args, target: &Target, outcome: &ProgramOutcome, began: Instant) -> Result<()> {
     let report = &outcome.report;
     if !args.json {
         let text = report::text::program_view(report, &output::style());
@@ -114,4 +114,4 @@ fn tell(args: &Args, target: &Target, outcome: &ProgramOutcome, began: Instant) 
 const REACH: Duration = Duration::from_secs(10);
 
 /// Beyond this, no user would wait for the end.
-const MOST_RUNS: u64 = 10_000;
+const MAX_RUNS: u64 = 10_000;

@@ -130,11 +130,11 @@ pub fn run(args: &Args) -> Result<Status> {
     if let Some(page) = page {
         page.write_advice(&advice, &conditions, &warnings)?;
     }
-    tell(args, &advice, &conditions, &warnings, begun)?;
+    print_advice(args, &advice, &conditions, &warnings, begun)?;
     Ok(Status::Done)
 }
 
-fn tell(
+fn print_advice(
     args: &Args,
     advice: &Advice,
     conditions: &Conditions,

@@ -65,11 +65,11 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         clock,
     })?;
     for address in far.addresses() {
-        output::note(&format!(
+        output::print_note(&format!(
             "tunnel far end listens on {address} for near ends, before {to}; Ctrl-C ends it"
         ));
     }
-    output::note(&sentence);
+    output::print_note(&sentence);
     let conditions = output::conditions(
         command_line(args, &to),
         "the monotonic clock",

@@ -88,11 +88,11 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         clock,
     })?;
     for address in near.addresses() {
-        output::note(&format!(
+        output::print_note(&format!(
             "tunnel near end listens on {address} for clients, towards {far}; Ctrl-C ends it"
         ));
     }
-    output::note(&sentence);
+    output::print_note(&sentence);
     let conditions = output::conditions(
         command_line(args, &far),
         "the monotonic clock",

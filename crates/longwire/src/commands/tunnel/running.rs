@@ -96,7 +96,7 @@ impl Told {
     fn serve<R: Running + 'static>(&self, address: SocketAddr, running: &Arc<R>) -> Result<MetricsServer> {
         let (end, running) = (self.end, Arc::clone(running));
         let server = MetricsServer::start(address, move || tunnel_metrics(end, &running.totals()))?;
-        output::note(&format!(
+        output::print_note(&format!(
             "figures for Prometheus are at http://{}/metrics",
             server.address()
         ));
@@ -106,9 +106,9 @@ impl Told {
     /// Reports events until it is time to end.
     fn listen(&mut self) -> Result<()> {
         while !self.stop.load(Ordering::Relaxed) {
-            match self.notices.recv_timeout(LOOK) {
+            match self.notices.recv_timeout(POLL_INTERVAL) {
                 Ok(Notice::NoLane { reason }) if reason.is_own() => return Err(reason.into()),
-                Ok(notice) => self.tell(&notice)?,
+                Ok(notice) => self.print_notice(&notice)?,
                 Err(RecvTimeoutError::Timeout) => self.say_dropped(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -120,20 +120,20 @@ impl Told {
     fn say_dropped(&self) {
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
         if dropped > 0 {
-            output::note(&format!(
+            output::print_note(&format!(
                 "warning: {} dropped, because they came faster than they were written",
                 model::counted(dropped, "event was", "events were")
             ));
         }
     }
 
-    fn tell(&mut self, notice: &Notice) -> Result<()> {
+    fn print_notice(&mut self, notice: &Notice) -> Result<()> {
         let text = notice.to_string();
-        output::note(&text);
+        output::print_note(&text);
         if let Notice::NoLane { reason } = notice
             && let Some(hint) = reason.hint()
         {
-            output::note(&format!("hint: {hint}"));
+            output::print_note(&format!("hint: {hint}"));
         }
         if let Some(records) = &mut self.records {
             records.notice(self.clock.now(), &text).context(NOT_WRITTEN)?;
@@ -162,7 +162,7 @@ impl Told {
 }
 
 /// How often it is checked whether the run has to end.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const NOT_WRITTEN: &str = "could not write all records";
 
 /// Events that wait to be written: carrying never waits for them.

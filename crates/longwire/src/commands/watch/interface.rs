@@ -1,6 +1,6 @@
 //! `watch` at a network interface.
 
-use super::run::{Ended, LOOK, Observed, Run};
+use super::run::{Ended, Observed, POLL_INTERVAL, Run};
 use super::{Args, shown_command};
 use crate::advise::source;
 use crate::commands::child::CommandOutput;
@@ -11,10 +11,10 @@ use crate::commands::relays::ENDS;
 use anyhow::Result;
 use model::Warning;
 use pipeline::aggregator::Aggregator;
-use pipeline::delivery::Delivery;
 use pipeline::input::Reading;
 use pipeline::input::live::LiveSummary;
 use pipeline::output::{self, EndRequest, Status};
+use pipeline::output_health::OutputHealth;
 use sys::Target;
 
 /// Runs it.
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         fingerprints: run.aggregator.fingerprints(),
         ..Reading::default()
     };
-    let delivery = run.delivery.clone();
+    let output_health = run.output_health.clone();
     // Before the rights are given up: the command is the caller's.
     let child = match args.command.is_empty() {
         true => None,
@@ -58,20 +58,20 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         run.write_tables(args)?;
     }
     let status = if let Some(mut child) = child {
-        run.until(&mut source, |_, _| child.ended(asked.take()))
+        run.until(&mut source, |_, _| child.ended(asked.take_signal()))
     } else {
-        delivery.say(&format!("observing {point}{ENDS}"));
-        run.until(&mut source, |source, wanted| match asked.take() {
+        output_health.print_line(&format!("observing {point}{ENDS}"));
+        run.until(&mut source, |source, wanted| match asked.take_signal() {
             Some(_) => Some(Status::Interrupted),
             None if source.is_over() => Some(Status::Negative),
             None => (!wanted).then_some(Status::Done),
         })
     };
     let aggregator = &mut run.aggregator;
-    let summary = source.stop(&delivery, &mut |fact| aggregator.fact(fact))?;
+    let summary = source.stop(&output_health, &mut |fact| aggregator.fact(fact))?;
     let is_empty = summary.connections == 0;
     run.finish(args, ended(summary, &point))?;
-    Ok(delivery.status(match status {
+    Ok(output_health.status(match status {
         Status::Done | Status::Child(0) if is_empty => Status::Negative,
         status => status,
     }))
@@ -79,7 +79,9 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 
 impl Observed for InterfaceSource {
     fn collect(&mut self, aggregator: &mut Aggregator) {
-        self.wait(LOOK).into_iter().for_each(|fact| aggregator.fact(fact));
+        self.wait(POLL_INTERVAL)
+            .into_iter()
+            .for_each(|fact| aggregator.fact(fact));
         for (connection, processes) in self.found_processes() {
             aggregator.programs(connection, &processes);
         }
@@ -89,8 +91,8 @@ impl Observed for InterfaceSource {
         self.open_connections()
     }
 
-    fn report_news(&mut self, delivery: &Delivery) {
-        self.report_news(delivery);
+    fn report_news(&mut self, output_health: &OutputHealth) {
+        self.report_news(output_health);
     }
 
     fn packets(&self) -> [u64; 2] {

@@ -1,6 +1,6 @@
 //! `watch` as a relay in front of each server.
 
-use super::run::{Ended, LOOK, Observed, Run};
+use super::run::{Ended, Observed, POLL_INTERVAL, Run};
 use super::{Args, shown_command};
 use crate::advise::source;
 use crate::commands::child::CommandOutput;
@@ -37,28 +37,30 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     };
     let mut run = Run::new(args, conditions(args, &planned))?;
     run.write_tables(args)?;
-    let delivery = run.delivery.clone();
+    let output_health = run.output_health.clone();
     let end = match top::terminal::is_there() && !args.reporting.json {
         true => format!("{}; longwire top shows a screen meanwhile", relays::ENDS),
         false => relays::ENDS.to_owned(),
     };
-    relayed.relays.announce(&delivery, !args.command.is_empty(), &end);
+    relayed
+        .relays
+        .announce(&output_health, !args.command.is_empty(), &end);
     let status = if args.command.is_empty() {
-        run.until(&mut relayed, |relayed, wanted| match asked.take() {
+        run.until(&mut relayed, |relayed, wanted| match asked.take_signal() {
             Some(_) => Some(Status::Interrupted),
             None => (!wanted && relayed.open_connections() == 0).then_some(Status::Done),
         })
     } else {
         let output = CommandOutput::beside_records(args.reporting.json);
         let mut child = relayed.relays.child(&args.command, output)?;
-        run.until(&mut relayed, |_, _| child.ended(asked.take()))
+        run.until(&mut relayed, |_, _| child.ended(asked.take_signal()))
     };
     let (relays, rest) = relayed.split();
     let ended = relays.stop(status);
     let unused = UnusedRelays::among(&ended, &args.command);
     let ended = rest.finish(&mut run.aggregator, &ended, &unused);
     run.finish(args, ended)?;
-    Ok(delivery.status(unused.status(status)))
+    Ok(output_health.status(unused.status(status)))
 }
 
 /// Which side speaks TLS with each server, all of which must be there.
@@ -128,8 +130,8 @@ impl Relayed {
 
 impl Observed for Relayed {
     fn collect(&mut self, aggregator: &mut Aggregator) {
-        let posted = self.channel.wait(LOOK);
-        take(posted, &mut self.meter, &mut self.fault, aggregator);
+        let posted = self.channel.wait(POLL_INTERVAL);
+        process_facts(posted, &mut self.meter, &mut self.fault, aggregator);
         aggregator.lost(self.channel.take_losses());
     }
 
@@ -141,7 +143,7 @@ impl Observed for Relayed {
 impl Rest {
     /// Takes what the relays sent last.
     fn finish(mut self, aggregator: &mut Aggregator, ended: &[EndedRelay], unused: &UnusedRelays) -> Ended {
-        take(
+        process_facts(
             self.channel.take_all(),
             &mut self.meter,
             &mut self.fault,
@@ -167,7 +169,7 @@ impl Rest {
 }
 
 /// Gives facts to `aggregator`, through `meter` where there is one.
-fn take(
+fn process_facts(
     posted: Vec<Posted>,
     meter: &mut Option<CompressionMeter>,
     fault: &mut Option<anyhow::Error>,
@@ -179,7 +181,7 @@ fn take(
             Posted::Payload(_) => {}
         });
     };
-    if let Err(error) = levels.take(posted, &mut |fact| aggregator.fact(fact)) {
+    if let Err(error) = levels.process_facts(posted, &mut |fact| aggregator.fact(fact)) {
         *meter = None;
         *fault = Some(error);
     }

@@ -4,9 +4,9 @@ use super::Args;
 use crate::commands::exporting::{Exporting, SeenCounts};
 use anyhow::Result;
 use model::{Conditions, LinkOutcome, Warning};
-use pipeline::aggregator::{Aggregator, TABLES_LAST, TablesInput, Wanted};
-use pipeline::delivery::Delivery;
+use pipeline::aggregator::{Aggregator, AggregatorConfig, TABLES_LAST, TablesInput};
 use pipeline::output::{self, Status};
+use pipeline::output_health::OutputHealth;
 use pipeline::page::PageFile;
 use pipeline::progress::ShownProgress;
 use pipeline::senders;
@@ -22,7 +22,7 @@ pub(super) trait Observed {
     fn open_connections(&self) -> u64;
 
     /// Reports what happened to the observation itself; called once a second.
-    fn report_news(&mut self, _delivery: &Delivery) {}
+    fn report_news(&mut self, _delivery: &OutputHealth) {}
 
     /// Packets that passed, and those of them that were dropped; none behind relays.
     fn packets(&self) -> [u64; 2] {
@@ -31,7 +31,7 @@ pub(super) trait Observed {
 }
 
 /// How long [`Observed::collect`] waits at most: it is checked as often whether the command or the user has ended the run.
-pub(super) const LOOK: Duration = Duration::from_millis(50);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How often findings are priced for series.
 const PRICED: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ const CHECKPOINT: Duration = Duration::from_secs(1);
 /// A run of `watch`.
 pub(super) struct Run {
     pub aggregator: Aggregator,
-    pub delivery: Delivery,
+    pub output_health: OutputHealth,
     began: Instant,
     progress: ShownProgress,
     asked: Vec<predict::PredictionTarget>,
@@ -73,8 +73,8 @@ pub(super) struct Ended {
 impl Run {
     pub fn new(args: &Args, conditions: Conditions) -> Result<Self> {
         let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
-        let delivery = Delivery::default();
-        let wanted = Wanted {
+        let output_health = OutputHealth::default();
+        let wanted = AggregatorConfig {
             rule: args.reporting.grouping.operations,
             hosts: args.reporting.grouping.hosts_here(),
             targets: args.reporting.targets(page.is_some()),
@@ -83,8 +83,8 @@ impl Run {
             exchanges: args.reporting.exchanges,
             findings: Some(args.reporting.distances()),
             samples: page.as_ref().map(PageFile::samples),
-            delivery: Some(delivery.clone()),
-            ..Wanted::default()
+            output_health: Some(output_health.clone()),
+            ..AggregatorConfig::default()
         };
         let mut aggregator = Aggregator::new(&wanted, conditions)?;
         if let Some(path) = &args.output {
@@ -97,7 +97,7 @@ impl Run {
             let started = Exporting::start(plan, &seen)?;
             aggregator.export(started.exports());
             if let Some(address) = started.address() {
-                delivery.say(&format!("series for Prometheus are at http://{address}/metrics"));
+                output_health.print_line(&format!("series for Prometheus are at http://{address}/metrics"));
             }
             exporting = Some(started);
         }
@@ -110,7 +110,7 @@ impl Run {
             progress: ShownProgress::new(!args.command.is_empty()),
             asked: wanted.targets,
             page,
-            delivery,
+            output_health,
         })
     }
 
@@ -134,9 +134,9 @@ impl Run {
             observed.collect(&mut self.aggregator);
             if last.elapsed() >= CHECKPOINT {
                 last = Instant::now();
-                observed.report_news(&self.delivery);
+                observed.report_news(&self.output_health);
                 let written = self.aggregator.checkpoint();
-                self.delivery.of("the recording is", written);
+                self.output_health.record_written("the recording is", written);
                 self.aggregator.complete_tables(TABLES_LAST);
                 self.tick(observed);
             }
@@ -149,7 +149,7 @@ impl Run {
         let Some(exporting) = &self.exporting else {
             return;
         };
-        exporting.tick(&self.delivery);
+        exporting.tick(&self.output_health);
         let [passed, dropped] = observed.packets();
         self.seen.packets(passed, dropped);
         self.seen.exchanges_dropped(self.aggregator.dropped_exchanges());
@@ -168,25 +168,27 @@ impl Run {
             .aggregator
             .progress(elapsed, interval, observed.open_connections());
         let text = report::text::progress_line(&progress);
-        self.progress.show(&self.delivery, &text, progress.exchanges == 0);
+        self.progress
+            .show(&self.output_health, &text, progress.exchanges == 0);
     }
 
     /// Reports all that was collected.
     pub fn finish(mut self, args: &Args, ended: Ended) -> Result<()> {
-        self.delivery.show_status("");
+        self.output_health.show_status("");
         ended.links.iter().for_each(|link| self.aggregator.link(link));
         let moved = self.aggregator.moved();
         let (outcome, _) = self.aggregator.finish(ended.warnings, ended.packets)?;
         if let Some(exporting) = self.exporting {
             exporting.found(outcome.findings.clone(), self.began.elapsed());
-            exporting.finish(LAST_EXPORT, &self.delivery);
+            exporting.finish(LAST_EXPORT, &self.output_health);
         }
         if args.reporting.json {
             output::warn(&outcome.warnings);
         } else {
             let style = output::style_of(args.reporting.all);
             let printed = output::print(&report::text::read_view(&outcome, &style));
-            self.delivery.of("the view on stdout is", printed);
+            self.output_health
+                .record_written("the view on stdout is", printed);
         }
         if let Some(page) = self.page {
             let written = page.write(&pipeline::page::PageRun {
@@ -198,15 +200,15 @@ impl Run {
                 wake_up: predict::WakeUp::default(),
                 links: &ended.links,
             });
-            self.delivery
-                .of("the page is", written.map_err(|fault| format!("{fault:#}")));
+            self.output_health
+                .record_written("the page is", written.map_err(|fault| format!("{fault:#}")));
         }
         for link in &ended.links {
-            self.delivery
-                .of("what the link did is", super::super::relaying::tell_link(link));
+            self.output_health
+                .record_written("what the link did is", super::super::relaying::print_link(link));
         }
         if let Some(hint) = &ended.hint {
-            self.delivery.hint(hint);
+            self.output_health.hint(hint);
         }
         ended.fault.map_or(Ok(()), Err)
     }

@@ -67,7 +67,7 @@ impl Campaign<'_, '_> {
         while round.iter().any(|(_, done)| is_more(done)) {
             for (setting, done) in round.iter_mut().filter(|(_, done)| is_more(done)) {
                 self.plan.limits.go_on()?;
-                self.tell(race, *setting, link);
+                self.show_progress(race, *setting, link);
                 match self.job(*setting, distance) {
                     Ok(outcome) => done.push(outcome),
                     Err(unfinished) => {
@@ -85,7 +85,7 @@ impl Campaign<'_, '_> {
     }
 
     /// Tells what is being run.
-    fn tell(&self, race: &Race, setting: MethodSetting, link: Option<&str>) {
+    fn show_progress(&self, race: &Race, setting: MethodSetting, link: Option<&str>) {
         let doing = format!(
             "{} {}: run {} of at most {}, {}",
             self.job,
@@ -138,10 +138,10 @@ impl Campaign<'_, '_> {
 
 /// Whether a run goes on after these jobs.
 fn is_more(done: &[TrialOutcome]) -> bool {
-    done.len() < MOST_JOBS && done.iter().map(|outcome| outcome.duration).sum::<Duration>() < ENOUGH
+    done.len() < MAX_JOBS && done.iter().map(|outcome| outcome.duration).sum::<Duration>() < ENOUGH
 }
 
 /// A run of a short job continues until its jobs took this long together.
 const ENOUGH: Duration = Duration::from_millis(100);
 /// Maximum number of jobs of a run.
-const MOST_JOBS: usize = 5;
+const MAX_JOBS: usize = 5;

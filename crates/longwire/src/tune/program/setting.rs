@@ -48,8 +48,8 @@ pub fn grid(texts: &[String]) -> Result<Vec<ProgramSetting>> {
         .try_fold(1_usize, |size, axis| size.checked_mul(axis.len()))
         .unwrap_or(usize::MAX);
     ensure!(
-        size <= MOST_SETTINGS,
-        "--set gives {size} combinations, at most {MOST_SETTINGS} can be compared: leave values out, or tune one thing after the other"
+        size <= MAX_SETTINGS,
+        "--set gives {size} combinations, at most {MAX_SETTINGS} can be compared: leave values out, or tune one thing after the other"
     );
     let first = vec![ProgramSetting { values: Vec::new() }];
     Ok(axes.into_iter().fold(first, |settings, axis| {
@@ -224,7 +224,7 @@ const SECRET: [&str; 6] = ["password", "passwd", "pwd", "secret", "token", "pass
 const CASE_SENSITIVE: [&str; 1] = ["zipLevel"];
 
 /// More would take days to compare, with so few runs each that chance decides.
-const MOST_SETTINGS: usize = 100;
+const MAX_SETTINGS: usize = 100;
 
 #[cfg(test)]
 mod tests {

@@ -58,13 +58,13 @@ impl ProgramPlan<'_> {
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         let mut program = Program::start(&mut command).map_err(|error| NotStarted::new(&command, error))?;
-        let said = program.stderr().map(Said::of);
+        let said = program.stderr().map(Said::new);
         let mut seen = Seen::default();
         let ended = loop {
-            if let Some(ended) = program.wait(LOOK)? {
+            if let Some(ended) = program.wait(POLL_INTERVAL)? {
                 break ended;
             }
-            seen.take(&channel);
+            seen.process_facts(&channel);
             if let Err(interrupted) = Interrupted::check(self.stop) {
                 program.end();
                 relay.stop(Duration::ZERO);
@@ -72,7 +72,7 @@ impl ProgramPlan<'_> {
             }
         };
         relay.stop(last_bytes(link.as_ref()));
-        seen.take(&channel);
+        seen.process_facts(&channel);
         Ok(match ended.status.success() {
             true => Tried::Succeeded(seen.run(&ended)),
             false => Tried::Failed {
@@ -103,7 +103,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn take(&mut self, channel: &FactChannel) {
+    fn process_facts(&mut self, channel: &FactChannel) {
         for fact in channel.facts() {
             self.fact(&fact);
         }
@@ -160,7 +160,7 @@ struct Said {
 }
 
 impl Said {
-    fn of(mut stderr: ChildStderr) -> Self {
+    fn new(mut stderr: ChildStderr) -> Self {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let shared = kept.clone();
         let (reading, all_read) = sync_channel::<()>(0);
@@ -194,7 +194,7 @@ impl Said {
 }
 
 /// How often a running program is checked.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Bytes of its output that are kept.
 const KEPT: usize = 4096;
@@ -214,7 +214,7 @@ mod tests {
         command.args(["-c", script]).stderr(Stdio::piped());
         let mut child = command.spawn().expect("there is a shell");
         child.wait().expect("it ends");
-        Said::of(child.stderr.take().expect("piped"))
+        Said::new(child.stderr.take().expect("piped"))
     }
 
     #[test]

@@ -19,7 +19,7 @@ impl Search {
         let at = |place| MethodSetting { way, place };
         if let Some(best) = self.best_guess_of(way) {
             let overall = self.settings().filter_map(|setting| self.guess(setting)).min();
-            let near = is_within(self.guess(best), overall, WORTH_A_LOOK);
+            let near = is_within(self.guess(best), overall, EXPLORE_RATIO);
             let good = |setting: &MethodSetting| is_within(self.guess(*setting), self.guess(best), GOOD);
             let smallest = self.of_way(way).find(good).unwrap_or(best);
             return if near { vec![smallest, best] } else { Vec::new() };
@@ -38,7 +38,7 @@ impl Search {
         (0..self.ways.len()).find_map(|way| {
             let best = self.best_of(way)?;
             let time = self.low(best);
-            let doubtful = !is_within(time, overall, WORTH_A_LOOK) && is_within(time, overall, FAR);
+            let doubtful = !is_within(time, overall, EXPLORE_RATIO) && is_within(time, overall, FAR);
             (doubtful && self.count(best) == 1 && self.runs > 1).then_some(best)
         })
     }
@@ -53,7 +53,7 @@ impl Search {
         let winner = self.best().map(|best| best.way);
         let near = |way: &usize| {
             let best = self.best_of(*way).and_then(|best| self.low(best));
-            Some(*way) == winner || is_within(best, overall, WORTH_A_LOOK)
+            Some(*way) == winner || is_within(best, overall, EXPLORE_RATIO)
         };
         (0..self.ways.len()).filter(near).collect()
     }
@@ -110,6 +110,6 @@ impl Search {
 }
 
 /// A way that is within this of the best is examined more closely.
-const WORTH_A_LOOK: f64 = 1.5;
+const EXPLORE_RATIO: f64 = 1.5;
 /// A setting expected to take more than this of the best is not good, however wrong the expectation may be.
 const SURELY: f64 = 1.6;

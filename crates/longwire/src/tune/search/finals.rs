@@ -48,7 +48,9 @@ impl Search {
     fn ratio(&self, one: MethodSetting, other: MethodSetting) -> Option<Ratio> {
         let [one, other] = [one, other].map(|setting| self.tries(setting));
         let rounds = one?.in_final.iter().zip(&other?.in_final);
-        Ratio::of(rounds.flat_map(|(one, other)| one.iter().zip(other).map(|(one, other)| [*one, *other])))
+        Ratio::from_pairs(
+            rounds.flat_map(|(one, other)| one.iter().zip(other).map(|(one, other)| [*one, *other])),
+        )
     }
 
     /// Finalists that took part in every round.

@@ -15,8 +15,8 @@ pub struct Ratio {
 
 impl Ratio {
     /// The first time of each pair over the second; absent without a pair.
-    pub fn of(pairs: impl IntoIterator<Item = [Duration; 2]>) -> Option<Self> {
-        let seconds = |time: Duration| time.as_secs_f64().max(LEAST);
+    pub fn from_pairs(pairs: impl IntoIterator<Item = [Duration; 2]>) -> Option<Self> {
+        let seconds = |time: Duration| time.as_secs_f64().max(EPSILON);
         let ratio = |[one, other]: [Duration; 2]| seconds(one) / seconds(other);
         let mut ratios: Vec<f64> = pairs.into_iter().map(ratio).collect();
         ratios.sort_by(f64::total_cmp);
@@ -64,7 +64,7 @@ const AS_GOOD: f64 = 1.03;
 const FEWEST_PAIRS: usize = 5;
 /// Standard deviations of 95 %.
 const SURE: f64 = 1.96;
-const LEAST: f64 = 1e-9;
+const EPSILON: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {
@@ -72,7 +72,7 @@ mod tests {
 
     fn ratio(of: &[[u64; 2]]) -> Ratio {
         let pairs = of.iter().map(|pair| pair.map(Duration::from_micros));
-        Ratio::of(pairs).expect("pairs")
+        Ratio::from_pairs(pairs).expect("pairs")
     }
 
     #[test]
@@ -100,6 +100,6 @@ mod tests {
     fn few_pairs_decide_by_their_median_alone() {
         let found = ratio(&[[100, 101], [130, 100]]);
         assert!(!found.is_as_good() && !found.is_surely_beyond(1.0));
-        assert_eq!(Ratio::of([]), None);
+        assert_eq!(Ratio::from_pairs([]), None);
     }
 }

@@ -21,7 +21,7 @@ pub fn captures() -> Vec<Capture> {
     if let Some(more) = std::env::var_os("LOST_PACKET_CAPTURES") {
         collect(Path::new(&more), "pcap", &mut paths);
     }
-    let mut captures: Vec<Capture> = paths.iter().map(|path| read(path)).collect();
+    let mut captures: Vec<Capture> = paths.iter().map(|path| read_capture(path)).collect();
     let mut recordings = Vec::new();
     collect(&here.join("../wire/tests/data"), "stream", &mut recordings);
     captures.extend(recordings.iter().map(|path| dress(path)));
@@ -43,7 +43,7 @@ fn collect(folder: &Path, extension: &str, paths: &mut Vec<PathBuf>) {
     }
 }
 
-fn read(path: &Path) -> Capture {
+fn read_capture(path: &Path) -> Capture {
     let bytes = std::fs::read(path).expect("a readable capture");
     let (header, mut rest) = bytes.split_at(24);
     assert!(

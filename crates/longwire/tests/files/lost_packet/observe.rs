@@ -72,7 +72,7 @@ pub fn exchanges(bytes: &[u8]) -> Found {
         name: "capture",
         reader: Box::new(bytes),
     };
-    capture::read(vec![source], &mut collector).expect("a capture");
+    capture::read_sources(vec![source], &mut collector).expect("a capture");
     let mut protocols: BTreeMap<&str, usize> = BTreeMap::new();
     let mut exchanges: BTreeMap<(u16, usize), Vec<String>> = BTreeMap::new();
     let mut bytes: BTreeMap<(u16, usize), Vec<[u64; 2]>> = BTreeMap::new();

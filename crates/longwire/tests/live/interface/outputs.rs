@@ -1,6 +1,6 @@
 //! What is reported and kept: drops, files of packets, refusals, rights.
 
-use super::{connections, observed, observing, read, statements};
+use super::{connections, observed, observing, read_records, statements};
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
@@ -71,7 +71,7 @@ fn packets_are_kept_for_their_owner_and_read_like_a_capture() {
         .output()
         .expect("the binary starts");
     done(&output);
-    let (live, kept) = (records(&output), read(&file, &[]));
+    let (live, kept) = (records(&output), read_records(&file, &[]));
     assert_eq!(connections(&live), connections(&kept));
     assert_eq!(connections(&live).len(), 1, "{live:?}");
     assert_eq!(statements(&live), [("\"select ?\"".to_owned(), 2, 2)]);

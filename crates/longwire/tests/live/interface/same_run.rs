@@ -1,6 +1,6 @@
 //! One run, seen at the interface, by a relay and by tcpdump; pages with their statements; connections joined in the middle.
 
-use super::{connections, observed, observing, read, statements};
+use super::{connections, observed, observing, read_records, statements};
 use demo::{PageVariant, Server, ShopApplication};
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -59,7 +59,7 @@ fn seen_thrice() -> SeenThrice {
     SeenThrice {
         relayed: records(&relayed),
         observed: records(&output),
-        captured: read(&captured.path(), &["--exchanges"]),
+        captured: read_records(&captured.path(), &["--exchanges"]),
     }
 }
 

@@ -44,7 +44,7 @@ fn keys_of_pythons_drivers_open_their_connections() {
         let captures = (Capture::start(pg.port()), Capture::start(my.port()));
         let mut program = Command::new(programs.join("python3"));
         program.args(["-c", PYTHON, &pg.port().to_string(), &my.port().to_string(), MARK]);
-        told(&run.of(&program), 4, &run);
+        told(&run.run_program(&program), 4, &run);
         assert_eq!(run.sessions(label), 4, "{version}");
         opens(&run, captures.0, pg.port(), "pgsql", 2);
         opens(&run, captures.1, my.port(), "mysql", 2);
@@ -76,7 +76,7 @@ fn keys_of_javas_drivers_open_their_connections_with_an_agent() {
         java.arg(format!(
             "jdbc:mariadb://127.0.0.1:{port}/test?user={user}&password={password}&sslMode=trust"
         ));
-        let output = run.of(&java);
+        let output = run.run_program(&java);
         if version == "TLSv1.2" {
             assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
             // The agent names these sessions by identifiers of Java's own: the servers give none.

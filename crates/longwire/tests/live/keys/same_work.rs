@@ -48,13 +48,13 @@ impl Pair<'_> {
     fn compare(&self, command: impl Fn(bool) -> Command) {
         let capture = Capture::start(self.ports[0]);
         process::run(command(false));
-        let plain = read(&capture.stop(), None);
+        let plain = read_records(&capture.stop(), None);
         let mut run = Run::new();
         run.options.clone_from(&self.options);
         let capture = Capture::start(self.ports[1]);
-        done(&run.of(&command(true)));
+        done(&run.run_program(&command(true)));
         let capture = capture.stop();
-        let with_keys = read(&capture, Some(&run.file()));
+        let with_keys = read_records(&capture, Some(&run.file()));
         let names = format!("{} {} {}", self.program, self.server, self.version);
         let connection = of_type(&with_keys, "connection")[0];
         assert_eq!(
@@ -98,7 +98,7 @@ impl Pair<'_> {
     }
 }
 
-fn read(capture: &CaptureFile, keys: Option<&Path>) -> Vec<Value> {
+fn read_records(capture: &CaptureFile, keys: Option<&Path>) -> Vec<Value> {
     let mut command = binary::longwire(&["read", "--json", "--exchanges"]);
     command.arg(capture.path());
     if let Some(keys) = keys {

@@ -8,7 +8,7 @@ use testbed::binary::{self, number, of_type, refused};
 fn run() -> Run {
     let server = Postgres::options().tls().start();
     let port = server.port();
-    Run::of("postgres", port, Postgres::PASSWORD, Some(ENCRYPTIONS[4]))
+    Run::new("postgres", port, Postgres::PASSWORD, Some(ENCRYPTIONS[4]))
 }
 
 /// Statements with their calls and round trips.
@@ -24,7 +24,7 @@ fn statements(records: &[Value]) -> Vec<(String, u64, u64)> {
 fn predictions_and_budgets_of_opened_connections_are_of_what_read_shows() {
     let run = run();
     let (file, keys) = (run.capture.path().display().to_string(), run.keys());
-    let read = run.read(Some(&keys));
+    let read = run.read_records(Some(&keys));
     assert_eq!(statements(&read).len(), 3, "{read:?}");
 
     let predict = [

@@ -22,7 +22,7 @@ pub fn opened(capture: &Path, keys: &Path) -> [Vec<u8>; 2] {
         has_begun: false,
         text: Default::default(),
     };
-    capture::read(vec![capture::Source::File(capture)], &mut plain).expect("a capture");
+    capture::read_sources(vec![capture::Source::File(capture)], &mut plain).expect("a capture");
     plain.text
 }
 

@@ -8,10 +8,10 @@ use testbed::binary::{self, of_type, shown};
 use testbed::{Postgres, process, require};
 
 fn run_of(server: &Postgres, encryption: (&str, &str)) -> Run {
-    Run::of("postgres", server.port(), Postgres::PASSWORD, Some(encryption))
+    Run::new("postgres", server.port(), Postgres::PASSWORD, Some(encryption))
 }
 
-fn read(files: &[&Path], keys: &Path) -> (String, Vec<Value>) {
+fn read_files(files: &[&Path], keys: &Path) -> (String, Vec<Value>) {
     let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let keys = keys.display().to_string();
     let mut arguments = vec!["read", "--keys", &keys];
@@ -43,7 +43,7 @@ fn reasons_why_connections_stay_closed_are_counted() {
 
     let captures = [&good, &unknown, &ccm].map(|run| run.capture.path());
     let files = [&*captures[0], &*captures[1], &*captures[2], &*joined];
-    let (text, records) = read(&files, &keys);
+    let (text, records) = read_files(&files, &keys);
     for said in [text, warnings(&records)] {
         assert!(
             said.contains("1 of 4 TLS connections opened with the keys in"),
@@ -72,7 +72,7 @@ fn reasons_why_connections_stay_closed_are_counted() {
 fn a_damaged_record_is_counted_and_what_follows_is_opened() {
     let server = Postgres::options().tls().start();
     let run = run_of(&server, ENCRYPTIONS[4]);
-    let whole = run.read(Some(&run.keys()));
+    let whole = run.read_records(Some(&run.keys()));
     let mut bytes = std::fs::read(run.capture.path()).expect("a capture");
     // The records of the first eight statements, which are as long as each other.
     let record = [23, 3, 3, 0];
@@ -84,7 +84,7 @@ fn a_damaged_record_is_counted_and_what_follows_is_opened() {
     let directory = tempfile::tempdir().expect("a directory");
     let damaged = directory.path().join("damaged.pcap");
     std::fs::write(&damaged, bytes).expect("it is written");
-    let (text, records) = read(&[&damaged], run.keys().as_ref());
+    let (text, records) = read_files(&[&damaged], run.keys().as_ref());
     for said in [text, warnings(&records)] {
         assert!(said.contains("1 TLS record is not authentic"), "{said}");
         assert!(!said.contains("opened with the keys in"), "{said}");

@@ -4,14 +4,14 @@ use crate::findings::{done, longwire, number, of_type, records};
 use serde_json::Value;
 use std::path::Path;
 
-fn read(file: &str, more: &[&str]) -> Vec<Value> {
+fn read_records(file: &str, more: &[&str]) -> Vec<Value> {
     let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/captures");
     let mut read = longwire(&["read", "--json", "--rtt", "40ms"]);
     records(&done(read.args(more).arg(captures.join(file))))
 }
 
 fn findings(file: &str, kind: &str) -> Vec<Value> {
-    let mut findings = of_type(&read(file, &[]), "finding");
+    let mut findings = of_type(&read_records(file, &[]), "finding");
     findings.retain(|finding| finding["kind"] == kind);
     findings
 }
@@ -73,7 +73,7 @@ fn a_batch_that_is_sent_at_once_is_no_finding() {
 fn informix_tells_its_fetch_buffer_and_the_turns_it_costs() {
     for (buffer, turns) in [(4096, 7), (8192, 4), (32767, 2)] {
         let file = format!("ifxjdbc-4.50.10-synthetic-server-fetbuf{buffer}.pcap");
-        let seen = read(&file, &["--exchanges"]);
+        let seen = read_records(&file, &["--exchanges"]);
         let fetches: Vec<Value> = of_type(&seen, "exchange")
             .into_iter()
             .filter(|exchange| {

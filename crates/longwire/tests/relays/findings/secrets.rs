@@ -184,8 +184,8 @@ impl Place {
             ("watch".to_owned(), output.stdout),
             ("watch's messages".to_owned(), output.stderr),
         ];
-        seen.push(("watch's page".to_owned(), read(&self.page)));
-        let recording = zstd::decode_all(&read(&self.recording)[..]).expect("it is whole");
+        seen.push(("watch's page".to_owned(), read_file(&self.page)));
+        let recording = zstd::decode_all(&read_file(&self.recording)[..]).expect("it is whole");
         seen.push(("the recording".to_owned(), recording));
         seen.extend(self.outputs_of_read(Path::new(&self.recording)));
         seen
@@ -205,12 +205,12 @@ impl Place {
             seen.push((way.join(" "), output.stdout));
             seen.push((way.join(" ") + ", messages", output.stderr));
         }
-        seen.push(("the page".to_owned(), read(&self.page)));
+        seen.push(("the page".to_owned(), read_file(&self.page)));
         seen
     }
 }
 
-fn read(file: &str) -> Vec<u8> {
+fn read_file(file: &str) -> Vec<u8> {
     std::fs::read(file).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 

@@ -49,7 +49,7 @@ impl Observer for Collect {
 }
 
 /// Reads a capture from memory; absent when it is no capture.
-fn read(bytes: &[u8]) -> Option<Outcome> {
+fn read_capture(bytes: &[u8]) -> Option<Outcome> {
     let mut collect = Collect {
         connections: ConnectionDecoders::new(false),
         outcome: Outcome::default(),
@@ -58,7 +58,7 @@ fn read(bytes: &[u8]) -> Option<Outcome> {
         name: "test",
         reader: Box::new(bytes),
     };
-    let report = capture::read(vec![source], &mut collect).ok()?;
+    let report = capture::read_sources(vec![source], &mut collect).ok()?;
     collect.outcome.warnings = report.warnings;
     Some(collect.outcome)
 }
@@ -102,7 +102,7 @@ impl Numbers {
 #[test]
 fn a_capture_cut_anywhere_gives_what_came_before() {
     for (path, bytes) in captures() {
-        let whole = read(&bytes).expect("an undamaged capture");
+        let whole = read_capture(&bytes).expect("an undamaged capture");
         assert!(
             whole.warnings.is_empty(),
             "{}: {:?}",
@@ -116,7 +116,7 @@ fn a_capture_cut_anywhere_gives_what_came_before() {
             bytes.len().div_ceil(300)
         };
         for end in (FILE_HEADER..bytes.len()).step_by(step) {
-            let cut = read(&bytes[..end]).expect("its beginning is still a capture");
+            let cut = read_capture(&bytes[..end]).expect("its beginning is still a capture");
             assert!(cut.turns <= whole.turns && cut.payload_bytes <= whole.payload_bytes);
             let inside_a_packet = !ends_with_a_packet(&bytes, end);
             assert!(
@@ -127,7 +127,7 @@ fn a_capture_cut_anywhere_gives_what_came_before() {
         }
         for end in 0..FILE_HEADER {
             assert!(
-                read(&bytes[..end]).is_none_or(|outcome| !outcome.warnings.is_empty()),
+                read_capture(&bytes[..end]).is_none_or(|outcome| !outcome.warnings.is_empty()),
                 "{end}"
             );
         }
@@ -156,7 +156,7 @@ fn flipped_bits_give_something_or_a_clear_refusal() {
                 let at = numbers.below(damaged.len());
                 damaged[at] ^= 1 << numbers.below(8);
             }
-            if let Some(outcome) = read(&damaged) {
+            if let Some(outcome) = read_capture(&damaged) {
                 assert!(outcome.connections <= packets(&bytes).len());
                 assert!(outcome.exchange_bytes <= outcome.payload_bytes);
             }
@@ -167,12 +167,12 @@ fn flipped_bits_give_something_or_a_clear_refusal() {
 #[test]
 fn packets_that_come_twice_change_nothing() {
     for (path, bytes) in captures() {
-        let whole = read(&bytes).expect("an undamaged capture");
+        let whole = read_capture(&bytes).expect("an undamaged capture");
         let twice = capture_of(
             &bytes,
             packets(&bytes).into_iter().flat_map(|packet| [packet, packet]),
         );
-        let twice = read(&twice).expect("a capture");
+        let twice = read_capture(&twice).expect("a capture");
         let facts = |outcome: &Outcome| (outcome.connections, outcome.turns, outcome.payload_bytes);
         assert_eq!(facts(&twice), facts(&whole), "{}", path.display());
     }
@@ -182,13 +182,13 @@ fn packets_that_come_twice_change_nothing() {
 fn packets_in_disorder_keep_their_bytes() {
     let mut numbers = Numbers(42);
     for (path, bytes) in captures() {
-        let whole = read(&bytes).expect("an undamaged capture");
+        let whole = read_capture(&bytes).expect("an undamaged capture");
         let mut order = packets(&bytes);
         for index in 0..order.len() {
             let near = (index + numbers.below(4)).min(order.len() - 1);
             order.swap(index, near);
         }
-        let outcome = read(&capture_of(&bytes, order)).expect("a capture");
+        let outcome = read_capture(&capture_of(&bytes, order)).expect("a capture");
         assert!(outcome.payload_bytes <= whole.payload_bytes, "{}", path.display());
         assert!(
             outcome.exchange_bytes <= outcome.payload_bytes,
@@ -218,7 +218,7 @@ fn one_direction_alone_is_told_and_said() {
             if half.is_empty() {
                 continue;
             }
-            let outcome = read(&capture_of(&bytes, half)).expect("a capture");
+            let outcome = read_capture(&capture_of(&bytes, half)).expect("a capture");
             assert!(
                 !outcome.warnings.is_empty(),
                 "{}: no warning says that half is missing",
@@ -234,14 +234,14 @@ fn garbage_is_refused_and_never_read_for_ever() {
     for length in [0, 1, 3, 4, 23, 24, 25, 100, 10_000] {
         for _ in 0..50 {
             let bytes: Vec<u8> = (0..length).map(|_| numbers.below(256) as u8).collect();
-            read(&bytes);
+            read_capture(&bytes);
             // A capture's magic number in front of the same garbage.
             for magic in [
                 [0xd4, 0xc3, 0xb2, 0xa1],
                 [0xa1, 0xb2, 0x3c, 0x4d],
                 [0x0a, 0x0d, 0x0d, 0x0a],
             ] {
-                read(&[&magic[..], &bytes].concat());
+                read_capture(&[&magic[..], &bytes].concat());
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What files and connections may cost: memory, by the data that is kept of them.
 
 use analysis::fact::Fact;
-use analysis::pairing::{GIVEN_UP, MAXIMUM_OWED, MAXIMUM_OWED_IN_ALL};
+use analysis::pairing::{GIVEN_UP, MAX_PENDING_REPLIES, MAX_TOTAL_PENDING_REPLIES};
 use model::{
     Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, Segment, Timestamp,
 };
@@ -107,14 +107,14 @@ fn what_is_owed_a_reply_is_bounded_over_all_connections() {
         event(id, opened);
         pass(id, up, b"\0\0\0\x10\0\x03\0\0user\0a\0\0", &mut event);
         pass(id, down, b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", &mut event);
-        for _ in 0..MAXIMUM_OWED / 100 + 5 {
+        for _ in 0..MAX_PENDING_REPLIES / 100 + 5 {
             done = pass(id, up, &query, &mut event);
         }
     }
-    let asked = clients.len() * (MAXIMUM_OWED + 500);
+    let asked = clients.len() * (MAX_PENDING_REPLIES + 500);
     let held = asked + clients.len() - done;
     assert!(
-        (MAXIMUM_OWED..=MAXIMUM_OWED_IN_ALL + 1000).contains(&held),
+        (MAX_PENDING_REPLIES..=MAX_TOTAL_PENDING_REPLIES + 1000).contains(&held),
         "{held} of {asked} are held"
     );
     for &id in &clients {
@@ -165,8 +165,12 @@ fn replies_to_requests_that_were_given_up_are_nobody_elses() {
     };
     let (up, down) = (Direction::ClientToServer, Direction::ServerToClient);
     pass(up, &b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n".repeat(BEYOND));
-    pass(up, &b"*1\r\n$4\r\nPING\r\n".repeat(MAXIMUM_OWED));
-    let replies = [b"$-1\r\n".repeat(BEYOND), b"+PONG\r\n".repeat(MAXIMUM_OWED)].concat();
+    pass(up, &b"*1\r\n$4\r\nPING\r\n".repeat(MAX_PENDING_REPLIES));
+    let replies = [
+        b"$-1\r\n".repeat(BEYOND),
+        b"+PONG\r\n".repeat(MAX_PENDING_REPLIES),
+    ]
+    .concat();
     replies.chunks(60_000).for_each(|some| pass(down, some));
     event(ConnectionEvent::Closed {
         at: Timestamp::from_nanos(1 << 50),

@@ -68,7 +68,7 @@ impl GatewayLoop {
         over: Arc<AtomicBool>,
     ) -> Result<Self, LiveError> {
         let poller = Poller::new()?;
-        poller.watch_bell(waker, BELL)?;
+        poller.register_waker(waker, BELL)?;
         Ok(Self {
             site,
             resolver: names::system_resolver(),
@@ -117,7 +117,7 @@ impl GatewayLoop {
     /// What the packet filter holds back.
     fn take_held(&mut self) {
         while let Ok(packet) = self.held.try_recv() {
-            match Meaning::of(&packet) {
+            match Meaning::parse(&packet) {
                 Some(Meaning::PendingConnection {
                     client,
                     server,
@@ -275,10 +275,10 @@ impl GatewayLoop {
             .site
             .namespace
             .within(|| listening::in_namespace(server.into()));
-        let listener = listener.map_err(|error| OsError::of(&error))?;
+        let listener = listener.map_err(|error| OsError::from_io_error(&error))?;
         listener
             .set_nonblocking(true)
-            .map_err(|error| OsError::of(&error))?;
+            .map_err(|error| OsError::from_io_error(&error))?;
         self.add(Entry::Listener(listener));
         self.listening.insert(server);
         Ok(())
@@ -324,7 +324,7 @@ impl GatewayLoop {
 
     /// Makes sure that questions to `server` come here.
     fn serve_names(&mut self, server: SocketAddrV4) {
-        if self.services.len() >= MOST_NAME_SERVICES || !self.services.insert(server) {
+        if self.services.len() >= MAX_NAME_SERVICES || !self.services.insert(server) {
             return;
         }
         let socket = self
@@ -346,8 +346,8 @@ impl GatewayLoop {
             } else {
                 service.server.into()
             };
-            if self.entries.len() - self.free.len() < MOST_ENTRIES
-                && let Ok(asked) = Asked::ask(question, resolver, client, number)
+            if self.entries.len() - self.free.len() < MAX_ENTRIES
+                && let Ok(asked) = Asked::send_query(question, resolver, client, number)
             {
                 self.add(Entry::Asked(asked));
             }
@@ -374,7 +374,7 @@ impl GatewayLoop {
     fn sweep(&mut self) {
         for number in 0..self.entries.len() {
             match &self.entries[number] {
-                Some(Entry::PendingConnection(opening)) if opening.since.elapsed() > PATIENCE => {
+                Some(Entry::PendingConnection(opening)) if opening.since.elapsed() > TIMEOUT => {
                     self.openings.remove(&(opening.client, opening.server));
                     self.entries[number] = None;
                     self.free.push(number);
@@ -437,7 +437,7 @@ const BELL: u64 = u64::MAX;
 /// How often the gateway looks for what was not answered.
 const SWEEP: Duration = Duration::from_secs(1);
 /// How long a connection outside may take, and one that was made may wait to be accepted.
-const PATIENCE: Duration = Duration::from_secs(60);
-const MOST_NAME_SERVICES: usize = 64;
+const TIMEOUT: Duration = Duration::from_secs(60);
+const MAX_NAME_SERVICES: usize = 64;
 /// Connections and questions at once.
-const MOST_ENTRIES: usize = 65_536;
+const MAX_ENTRIES: usize = 65_536;

@@ -30,7 +30,7 @@ impl NameService {
 
 impl Asked {
     /// Asks `resolver`.
-    pub(super) fn ask(
+    pub(super) fn send_query(
         question: &[u8],
         resolver: SocketAddr,
         client: SocketAddr,
@@ -48,7 +48,7 @@ impl Asked {
     }
 
     pub(super) fn is_stale(&self) -> bool {
-        self.since.elapsed() > PATIENCE
+        self.since.elapsed() > TIMEOUT
     }
 }
 
@@ -67,4 +67,4 @@ pub(super) fn system_resolver() -> SocketAddr {
 }
 
 /// As resolvers do.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);

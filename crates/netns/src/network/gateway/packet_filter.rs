@@ -24,7 +24,7 @@ impl PacketFilter {
 
     /// Whether the gateway's kernel may have the packet now. If not, the event loop has it, or it is gone.
     pub(in crate::network) fn passes(&self, packet: &[u8]) -> bool {
-        match Meaning::of(packet) {
+        match Meaning::parse(packet) {
             Some(Meaning::PendingConnection { .. } | Meaning::Name { .. }) => {
                 if self.event_loop.try_send(packet.to_vec()).is_ok() {
                     self.waker.wake();
@@ -55,7 +55,7 @@ pub(super) enum Meaning {
 
 impl Meaning {
     /// Absent for all else, packets that are cut or in parts among it.
-    pub(super) fn of(packet: &[u8]) -> Option<Self> {
+    pub(super) fn parse(packet: &[u8]) -> Option<Self> {
         let header = usize::from(packet.first()? & 0x0f) * 4;
         let is_part = u16::from_be_bytes([*packet.get(6)?, *packet.get(7)?]) & 0x3fff != 0;
         if packet.first()? >> 4 != 4 || is_part {

@@ -47,7 +47,7 @@ fn packets_of_a_frame_are_as_the_kernel_cuts_them() {
     let flags = [CWR | 0x10, 0x10, PSH | 0x10];
     for (number, packet) in packets.iter().enumerate() {
         let bytes = &packet.bytes;
-        let headers = Headers::of(bytes).unwrap();
+        let headers = Headers::parse(bytes).unwrap();
         assert!(packet.is_part);
         assert_eq!(headers.number(2, 2) as usize, bytes.len());
         assert_eq!(headers.number(4, 2), [0xffff, 0, 1][number]);

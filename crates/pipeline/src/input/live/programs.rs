@@ -41,7 +41,7 @@ struct FoundPrograms {
 impl Programs {
     /// Begins to look for those that it is asked for, by `lookup`.
     pub fn start(lookup: OwnerLookup) -> std::io::Result<Self> {
-        let (asked, receiver) = mpsc::sync_channel(MOST_ASKED);
+        let (asked, receiver) = mpsc::sync_channel(MAX_PENDING_LOOKUPS);
         let found = Found::default();
         let keep = found.clone();
         std::thread::Builder::new()
@@ -54,7 +54,7 @@ impl Programs {
     }
 
     /// Those of a connection that is open, as far as they were found.
-    pub fn of(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
+    pub fn find_programs(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         found.by_connection.get(&connection).cloned().unwrap_or_default()
     }
@@ -111,19 +111,19 @@ fn look_for(asked: &Receiver<Asked>, found: &Found, lookup: &OwnerLookup) {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        waiting.extend(asked.try_iter().take(MOST_ASKED));
+        waiting.extend(asked.try_iter().take(MAX_PENDING_LOOKUPS));
         let began = Instant::now();
-        waiting = look(waiting, found, lookup);
+        waiting = look_up_programs(waiting, found, lookup);
         std::thread::sleep(PAUSE.max(REST * began.elapsed()));
     }
 }
 
 /// Looks once; those that it is to look for again, since a server may not have taken them yet.
-fn look(waiting: Vec<Asked>, found: &Found, lookup: &OwnerLookup) -> Vec<Asked> {
+fn look_up_programs(waiting: Vec<Asked>, found: &Found, lookup: &OwnerLookup) -> Vec<Asked> {
     let ends = |asked: &Asked| [(asked.client, asked.server), (asked.server, asked.client)];
     let wanted: HashSet<_> = waiting.iter().flat_map(ends).collect();
     let owners: HashMap<_, _> = lookup
-        .of(&wanted)
+        .find_owners(&wanted)
         .into_iter()
         .map(|(end, process)| (end, Arc::new(process)))
         .collect();
@@ -132,10 +132,10 @@ fn look(waiting: Vec<Asked>, found: &Found, lookup: &OwnerLookup) -> Vec<Asked> 
     for mut asked in waiting {
         let processes = ends(&asked).map(|end| owners.get(&end).cloned());
         asked.looked += 1;
-        if processes.iter().any(Option::is_none) && asked.looked < MOST_LOOKS {
+        if processes.iter().any(Option::is_none) && asked.looked < MAX_LOOKUPS {
             again.push(asked);
         }
-        if found.by_connection.len() >= MOST_FOUND {
+        if found.by_connection.len() >= MAX_KNOWN_CONNECTIONS {
             // Of connections that ended before they were looked for nobody takes them.
             *found = FoundPrograms::default();
         }
@@ -148,11 +148,11 @@ fn look(waiting: Vec<Asked>, found: &Found, lookup: &OwnerLookup) -> Vec<Asked> 
 }
 
 /// Connections that may wait to be looked for.
-const MOST_ASKED: usize = 1024;
+const MAX_PENDING_LOOKUPS: usize = 1024;
 /// Connections whose programs are kept: as many as are followed.
-const MOST_FOUND: usize = 65_536;
+const MAX_KNOWN_CONNECTIONS: usize = 65_536;
 /// How often a connection is looked for.
-const MOST_LOOKS: u32 = 3;
+const MAX_LOOKUPS: u32 = 3;
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The same, as a multiple of the time that a look takes.

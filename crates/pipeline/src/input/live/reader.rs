@@ -53,7 +53,9 @@ impl Reader {
             connections: report.connections,
             counts,
             compressed,
-            not_kept: written.err().map(|error| OsError::of(&error).to_string()),
+            not_kept: written
+                .err()
+                .map(|error| OsError::from_io_error(&error).to_string()),
         })
     }
 
@@ -66,8 +68,8 @@ impl Reader {
             timeline.follow();
             let mut last = Timestamp::default();
             let (kept, shared) = (&mut self.kept, &self.shared);
-            let count = self.ring.read(LONGEST, &mut |seen| {
-                last = timeline.place(seen);
+            let count = self.ring.read_packets(MAX_WAIT, &mut |seen| {
+                last = timeline.packet_time(seen);
                 if let Some(packet) = taken(seen, last, several) {
                     live.packet(&packet);
                 }
@@ -78,9 +80,9 @@ impl Reader {
                 live.pass_time(before(now, UNDER_WAY));
             }
             batch.borrow_mut().send();
-            if looked.elapsed() >= LOOK {
+            if looked.elapsed() >= POLL_INTERVAL {
                 looked = Instant::now();
-                self.look(live);
+                self.check_capture(live);
             }
             if Arc::strong_count(&self.shared) == 1 {
                 return;
@@ -95,14 +97,14 @@ impl Reader {
     }
 
     /// What is looked at once a second.
-    fn look(&mut self, live: &LiveCapture<'_>) {
+    fn check_capture(&mut self, live: &LiveCapture<'_>) {
         let counts = self.ring.counts();
         self.shared.passed.store(counts.passed, Ordering::Relaxed);
         self.shared.dropped.store(counts.dropped, Ordering::Relaxed);
         let open = live.open_connections();
         self.shared.open_connections.store(open, Ordering::Relaxed);
         while let Some(name) = self.ring.take_gone() {
-            self.shared.tell(LiveNews::InterfaceGone(name));
+            self.shared.send_news(LiveNews::InterfaceGone(name));
         }
     }
 }
@@ -135,7 +137,7 @@ fn taken<'a>(seen: &SeenPacket<'a>, at: Timestamp, several: bool) -> Option<Live
 fn keep(kept: &mut Option<PacketFile>, shared: &Shared, seen: &SeenPacket<'_>, at: Timestamp) {
     let Some(file) = kept else { return };
     if let Err(error) = file.packet(seen, at) {
-        shared.tell(LiveNews::NotKept(OsError::of(&error).to_string()));
+        shared.send_news(LiveNews::NotKept(OsError::from_io_error(&error).to_string()));
         *kept = None;
     }
 }
@@ -181,8 +183,8 @@ impl Timeline {
         }
     }
 
-    fn place(&self, seen: &SeenPacket<'_>) -> Timestamp {
-        self.clock.place(seen.at, self.offset)
+    fn packet_time(&self, seen: &SeenPacket<'_>) -> Timestamp {
+        self.clock.to_timestamp(seen.at, self.offset)
     }
 }
 
@@ -194,9 +196,9 @@ fn before(at: Timestamp, span: Duration) -> Timestamp {
 /// How long a packet may be under way in the ring when nothing else passes.
 const UNDER_WAY: Duration = Duration::from_millis(150);
 /// How long a wait for packets lasts at most.
-const LONGEST: Duration = Duration::from_millis(50);
+const MAX_WAIT: Duration = Duration::from_millis(50);
 /// How often counts and interfaces are looked at.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How far a wall clock is set at least.
 const STEP: Duration = Duration::from_millis(5);
 /// Kinds of devices (`linux/if_arp.h`).

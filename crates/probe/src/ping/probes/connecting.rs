@@ -1,25 +1,28 @@
 //! A TCP handshake: for servers whose protocol has nothing that needs no credentials.
 
 use super::{Kind, Probe, reachable};
-use crate::ping::plain::{Answer, Means, Plain};
+use crate::ping::plain::{Answer, Plain, ProbeContext};
 use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 
 /// SYN, SYN-ACK: one round trip, answered by the server's kernel. A new connection each time, closed at once.
 pub(super) struct Connecting<'a> {
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     address: Option<SocketAddr>,
 }
 
 impl<'a> Connecting<'a> {
-    pub(super) fn new(means: Means<'a>) -> Self {
-        Self { means, address: None }
+    pub(super) fn new(context: ProbeContext<'a>) -> Self {
+        Self {
+            context,
+            address: None,
+        }
     }
 }
 
 impl Probe for Connecting<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
-        let address = reachable(self.means)?;
+        let address = reachable(self.context)?;
         self.address = Some(address);
         Ok(Opened {
             server: Some(address),
@@ -28,8 +31,8 @@ impl Probe for Connecting<'_> {
         })
     }
 
-    fn ask(&mut self) -> Result<Answer, PingError> {
-        let connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+    fn send_request(&mut self) -> Result<Answer, PingError> {
+        let connection = Plain::connect(self.context, self.address.ok_or(PingError::Closed)?)?;
         Ok(Answer {
             at: connection.began(),
             duration: connection.handshake(),

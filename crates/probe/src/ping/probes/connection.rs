@@ -1,7 +1,7 @@
 //! Opening a connection, with its legs, up to the end of its first query.
 
 use super::{Kind, Probe};
-use crate::ping::plain::{Answer, Means};
+use crate::ping::plain::{Answer, ProbeContext};
 use crate::ping::{Opened, PingError};
 use client::session::{Session, SessionError};
 use model::{Direction, Leg, Phase, Timestamp};
@@ -9,17 +9,20 @@ use model::{Direction, Leg, Phase, Timestamp};
 /// Everything from the name of the host to the last byte of the first query's reply, again and again; each connection is closed
 /// as its protocol has it.
 pub(super) struct Connection<'a> {
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     legs: Option<(Timestamp, Vec<Leg>)>,
 }
 
 impl<'a> Connection<'a> {
-    pub(super) fn new(means: Means<'a>) -> Self {
-        Self { means, legs: None }
+    pub(super) fn new(context: ProbeContext<'a>) -> Self {
+        Self { context, legs: None }
     }
 
     fn session(&self) -> Result<Session<'a>, PingError> {
-        Ok(Session::open(self.means.target, self.means.session_options())?)
+        Ok(Session::open(
+            self.context.target,
+            self.context.session_options(),
+        )?)
     }
 }
 
@@ -36,13 +39,13 @@ impl Probe for Connection<'_> {
         Ok(opening)
     }
 
-    fn ask(&mut self) -> Result<Answer, PingError> {
+    fn send_request(&mut self) -> Result<Answer, PingError> {
         let mut session = self.session()?;
         let (began, opened) = session.opened();
         let mut legs = session.legs().to_vec();
         let mut ended = opened;
         let mut error = None;
-        match session.query("select 1", self.means.timeout) {
+        match session.query("select 1", self.context.timeout) {
             Ok(rows) => {
                 let reply = rows.reply;
                 ended = reply.last_byte_at.max(opened);

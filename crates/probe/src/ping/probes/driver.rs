@@ -1,7 +1,7 @@
 //! Any database that has a JDBC driver: a statement, timed in Java around the driver's calls.
 
 use super::{Kind, Probe};
-use crate::ping::plain::{Answer, Means};
+use crate::ping::plain::{Answer, ProbeContext};
 use crate::ping::{DriverQuestion, Opened, PingError};
 use client::bridge::{Bridge, BridgeConnection, Execute, HowRun, Introduction, Wait};
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 
 /// A statement on an open connection, or on a new one each time.
 pub(super) struct Driver<'a> {
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     question: &'a DriverQuestion,
     bridge: Option<Arc<Bridge>>,
     connection: Option<BridgeConnection>,
 }
 
 impl<'a> Driver<'a> {
-    pub(super) fn new(means: Means<'a>, question: &'a DriverQuestion) -> Self {
+    pub(super) fn new(context: ProbeContext<'a>, question: &'a DriverQuestion) -> Self {
         Self {
-            means,
+            context,
             question,
             bridge: None,
             connection: None,
@@ -27,8 +27,8 @@ impl<'a> Driver<'a> {
 
     fn wait(&self) -> Wait<'a> {
         Wait {
-            timeout: self.means.timeout,
-            stop: self.means.stop,
+            timeout: self.context.timeout,
+            stop: self.context.stop,
         }
     }
 
@@ -42,7 +42,7 @@ impl<'a> Driver<'a> {
             Some(bridge) => bridge.clone(),
             None => self
                 .bridge
-                .insert(Bridge::start(&self.question.bridge, self.means.stop)?)
+                .insert(Bridge::start(&self.question.bridge, self.context.stop)?)
                 .clone(),
         };
         Ok(bridge.connect(&self.question.login, self.wait())?)
@@ -53,9 +53,9 @@ impl<'a> Driver<'a> {
     fn warm_up(&mut self) -> Result<(), PingError> {
         let (mut connection, _) = self.connect()?;
         let began = Instant::now();
-        for _ in 0..MOST_WARM {
+        for _ in 0..MAX_WARM_UP_CALLS {
             self.execute(&mut connection)?;
-            if began.elapsed() > LONGEST_WARM {
+            if began.elapsed() > MAX_WARM_UP {
                 break;
             }
         }
@@ -110,7 +110,7 @@ impl Probe for Driver<'_> {
         Ok(opening)
     }
 
-    fn ask(&mut self) -> Result<Answer, PingError> {
+    fn send_request(&mut self) -> Result<Answer, PingError> {
         let duration = match self.connection.take() {
             Some(mut connection) => {
                 let executed = self.execute(&mut connection);
@@ -126,7 +126,7 @@ impl Probe for Driver<'_> {
             None => return Err(PingError::Closed),
         };
         Ok(Answer {
-            at: self.means.clock.now().before(duration),
+            at: self.context.clock.now().before(duration),
             duration,
             server: None,
             turns: None,
@@ -149,5 +149,5 @@ impl Probe for Driver<'_> {
 /// Of the echo that shows the machine's floor: about what a minimal statement and its result take.
 const USUAL_BYTES: u64 = 64;
 /// Java compiles a method again at about this many calls.
-const MOST_WARM: u32 = 300;
-const LONGEST_WARM: Duration = Duration::from_millis(300);
+const MAX_WARM_UP_CALLS: u32 = 300;
+const MAX_WARM_UP: Duration = Duration::from_millis(300);

@@ -1,7 +1,7 @@
 //! HTTP: a HEAD request on a connection that is kept.
 
 use super::{Probe, reachable};
-use crate::ping::plain::{Answer, Complete, Means, Plain};
+use crate::ping::plain::{Answer, Complete, Plain, ProbeContext};
 use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,22 +9,22 @@ use std::time::Duration;
 /// `HEAD` of the target's path: a reply without a body. Server time is what a `Server-Timing` header reports. A server that
 /// does not keep connections is connected to again before the next request, apart from what is timed.
 pub(super) struct Http<'a> {
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     address: Option<SocketAddr>,
     connection: Option<Plain<'a>>,
     request: Vec<u8>,
 }
 
 impl<'a> Http<'a> {
-    pub(super) fn new(means: Means<'a>) -> Self {
-        let target = means.target;
+    pub(super) fn new(context: ProbeContext<'a>) -> Self {
+        let target = context.target;
         let request = format!(
             "HEAD /{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: longwire\r\nAccept: */*\r\n\r\n",
             target.database.as_deref().unwrap_or_default(),
             target.server(),
         );
         Self {
-            means,
+            context,
             address: None,
             connection: None,
             request: request.into_bytes(),
@@ -35,34 +35,34 @@ impl<'a> Http<'a> {
     fn connection(&mut self) -> Result<Plain<'a>, PingError> {
         match self.connection.take().filter(|connection| !connection.is_stale()) {
             Some(connection) => Ok(connection),
-            None => Plain::connect(self.means, self.address.ok_or(PingError::Closed)?),
+            None => Plain::connect(self.context, self.address.ok_or(PingError::Closed)?),
         }
     }
 }
 
 impl Probe for Http<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
-        let address = reachable(self.means)?;
+        let address = reachable(self.context)?;
         self.address = Some(address);
-        let connection = Plain::connect(self.means, address)?;
+        let connection = Plain::connect(self.context, address)?;
         let handshake = connection.handshake();
         self.connection = Some(connection);
         Ok(Opened {
             server: Some(address),
             question: format!(
                 "HEAD /{}",
-                self.means.target.database.as_deref().unwrap_or_default()
+                self.context.target.database.as_deref().unwrap_or_default()
             ),
             legs: vec![super::tcp_leg(handshake)],
             ..Opened::default()
         })
     }
 
-    fn ask(&mut self) -> Result<Answer, PingError> {
+    fn send_request(&mut self) -> Result<Answer, PingError> {
         let mut connection = self.connection()?;
         let at = connection.send(&self.request)?;
         let arrived = connection.receive(whole)?;
-        let head = Head::of(&arrived.bytes);
+        let head = Head::parse(&arrived.bytes);
         let answer = Answer {
             server: head.server_time,
             error: head
@@ -100,7 +100,7 @@ struct Head {
 }
 
 impl Head {
-    fn of(bytes: &[u8]) -> Self {
+    fn parse(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         let mut lines = text.lines();
         let status = lines.next().unwrap_or_default();
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_head_tells_whether_the_connection_is_kept() {
-        let head = |text: &str| Head::of(text.as_bytes());
+        let head = |text: &str| Head::parse(text.as_bytes());
         assert!(head("HTTP/1.1 200 OK\r\nServer: x\r\n\r\n").keeps);
         assert!(!head("HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n").keeps);
         assert!(!head("HTTP/1.0 200 OK\r\n\r\n").keeps);

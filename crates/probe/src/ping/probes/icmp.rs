@@ -1,7 +1,7 @@
 //! An ICMP echo of the target's host, to compare.
 
 use super::{Kind, Probe};
-use crate::ping::plain::{Answer, Means};
+use crate::ping::plain::{Answer, ProbeContext};
 use crate::ping::{Opened, PingError};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
@@ -16,7 +16,7 @@ use sys::wait::{PollFlags, until_ready};
 
 /// ICMP echoes by a ping socket (`icmp(7)`), or a raw one where only those are allowed.
 pub(super) struct Icmp<'a> {
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     socket: Option<Socket>,
     address: Option<IpAddr>,
     raw: bool,
@@ -24,9 +24,9 @@ pub(super) struct Icmp<'a> {
 }
 
 impl<'a> Icmp<'a> {
-    pub(super) fn new(means: Means<'a>) -> Self {
+    pub(super) fn new(context: ProbeContext<'a>) -> Self {
         Self {
-            means,
+            context,
             socket: None,
             address: None,
             raw: false,
@@ -70,7 +70,7 @@ impl<'a> Icmp<'a> {
 
 impl Probe for Icmp<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
-        let address = resolve::addresses(self.means.target)?
+        let address = resolve::addresses(self.context.target)?
             .first()
             .map_or(self.address, |address| Some(address.ip()));
         let address = address.ok_or(PingError::Closed)?;
@@ -86,13 +86,13 @@ impl Probe for Icmp<'_> {
         })
     }
 
-    fn ask(&mut self) -> Result<Answer, PingError> {
+    fn send_request(&mut self) -> Result<Answer, PingError> {
         self.number = self.number.wrapping_add(1);
         let request = self.request();
         let socket = self.socket.as_ref().ok_or(PingError::Closed)?;
-        let Means {
+        let ProbeContext {
             clock, timeout, stop, ..
-        } = self.means;
+        } = self.context;
         let deadline = Instant::now() + timeout;
         let at = clock.now();
         if let Sent::Broken(reason) = socket.send(&request) {
@@ -105,7 +105,9 @@ impl Probe for Icmp<'_> {
                     if self.answers(packet.get(..count).unwrap_or_default()) =>
                 {
                     let read = clock.now();
-                    let arrived = stamp.map_or(read, |stamp| clock.place(stamp, WallOffset::now()).min(read));
+                    let arrived = stamp.map_or(read, |stamp| {
+                        clock.to_timestamp(stamp, WallOffset::now()).min(read)
+                    });
                     return Ok(Answer {
                         at,
                         duration: arrived.since(at),
@@ -125,7 +127,7 @@ impl Probe for Icmp<'_> {
                     } else if left.is_zero() {
                         return Err(PingError::TimedOut { after: timeout });
                     }
-                    until_ready(socket.as_fd(), PollFlags::IN, left.min(LOOK));
+                    until_ready(socket.as_fd(), PollFlags::IN, left.min(POLL_INTERVAL));
                 }
                 Received::End => return Err(PingError::Closed),
                 Received::Broken(reason) => return Err(PingError::Broken { reason }),
@@ -154,7 +156,7 @@ fn identifier() -> [u8; 2] {
     (std::process::id() as u16).to_be_bytes()
 }
 
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {

@@ -1,26 +1,29 @@
 //! MySQL's and MariaDB's greeting: the server speaks first.
 
 use super::{Probe, reachable};
-use crate::ping::plain::{Answer, Complete, Means, Plain};
+use crate::ping::plain::{Answer, Complete, Plain, ProbeContext};
 use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 
 /// From the SYN to the last byte of the server's greeting: two round trips, the TCP handshake and the wait for a server that speaks
 /// first. Each is an aborted connection to the server.
 pub(super) struct MysqlGreeting<'a> {
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     address: Option<SocketAddr>,
 }
 
 impl<'a> MysqlGreeting<'a> {
-    pub(super) fn new(means: Means<'a>) -> Self {
-        Self { means, address: None }
+    pub(super) fn new(context: ProbeContext<'a>) -> Self {
+        Self {
+            context,
+            address: None,
+        }
     }
 }
 
 impl Probe for MysqlGreeting<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
-        let address = reachable(self.means)?;
+        let address = reachable(self.context)?;
         self.address = Some(address);
         Ok(Opened {
             server: Some(address),
@@ -33,8 +36,8 @@ impl Probe for MysqlGreeting<'_> {
         })
     }
 
-    fn ask(&mut self) -> Result<Answer, PingError> {
-        let mut connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+    fn send_request(&mut self) -> Result<Answer, PingError> {
+        let mut connection = Plain::connect(self.context, self.address.ok_or(PingError::Closed)?)?;
         let arrived = connection.receive(whole)?;
         // Behind length and number: 10 is a greeting, 255 an error (too many connections, this host is blocked).
         let refused = arrived.bytes.get(4) == Some(&0xff);
@@ -57,7 +60,7 @@ fn whole(bytes: &[u8]) -> Complete {
         [low, middle, high, 0, body @ ..] => {
             let length = u32::from_le_bytes([*low, *middle, *high, 0]) as usize;
             match body.first() {
-                Some(10 | 0xff) if length > LONGEST_GREETING => Complete::Never("MySQL's greeting"),
+                Some(10 | 0xff) if length > MAX_GREETING_LEN => Complete::Never("MySQL's greeting"),
                 Some(10 | 0xff) if body.len() >= length => Complete::Yes,
                 Some(10 | 0xff) | None => Complete::NotYet,
                 Some(_) => Complete::Never("MySQL's greeting"),
@@ -68,4 +71,4 @@ fn whole(bytes: &[u8]) -> Complete {
     }
 }
 
-const LONGEST_GREETING: usize = 4096;
+const MAX_GREETING_LEN: usize = 4096;

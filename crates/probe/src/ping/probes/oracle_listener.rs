@@ -1,7 +1,7 @@
 //! Oracle's listener, asked as `tnsping` asks it.
 
 use super::{Probe, reachable};
-use crate::ping::plain::{Answer, Complete, Means, Plain};
+use crate::ping::plain::{Answer, Complete, Plain, ProbeContext};
 use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use wire::tns;
@@ -9,17 +9,17 @@ use wire::tns;
 /// CONNECT with COMMAND=ping, and what the listener answers to it, on a new connection each time: the listener closes it. The
 /// handshake is apart from it. One round trip; a listener that first wants the packet again (RESEND) costs a second.
 pub(super) struct OracleListener<'a> {
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     address: Option<SocketAddr>,
     request: Vec<u8>,
     login_was_meant: bool,
 }
 
 impl<'a> OracleListener<'a> {
-    pub(super) fn new(means: Means<'a>, login_was_meant: bool) -> Self {
-        let target = means.target;
+    pub(super) fn new(context: ProbeContext<'a>, login_was_meant: bool) -> Self {
+        let target = context.target;
         Self {
-            means,
+            context,
             address: None,
             // A host whose name has no room in a packet is none that was found.
             request: tns::ping_request(&target.host, target.port).unwrap_or_default(),
@@ -28,7 +28,7 @@ impl<'a> OracleListener<'a> {
     }
 
     fn converse(&self) -> Result<(Answer, tns::ListenerAnswer), PingError> {
-        let mut connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+        let mut connection = Plain::connect(self.context, self.address.ok_or(PingError::Closed)?)?;
         let at = connection.send(&self.request)?;
         let mut turns = 1;
         let mut reply_bytes = 0;
@@ -36,7 +36,7 @@ impl<'a> OracleListener<'a> {
             let arrived = connection.receive(whole)?;
             reply_bytes += arrived.bytes.len() as u64;
             match tns::answer(&arrived.bytes) {
-                Ok(Some(tns::ListenerAnswer::Resend)) if turns < MOST_TURNS => {
+                Ok(Some(tns::ListenerAnswer::Resend)) if turns < MAX_RESENDS => {
                     connection.send(&self.request)?;
                     turns += 1;
                 }
@@ -59,7 +59,7 @@ impl<'a> OracleListener<'a> {
 
 impl Probe for OracleListener<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
-        let address = reachable(self.means)?;
+        let address = reachable(self.context)?;
         self.address = Some(address);
         let (_, told) = self.converse()?;
         let version = match told {
@@ -84,7 +84,7 @@ impl Probe for OracleListener<'_> {
         })
     }
 
-    fn ask(&mut self) -> Result<Answer, PingError> {
+    fn send_request(&mut self) -> Result<Answer, PingError> {
         self.converse().map(|(answer, _)| answer)
     }
 }
@@ -99,4 +99,4 @@ fn whole(bytes: &[u8]) -> Complete {
 
 const EXPECTED: &str = "a listener's answer to CONNECT";
 /// A listener that wants the packet again and again is none.
-const MOST_TURNS: u64 = 4;
+const MAX_RESENDS: u64 = 4;

@@ -1,21 +1,21 @@
 //! A statement on Oracle Database, in a session that its own driver has opened.
 
 use super::Probe;
-use crate::ping::plain::{Answer, Means};
+use crate::ping::plain::{Answer, ProbeContext};
 use crate::ping::{Opened, PingError};
 use client::session::oracle::OracleSession;
 
 /// `select 1 from dual`, or the user's own, again and again. The driver prepares it once and then executes it.
 pub(super) struct OracleStatement<'a> {
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     sql: String,
     session: Option<OracleSession<'a>>,
 }
 
 impl<'a> OracleStatement<'a> {
-    pub(super) fn new(means: Means<'a>, sql: Option<&str>) -> Self {
+    pub(super) fn new(context: ProbeContext<'a>, sql: Option<&str>) -> Self {
         Self {
-            means,
+            context,
             sql: sql.unwrap_or("select 1 from dual").to_owned(),
             session: None,
         }
@@ -24,7 +24,7 @@ impl<'a> OracleStatement<'a> {
 
 impl Probe for OracleStatement<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
-        let session = OracleSession::open(self.means.target, self.means.session_options())?;
+        let session = OracleSession::open(self.context.target, self.context.session_options())?;
         let opening = Opened {
             server: session.server(),
             version: Some(session.server_version().to_owned()),
@@ -39,10 +39,10 @@ impl Probe for OracleStatement<'_> {
         Ok(opening)
     }
 
-    fn ask(&mut self) -> Result<Answer, PingError> {
+    fn send_request(&mut self) -> Result<Answer, PingError> {
         let session = self.session.as_mut().ok_or(PingError::Closed)?;
-        let reply = session.query(&self.sql, self.means.timeout)?;
-        Ok(Answer::of(reply, session.kernel()))
+        let reply = session.query(&self.sql, self.context.timeout)?;
+        Ok(Answer::from_reply(reply, session.kernel()))
     }
 
     fn close(&mut self) {

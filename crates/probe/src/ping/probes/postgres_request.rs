@@ -2,7 +2,7 @@
 
 use super::{Probe, reachable};
 use crate::ping::pace::wait_until;
-use crate::ping::plain::{Answer, Complete, Means, Plain};
+use crate::ping::plain::{Answer, Complete, Plain, ProbeContext};
 use crate::ping::{AnswerTime, Opened, PingError};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -12,19 +12,22 @@ use wire::tls_request::SSL_REQUEST;
 /// from it, and so is the server's making of a process for the connection, which is waited for before anything is asked: what is
 /// timed is one round trip. Source: PostgreSQL manual, "SSL Session Encryption".
 pub(super) struct PostgresRequest<'a> {
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     address: Option<SocketAddr>,
 }
 
 impl<'a> PostgresRequest<'a> {
-    pub(super) fn new(means: Means<'a>) -> Self {
-        Self { means, address: None }
+    pub(super) fn new(context: ProbeContext<'a>) -> Self {
+        Self {
+            context,
+            address: None,
+        }
     }
 }
 
 impl Probe for PostgresRequest<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
-        let address = reachable(self.means)?;
+        let address = reachable(self.context)?;
         self.address = Some(address);
         Ok(Opened {
             server: Some(address),
@@ -34,9 +37,9 @@ impl Probe for PostgresRequest<'_> {
         })
     }
 
-    fn ask(&mut self) -> Result<Answer, PingError> {
-        let mut connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
-        if !wait_until(Instant::now() + FORK, self.means.stop) {
+    fn send_request(&mut self) -> Result<Answer, PingError> {
+        let mut connection = Plain::connect(self.context, self.address.ok_or(PingError::Closed)?)?;
+        if !wait_until(Instant::now() + FORK, self.context.stop) {
             return Err(PingError::Stopped);
         }
         let at = connection.send(&SSL_REQUEST)?;

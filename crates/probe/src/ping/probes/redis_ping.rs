@@ -1,22 +1,22 @@
 //! Redis's own PING, on a connection that is kept.
 
 use super::Probe;
-use crate::ping::plain::{Answer, Means};
+use crate::ping::plain::{Answer, ProbeContext};
 use crate::ping::{AnswerTime, Opened, PingError};
 use client::session::{Session, SessionError};
 
 /// `PING`: answered by `+PONG`, or by `-NOAUTH` where a password is wanted first. Either is one round trip. With a login, the
 /// password is proved before it, where the target has one.
 pub(super) struct RedisPing<'a> {
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     session: Option<Session<'a>>,
     logs_in: bool,
 }
 
 impl<'a> RedisPing<'a> {
-    pub(super) fn new(means: Means<'a>, logs_in: bool) -> Self {
+    pub(super) fn new(context: ProbeContext<'a>, logs_in: bool) -> Self {
         Self {
-            means,
+            context,
             session: None,
             logs_in,
         }
@@ -26,8 +26,8 @@ impl<'a> RedisPing<'a> {
 impl Probe for RedisPing<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
         let session = match self.logs_in {
-            true => Session::open(self.means.target, self.means.session_options())?,
-            false => Session::connect(self.means.target, self.means.session_options())?,
+            true => Session::open(self.context.target, self.context.session_options())?,
+            false => Session::connect(self.context.target, self.context.session_options())?,
         };
         let opening = Opened {
             server: session.server(),
@@ -41,9 +41,9 @@ impl Probe for RedisPing<'_> {
         Ok(opening)
     }
 
-    fn ask(&mut self) -> Result<Answer, PingError> {
+    fn send_request(&mut self) -> Result<Answer, PingError> {
         let session = self.session.as_mut().ok_or(PingError::Closed)?;
-        let mut reply = match session.exchange(wire::redis::PING, self.means.timeout) {
+        let mut reply = match session.exchange(wire::redis::PING, self.context.timeout) {
             Err(SessionError::Unexpected(_)) => {
                 return Err(PingError::Unexpected {
                     expected: "Redis's answer to PING",
@@ -52,7 +52,7 @@ impl Probe for RedisPing<'_> {
             reply => reply?,
         };
         reply.error = reply.error.filter(|error| self.logs_in || error.code != "NOAUTH");
-        Ok(Answer::of(reply, session.kernel()))
+        Ok(Answer::from_reply(reply, session.kernel()))
     }
 
     fn close(&mut self) {

@@ -1,7 +1,7 @@
 //! SQL Server's PRELOGIN: what client and server agree on before the login.
 
 use super::{Probe, reachable};
-use crate::ping::plain::{Answer, Complete, Means, Plain};
+use crate::ping::plain::{Answer, Complete, Plain, ProbeContext};
 use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use wire::tds;
@@ -9,16 +9,16 @@ use wire::tds;
 /// PRELOGIN and its answer, on a new connection each time: the server hears it once. The handshake is apart from it, so that
 /// what is timed is one round trip.
 pub(super) struct SqlServerPrelogin<'a> {
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     address: Option<SocketAddr>,
     request: Vec<u8>,
     login_was_meant: bool,
 }
 
 impl<'a> SqlServerPrelogin<'a> {
-    pub(super) fn new(means: Means<'a>, login_was_meant: bool) -> Self {
+    pub(super) fn new(context: ProbeContext<'a>, login_was_meant: bool) -> Self {
         Self {
-            means,
+            context,
             address: None,
             request: tds::prelogin(),
             login_was_meant,
@@ -26,7 +26,7 @@ impl<'a> SqlServerPrelogin<'a> {
     }
 
     fn converse(&self) -> Result<(Answer, tds::TdsAnswer), PingError> {
-        let mut connection = Plain::connect(self.means, self.address.ok_or(PingError::Closed)?)?;
+        let mut connection = Plain::connect(self.context, self.address.ok_or(PingError::Closed)?)?;
         let at = connection.send(&self.request)?;
         let arrived = connection.receive(whole)?;
         let told = match tds::answer(&arrived.bytes) {
@@ -39,7 +39,7 @@ impl<'a> SqlServerPrelogin<'a> {
 
 impl Probe for SqlServerPrelogin<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
-        let address = reachable(self.means)?;
+        let address = reachable(self.context)?;
         self.address = Some(address);
         let (_, told) = self.converse()?;
         Ok(Opened {
@@ -53,7 +53,7 @@ impl Probe for SqlServerPrelogin<'_> {
         })
     }
 
-    fn ask(&mut self) -> Result<Answer, PingError> {
+    fn send_request(&mut self) -> Result<Answer, PingError> {
         self.converse().map(|(answer, _)| answer)
     }
 }

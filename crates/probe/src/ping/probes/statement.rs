@@ -1,7 +1,7 @@
 //! PostgreSQL and MySQL: a minimal statement in a session that is logged in.
 
 use super::Probe;
-use crate::ping::plain::{Answer, Means};
+use crate::ping::plain::{Answer, ProbeContext};
 use crate::ping::{AnswerTime, Opened, PingError};
 use client::session::{Reply, Session, SessionOptions};
 use client::{mysql, postgres};
@@ -10,7 +10,7 @@ use sys::target::Scheme;
 
 /// One statement again and again. Without one of the user's own it asks the server how long the statement has taken so far.
 pub(super) struct Statement<'a> {
-    means: Means<'a>,
+    context: ProbeContext<'a>,
     session: Option<Session<'a>>,
     /// Whether it was tried to open one: a server is asked what else it speaks once.
     was_tried: bool,
@@ -30,7 +30,7 @@ enum Asked {
 }
 
 impl<'a> Statement<'a> {
-    pub(super) fn new(means: Means<'a>, sql: Option<&str>, prepared: bool) -> Self {
+    pub(super) fn new(context: ProbeContext<'a>, sql: Option<&str>, prepared: bool) -> Self {
         let asked = match sql {
             Some(sql) => Asked::Text(sql.to_owned()),
             // The result of a prepared one is not looked at.
@@ -38,7 +38,7 @@ impl<'a> Statement<'a> {
             None => Asked::Time,
         };
         Self {
-            means,
+            context,
             session: None,
             was_tried: false,
             asked,
@@ -49,7 +49,7 @@ impl<'a> Statement<'a> {
 
     fn text(&self) -> &str {
         match &self.asked {
-            Asked::Time if is_mysql(self.means.target.scheme) => MYSQL_TIME,
+            Asked::Time if is_mysql(self.context.target.scheme) => MYSQL_TIME,
             Asked::Time => POSTGRES_TIME,
             Asked::Text(sql) => sql,
         }
@@ -59,17 +59,19 @@ impl<'a> Statement<'a> {
     fn query(&mut self) -> Result<(Reply, Option<Duration>), PingError> {
         let sql = self.text().to_owned();
         let session = self.session.as_mut().ok_or(PingError::Closed)?;
-        let mut rows = session.query(&sql, self.means.timeout)?;
+        let mut rows = session.query(&sql, self.context.timeout)?;
         if self.asked == Asked::Time && rows.reply.error.is_some() {
             // It does not know this statement, as servers that only speak the same protocol may not.
             self.asked = Asked::Text(NOTHING.to_owned());
             self.caution = Some(
                 "the server does not report its own time: it is part of the round-trip time; the statement is `select 1`",
             );
-            rows = session.query(NOTHING, self.means.timeout)?;
+            rows = session.query(NOTHING, self.context.timeout)?;
         }
         let told = match &self.asked {
-            Asked::Time => rows.first().and_then(|text| told(self.means.target.scheme, text)),
+            Asked::Time => rows
+                .first()
+                .and_then(|text| told(self.context.target.scheme, text)),
             Asked::Text(_) => None,
         };
         Ok((rows.reply, told))
@@ -77,7 +79,7 @@ impl<'a> Statement<'a> {
 
     /// Executes the prepared statement; prepares it first where it is not, and that time counts.
     fn execute(&mut self) -> Result<Reply, PingError> {
-        let scheme = self.means.target.scheme;
+        let scheme = self.context.target.scheme;
         let [prepare, execute] = match is_mysql(scheme) {
             true => mysql_requests(self.text()),
             false => postgres_requests(self.text()),
@@ -85,14 +87,14 @@ impl<'a> Statement<'a> {
         let session = self.session.as_mut().ok_or(PingError::Closed)?;
         let mut prepared = None;
         if self.is_prepared == Some(false) {
-            let reply = session.exchange(&prepare, self.means.timeout)?;
+            let reply = session.exchange(&prepare, self.context.timeout)?;
             if reply.error.is_some() {
                 return Ok(reply);
             }
             self.is_prepared = Some(true);
             prepared = Some(reply);
         }
-        let executed = session.exchange(&execute, self.means.timeout)?;
+        let executed = session.exchange(&execute, self.context.timeout)?;
         Ok(match prepared {
             None => executed,
             Some(before) => Reply {
@@ -110,9 +112,9 @@ impl Probe for Statement<'_> {
     fn open(&mut self) -> Result<Opened, PingError> {
         let options = SessionOptions {
             asks_otherwise: !std::mem::replace(&mut self.was_tried, true),
-            ..self.means.session_options()
+            ..self.context.session_options()
         };
-        let session = Session::open(self.means.target, options)?;
+        let session = Session::open(self.context.target, options)?;
         self.is_prepared = self.is_prepared.map(|_| false);
         let how = match self.is_prepared {
             Some(_) => "prepared: ",
@@ -133,7 +135,7 @@ impl Probe for Statement<'_> {
         Ok(opening)
     }
 
-    fn ask(&mut self) -> Result<Answer, PingError> {
+    fn send_request(&mut self) -> Result<Answer, PingError> {
         let (reply, server) = match self.is_prepared {
             None => self.query()?,
             Some(_) => (self.execute()?, None),
@@ -141,7 +143,7 @@ impl Probe for Statement<'_> {
         let kernel = self.session.as_ref().and_then(Session::kernel);
         Ok(Answer {
             server,
-            ..Answer::of(reply, kernel)
+            ..Answer::from_reply(reply, kernel)
         })
     }
 

@@ -8,7 +8,7 @@
 //! 4. Fewer packets than rows: packets can hold more than a row. When a larger one has been seen by now, that size is tried.
 
 use super::wire_line::WireLine;
-use super::{Language, RowsError, ask};
+use super::{Language, RowsError, request_rows};
 
 /// What was found.
 #[derive(Debug, Clone, Copy)]
@@ -26,16 +26,19 @@ pub(super) struct Calibrated {
 /// Finds the size.
 pub(super) fn calibrate(line: &mut WireLine<'_>, language: Language) -> Result<Calibrated, RowsError> {
     language.ask_for_much(line)?;
-    let largest_seen = line.received_segment().unwrap_or(LEAST).max(LEAST);
+    let largest_seen = line
+        .received_segment()
+        .unwrap_or(MIN_VALUE_BYTES)
+        .max(MIN_VALUE_BYTES);
     let mut calibrated = Calibrated {
-        segment: largest_seen.min(MOST),
+        segment: largest_seen.min(MAX_VALUE_BYTES),
         largest_seen,
         headers: line.header_bytes(),
         corrections: 0,
     };
     let mut too_large = usize::MAX;
     for _ in 0..TRIES {
-        let packets = ask(line, language, TRIAL, calibrated.segment)?.packets;
+        let packets = request_rows(line, language, TRIAL, calibrated.segment)?.packets;
         let Some(packets) = packets else { break };
         let next = if packets > TRIAL {
             too_large = too_large.min(calibrated.segment);
@@ -46,7 +49,7 @@ pub(super) fn calibrate(line: &mut WireLine<'_>, language: Language) -> Result<C
                 .filter(|seen| packets < TRIAL && *seen > calibrated.segment && *seen < too_large)
         };
         let Some(next) = next else { break };
-        calibrated.segment = next.min(MOST);
+        calibrated.segment = next.min(MAX_VALUE_BYTES);
         calibrated.corrections += 1;
     }
     Ok(calibrated)
@@ -66,9 +69,9 @@ const BUFFERS: [usize; 5] = [16_384, 8_192, 4_096, 2_048, 1_024];
 const TRIAL: u64 = 8;
 const TRIES: usize = 8;
 /// Every path carries this (RFC 879).
-const LEAST: usize = 536;
+const MIN_VALUE_BYTES: usize = 536;
 /// What a row's framing allows: a longer value would need a longer length.
-const MOST: usize = 65_000;
+const MAX_VALUE_BYTES: usize = 65_000;
 
 #[cfg(test)]
 mod tests {

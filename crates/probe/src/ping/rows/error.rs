@@ -1,6 +1,6 @@
 //! Why rows could not be sent a packet each.
 
-use super::MOST_ROWS;
+use super::MAX_ROWS;
 use client::session::SessionError;
 use client::{ErrorReply, ReplyFault};
 use sys::error::Blame;
@@ -12,7 +12,7 @@ pub enum RowsError {
     #[error(transparent)]
     Session(#[from] SessionError),
     /// A number of rows that is too small to measure with, or absurd.
-    #[error("{rows} rows: write a number from 2 to {MOST_ROWS}")]
+    #[error("{rows} rows: write a number from 2 to {MAX_ROWS}")]
     Count {
         /// As asked for.
         rows: u64,

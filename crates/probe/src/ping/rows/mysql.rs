@@ -18,7 +18,7 @@ pub(super) fn ask_for_much(line: &mut WireLine<'_>, bytes: usize) -> Result<(), 
     query(&mut request, |text| {
         text.extend_from_slice(format!("select repeat('x', {bytes})").as_bytes());
     });
-    ask(line, &request, ExpectedAnswer::Answer).map(|_| ())
+    send_request(line, &request, ExpectedAnswer::Answer).map(|_| ())
 }
 
 /// Opens the cursor.
@@ -29,10 +29,10 @@ pub(super) fn prepare(line: &mut WireLine<'_>, rows: u64, filler: usize) -> Resu
     );
     let mut request = Vec::new();
     client::mysql::prepare(&mut request, &text);
-    let statement = ask(line, &request, ExpectedAnswer::Statement)?.statement();
+    let statement = send_request(line, &request, ExpectedAnswer::Statement)?.statement();
     request.clear();
     open_cursor(&mut request, statement);
-    if !ask(line, &request, ExpectedAnswer::Answer)?.has_more() {
+    if !send_request(line, &request, ExpectedAnswer::Answer)?.has_more() {
         return Err(RowsError::NoCursor);
     }
     request.clear();
@@ -70,10 +70,14 @@ fn factors(rows: u64) -> Vec<String> {
     tables
 }
 
-fn ask(line: &mut WireLine<'_>, request: &[u8], answer: ExpectedAnswer) -> Result<MysqlReplies, RowsError> {
+fn send_request(
+    line: &mut WireLine<'_>,
+    request: &[u8],
+    answer: ExpectedAnswer,
+) -> Result<MysqlReplies, RowsError> {
     let mut replies = MysqlReplies::default();
     replies.expect(answer);
-    line.ask(request, &mut replies)?;
+    line.send_request(request, &mut replies)?;
     Ok(replies)
 }
 

@@ -19,7 +19,7 @@ pub(super) fn ask_for_much(line: &mut WireLine<'_>, bytes: usize) -> Result<(), 
     });
     let mut replies = PostgresReplies::default();
     replies.owe(1);
-    line.ask(&request, &mut replies)
+    line.send_request(&request, &mut replies)
 }
 
 pub(super) fn prepare(line: &mut WireLine<'_>, rows: u64, filler: usize) -> Result<Vec<u8>, RowsError> {
@@ -31,7 +31,7 @@ pub(super) fn prepare(line: &mut WireLine<'_>, rows: u64, filler: usize) -> Resu
     request.extend_from_slice(FLUSH);
     let mut replies = PostgresReplies::default();
     replies.owe_portal();
-    line.ask(&request, &mut replies)?;
+    line.send_request(&request, &mut replies)?;
     let mut one_row = Vec::new();
     execute(&mut one_row, "", 1);
     one_row.extend_from_slice(FLUSH);
@@ -41,7 +41,7 @@ pub(super) fn prepare(line: &mut WireLine<'_>, rows: u64, filler: usize) -> Resu
 pub(super) fn finish(line: &mut WireLine<'_>) -> Result<(), RowsError> {
     let mut replies = PostgresReplies::default();
     replies.owe(1);
-    line.ask(SYNC, &mut replies)
+    line.send_request(SYNC, &mut replies)
 }
 
 pub(super) fn is_row(packet: &[u8]) -> bool {

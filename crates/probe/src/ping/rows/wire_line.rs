@@ -77,14 +77,14 @@ impl<'a> WireLine<'a> {
     }
 
     /// Sends `request`, and reads until nothing is owed of `replies` any more.
-    pub fn ask(&mut self, request: &[u8], replies: &mut impl ReplyReader) -> Result<(), RowsError> {
+    pub fn send_request(&mut self, request: &[u8], replies: &mut impl ReplyReader) -> Result<(), RowsError> {
         self.send_all(request)?;
-        while replies.owed() > 0 {
+        while replies.expected_replies() > 0 {
             let bytes = self.connection.receive(&Deadline::after(self.timeout))?;
             if bytes.is_empty() {
                 return Err(SessionError::Closed.into());
             }
-            replies.take(bytes)?;
+            replies.process_bytes(bytes)?;
         }
         Ok(())
     }
@@ -120,7 +120,7 @@ impl<'a> WireLine<'a> {
         let clock = self.connection.clock();
         let now = clock.now();
         let stamp = self.connection.stamp();
-        let at = stamp.map_or(now, |stamp| clock.place(stamp, WallOffset::now()).min(now));
+        let at = stamp.map_or(now, |stamp| clock.to_timestamp(stamp, WallOffset::now()).min(now));
         Ok((at, before.is_some() && before == stamp))
     }
 

@@ -62,7 +62,7 @@ fn open_federated(source: &mut Source<'_, '_>, table: &str, columns: &str) -> Re
         .cloned()
         .flatten();
     let estimate = estimate.and_then(|text| String::from_utf8_lossy(&text).parse().ok());
-    if let Some(rows) = estimate.filter(|rows| *rows > MOST_ROWS) {
+    if let Some(rows) = estimate.filter(|rows| *rows > MAX_ROWS) {
         return Err(ViaError::LargeTable { rows });
     }
     // Without this, several rows would share one pass through the table.
@@ -146,7 +146,7 @@ const READ: &str = "select @longwire_via";
 /// Round trips that the longer call has beyond the shorter one.
 const MORE: u32 = 4;
 /// A table with more rows would not fit the first packets of a reply, and be work to read.
-const MOST_ROWS: u64 = 100;
+const MAX_ROWS: u64 = 100;
 /// Position of the estimate among the columns of EXPLAIN.
 const ROWS_OF_EXPLAIN: usize = 8;
 

@@ -21,10 +21,10 @@ pub const MARK: &str = "longwire-via";
 /// [`ViaError::LinkName`] when that is no name of a database link.
 pub fn script(link: &str, calls: u64) -> Result<String, ViaError> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_$#.@".contains(letter);
-    if link.is_empty() || link.len() > LONGEST_NAME || !link.chars().all(plain) {
+    if link.is_empty() || link.len() > MAX_NAME_LEN || !link.chars().all(plain) {
         return Err(ViaError::LinkName);
     }
-    if !(1..=MOST_CALLS).contains(&calls) {
+    if !(1..=MAX_CALLS).contains(&calls) {
         return Err(ViaError::Calls { calls });
     }
     Ok(SCRIPT
@@ -39,7 +39,7 @@ pub fn is_output(text: &str) -> bool {
 }
 
 /// Reads the output of the script; absent where there is none.
-pub fn read(text: &str) -> Option<DatabaseLinkOutcome> {
+pub fn parse_outcome(text: &str) -> Option<DatabaseLinkOutcome> {
     let mut seen = Seen::default();
     text.lines().for_each(|line| seen.line(line));
     seen.link.is_some().then(|| seen.outcome())
@@ -149,8 +149,8 @@ fn evidence(counts: &[Option<u64>], complete: bool) -> String {
 
 const SCRIPT: &str = include_str!("oracle.sql");
 /// Of a global database name (`DB_NAME.DB_DOMAIN@qualifier`).
-const LONGEST_NAME: usize = 128;
-const MOST_CALLS: u64 = 100_000;
+const MAX_NAME_LEN: usize = 128;
+const MAX_CALLS: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {
@@ -170,7 +170,7 @@ PL/SQL procedure successfully completed.\n";
     #[test]
     fn a_call_of_two_turns_is_not_one_round_trip() {
         assert!(is_output(OUTPUT));
-        let outcome = read(OUTPUT).expect("output");
+        let outcome = parse_outcome(OUTPUT).expect("output");
         assert_eq!(&*outcome.link, "FAR.EXAMPLE");
         assert_eq!(outcome.turns_per_call, Some(2));
         assert_eq!(outcome.round_trips.p50, Some(Duration::from_millis(101)));
@@ -181,7 +181,7 @@ PL/SQL procedure successfully completed.\n";
 
     #[test]
     fn without_the_statistic_there_is_no_round_trip() {
-        let outcome = read(&OUTPUT.replace("roundtrips=2", "roundtrips=-")).expect("output");
+        let outcome = parse_outcome(&OUTPUT.replace("roundtrips=2", "roundtrips=-")).expect("output");
         assert_eq!(outcome.turns_per_call, None);
         assert_eq!(outcome.round_trips.count, 0);
         assert_eq!(outcome.calls.count, 2);
@@ -195,9 +195,9 @@ PL/SQL procedure successfully completed.\n";
     #[test]
     fn other_text_is_no_output_and_cut_output_says_so() {
         assert!(!is_output("longwire-via\nselect 1"));
-        assert_eq!(read("PL/SQL procedure successfully completed."), None);
+        assert_eq!(parse_outcome("PL/SQL procedure successfully completed."), None);
         let cut = OUTPUT.replace("longwire-via end samples=2\n", "");
-        assert!(read(&cut).expect("output").evidence.contains("cut"));
+        assert!(parse_outcome(&cut).expect("output").evidence.contains("cut"));
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl SampleSums {
             kernel_rtt: None,
             error: failure.map(Arc::from),
         };
-        self.take(spans, &sample);
+        self.add_sample(spans, &sample);
         Ok(sample)
     }
 
@@ -111,7 +111,7 @@ impl SampleSums {
         self.least_turns?.checked_sub(besides)?.checked_div(turns)
     }
 
-    fn take(&mut self, spans: Option<Spans>, sample: &Sample) {
+    fn add_sample(&mut self, spans: Option<Spans>, sample: &Sample) {
         if let Some(spans) = spans {
             self.calls.add(spans.call);
         }
@@ -161,12 +161,12 @@ fn divide(ratio: Option<f64>, round_trip: Option<Duration>, words: &str) -> (Opt
         return (None, "nothing was measured".to_owned());
     };
     let whole = ratio.round();
-    if round_trip < LEAST_TO_DIVIDE {
+    if round_trip < MIN_DIVISIBLE {
         let how =
             "not established: the two are so near that the servers' own time is most of a call".to_owned();
         return (None, how);
     }
-    if (ratio - whole).abs() > MOST_OFF || whole < 1.0 {
+    if (ratio - whole).abs() > MAX_DEVIATION || whole < 1.0 {
         let how = format!(
             "not established: a call takes {ratio:.2} times as long as a round trip, which is no whole number"
         );
@@ -181,15 +181,15 @@ fn sleep_until(due: Instant, stop: &AtomicBool) {
         if left.is_zero() || stop.load(Ordering::Relaxed) {
             return;
         }
-        std::thread::sleep(left.min(LOOK_UP));
+        std::thread::sleep(left.min(POLL_INTERVAL));
     }
 }
 
-const LOOK_UP: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Below this a call is mostly the servers' own time, and its time in round trips says little.
-const LEAST_TO_DIVIDE: Duration = Duration::from_millis(2);
+const MIN_DIVISIBLE: Duration = Duration::from_millis(2);
 /// How far from a whole number a call may be in round trips.
-const MOST_OFF: f64 = 0.3;
+const MAX_DEVIATION: f64 = 0.3;
 const LOST_IN_NOISE: &str = "the call with more round trips was not slower than the one with fewer";
 
 #[cfg(test)]

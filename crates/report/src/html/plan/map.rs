@@ -30,7 +30,7 @@ pub(super) fn write(
         );
     }
     // Lines of a map with many places cross too often for words on them: the table of links has them.
-    if plan.places.len() <= MOST_LABELLED {
+    if plan.places.len() <= MAX_LABELS {
         plan.links.iter().for_each(|link| label(plan, link, out));
     }
     for place in &plan.places {
@@ -39,7 +39,7 @@ pub(super) fn write(
             out,
             "<circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"6\"/><text class=\"name\" x=\"{x:.0}\" y=\"{:.0}\">{}</text>",
             y - 16.0,
-            Escaped(&cut(place, LONGEST_LINE))
+            Escaped(&cut(place, MAX_LINE_LEN))
         );
         for (index, line) in lines(&services_in(outcome, place)).iter().enumerate() {
             let y = y + 20.0 + LINE * index as f64;
@@ -84,10 +84,10 @@ fn services_in<'a>(outcome: &'a PlacementOutcome, place: &str) -> Vec<&'a str> {
 fn lines(names: &[&str]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (index, name) in names.iter().enumerate() {
-        let name = cut(name, LONGEST_LINE);
-        let is_last = lines.len() + 1 == MOST_LINES;
+        let name = cut(name, MAX_LINE_LEN);
+        let is_last = lines.len() + 1 == MAX_LINES;
         match lines.last_mut() {
-            Some(line) if line.chars().count() + name.chars().count() + 2 <= LONGEST_LINE => {
+            Some(line) if line.chars().count() + name.chars().count() + 2 <= MAX_LINE_LEN => {
                 line.push_str(", ");
                 line.push_str(&name);
             }
@@ -116,8 +116,8 @@ fn in_words(plan: &PlanOutcome, outcome: &PlacementOutcome) -> String {
 const WIDTH: f64 = 480.0;
 const RADIUS: [f64; 2] = [155.0, 105.0];
 const ABOVE: f64 = 30.0;
-const BELOW: f64 = 20.0 + LINE * MOST_LINES as f64;
+const BELOW: f64 = 20.0 + LINE * MAX_LINES as f64;
 const LINE: f64 = 16.0;
-const MOST_LINES: usize = 3;
-const LONGEST_LINE: usize = 22;
-const MOST_LABELLED: usize = 5;
+const MAX_LINES: usize = 3;
+const MAX_LINE_LEN: usize = 22;
+const MAX_LABELS: usize = 5;

@@ -35,7 +35,7 @@ impl LogAxis {
     }
 
     /// Where an amount is.
-    pub fn place(&self, amount: f64) -> f64 {
+    pub fn position(&self, amount: f64) -> f64 {
         let [least, most] = self.range;
         let [from, to] = self.places;
         from + (to - from) * (amount.max(1.0).log10() - least) / (most - least)
@@ -89,7 +89,7 @@ pub fn draw(report: &TuneReport, job: Job, link: Option<&str>, out: &mut String)
 fn axes(x: &LogAxis, y: &LogAxis, out: &mut String) {
     let [left, right] = x.places;
     for tick in y.ticks(9) {
-        let up = y.place(tick);
+        let up = y.position(tick);
         let _ = writeln!(
             out,
             "<line class=\"rule\" x1=\"{left:.1}\" x2=\"{right:.1}\" y1=\"{up:.1}\" y2=\"{up:.1}\"/>\
@@ -102,7 +102,7 @@ fn axes(x: &LogAxis, y: &LogAxis, out: &mut String) {
         let _ = writeln!(
             out,
             "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            x.place(tick),
+            x.position(tick),
             HEIGHT - BOTTOM + 16.0,
             crate::html::markup::count(tick as u64)
         );
@@ -123,7 +123,7 @@ fn line(
     let label = Label {
         ink,
         name: way.name.to_string(),
-        up: y.place(nanos(last.median())),
+        up: y.position(nanos(last.median())),
     };
     let _ = write!(out, "<g class=\"ink{ink}\">");
     if way.parameter.is_none() {
@@ -136,7 +136,7 @@ fn line(
     } else {
         let place = |tuned: &Tuned| {
             let value = tuned.value.unwrap_or(1) as f64;
-            [x.place(value), y.place(nanos(tuned.median()))]
+            [x.position(value), y.position(nanos(tuned.median()))]
         };
         let path: Vec<String> = tuned
             .iter()
@@ -198,11 +198,11 @@ fn ring(report: &TuneReport, job: Job, link: Option<&str>, [x, y]: [&LogAxis; 2]
     let [left, right] = x.places;
     let along = one
         .value
-        .map_or(f64::midpoint(left, right), |value| x.place(value as f64));
+        .map_or(f64::midpoint(left, right), |value| x.position(value as f64));
     let _ = writeln!(
         out,
         "<circle class=\"ring\" cx=\"{along:.1}\" cy=\"{:.1}\" r=\"8\"/>",
-        y.place(nanos(one.duration))
+        y.position(nanos(one.duration))
     );
 }
 

@@ -38,7 +38,7 @@ pub struct Waited {
 }
 
 /// The first rows of `operation`, at most `most`.
-pub fn of(operation: &Operation, most: usize) -> Vec<WaterfallRow<'_>> {
+pub fn waterfall_rows(operation: &Operation, most: usize) -> Vec<WaterfallRow<'_>> {
     let mut rows: Vec<WaterfallRow<'_>> = Vec::new();
     let mut times: Vec<Timed> = Vec::new();
     let mut row_of_step: Vec<usize> = Vec::new();
@@ -78,13 +78,13 @@ pub fn of(operation: &Operation, most: usize) -> Vec<WaterfallRow<'_>> {
     rows
 }
 
-/// How many steps from `first` on go into one row, and how many statements come in turn in it: a loop of up to [`LONGEST_LOOP`] statements, each
+/// How many steps from `first` on go into one row, and how many statements come in turn in it: a loop of up to [`MAX_LOOP_LEN`] statements, each
 /// step after the one before, when it is long enough to be worth it. The loop that covers most, of the fewest statements.
 fn run(steps: &[OperationStep], first: usize) -> (usize, usize) {
-    let longest = (1..=LONGEST_LOOP)
+    let longest = (1..=MAX_LOOP_LEN)
         .map(|period| (covered(steps, first, period), period))
-        .filter(|(covered, period)| *covered >= SHORTEST_RUN && *covered >= LEAST_TIMES * period)
-        .max_by_key(|(covered, period)| (*covered, LONGEST_LOOP - period));
+        .filter(|(covered, period)| *covered >= MIN_RUN_LEN && *covered >= MIN_REPEATS * period)
+        .max_by_key(|(covered, period)| (*covered, MAX_LOOP_LEN - period));
     longest.unwrap_or((1, 1))
 }
 
@@ -129,7 +129,7 @@ fn waited(index: usize, steps: &[OperationStep], times: &[Timed], row_of_step: &
     })
 }
 
-const SHORTEST_RUN: usize = 6;
-const LONGEST_LOOP: usize = 4;
+const MIN_RUN_LEN: usize = 6;
+const MAX_LOOP_LEN: usize = 4;
 /// How often a loop has to come round.
-const LEAST_TIMES: usize = 3;
+const MIN_REPEATS: usize = 3;

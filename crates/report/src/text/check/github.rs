@@ -21,7 +21,7 @@ pub fn github_view(report: &CheckReport) -> String {
         );
         let _ = writeln!(out, "::error title={}::{}", property(&title), data(&text));
     }
-    for verdict in report.of(Judgement::NotJudged) {
+    for verdict in report.verdicts_with(Judgement::NotJudged) {
         let kind = if report.allows_unseen { "warning" } else { "error" };
         let title = format!("longwire {}: {}", verdict.measure.name(), verdict.operation_name);
         let text = format!(

@@ -45,8 +45,8 @@ struct Case<'a> {
 
 /// The operations' names, and behind them what a finding is about that is none of them.
 fn cases(report: &CheckReport) -> Vec<Case<'_>> {
-    let mut cases: Vec<Case<'_>> = report.operations.iter().map(Case::of).collect();
-    for verdict in report.broken().chain(report.of(Judgement::NotJudged)) {
+    let mut cases: Vec<Case<'_>> = report.operations.iter().map(Case::new).collect();
+    for verdict in report.broken().chain(report.verdicts_with(Judgement::NotJudged)) {
         let place = cases
             .iter()
             .position(|case| *case.name == *verdict.operation_name);
@@ -69,7 +69,7 @@ fn cases(report: &CheckReport) -> Vec<Case<'_>> {
 }
 
 impl<'a> Case<'a> {
-    fn of(group: &'a OperationGroup) -> Self {
+    fn new(group: &'a OperationGroup) -> Self {
         Self {
             class: group.kind.name(),
             name: &group.name,

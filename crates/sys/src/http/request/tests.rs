@@ -1,7 +1,7 @@
 use super::*;
 
 /// What bytes become that come in pieces of this length.
-fn read(bytes: &[u8], piece: usize) -> Result<Arrival, Refusal> {
+fn read_pieces(bytes: &[u8], piece: usize) -> Result<Arrival, Refusal> {
     let mut reader = RequestReader::new(100);
     for piece in bytes.chunks(piece) {
         match reader.feed(piece)? {
@@ -18,7 +18,7 @@ fn however_it_is_cut_a_request_is_the_same() {
     let chunked = b"POST /a/b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\n\r\n";
     for bytes in [exact, chunked] {
         for piece in 1..=bytes.len() {
-            let Ok(Arrival::Whole(request)) = read(bytes, piece) else {
+            let Ok(Arrival::Whole(request)) = read_pieces(bytes, piece) else {
                 panic!("no request in pieces of {piece}");
             };
             assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/a/b"));
@@ -43,21 +43,21 @@ fn what_is_too_large_is_refused_before_it_is_kept() {
     let mut fed = 0;
     let refusal = loop {
         fed += 1000;
-        assert!(fed < 2 * MOST_HEAD, "a head without an end is kept");
+        assert!(fed < 2 * MAX_HEAD_BYTES, "a head without an end is kept");
         if let Err(refusal) = reader.feed(&[b'x'; 1000]) {
             break refusal;
         }
     };
     assert_eq!(refusal.0, 431);
-    assert!(reader.held_bytes() < 4 * MOST_HEAD);
+    assert!(reader.held_bytes() < 4 * MAX_HEAD_BYTES);
     let length = b"POST / HTTP/1.1\r\nContent-Length: 101\r\n\r\n";
-    assert_eq!(read(length, 1), Err(TOO_LARGE));
+    assert_eq!(read_pieces(length, 1), Err(TOO_LARGE));
     let chunk = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\n";
-    assert_eq!(read(chunk, 7), Err(TOO_LARGE));
+    assert_eq!(read_pieces(chunk, 7), Err(TOO_LARGE));
     let endless = [
         b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n".as_slice(),
         &[b'1'; 2000],
     ]
     .concat();
-    assert_eq!(read(&endless, 10).map_err(|refusal| refusal.0), Err(400));
+    assert_eq!(read_pieces(&endless, 10).map_err(|refusal| refusal.0), Err(400));
 }

@@ -30,7 +30,7 @@ fn expected() -> Execution {
 fn a_text_is_found_with_and_without_a_token() {
     for token in [&b""[..], b"\0", b"\x01\x07"] {
         assert_eq!(
-            Calls::default().read(&selected(token)),
+            Calls::default().parse_call(&selected(token)),
             Call::Execute(expected()),
             "{token:?}"
         );
@@ -40,9 +40,9 @@ fn a_text_is_found_with_and_without_a_token() {
 #[test]
 fn piggybacks_stand_before_a_call() {
     let piggyback = [&b"\x11\x69\x04\x01\x01\x02\x01\x03\x01\x07"[..], &selected(b"")].concat();
-    assert_eq!(Calls::default().read(&piggyback), Call::Execute(expected()));
+    assert_eq!(Calls::default().parse_call(&piggyback), Call::Execute(expected()));
     let commit = b"\x11\x69\x08\x01\x01\x01\x01\x03\x03\x0e\x09";
-    assert_eq!(Calls::default().read(commit), Call::Commit);
+    assert_eq!(Calls::default().parse_call(commit), Call::Commit);
 }
 
 /// A cursor that a procedure gave, asked for 100 rows: the numbers behind it say "query", and their count is the rows.
@@ -57,7 +57,7 @@ fn executions_of_a_cursor_are_not_the_rows_asked_for() {
         out
     };
     for (count, is_query, sets) in [(100, 1, 1), (50, 1, 1), (100, 0, 1), (50, 0, 50)] {
-        let Call::Execute(execution) = Calls::default().read(&request(count, is_query)) else {
+        let Call::Execute(execution) = Calls::default().parse_call(&request(count, is_query)) else {
             panic!("an execution");
         };
         assert_eq!((execution.cursor, execution.rows), (5, Some(100)));
@@ -68,8 +68,14 @@ fn executions_of_a_cursor_are_not_the_rows_asked_for() {
 #[test]
 fn a_fetch_tells_cursor_and_rows() {
     let fetch = Call::Fetch { cursor: 7, rows: 100 };
-    assert_eq!(Calls::default().read(b"\x03\x05\x06\x01\x07\x01\x64"), fetch);
-    assert_eq!(Calls::default().read(b"\x03\x05\x06\0\x01\x07\x01\x64"), fetch);
+    assert_eq!(
+        Calls::default().parse_call(b"\x03\x05\x06\x01\x07\x01\x64"),
+        fetch
+    );
+    assert_eq!(
+        Calls::default().parse_call(b"\x03\x05\x06\0\x01\x07\x01\x64"),
+        fetch
+    );
 }
 
 #[test]
@@ -92,12 +98,15 @@ fn a_long_text_comes_in_chunks() {
 #[test]
 fn a_thick_clients_text_is_its_longest_statement() {
     let body = b"\x03\x5e\x07\x29\x04\x04\0\0\0\0\0\0\xfe\xff\xff\xff\xff\xff\xff\xff\x1cSELECT ename FROM emp WHERE 1\x01\0\0\0";
-    let Call::Execute(execution) = Calls::default().read(body) else {
+    let Call::Execute(execution) = Calls::default().parse_call(body) else {
         panic!("an execution");
     };
     assert_eq!(
         execution.text.as_deref(),
         Some(&b"SELECT ename FROM emp WHERE 1"[..])
     );
-    assert_eq!(Calls::default().read(b"\x03\x5e\x07\xfe\xff\xff"), Call::Other);
+    assert_eq!(
+        Calls::default().parse_call(b"\x03\x5e\x07\xfe\xff\xff"),
+        Call::Other
+    );
 }

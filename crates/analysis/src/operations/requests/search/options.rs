@@ -65,7 +65,7 @@ impl Search<'_> {
                 };
                 off.hash().wrapping_sub(chain.hash())
             });
-            let mut next = Options::of(self, from, state, work.started);
+            let mut next = Options::new(self, from, state, work.started);
             for (position, chain) in state.chains.iter().enumerate() {
                 if let (Some(owner), Some(other)) = (chain.owner, work.owner)
                     && owner != other
@@ -86,7 +86,7 @@ impl Search<'_> {
                 next.push(position, decision, cost, hash.wrapping_add(taken));
             }
             if self.may_begin(state, work) {
-                let begun = Chain::of(index, work, self.prefix(NOTHING, work.kind));
+                let begun = Chain::new(index, work, self.prefix(NOTHING, work.kind));
                 let cost = taking + self.cost_of_beginning(state, work);
                 next.push(
                     usize::MAX,
@@ -165,7 +165,7 @@ impl Search<'_> {
         let mut all = Vec::new();
         for (from, state) in (0..).zip(&self.states) {
             let proven = state.chains.iter().position(|chain| chain.owner == Some(index));
-            let mut next = Options::of(self, from, state, at);
+            let mut next = Options::new(self, from, state, at);
             for (position, chain) in state.chains.iter().enumerate() {
                 let is_anothers = chain.owner.is_some_and(|owner| owner != index);
                 let began_before = chain.started < request.arrived && chain.owner.is_none();
@@ -228,7 +228,7 @@ impl Search<'_> {
             .iter()
             .enumerate()
             .filter(|(position, _)| Some(*position) != without);
-        let mut fitting = Fitting::of(self);
+        let mut fitting = Fitting::new(self);
         others.filter(|(_, chain)| !fitting.fits(chain)).count()
     }
 }
@@ -243,7 +243,7 @@ struct Options {
 }
 
 impl Options {
-    pub(super) fn of(search: &Search<'_>, from: u32, state: &State, at: u64) -> Self {
+    pub(super) fn new(search: &Search<'_>, from: u32, state: &State, at: u64) -> Self {
         let waiting: Vec<f64> = state
             .chains
             .iter()
@@ -282,7 +282,7 @@ pub(super) struct Fitting<'a> {
 }
 
 impl<'a> Fitting<'a> {
-    pub(super) fn of(search: &'a Search<'_>) -> Self {
+    pub(super) fn new(search: &'a Search<'_>) -> Self {
         Self {
             requests: &search.group.requests,
             open: search.open.iter(),

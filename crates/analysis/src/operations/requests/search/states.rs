@@ -43,7 +43,7 @@ impl Chain {
         }
     }
 
-    pub(super) fn of(index: u32, work: &Work, prefix: Prefix) -> Self {
+    pub(super) fn new(index: u32, work: &Work, prefix: Prefix) -> Self {
         Self {
             last: index,
             ended: work.ended,

@@ -2,7 +2,7 @@
 //! response.
 
 use super::super::matching::{IMPOSSIBLE, cheapest};
-use super::super::runs::{Atom, Before, Cutting, Shapes};
+use super::super::runs::{AssignmentUnit, Before, Cutting, Shapes};
 use super::{Candidate, Window};
 use model::{ConnectionId, ConnectionMap, Timestamp};
 use std::collections::HashMap;
@@ -57,9 +57,9 @@ impl Window {
             let mut from = 0;
             for to in cuts.ends {
                 let run = lane
-                    .atoms
+                    .units
                     .get(from..to)
-                    .and_then(|run| Run::of(id, run, before.take()));
+                    .and_then(|run| Run::from_units(id, run, before.take()));
                 runs.extend(run);
                 from = to;
             }
@@ -82,8 +82,8 @@ impl Window {
             .clone()
             .flat_map(|lane| &lane.before)
             .map(|before| before.shape.len());
-        let waiting = all.map(|lane| lane.atoms.iter().filter(|atom| !atom.is_setup).count());
-        let atoms: usize = before.chain(waiting).sum::<usize>() + self.decided.0;
+        let waiting = all.map(|lane| lane.units.iter().filter(|unit| !unit.is_setup).count());
+        let units: usize = before.chain(waiting).sum::<usize>() + self.decided.0;
         let answered = self
             .candidates
             .iter()
@@ -93,7 +93,7 @@ impl Window {
         // One under way that has a connection is half done, as a rule; others wait for one.
         let busy = under_way.min(self.lanes.len());
         let requests = (self.decided.1 + answered) as f64 + busy as f64 / 2.0;
-        Some(((atoms as f64 / requests).round() as usize).max(1))
+        Some(((units as f64 / requests).round() as usize).max(1))
     }
 
     /// Which request each run is given to.
@@ -225,19 +225,23 @@ impl Run {
         pieces.collect()
     }
 
-    fn of(lane: model::ConnectionId, atoms: &[Atom], before: Option<&Before>) -> Option<Self> {
-        let (first, last) = (atoms.first()?, atoms.last()?);
-        let shape = atoms.iter().filter(|atom| !atom.is_setup).map(|atom| atom.shape);
+    fn from_units(
+        lane: model::ConnectionId,
+        units: &[AssignmentUnit],
+        before: Option<&Before>,
+    ) -> Option<Self> {
+        let (first, last) = (units.first()?, units.last()?);
+        let shape = units.iter().filter(|unit| !unit.is_setup).map(|unit| unit.shape);
         Some(Self {
             lane,
-            length: atoms.len(),
+            length: units.len(),
             started: first.started,
             ended: last.ended,
             owner: before
                 .map(|before| before.request)
-                .or_else(|| atoms.iter().find_map(|atom| atom.owner).map(|(id, _)| id)),
+                .or_else(|| units.iter().find_map(|unit| unit.owner).map(|(id, _)| id)),
             shape: shape.collect(),
-            times: atoms.iter().map(|atom| (atom.started, atom.ended)).collect(),
+            times: units.iter().map(|unit| (unit.started, unit.ended)).collect(),
         })
     }
 }
@@ -252,7 +256,7 @@ fn pair(runs: &[Run], free: &[usize], open: &[&Candidate], shapes: &Shapes) -> V
     let mut found = Vec::new();
     for _ in 0..ROUNDS {
         found = pair_once(runs, &free, &open, shapes, scale);
-        scale = Scale::of(runs, &free, &open, &found);
+        scale = Scale::from_runs(runs, &free, &open, &found);
     }
     found
         .into_iter()
@@ -282,7 +286,7 @@ impl Default for Scale {
 }
 
 impl Scale {
-    fn of(runs: &[Run], free: &[usize], open: &[&Candidate], found: &[(usize, usize)]) -> Self {
+    fn from_runs(runs: &[Run], free: &[usize], open: &[&Candidate], found: &[(usize, usize)]) -> Self {
         let places = |&(row, column): &(usize, usize)| row as f64 - column as f64;
         let displaced = quantile(found.iter().map(places), 0.5);
         let answered = found
@@ -292,8 +296,8 @@ impl Scale {
         Self {
             displaced,
             places: quantile(found.iter().map(|pair| (places(pair) - displaced).abs()), TYPICAL)
-                .max(LEAST_PLACES),
-            reply: quantile(reply, TYPICAL).max(LEAST_REPLY),
+                .max(MIN_PLACES),
+            reply: quantile(reply, TYPICAL).max(MIN_REPLY_NS),
         }
     }
 }
@@ -347,9 +351,9 @@ fn pair_once(
 const ROUNDS: usize = 3;
 /// The share of pairs that deviate no more than is typical.
 const TYPICAL: f64 = 0.8;
-const LEAST_PLACES: f64 = 0.5;
+const MIN_PLACES: f64 = 0.5;
 /// 20 microseconds.
-const LEAST_REPLY: f64 = 20_000.0;
+const MIN_REPLY_NS: f64 = 20_000.0;
 /// What it costs to give a run to a request that is known to do other things, and to none.
 const COST_STRANGE: f64 = 9.0;
 const COST_NOBODYS: f64 = 400.0;

@@ -40,7 +40,7 @@ impl Weight {
     }
 
     pub(super) fn of_executed(fingerprint: &str) -> Self {
-        match Verb::of(fingerprint) {
+        match Verb::from_fingerprint(fingerprint) {
             Verb::Control => Self::Control,
             Verb::Read | Verb::Write | Verb::Fetch | Verb::Other => Self::Executed,
         }
@@ -49,7 +49,7 @@ impl Weight {
 
 /// An exchange that is not complete yet.
 #[derive(Debug)]
-pub(super) struct Building {
+pub(super) struct ExchangeBuilder {
     pub(super) exchange: Box<Exchange>,
     pub(super) step: Step,
     pub(super) progress: Progress,
@@ -69,7 +69,7 @@ pub(super) struct Building {
     acknowledged_after: Option<Duration>,
 }
 
-impl Building {
+impl ExchangeBuilder {
     pub(super) fn new(connection: ConnectionId, message: &Message<'_>, turn: bool) -> Self {
         Self::stored(connection, message, turn, Box::new)
     }
@@ -220,13 +220,13 @@ impl Building {
         if message.role != Role::Opaque {
             self.exchange.reply_messages += 1;
         }
-        self.read(message);
+        self.read_content(message);
     }
 
     /// Adds a reply that was assembled separately, because it was not known which request it answers.
     pub(super) fn add_answer(
         &mut self,
-        answer: Building,
+        answer: ExchangeBuilder,
         bounds: Option<[Duration; 2]>,
         previous_reply_ended: Timestamp,
         waits: &Waits,
@@ -258,7 +258,7 @@ impl Building {
         }
     }
 
-    fn read(&mut self, message: &Message<'_>) {
+    fn read_content(&mut self, message: &Message<'_>) {
         match message.content {
             Content::Row => self.rows_of_statement += 1,
             Content::Done { rows, transaction } => {

@@ -6,7 +6,7 @@ use model::{Direction, Timestamp};
 
 /// What has passed of a connection whose protocol is not known.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct BufferedBursts {
     /// Bursts that were given up, oldest first: the beginnings of what was joined in the middle.
     pub(super) passed: Vec<Passed>,
     /// What is inspected.
@@ -37,9 +37,9 @@ struct Chunk {
     unseen: u64,
 }
 
-impl Held {
+impl BufferedBursts {
     /// Takes `input`; gives what was found, with all of `input` among what waits.
-    pub(super) fn take(
+    pub(super) fn process_input(
         &mut self,
         direction: Direction,
         input: Input<'_>,
@@ -52,7 +52,7 @@ impl Held {
         }
         self.passing = None;
         if self.window.is_turn(direction) {
-            let found = self.look(of, Occasion::Turn);
+            let found = self.detect_protocol(of, Occasion::Turn);
             self.passing = None;
             if found.is_some() {
                 self.window.push(direction, input);
@@ -70,7 +70,7 @@ impl Held {
             self.window.push(direction, left);
             return found;
         }
-        self.take(direction, left, of)
+        self.process_input(direction, left, of)
     }
 
     /// Takes seen bytes up to where it is looked next; gives what was found and what is left.
@@ -82,32 +82,34 @@ impl Held {
     ) -> (Option<Choice>, Input<'a>) {
         let room = MAXIMUM_HELD.saturating_sub(self.window.length());
         if room == 0 || !self.window.has_room(direction, &input) {
-            return (self.look(of, Occasion::End), input);
+            return (self.detect_protocol(of, Occasion::End), input);
         }
         let wanted = self.window.until_looked_at(direction);
-        let part = input.take(wanted.min(room));
+        let part = input.take_bytes(wanted.min(room));
         let is_looked_at = part.len() == wanted;
         self.window.push(direction, Input::seen(input.at(), part));
-        let found = is_looked_at.then(|| self.look(of, Occasion::More)).flatten();
+        let found = is_looked_at
+            .then(|| self.detect_protocol(of, Occasion::More))
+            .flatten();
         (found, input)
     }
     fn take_unseen(&mut self, direction: Direction, input: Input<'_>, of: Circumstances) -> Option<Choice> {
         if !self.window.has_room(direction, &input) {
-            let found = self.look(of, Occasion::End);
+            let found = self.detect_protocol(of, Occasion::End);
             if found.is_none() {
-                return self.take(direction, input, of);
+                return self.process_input(direction, input, of);
             }
             self.window.push(direction, input);
             return found;
         }
         self.window.push(direction, input);
-        self.look(of, Occasion::More)
+        self.detect_protocol(of, Occasion::More)
     }
 
     /// Nothing more arrives.
-    pub(super) fn conclude(&mut self, of: Circumstances) -> Choice {
+    pub(super) fn decide_at_end(&mut self, of: Circumstances) -> Choice {
         loop {
-            if let Some(found) = self.look(of, Occasion::End) {
+            if let Some(found) = self.detect_protocol(of, Occasion::End) {
                 return found;
             }
             if self.window.is_empty() {
@@ -120,8 +122,8 @@ impl Held {
     }
 
     /// Gives up the first burst of the window; false when too many were.
-    pub(super) fn give_up_first(&mut self) -> bool {
-        if self.passed.len() >= MOST_PASSED {
+    pub(super) fn discard_first(&mut self) -> bool {
+        if self.passed.len() >= MAX_DISCARDED_BURSTS {
             return false;
         }
         let Some((direction, burst)) = self.window.drop_first() else {
@@ -289,4 +291,4 @@ impl Window {
 /// Most calls held back.
 const MAXIMUM_CHUNKS: usize = 256;
 /// Most bursts given up before everything is given up.
-const MOST_PASSED: usize = 16;
+const MAX_DISCARDED_BURSTS: usize = 16;

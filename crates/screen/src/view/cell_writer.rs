@@ -6,13 +6,13 @@ use ratatui_core::layout::Rect;
 use report::text::escape::{columns, cut};
 
 /// Writes at columns and lines of an area; what has no room is cut.
-pub(super) struct Pen<'a> {
+pub(super) struct CellWriter<'a> {
     buffer: &'a mut Buffer,
     area: Rect,
     pub(super) look: ScreenLook,
 }
 
-impl<'a> Pen<'a> {
+impl<'a> CellWriter<'a> {
     pub(super) fn new(buffer: &'a mut Buffer, area: Rect, look: ScreenLook) -> Self {
         let area = area.intersection(buffer.area);
         Self { buffer, area, look }

@@ -10,7 +10,7 @@ use model::Direction;
 
 /// One direction.
 #[derive(Default)]
-pub(crate) struct Lane {
+pub(crate) struct KeyDirection {
     pub(crate) stage: Stage,
     pub(crate) key: Option<RecordKey>,
     pub(crate) messages: Messages,
@@ -27,7 +27,7 @@ pub(crate) enum Stage {
     Traffic,
 }
 
-impl Lane {
+impl KeyDirection {
     /// TLS 1.2: what follows is encrypted. TLS 1.3 sends this for show.
     pub(crate) fn change_cipher(&mut self, session: &mut Session, direction: Direction) {
         if session.is_13 || session.suite.is_none() {
@@ -53,7 +53,7 @@ impl Lane {
         if self.key.is_none() {
             // The change of cipher was lost.
             self.key = session.keys_12[direction.index()].take();
-            self.key.iter_mut().for_each(RecordKey::lose);
+            self.key.iter_mut().for_each(RecordKey::desync);
         }
         let Some(key) = &mut self.key else {
             return false;
@@ -119,7 +119,7 @@ impl Lane {
         body: &[u8],
         plain: &mut Vec<u8>,
     ) -> bool {
-        for suite in SUITES_13.into_iter().filter_map(Suite::of) {
+        for suite in SUITES_13.into_iter().filter_map(Suite::from_number) {
             let Some(mut key) = session.key_13(suite, Stage::Early, direction) else {
                 continue;
             };
@@ -139,7 +139,7 @@ impl Lane {
             Stage::Traffic => return Some((Stage::Traffic, self.key.as_ref()?.next()?)),
         };
         let mut key = session.key_13(suite, stage, direction)?;
-        key.lose();
+        key.desync();
         Some((stage, key))
     }
 
@@ -167,7 +167,7 @@ impl Lane {
         let kind = plain.pop().unwrap_or(0);
         if kind == HANDSHAKE {
             let mut ended = Vec::new();
-            self.messages.take(plain, &mut |kind| ended.push(kind));
+            self.messages.process_record(plain, &mut |kind| ended.push(kind));
             for message in ended {
                 self.message(message, session, direction);
             }

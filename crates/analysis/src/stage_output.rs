@@ -2,7 +2,7 @@
 
 /// What goes on to the next stage, in order. Iterating over it costs no allocation.
 #[derive(Debug)]
-pub enum Taken<T> {
+pub enum StageOutput<T> {
     /// What was taken.
     Go(T),
     /// Nothing: it waits, or was needed here.
@@ -11,7 +11,7 @@ pub enum Taken<T> {
     Released(Vec<T>),
 }
 
-impl<T> Taken<T> {
+impl<T> StageOutput<T> {
     /// Hands each on, in order; faster than iterating where it nearly always is one.
     #[inline]
     pub fn each(self, mut take: impl FnMut(T)) {
@@ -23,7 +23,7 @@ impl<T> Taken<T> {
     }
 }
 
-impl<T> IntoIterator for Taken<T> {
+impl<T> IntoIterator for StageOutput<T> {
     type Item = T;
     type IntoIter = std::iter::Chain<std::option::IntoIter<T>, std::vec::IntoIter<T>>;
 
@@ -37,13 +37,13 @@ impl<T> IntoIterator for Taken<T> {
     }
 }
 
-impl<T> From<Option<T>> for Taken<T> {
+impl<T> From<Option<T>> for StageOutput<T> {
     fn from(one: Option<T>) -> Self {
         one.map_or(Self::Stays, Self::Go)
     }
 }
 
-impl<T> From<Vec<T>> for Taken<T> {
+impl<T> From<Vec<T>> for StageOutput<T> {
     fn from(many: Vec<T>) -> Self {
         Self::Released(many)
     }

@@ -4,7 +4,7 @@ use decoding::pending_replies::{PendingReplies, TooManyPending};
 
 /// A client message that is to be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum PendingReply {
     /// A leg of login: start-up, a password, or a request for encryption.
     Leg,
     /// `Parse`: `ParseComplete`.
@@ -25,7 +25,7 @@ pub(super) enum Due {
     Query,
 }
 
-impl Due {
+impl PendingReply {
     /// Whether it completes a request, so that a reply is owed for it.
     const fn completes_request(self) -> bool {
         matches!(self, Self::Leg | Self::Flush | Self::Sync | Self::Query)
@@ -39,25 +39,25 @@ impl Due {
 
 /// What is owed, oldest first: at most [`MAXIMUM_DUE`] notes.
 #[derive(Debug, Default)]
-pub(super) struct Owed {
-    queue: PendingReplies<Due, MAXIMUM_DUE>,
+pub(super) struct ReplyQueue {
+    queue: PendingReplies<PendingReply, MAXIMUM_DUE>,
     requests: usize,
 }
 
-impl Owed {
+impl ReplyQueue {
     /// Whether there is room for what the next message is owed.
     pub(super) fn check(&self) -> Result<(), TooManyPending> {
         self.queue.check()
     }
 
-    /// Notes one more, for which [`Owed::check`] found room.
-    pub(super) fn push(&mut self, due: Due) {
-        if self.queue.push(due).is_ok() {
-            self.requests += usize::from(due.completes_request());
+    /// Notes one more, for which [`ReplyQueue::check`] found room.
+    pub(super) fn push(&mut self, pending_reply: PendingReply) {
+        if self.queue.push(pending_reply).is_ok() {
+            self.requests += usize::from(pending_reply.completes_request());
         }
     }
 
-    pub(super) fn front(&self) -> Option<Due> {
+    pub(super) fn front(&self) -> Option<PendingReply> {
         self.queue.front().copied()
     }
 
@@ -73,19 +73,27 @@ impl Owed {
     /// How many executions are answered before one that is sent now. `None` if that cannot be counted: statements sent as text are among what
     /// is owed, or too much is.
     pub(super) fn executions(&self) -> Option<usize> {
-        let mut owed = self.queue.iter();
-        let is_countable = self.queue.len() <= MAXIMUM_COUNTED && owed.all(|due| *due != Due::Query);
-        is_countable.then(|| self.queue.iter().filter(|due| **due == Due::Execute).count())
+        let mut pending = self.queue.iter();
+        let is_countable = self.queue.len() <= MAXIMUM_COUNTED
+            && pending.all(|pending_reply| *pending_reply != PendingReply::Query);
+        is_countable.then(|| {
+            self.queue
+                .iter()
+                .filter(|pending_reply| **pending_reply == PendingReply::Execute)
+                .count()
+        })
     }
 
     /// Whether a `Flush` sent now has an answer to wait for.
     pub(super) fn flush_has_answer(&self) -> bool {
-        self.queue.back().is_some_and(|due| !due.completes_request())
+        self.queue
+            .back()
+            .is_some_and(|pending_reply| !pending_reply.completes_request())
     }
 
     /// Takes `due` away when it is what the server must answer now.
-    pub(super) fn settle(&mut self, due: Due) -> bool {
-        let due_now = self.front() == Some(due);
+    pub(super) fn resolve_reply(&mut self, pending_reply: PendingReply) -> bool {
+        let due_now = self.front() == Some(pending_reply);
         if due_now {
             self.pop();
         }
@@ -94,13 +102,13 @@ impl Owed {
 
     /// `ReadyForQuery`: takes everything up to what it answers away, and says how many requests before that one will
     /// never be answered.
-    pub(super) fn settle_ready(&mut self) -> usize {
+    pub(super) fn resolve_ready(&mut self) -> usize {
         let mut unanswered = 0;
-        while let Some(due) = self.pop() {
-            if due.ends_ready() {
+        while let Some(pending_reply) = self.pop() {
+            if pending_reply.ends_ready() {
                 break;
             }
-            unanswered += usize::from(due.completes_request());
+            unanswered += usize::from(pending_reply.completes_request());
         }
         unanswered
     }
@@ -109,22 +117,30 @@ impl Owed {
     /// how many requests were among it.
     pub(super) fn skip_to_sync(&mut self) -> usize {
         let mut skipped = 0;
-        while self.front().is_some_and(|due| due != Due::Sync) {
-            skipped += usize::from(self.pop().is_some_and(Due::completes_request));
+        while self
+            .front()
+            .is_some_and(|pending_reply| pending_reply != PendingReply::Sync)
+        {
+            skipped += usize::from(self.pop().is_some_and(PendingReply::completes_request));
         }
         skipped
     }
 
     /// Data is to come from the client: the server ignores every `Sync` and `Flush` sent with the `Execute`.
     pub(super) fn forget_syncs(&mut self) {
-        self.queue.retain(|due| !matches!(due, Due::Sync | Due::Flush));
-        self.requests = self.queue.iter().filter(|due| due.completes_request()).count();
+        self.queue
+            .retain(|pending_reply| !matches!(pending_reply, PendingReply::Sync | PendingReply::Flush));
+        self.requests = self
+            .queue
+            .iter()
+            .filter(|pending_reply| pending_reply.completes_request())
+            .count();
     }
 
-    fn pop(&mut self) -> Option<Due> {
-        let due = self.queue.pop()?;
-        self.requests -= usize::from(due.completes_request());
-        Some(due)
+    fn pop(&mut self) -> Option<PendingReply> {
+        let pending_reply = self.queue.pop()?;
+        self.requests -= usize::from(pending_reply.completes_request());
+        Some(pending_reply)
     }
 }
 

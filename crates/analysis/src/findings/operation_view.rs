@@ -1,8 +1,8 @@
 //! The round trips of one operation's database connections, as findings look at them.
 
 use super::clients::Clients;
-use super::codes::{Code, Codes};
 use super::comment_defeats_cache::Preparations;
+use super::fingerprint_ids::{FingerprintId, FingerprintIds};
 use super::ledger::{Ledger, Waste};
 use super::one_shot_prepare::PreparedBefore;
 use crate::events::waits_for_event;
@@ -34,7 +34,7 @@ pub(super) struct Turn {
     /// Its step in the operation.
     pub(super) step: usize,
     pub(super) connection: ConnectionId,
-    pub(super) code: Option<Code>,
+    pub(super) code: Option<FingerprintId>,
     /// What its statement is for: by its text, or, where that was not seen, by the replies to it.
     pub(super) verb: Option<Verb>,
     pub(super) task: Task,
@@ -77,7 +77,7 @@ pub(super) struct Turns {
 
 impl Turns {
     /// Lists those of an operation.
-    pub(super) fn list(&mut self, operation: &Operation, codes: &mut Codes) {
+    pub(super) fn list(&mut self, operation: &Operation, codes: &mut FingerprintIds) {
         self.all.clear();
         self.lanes.clear();
         for (index, step) in operation.steps.iter().enumerate() {
@@ -162,13 +162,13 @@ impl Turns {
     }
 }
 
-fn turn(index: usize, step: &OperationStep, codes: &mut Codes) -> Turn {
+fn turn(index: usize, step: &OperationStep, codes: &mut FingerprintIds) -> Turn {
     let exchange = &step.exchange;
     let asked = &exchange.asked;
     let code = exchange
         .fingerprint
         .as_ref()
-        .and_then(|fingerprint| codes.of(fingerprint));
+        .and_then(|fingerprint| codes.fingerprint_id(fingerprint));
     let task = match () {
         () if exchange.executions > 0 || asked.prepared_executions > 0 => Task::Execute,
         () if asked.fetches > 0 => Task::Fetch,
@@ -203,7 +203,7 @@ fn is_one_execution(exchange: &Exchange) -> bool {
 }
 
 /// One operation, and where to note what is found in it.
-pub(super) struct Look<'a> {
+pub(super) struct OperationView<'a> {
     pub(super) operation: &'a Operation,
     pub(super) turns: &'a mut Turns,
     pub(super) clients: &'a Clients,
@@ -216,7 +216,7 @@ pub(super) struct Look<'a> {
     pub(super) prepared_before: &'a mut PreparedBefore,
 }
 
-impl<'a> Look<'a> {
+impl<'a> OperationView<'a> {
     /// Whether the operation is what a user waits for as a whole, rather than all that a connection did.
     pub(super) fn is_one_piece(&self) -> bool {
         matches!(
@@ -244,25 +244,25 @@ impl<'a> Look<'a> {
         let step = self.operation.steps.get(turn.step)?;
         Some(Waste {
             fingerprint: step.exchange.fingerprint.clone(),
-            ..Waste::of(kind, turn.connection, step.protocol)
+            ..Waste::new(kind, turn.connection, step.protocol)
         })
     }
 
     /// Notes waste in this operation: of the round trips claimed for it, the last ones fall away.
-    pub(super) fn note(&mut self, waste: Waste) {
+    pub(super) fn record_waste(&mut self, waste: Waste) {
         let claimed = std::mem::take(&mut self.claimed);
         if waste.saves_turns > 0 {
             let turns = self.whole_exchanges(&claimed, waste.saves_turns);
             self.leave_out(&waste, self.steps(&turns), Vec::new());
         }
-        self.ledger.note(waste, self.operation);
+        self.ledger.record_waste(waste, self.operation);
     }
 
     /// Notes waste that is these steps of the operation, whatever their phase.
     pub(super) fn note_steps(&mut self, waste: Waste, steps: &[usize]) {
         let steps = steps.iter().filter_map(|&step| u32::try_from(step).ok());
         self.leave_out(&waste, steps.collect(), Vec::new());
-        self.ledger.note(waste, self.operation);
+        self.ledger.record_waste(waste, self.operation);
     }
 
     /// The last of the claimed exchanges that have so many round trips together; none where no exchanges have just as many.
@@ -293,7 +293,7 @@ impl<'a> Look<'a> {
     pub(super) fn note_steps_held_back(&mut self, waste: Waste, steps: &[usize]) {
         let steps = steps.iter().filter_map(|&step| u32::try_from(step).ok());
         self.leave_out(&waste, Vec::new(), steps.collect());
-        self.ledger.note(waste, self.operation);
+        self.ledger.record_waste(waste, self.operation);
     }
 
     /// The steps of round trips.

@@ -1,8 +1,8 @@
 //! Several clients at once over one link, each with one operation after another.
 
+use crate::critical_path;
 use crate::locks::LockKey;
-use crate::path;
-use crate::predictor::{PredictionTarget, Whole};
+use crate::predictor::{PredictionTarget, ReplayTotals};
 use crate::run::{Computing, RunProgress, SimulatedRun};
 use crate::sample_pool::{Recorded, SamplePool};
 use crate::virtual_time::VirtualTime;
@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct ClosedLoopResult {
     /// The operations that ended while it was measured, each with the number of its name.
-    pub operations: Vec<(usize, Whole)>,
+    pub operations: Vec<(usize, ReplayTotals)>,
     /// How long it was measured.
     pub elapsed: Duration,
 }
@@ -65,7 +65,7 @@ impl<'a> Mix<'a> {
 
 /// How the clients' surroundings are.
 #[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct SimulationConfig<'a> {
     /// Cores that are shared.
     pub computing: Computing,
     /// Cores of their own that web servers have, if they do.
@@ -91,9 +91,9 @@ pub fn closed_loop(
     target: &PredictionTarget,
     links: &[LinkDescription],
     mix: &Mix<'_>,
-    surroundings: Surroundings<'_>,
+    config: SimulationConfig<'_>,
 ) -> ClosedLoopResult {
-    let mut crowd = Crowd::new(target, links, mix, surroundings);
+    let mut simulation = ClosedLoop::new(target, links, mix, config);
     let wanted = wanted(target, mix);
     let mut done = ClosedLoopResult {
         operations: Vec::new(),
@@ -101,14 +101,14 @@ pub fn closed_loop(
     };
     let (mut since, mut warm_up) = (None, target.clients as usize * WARM_UP);
     loop {
-        match crowd.run.advance() {
+        match simulation.run.advance() {
             RunProgress::Went => {}
             RunProgress::Over => return done,
             RunProgress::Finished(client) => {
-                let Some((whole, end)) = crowd.finished(client) else {
+                let Some((whole, end)) = simulation.finished(client) else {
                     continue;
                 };
-                if crowd.clients[client as usize].operations <= WARM_UP {
+                if simulation.clients[client as usize].operations <= WARM_UP {
                     warm_up -= 1;
                 }
                 if warm_up > 0 {
@@ -134,11 +134,11 @@ pub fn closed_loop(
 fn wanted(target: &PredictionTarget, mix: &Mix<'_>) -> usize {
     let least = 3 * target.clients as usize;
     let cost = mix.mean_cost().max(1);
-    let many = (20 * target.clients as usize).max(LEAST_OPERATIONS) * mix.names;
-    many.min(MOST_COST / cost).max(least)
+    let many = (20 * target.clients as usize).max(MIN_OPERATIONS) * mix.names;
+    many.min(MAX_SIMULATION_COST / cost).max(least)
 }
 
-struct Crowd<'a> {
+struct ClosedLoop<'a> {
     run: SimulatedRun<'a>,
     links: &'a [LinkDescription],
     mix: &'a Mix<'a>,
@@ -149,49 +149,52 @@ struct Client {
     /// The operation that it carries out, which part of it, and what the parts before took.
     operation: usize,
     part: usize,
-    before: Whole,
+    before: ReplayTotals,
     /// Its connections by their place in the operations.
     connections: Vec<u32>,
     /// How many it has ended.
     operations: usize,
 }
 
-impl<'a> Crowd<'a> {
+impl<'a> ClosedLoop<'a> {
     fn new(
         target: &PredictionTarget,
         links: &'a [LinkDescription],
         mix: &'a Mix<'a>,
-        surroundings: Surroundings<'a>,
+        config: SimulationConfig<'a>,
     ) -> Self {
-        let run = SimulatedRun::new(links, target.clients, surroundings.computing);
-        let mut crowd = Self {
+        let run = SimulatedRun::new(links, target.clients, config.computing);
+        let mut simulation = Self {
             run: run
-                .with_web_servers(surroundings.web_server_cores)
-                .with_wake_up(surroundings.wake_up)
-                .with_workers(surroundings.workers)
-                .with_pools(surroundings.pools)
-                .with_locks(surroundings.locks),
+                .with_web_servers(config.web_server_cores)
+                .with_wake_up(config.wake_up)
+                .with_workers(config.workers)
+                .with_pools(config.pools)
+                .with_locks(config.locks),
             links,
             mix,
             clients: Vec::new(),
         };
         let (clients, operations) = (target.clients as usize, mix.operations.len());
         for client in 0..clients {
-            crowd.clients.push(Client {
+            simulation.clients.push(Client {
                 operation: client * operations / clients,
                 part: 0,
-                before: Whole::default(),
+                before: ReplayTotals::default(),
                 connections: Vec::new(),
                 operations: 0,
             });
             // Spread over the first operation: clients of a real crowd do not begin at once either.
             let late = mix.operations[0].recorded.measured() * client as u64 / clients as u64;
             let at = VirtualTime::BEGIN.after(late);
-            let connections = crowd.connections(client);
-            let plan = &mix.operations[crowd.clients[client].operation].recorded.parts[0].plan;
-            crowd.run.add_client(plan, connections, at);
+            let connections = simulation.connections(client);
+            let plan = &mix.operations[simulation.clients[client].operation]
+                .recorded
+                .parts[0]
+                .plan;
+            simulation.run.add_client(plan, connections, at);
         }
-        crowd
+        simulation
     }
 
     /// The numbers in the network of the connections that the present part of the client's operation uses.
@@ -213,7 +216,7 @@ impl<'a> Crowd<'a> {
     }
 
     /// The client has come to the end of a plan and goes on. Gives the operation that this ended, and when.
-    fn finished(&mut self, client: u32) -> Option<((usize, Whole), VirtualTime)> {
+    fn finished(&mut self, client: u32) -> Option<((usize, ReplayTotals), VirtualTime)> {
         let this = &mut self.clients[client as usize];
         let Mixed {
             name,
@@ -222,9 +225,10 @@ impl<'a> Crowd<'a> {
         } = &self.mix.operations[this.operation];
         let plan = &operation.parts[this.part].plan;
         let (begin, times) = self.run.times(client);
-        let along = path::along(plan, begin, times, self.run.client_after(client), self.links);
-        this.before.add(&along, plan.turns_moved);
-        let end = begin.after(along.duration.as_nanos() as u64);
+        let critical_path =
+            critical_path::along(plan, begin, times, self.run.client_after(client), self.links);
+        this.before.add(&critical_path, plan.turns_moved);
+        let end = begin.after(critical_path.duration.as_nanos() as u64);
         this.part += 1;
         if this.part < operation.parts.len() {
             self.go_on(client, end);
@@ -250,6 +254,6 @@ impl<'a> Crowd<'a> {
 
 /// Operations of each client that are not counted: connections find their windows, and clients their places in the queues.
 const WARM_UP: usize = 2;
-const LEAST_OPERATIONS: usize = 400;
+const MIN_OPERATIONS: usize = 400;
 /// Nodes, and packets, that are simulated for one prediction: about a second.
-const MOST_COST: usize = 3_000_000;
+const MAX_SIMULATION_COST: usize = 3_000_000;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// What became of the outputs of a run; clones are of the same run.
 #[derive(Debug, Clone, Default)]
-pub struct Delivery {
+pub struct OutputHealth {
     lost: Rc<Cell<bool>>,
     /// Whether the terminal's last line is a status that the next line replaces.
     has_status: Rc<Cell<bool>>,
@@ -16,8 +16,8 @@ pub struct Delivery {
     held: Option<Rc<RefCell<Vec<String>>>>,
 }
 
-impl Delivery {
-    /// One that keeps what is said for [`Delivery::said`]: the terminal shows a screen.
+impl OutputHealth {
+    /// One that keeps what is said for [`OutputHealth::said`]: the terminal shows a screen.
     pub fn behind_a_screen() -> Self {
         Self {
             held: Some(Rc::default()),
@@ -35,13 +35,13 @@ impl Delivery {
     /// `what` is given up because of `error`: reports it on stderr, where that is still possible.
     pub fn gave_up(&self, what: &str, error: impl std::fmt::Display) {
         self.lost.set(true);
-        self.say(&format!("warning: {what} given up: {error}"));
+        self.print_line(&format!("warning: {what} given up: {error}"));
     }
 
     /// An output could not be written, as `error` says: reports it on stderr.
     pub fn lost_output(&self, error: &str) {
         self.lost.set(true);
-        self.say(error);
+        self.print_line(error);
     }
 
     /// Says on stderr what to do next.
@@ -50,7 +50,7 @@ impl Delivery {
     }
 
     /// Writes a line to stderr, unless that would have to wait. A closed stderr counts as a lost output.
-    pub fn say(&self, text: &str) {
+    pub fn print_line(&self, text: &str) {
         self.line("longwire", text);
     }
 
@@ -81,7 +81,7 @@ impl Delivery {
     fn line(&self, by: &str, text: &str) {
         if let Some(held) = &self.held {
             let mut held = held.borrow_mut();
-            if held.len() < MOST_HELD {
+            if held.len() < MAX_BUFFERED_LINES {
                 held.push(text.to_owned());
             }
             return;
@@ -98,7 +98,7 @@ impl Delivery {
     }
 
     /// Notes what became of `what`.
-    pub fn of<E: std::fmt::Display>(&self, what: &str, written: Result<(), E>) {
+    pub fn record_written<E: std::fmt::Display>(&self, what: &str, written: Result<(), E>) {
         if let Err(error) = written {
             self.gave_up(what, error);
         }
@@ -119,4 +119,4 @@ impl Delivery {
 }
 
 /// Lines that wait for a screen.
-const MOST_HELD: usize = 100;
+const MAX_BUFFERED_LINES: usize = 100;

@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Boxes that are free; clones are of the same run.
 #[derive(Debug, Clone, Default)]
-pub struct ExchangeBoxes(Arc<Mutex<Boxes>>);
+pub struct ExchangePool(Arc<Mutex<Boxes>>);
 
 /// It is the boxes that are kept.
 type Boxes = Vec<Box<Exchange>>;
 
 /// Boxes kept at most: as many as may be on their way between two threads.
-const MOST_FREE: usize = 8192;
+const MAX_FREE_BOXES: usize = 8192;
 
 /// Boxes given back at a time.
 const TOGETHER: usize = 128;
 
-impl ExchangeBoxes {
+impl ExchangePool {
     /// A box with `exchange` in it.
     pub(crate) fn fill(&self, exchange: Exchange) -> Box<Exchange> {
         let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -34,15 +34,15 @@ impl ExchangeBoxes {
 
 /// Where boxes are emptied.
 #[derive(Debug, Default)]
-pub(crate) struct Emptied {
+pub(crate) struct ExchangeRecycler {
     /// Where they are given back; absent where nobody fills them again.
-    boxes: Option<ExchangeBoxes>,
+    boxes: Option<ExchangePool>,
     emptied: Boxes,
 }
 
-impl Emptied {
+impl ExchangeRecycler {
     /// Gives boxes back to `boxes`.
-    pub(crate) fn of(boxes: ExchangeBoxes) -> Self {
+    pub(crate) fn new(boxes: ExchangePool) -> Self {
         Self {
             boxes: Some(boxes),
             emptied: Vec::with_capacity(TOGETHER),
@@ -50,7 +50,7 @@ impl Emptied {
     }
 
     /// What is in a box, which is given back.
-    pub(crate) fn take(&mut self, mut from: Box<Exchange>) -> Exchange {
+    pub(crate) fn take_exchange(&mut self, mut from: Box<Exchange>) -> Exchange {
         let Some(boxes) = &self.boxes else {
             return *from;
         };
@@ -59,7 +59,7 @@ impl Emptied {
         if self.emptied.len() >= TOGETHER {
             let mut free = boxes.0.lock().unwrap_or_else(PoisonError::into_inner);
             match free.len() {
-                ..MOST_FREE => free.append(&mut self.emptied),
+                ..MAX_FREE_BOXES => free.append(&mut self.emptied),
                 _ => self.emptied.clear(),
             }
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// An operation's duration and where it went.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Along {
+pub struct CriticalPath {
     /// From its beginning to its end.
     pub duration: Duration,
     /// Sums to it.
@@ -45,7 +45,7 @@ impl Within {
     }
 }
 
-impl Along {
+impl CriticalPath {
     /// It takes longer by a wait that the model does not explain.
     pub fn wait(&mut self, wait: Duration) {
         self.duration += wait;
@@ -62,7 +62,7 @@ pub fn along(
     times: &[Times],
     after: u64,
     links: &[LinkDescription],
-) -> Along {
+) -> CriticalPath {
     let mut parts = Parts {
         client: after,
         ..Parts::default()
@@ -75,11 +75,11 @@ pub fn along(
     // A node has three points and none is met twice; the bound only guards against damage.
     for _ in 0..=3 * times.len() {
         let Some((node, point)) = at else { break };
-        parts.one_way = one_ways(plan.link(links, &plan.nodes[node.place()]));
-        parts.is_limited = plan.windows[plan.nodes[node.place()].connection as usize].is_some();
+        parts.one_way = one_ways(plan.link(links, &plan.nodes[node.index()]));
+        parts.is_limited = plan.windows[plan.nodes[node.index()].connection as usize].is_some();
         at = parts.step_back(plan, begin, times, node, point);
     }
-    Along {
+    CriticalPath {
         duration: Duration::from_nanos(end.saturating_add(after)),
         attribution: parts.attribution(),
         within: Within {
@@ -138,7 +138,7 @@ impl Parts {
         node: NodeIndex,
         point: Point,
     ) -> Option<(NodeIndex, Point)> {
-        let (what, when) = (&plan.nodes[node.place()], times[node.place()]);
+        let (what, when) = (&plan.nodes[node.index()], times[node.index()]);
         match point {
             Point::Completed if when.replied.is_none() => {
                 self.client += span(when.started, when.completed);
@@ -158,14 +158,14 @@ impl Parts {
                     self.client += span(Some(begin), when.started);
                     return None;
                 };
-                let before = times[after.place()];
+                let before = times[after.index()];
                 let (since, point) = match what.after_what {
                     After::Completion => (before.completed, Point::Completed),
                     After::RequestSent => (before.started, Point::Started),
                     After::RequestArrived => (before.arrived, Point::Arrived),
                 };
-                let others = plan.joins.of(node);
-                let latest = others.map(|other| (times[other.place()].completed, other)).max();
+                let others = plan.joins.joined_with(node);
+                let latest = others.map(|other| (times[other.index()].completed, other)).max();
                 let (since, after, point) = match latest {
                     Some((completed, other)) if completed > since => (completed, other, Point::Completed),
                     _ => (since, after, point),
@@ -184,10 +184,13 @@ impl Parts {
         times: &[Times],
         node: NodeIndex,
     ) -> (NodeIndex, Point) {
-        let what = &plan.nodes[node.place()];
-        let calls = what.reply_after.into_iter().chain(plan.reply_joins.of(node));
+        let what = &plan.nodes[node.index()];
+        let calls = what
+            .reply_after
+            .into_iter()
+            .chain(plan.reply_joins.joined_with(node));
         let inner = calls
-            .map(|call| (times[call.place()].completed, call))
+            .map(|call| (times[call.index()].completed, call))
             .filter(|(completed, _)| *completed > when.arrived && *completed <= when.replied)
             .max();
         let (since, next) = match inner {

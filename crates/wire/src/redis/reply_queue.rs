@@ -6,7 +6,7 @@ use model::Phase;
 
 /// How a request will be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum PendingReply {
     /// By one value.
     Value { phase: Phase },
     /// By one value that may contain the server's version.
@@ -25,37 +25,37 @@ pub(super) enum Due {
 
 /// What is owed, oldest first. Equal neighbours are one run: a million `SET`s take the room of one.
 #[derive(Debug, Default)]
-pub(super) struct Owed {
-    runs: PendingReplies<(Due, u64), MAXIMUM_RUNS>,
+pub(super) struct ReplyQueue {
+    runs: PendingReplies<(PendingReply, u64), MAXIMUM_RUNS>,
 }
 
-impl Owed {
+impl ReplyQueue {
     /// Notes one more request, unless there are more runs than any client makes.
-    pub(super) fn push(&mut self, due: Due) -> Result<(), TooManyPending> {
+    pub(super) fn push(&mut self, pending_reply: PendingReply) -> Result<(), TooManyPending> {
         match self.runs.back_mut() {
-            Some((last, count)) if *last == due => *count += 1,
-            Some(_) | None => self.runs.push((due, 1))?,
+            Some((last, count)) if *last == pending_reply => *count += 1,
+            Some(_) | None => self.runs.push((pending_reply, 1))?,
         }
         Ok(())
     }
 
-    pub(super) fn front(&self) -> Option<Due> {
-        self.runs.front().map(|(due, _)| *due)
+    pub(super) fn front(&self) -> Option<PendingReply> {
+        self.runs.front().map(|(pending_reply, _)| *pending_reply)
     }
 
-    pub(super) fn pop(&mut self) -> Option<Due> {
-        let (due, count) = self.runs.front_mut()?;
-        let due = *due;
+    pub(super) fn pop(&mut self) -> Option<PendingReply> {
+        let (pending_reply, count) = self.runs.front_mut()?;
+        let pending_reply = *pending_reply;
         *count -= 1;
         if *count == 0 {
             self.runs.pop();
         }
-        Some(due)
+        Some(pending_reply)
     }
 
     /// Puts a note back in front whose answer has only begun.
-    pub(super) fn put_back(&mut self, due: Due) {
-        self.runs.put_back((due, 1));
+    pub(super) fn put_back(&mut self, pending_reply: PendingReply) {
+        self.runs.put_back((pending_reply, 1));
     }
 
     pub(super) fn clear(&mut self) {

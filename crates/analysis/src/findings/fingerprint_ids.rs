@@ -9,13 +9,13 @@ use model::{Fingerprint, is_unseen_fingerprint};
 
 /// What is known of fingerprints, by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Codes {
-    known: ByFingerprint<Code>,
+pub(super) struct FingerprintIds {
+    known: ByFingerprint<FingerprintId>,
 }
 
 /// A fingerprint's number, and what its text shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Code {
+pub(super) struct FingerprintId {
     /// Equal for equal fingerprints.
     pub(super) number: u32,
     pub(super) verb: Verb,
@@ -45,21 +45,21 @@ pub(super) enum Bound {
 }
 
 /// Most fingerprints that are distinguished; statements with others are in no finding.
-pub(super) const MOST_CODES: usize = 20_000;
+pub(super) const MAX_CODES: usize = 20_000;
 
-impl Codes {
-    /// The code of a fingerprint; absent past [`MOST_CODES`].
-    pub(super) fn of(&mut self, fingerprint: &Fingerprint) -> Option<Code> {
-        let new = |number, text: &Fingerprint| Code::new(number, text);
-        let number = self.known.number(fingerprint, MOST_CODES, new)?;
+impl FingerprintIds {
+    /// The code of a fingerprint; absent past [`MAX_CODES`].
+    pub(super) fn fingerprint_id(&mut self, fingerprint: &Fingerprint) -> Option<FingerprintId> {
+        let new = |number, text: &Fingerprint| FingerprintId::new(number, text);
+        let number = self.known.number(fingerprint, MAX_CODES, new)?;
         self.known.value(number).copied()
     }
 }
 
-impl Code {
+impl FingerprintId {
     fn new(number: u32, fingerprint: &str) -> Self {
         let mut words = fingerprint.split([' ', ';']);
-        let verb = Verb::of(fingerprint);
+        let verb = Verb::from_fingerprint(fingerprint);
         let bounds = match (words.next(), words.next()) {
             _ if verb != Verb::Control => None,
             (Some("begin" | "start"), _) => Some(Bound::Begin),
@@ -72,7 +72,7 @@ impl Code {
             style: frameworks::style(fingerprint),
             verb,
             bounds,
-            control: Control::of(fingerprint),
+            control: Control::from_fingerprint(fingerprint),
             is_unseen: is_unseen_fingerprint(fingerprint),
             is_constant: !fingerprint.contains(['?', '$']) && !fingerprint.starts_with('('),
             paging: paging(fingerprint),

@@ -5,28 +5,28 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Most requests that may be owed a reply on one connection. When a client sends more, its oldest ones are given up, and which replies answer
 /// the others is decided as behind lost bytes: no real client does so, garbage may.
-pub const MAXIMUM_OWED: usize = 100_000;
+pub const MAX_PENDING_REPLIES: usize = 100_000;
 
-/// Most of all connections of a run together, as far as each may not have [`ALWAYS_OWED`]. Each takes 0.9 KB.
-pub const MAXIMUM_OWED_IN_ALL: usize = 200_000;
+/// Most of all connections of a run together, as far as each may not have [`MIN_PENDING_REPLIES`]. Each takes 0.9 KB.
+pub const MAX_TOTAL_PENDING_REPLIES: usize = 200_000;
 
 /// What a connection may always be owed, however much the others are.
-const ALWAYS_OWED: usize = 128;
+const MIN_PENDING_REPLIES: usize = 128;
 
 /// Requests that are owed a reply on all connections of a run; clones are of the same run.
 #[derive(Debug, Clone, Default)]
-pub struct OwedInAll(Arc<AtomicUsize>);
+pub struct PendingReplyBudget(Arc<AtomicUsize>);
 
 /// One connection's part of them.
 #[derive(Debug, Default)]
 pub(super) struct Share {
-    all: OwedInAll,
+    all: PendingReplyBudget,
     /// What is counted in `all`: never [`STEP`] away from what is owed.
     counted: usize,
 }
 
 impl Share {
-    pub(super) fn of(all: OwedInAll) -> Self {
+    pub(super) fn new(all: PendingReplyBudget) -> Self {
         Self { all, counted: 0 }
     }
 
@@ -42,8 +42,8 @@ impl Share {
     /// How many may be owed.
     pub(super) fn most(&self) -> usize {
         match self.all.0.load(Ordering::Relaxed) {
-            ..MAXIMUM_OWED_IN_ALL => MAXIMUM_OWED,
-            _ => ALWAYS_OWED,
+            ..MAX_TOTAL_PENDING_REPLIES => MAX_PENDING_REPLIES,
+            _ => MIN_PENDING_REPLIES,
         }
     }
 }

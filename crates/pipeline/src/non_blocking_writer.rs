@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// A writer whose calls return at once; clones write to the same place.
 #[derive(Debug, Clone)]
-pub struct Outlet {
+pub struct NonBlockingWriter {
     shared: Arc<Shared>,
 }
 
@@ -44,7 +44,7 @@ enum Fault {
 }
 
 impl Fault {
-    fn of(error: &io::Error) -> Self {
+    fn from_error(error: &io::Error) -> Self {
         error
             .raw_os_error()
             .map_or_else(|| Self::Kind(error.kind()), Self::System)
@@ -59,7 +59,7 @@ impl Fault {
     }
 }
 
-impl Outlet {
+impl NonBlockingWriter {
     /// Writes to stdout, whatever else writes there.
     ///
     /// # Errors
@@ -99,14 +99,14 @@ impl Outlet {
     /// Waits until all is written.
     ///
     /// # Errors
-    /// When it cannot be written, or the reader takes nothing for [`PATIENCE`].
+    /// When it cannot be written, or the reader takes nothing for [`WRITE_TIMEOUT`].
     pub fn finish(&self) -> io::Result<()> {
         let mut state = self.shared.lock();
         state.closed = true;
         self.shared.changed.notify_all();
         let (mut written, mut since) = (state.written, Instant::now());
         while state.bytes > 0 && state.fault.is_none() {
-            let left = PATIENCE.saturating_sub(since.elapsed());
+            let left = WRITE_TIMEOUT.saturating_sub(since.elapsed());
             if left.is_zero() {
                 state.fault = Some(Fault::Stuck);
                 break;
@@ -121,10 +121,10 @@ impl Outlet {
     }
 }
 
-impl Write for Outlet {
+impl Write for NonBlockingWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.shared.lock();
-        if state.fault.is_none() && state.bytes + bytes.len() > MOST_WAITING {
+        if state.fault.is_none() && state.bytes + bytes.len() > MAX_BUFFERED_BYTES {
             state.fault = Some(Fault::Stuck);
             state.waiting = VecDeque::new();
         }
@@ -167,7 +167,7 @@ impl Shared {
         });
         if let Err(error) = written {
             let mut state = self.lock();
-            state.fault.get_or_insert(Fault::of(&error));
+            state.fault.get_or_insert(Fault::from_error(&error));
             state.waiting = VecDeque::new();
             self.changed.notify_all();
         }
@@ -188,9 +188,9 @@ impl Shared {
 }
 
 /// Maximum number of bytes that wait for a reader.
-pub const MOST_WAITING: usize = 16 << 20;
+pub const MAX_BUFFERED_BYTES: usize = 16 << 20;
 /// How long the reader may take nothing at the end of a run.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes written at a time.
 const PART: usize = 64 << 10;
 const STUCK: &str = "its reader takes nothing";
@@ -204,23 +204,26 @@ mod tests {
     fn what_is_written_arrives_in_order() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("out");
-        let mut outlet = Outlet::create(&path).expect("it can be created");
+        let mut non_blocking_writer = NonBlockingWriter::create(&path).expect("it can be created");
         let bytes: Vec<u8> = (0..1_000_000_u32).flat_map(u32::to_le_bytes).collect();
         for part in bytes.chunks(100_001) {
-            outlet.write_all(part).expect("it is taken");
+            non_blocking_writer.write_all(part).expect("it is taken");
         }
-        outlet.finish().expect("it is written");
+        non_blocking_writer.finish().expect("it is written");
         assert!(std::fs::read(&path).expect("it is there") == bytes);
     }
 
     #[test]
     fn a_full_disk_is_told_and_nothing_more_is_kept() {
-        let mut outlet = Outlet::create(Path::new("/dev/full")).expect("it can be opened");
-        outlet.write_all(&[0; 1000]).expect("nothing is known yet");
-        let error = outlet.finish().expect_err("it is full");
+        let mut non_blocking_writer =
+            NonBlockingWriter::create(Path::new("/dev/full")).expect("it can be opened");
+        non_blocking_writer
+            .write_all(&[0; 1000])
+            .expect("nothing is known yet");
+        let error = non_blocking_writer.finish().expect_err("it is full");
         assert_eq!(error.kind(), ErrorKind::StorageFull);
         assert_eq!(
-            outlet.write(&[0]).expect_err("it is still").kind(),
+            non_blocking_writer.write(&[0]).expect_err("it is still").kind(),
             ErrorKind::StorageFull
         );
     }
@@ -229,14 +232,14 @@ mod tests {
     fn a_reader_that_takes_nothing_bounds_what_waits() {
         let (reader, writer) = io::pipe().expect("a pipe");
         let file = File::from(std::os::fd::OwnedFd::from(writer));
-        let mut outlet = Outlet::start(move || Ok(file)).expect("a thread");
+        let mut non_blocking_writer = NonBlockingWriter::start(move || Ok(file)).expect("a thread");
         let mut taken = 0;
         let error = loop {
-            match outlet.write(&[0; PART]) {
+            match non_blocking_writer.write(&[0; PART]) {
                 Ok(count) => taken += count,
                 Err(error) => break error,
             }
-            assert!(taken <= MOST_WAITING + (1 << 20), "it is bounded");
+            assert!(taken <= MAX_BUFFERED_BYTES + (1 << 20), "it is bounded");
         };
         assert_eq!(error.kind(), ErrorKind::TimedOut);
         drop(reader);
@@ -248,15 +251,15 @@ mod tests {
         let path = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.expect("it is there").success());
-        let mut outlet = Outlet::create(&path).expect("it waits for no reader");
-        outlet.write_all(b"kept").expect("it is taken");
+        let mut non_blocking_writer = NonBlockingWriter::create(&path).expect("it waits for no reader");
+        non_blocking_writer.write_all(b"kept").expect("it is taken");
         let reading = std::thread::spawn(move || {
             let mut text = [0; 4];
             let mut file = File::open(path).expect("it is there");
             file.read_exact(&mut text).expect("it comes");
             text
         });
-        outlet.finish().expect("it is written");
+        non_blocking_writer.finish().expect("it is written");
         assert_eq!(&reading.join().expect("it reads"), b"kept");
     }
 }

@@ -15,16 +15,16 @@ use sys::eviction;
 use sys::poller::{Poller, ReadyList};
 
 /// The door of a listener.
-pub(super) struct Door<'a> {
+pub(super) struct GreetingPoll<'a> {
     listener: &'a TcpListener,
     poller: Poller,
     ready: ReadyList,
     /// By number, in the order in which they came.
-    newcomers: BTreeMap<u64, Newcomer>,
+    pending_peers: BTreeMap<u64, PendingPeer>,
     next: u64,
 }
 
-struct Newcomer {
+struct PendingPeer {
     socket: TcpStream,
     peer: SocketAddr,
     said: [u8; LENGTH],
@@ -39,7 +39,7 @@ enum Came {
     Broken,
 }
 
-impl<'a> Door<'a> {
+impl<'a> GreetingPoll<'a> {
     pub(super) fn open(listener: &'a TcpListener) -> Result<Self, EchoError> {
         let poller = Poller::new()?;
         poller.watch(listener.as_fd(), LISTENER)?;
@@ -47,7 +47,7 @@ impl<'a> Door<'a> {
             listener,
             poller,
             ready: ReadyList::default(),
-            newcomers: BTreeMap::new(),
+            pending_peers: BTreeMap::new(),
             next: 0,
         })
     }
@@ -69,16 +69,16 @@ impl<'a> Door<'a> {
         let now = Instant::now();
         // All have the same time, so that those who came first are the first to have used it up.
         while self
-            .newcomers
+            .pending_peers
             .first_entry()
             .is_some_and(|first| first.get().until <= now)
         {
-            self.newcomers.pop_first();
+            self.pending_peers.pop_first();
         }
     }
 
     fn accept(&mut self) {
-        for _ in 0..MOST_NEWCOMERS {
+        for _ in 0..MAX_PENDING_PEERS {
             match self.listener.accept() {
                 Ok((socket, peer)) => self.receive(socket, peer),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -92,22 +92,23 @@ impl<'a> Door<'a> {
         if socket.set_nonblocking(true).is_err() || socket.set_nodelay(true).is_err() {
             return;
         }
-        if self.newcomers.len() >= MOST_NEWCOMERS {
-            let newcomers = self.newcomers.iter();
-            let oldest = eviction::oldest_of_most(newcomers.map(|(number, one)| (*number, one.peer.ip())));
-            oldest.and_then(|number| self.newcomers.remove(&number));
+        if self.pending_peers.len() >= MAX_PENDING_PEERS {
+            let pending_peers = self.pending_peers.iter();
+            let oldest =
+                eviction::oldest_of_most(pending_peers.map(|(number, one)| (*number, one.peer.ip())));
+            oldest.and_then(|number| self.pending_peers.remove(&number));
         }
         let number = self.next;
         self.next += 1;
         if self.poller.watch(socket.as_fd(), number).is_ok() {
-            let newcomer = Newcomer {
+            let pending_peer = PendingPeer {
                 socket,
                 peer,
                 said: [0; LENGTH],
                 count: 0,
                 until: Instant::now() + GREETING,
             };
-            self.newcomers.insert(number, newcomer);
+            self.pending_peers.insert(number, pending_peer);
         }
     }
 
@@ -117,39 +118,39 @@ impl<'a> Door<'a> {
         judge: &mut dyn FnMut(&Hello) -> Answer,
         welcome: &mut dyn FnMut(TcpStream, Hello),
     ) {
-        let Some(newcomer) = self.newcomers.get_mut(&number) else {
+        let Some(pending_peer) = self.pending_peers.get_mut(&number) else {
             return;
         };
-        let came = newcomer.hear();
+        let came = pending_peer.hear();
         if matches!(came, Came::Part) {
             return;
         }
-        let Some(newcomer) = self.newcomers.remove(&number) else {
+        let Some(pending_peer) = self.pending_peers.remove(&number) else {
             return;
         };
         if matches!(came, Came::Broken) {
             return;
         }
-        let hello = Hello::decode(&newcomer.said);
+        let hello = Hello::decode(&pending_peer.said);
         let answer = match &hello {
             Err(NoGreeting::Foreign) => return,
             Err(NoGreeting::Version(_)) => answer(Verdict::OtherVersion),
             Err(NoGreeting::Unknown) => answer(Verdict::Purpose),
             Ok(hello) => judge(hello),
         };
-        self.poller.forget(newcomer.socket.as_fd());
+        self.poller.forget(pending_peer.socket.as_fd());
         // 32 bytes on a connection that has carried none: the kernel takes them, or it is broken.
-        let told = (&newcomer.socket).write_all(&answer.encode()).is_ok();
+        let told = (&pending_peer.socket).write_all(&answer.encode()).is_ok();
         if let Ok(hello) = hello
             && told
             && answer.verdict == Verdict::Accepted
         {
-            welcome(newcomer.socket, hello);
+            welcome(pending_peer.socket, hello);
         }
     }
 }
 
-impl Newcomer {
+impl PendingPeer {
     /// Reads what is there of the greeting, and nothing behind it.
     fn hear(&mut self) -> Came {
         loop {
@@ -169,5 +170,5 @@ impl Newcomer {
 }
 
 /// Connections that have not greeted, at once.
-const MOST_NEWCOMERS: usize = 256;
+const MAX_PENDING_PEERS: usize = 256;
 const LISTENER: u64 = u64::MAX;
