@@ -22,7 +22,7 @@ fn main() {
     println!("cargo::rustc-env=LONGWIRE_FEATURES={features}");
 }
 
-/// The commit that is checked out, and its day; absent where the sources are no repository.
+/// The commit that is checked out, and its day; `None` if the sources are no repository.
 fn commit() -> Option<String> {
     // Both change with the commit: `HEAD` when another branch is checked out, its log with each commit.
     for file in ["HEAD", "logs/HEAD"] {

@@ -30,7 +30,7 @@ impl<V> Default for ByFingerprint<V> {
 const RECENT: usize = 1024;
 
 impl<V> ByFingerprint<V> {
-    /// The number of a fingerprint, from 0 on, with a value of `new` where it is; absent for one that is new when there are `most` already.
+    /// The number of a fingerprint, from 0 on, with a value of `new` where it is; `None` for one that is new when there are `most` already.
     pub(crate) fn number(
         &mut self,
         fingerprint: &Fingerprint,

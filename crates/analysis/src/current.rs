@@ -1,4 +1,4 @@
-//! What is open at the moment: connections, their transactions, and the round trip now. For a screen that is looked at while the run goes on.
+//! What is open at the moment: connections, their transactions, and the round trip now. For a screen that is inspected while the run goes on.
 
 use crate::fact::Fact;
 use model::{
@@ -34,7 +34,7 @@ pub struct OpenConnection {
     pub server: Endpoint,
     /// When it was first seen.
     pub at: Timestamp,
-    /// What it speaks; absent before its first exchange.
+    /// What it speaks; `None` before its first exchange.
     pub protocol: Option<Protocol>,
     /// Round trips of its exchanges so far.
     pub turns: u64,
@@ -42,11 +42,11 @@ pub struct OpenConnection {
     pub exchanges: u64,
     /// Payload bytes of its exchanges, client-to-server and server-to-client.
     pub payload_bytes: [u64; 2],
-    /// The round trip of both sides together that held for its last exchange; absent where one side's is not known.
+    /// The round trip of both sides together that held for its last exchange; `None` if one side's is not known.
     pub rtt: Option<Duration>,
     /// The program at each side, client first, where an observer of this host adds them; facts of open connections have none.
     pub processes: [Option<Arc<HostProcess>>; 2],
-    /// When the transaction that is open on it began; absent when none is, or the protocol does not report it.
+    /// When the transaction that is open on it began; `None` if none is, or the protocol does not report it.
     pub transaction_since: Option<Timestamp>,
 }
 

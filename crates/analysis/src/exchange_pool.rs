@@ -35,13 +35,13 @@ impl ExchangePool {
 /// Where boxes are emptied.
 #[derive(Debug, Default)]
 pub(crate) struct ExchangeRecycler {
-    /// Where they are given back; absent where nobody fills them again.
+    /// Where they are given back; `None` if nobody fills them again.
     boxes: Option<ExchangePool>,
     emptied: Boxes,
 }
 
 impl ExchangeRecycler {
-    /// Gives boxes back to `boxes`.
+    /// Returns boxes back to `boxes`.
     pub(crate) fn new(boxes: ExchangePool) -> Self {
         Self {
             boxes: Some(boxes),

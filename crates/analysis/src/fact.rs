@@ -34,7 +34,7 @@ pub enum Fact {
         request: Option<RequestId>,
     },
     /// Opaque bytes have begun an exchange, or are in its reply. Where its reply ends cannot be determined before the client
-    /// goes on or leaves: the exchange itself is handed out then, which may be long after what it was for is over.
+    /// goes on or leaves: the exchange itself is emitted then, which may be long after what it was for is over.
     Begun {
         /// The connection.
         connection: ConnectionId,

@@ -217,7 +217,7 @@ impl Findings {
         self.so_far_priced()
     }
 
-    /// What was found so far, priced at the round trips asked for at the beginning.
+    /// What was found so far, priced at the round trips requested at the beginning.
     pub fn so_far_priced(&self) -> FindingsReport {
         self.so_far(&self.distances.rtts)
     }

@@ -7,7 +7,7 @@
 //!    machine has them, whose traffic is observed.
 //! 3. Both are at the observation point: requests have no distance to their server, and statements none from their client, but they have to
 //!    the other side.
-//! 4. Statements carry identifiers of requests that the server has under way.
+//! 4. Statements carry identifiers of requests that the server has in progress.
 //! 5. All statements of the client lie within requests of that server, many times, of no other server is that true, and it is
 //!    no coincidence: between one busy time's last statement and the next one's first there always is a pause.
 //! 6. Responses of the server follow the client's statements closely, far more often than with shifted times ([`closeness`]). So do they follow
@@ -303,7 +303,7 @@ impl Hosts {
     }
 }
 
-/// The address that stands for the given host that `address` is of; absent when it is of none.
+/// The address that stands for the given host that `address` is of; `None` if it is of none.
 pub(crate) fn given_host(given: &[Host], address: IpAddr) -> Option<IpAddr> {
     let host = given.iter().find(|host| host.has(address))?;
     host.addresses.first().map(|range| range.address.to_canonical())

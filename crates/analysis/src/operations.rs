@@ -1,7 +1,7 @@
 //! Facts of all connections to operations: what a user waits for.
 //!
-//! Memory: the exchanges of operations that are under way are held. An operation of more than [`MAXIMUM_STEPS`] exchanges is
-//! passed on in parts; when all operations under way hold more than [`MAXIMUM_HELD`], every one that can is cut.
+//! Memory: the exchanges of operations that are in progress are held. An operation of more than [`MAXIMUM_STEPS`] exchanges is
+//! passed on in parts; when all operations in progress hold more than [`MAXIMUM_HELD`], every one that can is cut.
 
 mod after_reply;
 mod attribution;
@@ -38,7 +38,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use transactions::Transactions;
 
-/// What grouping hands out.
+/// What grouping emits.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "it is handed on at once, never kept")]
 pub enum Grouped {
@@ -81,7 +81,7 @@ const UNNAMED_REQUEST: &str = "HTTP request";
 /// Most exchanges of one operation held at a time.
 pub const MAXIMUM_STEPS: usize = 20_000;
 
-/// Most exchanges of all operations under way held at a time; there is room for at most half as many more.
+/// Most exchanges of all operations in progress held at a time; there is room for at most half as many more.
 pub const MAXIMUM_HELD: usize = 200_000;
 
 /// Steps of a group from which on its memory grows by a quarter.
@@ -93,7 +93,7 @@ struct Member {
     exchange: Box<Exchange>,
     protocol: Protocol,
     sides: Sides,
-    /// How it is known which request it belongs to; absent where none does, or it is the request itself.
+    /// How it is known which request it belongs to; `None` if none does, or it is the request itself.
     assigned: Option<Assigned>,
     /// How likely that is, of a guess.
     probability: Option<Share>,
@@ -182,7 +182,7 @@ enum Key {
     All,
 }
 
-/// An operation under way.
+/// An operation in progress.
 #[derive(Debug)]
 struct Group {
     id: u64,
@@ -193,7 +193,7 @@ struct Group {
     ended: Timestamp,
     name: Option<Arc<str>>,
     naming: Naming,
-    /// Its name is that of a part of it that was handed out.
+    /// Its name is that of a part of it that was emitted.
     is_named: bool,
     /// Of a transaction: it begins with connecting.
     connects: bool,
@@ -223,7 +223,7 @@ impl Operations {
         }
     }
 
-    /// Gives the boxes of exchanges back.
+    /// Returns the boxes of exchanges back.
     pub fn with_boxes(mut self, boxes: ExchangePool) -> Self {
         self.requests.give_back(boxes.clone());
         self.emptied = ExchangeRecycler::new(boxes);
@@ -248,8 +248,8 @@ impl Operations {
         self
     }
 
-    /// Hands out the bursts to which nothing was added since the last call: for who looks while connections are open. A statement that is
-    /// still under way then begins another burst.
+    /// Emits the bursts to which nothing was added since the last call: for who looks while connections are open. A statement that is
+    /// still in progress then begins another burst.
     pub fn close_resting(&mut self, out: &mut GroupedSink<'_>) {
         let mut grouped = Vec::new();
         for key in self.keys_by_age() {
@@ -303,7 +303,7 @@ impl Operations {
         }
     }
 
-    /// Hands out what was grouped, with its transactions.
+    /// Emits what was grouped, with its transactions.
     fn emit_grouped(&mut self, grouped: Vec<Grouped>, out: &mut GroupedSink<'_>) {
         for mut one in grouped {
             match &mut one {
@@ -400,7 +400,7 @@ impl Operations {
         }
     }
 
-    /// The observation is over: hands out what is under way; gives what was inferred.
+    /// The observation is over: emits what is in progress; returns what was inferred.
     pub fn finish(mut self, out: &mut GroupedSink<'_>) -> Vec<Warning> {
         for fact in self.hosts.finish() {
             self.next(fact, out);

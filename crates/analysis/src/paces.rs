@@ -68,7 +68,7 @@ impl Paces {
         }
     }
 
-    /// Of operations of this name; absent where none was replayed.
+    /// Of operations of this name; `None` if none was replayed.
     pub fn operation(&self, name: &str) -> Option<f64> {
         self.operations.get(name).copied()
     }

@@ -7,8 +7,8 @@
 //! How round trips are counted:
 //! 1. A TCP handshake is one, when it was seen whole. A server that speaks first (a `Greeting`, or opaque bytes after a
 //!    handshake) is one.
-//! 2. A request sent while no reply is owed is one, once the server answers it. A request sent while a reply is owed
-//!    (pipelining) joins the round trip that is under way, unless the client waited all the same: it had been silent for a
+//! 2. A request sent while no reply is expected is one, once the server answers it. A request sent while a reply is expected
+//!    (pipelining) joins the round trip that is in flight, unless the client waited all the same: it had been silent for a
 //!    whole round trip and went on only when a reply had come (its window, or its own limit, was used up). A client that keeps the pace at
 //!    which it sends without waiting has not waited for a reply that it happened to get meanwhile ([`pace`]).
 //! 3. A reply that pauses for the client (COPY, LOCAL INFILE, `100 Continue`) ends a round trip: what the client sends next
@@ -148,7 +148,7 @@ impl Pairing {
         self
     }
 
-    /// Gives reads a digest ([`model::RequestTraits::request_digest`]) by `key`: the same for all connections of a run, and random.
+    /// Returns reads a digest ([`model::RequestTraits::request_digest`]) by `key`: the same for all connections of a run, and random.
     #[must_use]
     pub fn with_digests(mut self, key: RandomState) -> Self {
         self.digests = Some(key);
@@ -595,7 +595,7 @@ impl Pairing {
         }
     }
 
-    /// Takes one more message of a reply that is under way, on the fast path: results have many rows. False when
+    /// Takes one more message of a reply that is in flight, on the fast path: results have many rows. False when
     /// there is more to it.
     fn goes_on(&mut self, message: &Message<'_>) -> bool {
         let plain = matches!(message.content, Content::Row | Content::Other) && !self.waits.server_was_idle();
@@ -686,7 +686,7 @@ impl Pairing {
         })
     }
 
-    /// Opens an exchange for server bytes that were not asked for: a server that speaks first, or a reply whose request
+    /// Opens an exchange for server bytes that were not requested: a server that speaks first, or a reply whose request
     /// was not seen. Only the former, directly after a handshake, is a round trip; but nobody waits for a server of HTTP that speaks
     /// first, to say why it ends the connection.
     fn open_unasked(&mut self, message: &Message<'_>) {
@@ -765,7 +765,7 @@ impl Pairing {
         }
     }
 
-    /// The connection ended: hands out what was not complete, then the connection itself.
+    /// The connection ended: emits what was not complete, then the connection itself.
     pub fn closed(
         mut self,
         at: Timestamp,
@@ -815,7 +815,7 @@ pub(crate) fn no_exchange() -> Exchange {
     exchange_builder::exchange(ConnectionId(0), Phase::Work, at, exchange_builder::empty_step(at))
 }
 
-/// The error of an exchange whose connection ended, or whose observation did, while a reply was owed.
+/// The error of an exchange whose connection ended, or whose observation did, while a reply was expected.
 pub const NO_REPLY: &str = "no reply";
 
 /// The error of an exchange whose reply is not waited for, because too many requests wait for one.

@@ -6,7 +6,7 @@
 //!
 //! A service is a pooler of another when nearly all statements ([`NEARLY_ALL`] of 100, at least [`FEWEST`]) on the connections behind it
 //! belong to statements in front of it. Until that is known, facts wait (at most [`MAX_WAITING`]). From then on the exchanges behind it are no
-//! longer handed out, and front exchanges say what the pooler added ([`model::PoolerTime`]).
+//! longer emitted, and front exchanges say what the pooler added ([`model::PoolerTime`]).
 
 mod matching;
 
@@ -31,7 +31,7 @@ pub const NEARLY_ALL: u64 = 90;
 /// As many statements at least must be seen on both sides of a pooler.
 pub const FEWEST: u64 = 5;
 
-/// Most services, and most pairs of them, that are looked at.
+/// Most services, and most pairs of them, that are inspected.
 const MAX_SERVICES: usize = 1_000;
 
 /// Finds poolers and puts the exchanges on both sides of them together.
@@ -43,7 +43,7 @@ pub struct Poolers {
     services: HashMap<IpAddr, Vec<Endpoint>>,
     /// Their protocols, as far as they are known.
     protocols: HashMap<Endpoint, Option<Protocol>>,
-    /// By host, the servers that clients on it connected to since its last new service: each of its services has been looked at as a pooler of
+    /// By host, the servers that clients on it connected to since its last new service: each of its services has been inspected as a pooler of
     /// these.
     looked_at: HashMap<IpAddr, HashSet<Endpoint>>,
     /// Pairs of which it is not known yet whether the first is a pooler of the second.
@@ -86,7 +86,7 @@ impl Poolers {
         }
     }
 
-    /// Takes the next fact; gives those that can be gone on with.
+    /// Takes the next fact; returns those that can be gone on with.
     pub fn process_fact(&mut self, fact: Fact) -> StageOutput<Fact> {
         self.learn(&fact);
         if self.open.is_empty() && self.waiting.is_empty() {
@@ -288,7 +288,7 @@ impl Poolers {
             .extend(its.into_iter().map(|connection| (connection, ())));
     }
 
-    /// What is handed out of a fact.
+    /// What is emitted of a fact.
     fn next(&mut self, fact: Fact) -> Option<Fact> {
         match fact {
             Fact::Exchange { exchange, protocol } => self.exchange(exchange, protocol),

@@ -38,7 +38,7 @@ impl MinimumRoundTrip {
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// The round trip that holds now; absent before the first sample.
+    /// The round trip that holds now; `None` before the first sample.
     pub fn current(&self) -> Option<Duration> {
         match (self.older, self.newer) {
             (Some(older), Some(newer)) => Some(older.min(newer)),

@@ -13,11 +13,11 @@ pub(crate) struct Edges {
     passed: VecDeque<(Timestamp, u64)>,
 }
 
-/// Most edges remembered; when more are under way, the oldest count as having arrived.
+/// Most edges remembered; when more are in progress, the oldest count as having arrived.
 const MAXIMUM_EDGES: usize = 64;
 
 impl Edges {
-    /// The latest edge that passed; absent while the window's scale is not known.
+    /// The latest edge that passed; `None` while the window's scale is not known.
     pub fn latest(&self) -> Option<u64> {
         self.latest
     }

@@ -10,7 +10,7 @@ use crate::links::{self, Found, IPV4, IPV6, MPLS, network_within, plain};
 pub(crate) struct Inside<'a> {
     /// What it is carried in.
     pub name: &'static str,
-    /// The IP packet inside, and its virtual network; absent where there is none, or it cannot be determined.
+    /// The IP packet inside, and its virtual network; `None` if there is none, or it cannot be determined.
     pub packet: Option<Found<'a>>,
 }
 

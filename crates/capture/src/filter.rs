@@ -98,7 +98,7 @@ impl PacketFilter {
     ///
     /// Packets of other `interfaces` do not pass; none means all. On the loopback each packet is seen when it leaves and when it arrives:
     /// the second one passes. Ethernet frames may have two VLAN tags, apart from the one that the kernel takes off beforehand.
-    /// What follows the first fragment of an IP packet has no ports: it passes wherever a port is asked for.
+    /// What follows the first fragment of an IP packet has no ports: it passes wherever a port is requested.
     ///
     /// # Errors
     /// When it has more instructions than the kernel takes.

@@ -32,7 +32,7 @@ impl Flights {
         self.count += 1;
     }
 
-    /// Removes all that end at or before `acknowledged`; gives the newest of them.
+    /// Removes all that end at or before `acknowledged`; returns the newest of them.
     #[inline]
     pub fn land(&mut self, acknowledged: u64) -> Option<Flight> {
         let mut landed = None;

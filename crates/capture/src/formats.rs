@@ -39,7 +39,7 @@ pub(crate) fn find(magic: [u8; 4]) -> Option<&'static FormatRow> {
     FORMATS.iter().find(|row| row.magics.contains(&magic))
 }
 
-/// What a source is that is of no format longwire reads, and the command that makes one of it; absent for one that is not known.
+/// What a source is that is of no format longwire reads, and the command that makes one of it; `None` for one that is not known.
 pub(crate) fn other_format(name: &str, begin: &[u8]) -> Option<(&'static str, &'static str)> {
     let found = OTHER_FORMATS.iter().find(|(magic, ..)| begin.starts_with(magic));
     if let Some((_, what, command)) = found {
@@ -81,7 +81,7 @@ pub(crate) trait Format {
 pub(crate) struct Record {
     /// When it was captured.
     pub at: Timestamp,
-    /// Its link layer; absent for one longwire does not know.
+    /// Its link layer; `None` for one longwire does not know.
     pub link: Option<&'static Link>,
     /// The interface it was captured on, where the format records it; 0 elsewhere.
     pub interface: u32,
@@ -101,7 +101,7 @@ pub(crate) struct Notes<'k> {
     pub key_lines: &'k KeyLineSink<'k>,
     /// What was found of such key logs.
     pub secrets: SecretsTally,
-    /// Largest snap length stated; absent when none is.
+    /// Largest snap length stated; `None` if none is.
     pub snap_length: Option<u32>,
     /// Numbers of the link layers stated, in order of appearance.
     pub links: Vec<u16>,

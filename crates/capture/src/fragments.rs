@@ -42,7 +42,7 @@ pub(crate) struct Whole {
 }
 
 impl Fragments {
-    /// Adds one fragment; gives the packet when it was the last missing one. A fragment cut by the snap length
+    /// Adds one fragment; returns the packet when it was the last missing one. A fragment cut by the snap length
     /// can never make a whole packet and is dropped.
     pub fn add(&mut self, at: Timestamp, datagram: &Datagram<'_>, wire: u32) -> Option<Whole> {
         let place = datagram.fragment?;

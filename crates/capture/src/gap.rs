@@ -39,7 +39,7 @@ impl Half {
         added
     }
 
-    /// Takes a packet whose first bytes are old, or that closes a gap; gives the time since when the bytes behind
+    /// Takes a packet whose first bytes are old, or that closes a gap; returns the time since when the bytes behind
     /// the gap waited.
     pub fn take_overlap(
         &mut self,

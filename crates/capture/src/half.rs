@@ -70,9 +70,9 @@ pub(crate) struct Half {
     /// Initial sequence number.
     pub isn: Option<u32>,
     pub options: SynOptions,
-    /// Payload of a full packet; absent when the handshake was not seen.
+    /// Payload of a full packet; `None` if the handshake was not seen.
     pub segment_size: Option<u32>,
-    /// Shift of the windows this side announces; absent when the handshake was not seen.
+    /// Shift of the windows this side announces; `None` if the handshake was not seen.
     pub window_shift: Option<u8>,
     /// Largest payload of one packet so far.
     pub largest: u32,
@@ -87,7 +87,7 @@ pub(crate) struct Half {
     pub pending: Option<Box<Pending>>,
     /// When the last new payload passed, and how much.
     pub sent: Option<(Timestamp, u32)>,
-    /// Bytes the receiver's window had room for after it, as far as the sender knew; absent while the window's
+    /// Bytes the receiver's window had room for after it, as far as the sender knew; `None` while the window's
     /// scale is not known.
     pub room: Option<u64>,
     /// When this direction last repeated itself.

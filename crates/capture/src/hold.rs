@@ -36,7 +36,7 @@ impl Hold {
         }
     }
 
-    /// Holds a packet; gives the memory it takes.
+    /// Holds a packet; returns the memory it takes.
     pub fn push(&mut self, packet: &Packet<'_>) -> usize {
         let charge = size_of::<(Head, Vec<u8>)>() + packet.payload.len();
         self.charge += charge;

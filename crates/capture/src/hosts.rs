@@ -57,7 +57,7 @@ pub(crate) struct Estimate {
 }
 
 impl Hosts {
-    /// The place of a connection between two hosts; absent when there are too many pairs.
+    /// The place of a connection between two hosts; `None` if there are too many pairs.
     pub fn pair_hosts(&mut self, client: Address, server: Address) -> Option<HostPair> {
         let client_is_high = client.bits > server.bits;
         let (low, high) = if client_is_high {

@@ -161,7 +161,7 @@ impl<'a> Input<'a> {
 }
 
 impl Ahead {
-    /// Puts the next window behind what is left of this one. Absent when that is not all that is wanted: the rest is read at once.
+    /// Puts the next window behind the rest of this one. `None` if that is not all that is wanted: the rest is read at once.
     fn next_packet(
         &mut self,
         window: &mut Vec<u8>,

@@ -77,7 +77,7 @@ impl fmt::Display for Protocol {
 }
 
 /// Reads an IP packet of which `packet` was captured and which had `wire` bytes from its first on.
-/// Absent when it is not IP or its headers are cut.
+/// `None` if it is not IP or its headers are cut.
 #[inline]
 pub(crate) fn parse_datagram(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
     match packet.first()? >> 4 {

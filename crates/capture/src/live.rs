@@ -9,7 +9,7 @@ use crate::report::{self, Report};
 use crate::source::FrameTally;
 use model::{Observer, Timestamp};
 
-/// A capture under way: packets in, events out as by [`read`](crate::read).
+/// A capture in progress: packets in, events out as by [`read`](crate::read).
 pub struct LiveCapture<'o> {
     name: String,
     flows: Flows<'o>,

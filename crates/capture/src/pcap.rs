@@ -86,7 +86,7 @@ impl Format for Pcap {
 }
 
 impl Pcap {
-    /// Reads the file header; absent when it is cut.
+    /// Reads the file header; `None` if it is cut.
     fn begin(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         self.begun = true;
         let header = input.peek(FILE_HEADER);
@@ -105,7 +105,7 @@ impl Pcap {
         Some(())
     }
 
-    /// Moves on to the next place that looks like a record; absent when there is none within [`SEARCH`] bytes.
+    /// Moves on to the next place that looks like a record; `None` if there is none within [`SEARCH`] bytes.
     #[cold]
     fn search(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         if self.search_within(input, notes, SEARCH) {

@@ -269,7 +269,7 @@ impl Pcapng {
         Some(())
     }
 
-    /// Moves on to the next place that looks like a block; absent when there is none within [`SEARCH`] bytes.
+    /// Moves on to the next place that looks like a block; `None` if there is none within [`SEARCH`] bytes.
     #[cold]
     fn search(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         if self.search_within(input, notes, SEARCH) {

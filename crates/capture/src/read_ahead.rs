@@ -18,7 +18,7 @@ pub(crate) struct ReadAhead {
 
 /// A part of a file.
 struct Window {
-    /// [`ROOM`] bytes for what is left of the window before it, then bytes of the file.
+    /// [`ROOM`] bytes for the rest of the window before it, then bytes of the file.
     buffer: Vec<u8>,
     /// How many bytes of the file: fewer than [`WINDOW`] when there were no more.
     filled: usize,
@@ -28,11 +28,11 @@ struct Window {
 /// cost nothing.
 pub(crate) const WINDOW: usize = 1 << 20;
 
-/// What may be left of a window when the next one is asked for: more than any packet.
+/// What may be left of a window when the next one is requested: more than any packet.
 pub(crate) const ROOM: usize = 512 << 10;
 
 impl ReadAhead {
-    /// Begins to read at `position`; absent where the system gives no thread or descriptor for it.
+    /// Begins to read at `position`; `None` if the system gives no thread or descriptor for it.
     pub fn start(file: &File, position: u64) -> Option<Self> {
         let file = file.try_clone().ok()?;
         let (wanted, jobs) = sync_channel(1);
@@ -53,7 +53,7 @@ impl ReadAhead {
         })
     }
 
-    /// The buffer of the window at `position`; absent when another one was read, or less than a window.
+    /// The buffer of the window at `position`; `None` if another one was read, or less than a window.
     pub fn next(&mut self, position: u64) -> Option<Vec<u8>> {
         let Window { buffer, filled } = self.read.recv().ok()?;
         (position == self.position && filled == WINDOW).then_some(buffer)

@@ -35,9 +35,9 @@ pub struct FileFacts {
     pub name: String,
     /// `pcap` or `pcapng`.
     pub format: &'static str,
-    /// `gzip` or `zstd`; absent when it is not compressed.
+    /// `gzip` or `zstd`; `None` if it is not compressed.
     pub compression: Option<&'static str>,
-    /// The largest packet it was meant to keep whole, in bytes; absent when it does not say.
+    /// The largest packet it was meant to keep whole, in bytes; `None` if it does not say.
     pub snap_length: Option<u32>,
     /// Its link layers by name, or by number where longwire does not know them.
     pub link_layers: Vec<String>,

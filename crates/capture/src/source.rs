@@ -221,7 +221,7 @@ fn distance(first: Timestamp, second: Timestamp) -> Duration {
 
 /// Kinds of packets that are distinguished in warnings.
 const MAX_KINDS: usize = 32;
-/// A time step that is looked at twice.
+/// A time step that is inspected twice.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// A source whose format is known, and nothing of it read.

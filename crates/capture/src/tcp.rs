@@ -85,8 +85,8 @@ impl Envelope {
     }
 }
 
-/// Reads the TCP packet of which `bytes` were captured and which had `length` bytes on the wire. Gives the options
-/// too when it is a SYN. Absent when the header is cut or impossible.
+/// Reads the TCP packet of which `bytes` were captured and which had `length` bytes on the wire. Returns the options
+/// too when it is a SYN. `None` if the header is cut or impossible.
 #[inline]
 pub(crate) fn parse_segment<'a>(
     bytes: &'a [u8],
@@ -179,7 +179,7 @@ fn timestamps(options: &[u8]) -> Option<(u32, u32)> {
     found
 }
 
-/// Hands out the kind and the bytes of each option, from the byte of its kind on.
+/// Emits the kind and the bytes of each option, from the byte of its kind on.
 fn each_option(mut options: &[u8], mut take: impl FnMut(u8, &[u8])) {
     while let [kind, rest @ ..] = options {
         if *kind == 0 {

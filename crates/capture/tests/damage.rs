@@ -284,7 +284,7 @@ fn any_capture() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The recorder checks the calling order and the sums; here nothing but a result is asked for.
+    /// The recorder checks the calling order and the sums; here nothing but a result is requested.
     #[test]
     fn flipped_bits_give_results(
         whole in any_capture(),

@@ -57,7 +57,7 @@ impl<const HEADER: usize> Default for MessageCutter<HEADER> {
 }
 
 impl<const HEADER: usize> MessageCutter<HEADER> {
-    /// The header of the message that is complete, or under way.
+    /// The header of the message that is complete, or in progress.
     pub const fn header(&self) -> [u8; HEADER] {
         self.header
     }

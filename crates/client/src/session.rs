@@ -94,7 +94,7 @@ impl<'a> SessionOptions<'a> {
         }
     }
 
-    /// The same for another connection to the same server; absent where an observer watches, which sees one.
+    /// The same for another connection to the same server; `None` if an observer watches, which sees one.
     fn again(&self) -> Option<Self> {
         self.observer.is_none().then(|| Self {
             observer: None,
@@ -253,7 +253,7 @@ impl<'a> Session<'a> {
         self.version.as_deref()
     }
 
-    /// The server's own number of what serves this session: PostgreSQL's process, MySQL's and MariaDB's connection. Absent where
+    /// The server's own number of what serves this session: PostgreSQL's process, MySQL's and MariaDB's connection. `None` if
     /// it does not report it.
     pub const fn server_process(&self) -> Option<u32> {
         self.process
@@ -264,17 +264,17 @@ impl<'a> Session<'a> {
         self.takes_bulk
     }
 
-    /// The server's address; absent for a Unix-domain socket.
+    /// The server's address; `None` for a Unix-domain socket.
     pub fn server(&self) -> Option<SocketAddr> {
         self.line.transport().socket().peer().ok()
     }
 
-    /// The kernel's own figures for the connection now; absent for a Unix-domain socket.
+    /// The kernel's own figures for the connection now; `None` for a Unix-domain socket.
     pub fn kernel(&self) -> Option<KernelFigures> {
         self.line.transport().socket().info()
     }
 
-    /// Its connection, for code that sends requests in another way. Bytes that came with the login and were not looked at are in
+    /// Its connection, for code that sends requests in another way. Bytes that came with the login and were not inspected are in
     /// it.
     pub fn into_connection(self) -> ClientConnection<'a> {
         self.line
@@ -345,7 +345,7 @@ impl<'a> Session<'a> {
 pub struct Parts {
     /// Plain or encrypted.
     pub transport: Transport,
-    /// It has seen the login; absent where the protocol is not decoded.
+    /// It has seen the login; `None` if the protocol is not decoded.
     pub decoder: Option<Box<dyn Decoder + Send>>,
     /// Tells the observer of the session, where there is one.
     pub tap: Option<SessionTap>,

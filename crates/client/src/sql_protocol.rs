@@ -14,7 +14,7 @@ pub enum SqlProtocol {
 }
 
 impl SqlProtocol {
-    /// Of targets with this scheme; absent where there is none.
+    /// Of targets with this scheme; `None` if there is none.
     pub const fn from_scheme(scheme: Scheme) -> Option<Self> {
         match scheme {
             Scheme::Postgres | Scheme::Kingbase => Some(Self::Postgres),
@@ -69,7 +69,7 @@ impl SqlProtocol {
         }
     }
 
-    /// The error that `bytes` of a server begin with; absent while it is not complete, and where they begin with something
+    /// The error that `bytes` of a server begin with; `None` while it is not complete, and where they begin with something
     /// else.
     pub fn begun_error(self, bytes: &[u8]) -> Option<ErrorReply> {
         match self {

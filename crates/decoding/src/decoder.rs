@@ -54,7 +54,7 @@ pub trait Decoder {
         self.process_input(direction, Input::unseen(at, count), sink)
     }
 
-    /// Bytes taken in `direction` that no message was handed out for yet (an unfinished message).
+    /// Bytes taken in `direction` that no message was emitted for yet (an unfinished message).
     fn pending(&self, direction: Direction) -> u64;
 
     /// Whether what follows on the connection is TLS (after an answered request for it): the stream then goes on
@@ -64,13 +64,13 @@ pub trait Decoder {
         false
     }
 
-    /// Goes on inside TLS, once it follows, with what is known of the connection; absent where that is not known, or where it
+    /// Goes on inside TLS, once it follows, with what is known of the connection; `None` if that is not known, or where it
     /// begins anew. The decoder is of no further use.
     fn go_on_inside(&mut self) -> Option<Box<dyn Decoder + Send>> {
         None
     }
 
-    /// What was found inside, of a decoder that opens encryption; absent for others, and while nothing was opened or refused.
+    /// What was found inside, of a decoder that opens encryption; `None` for others, and while nothing was opened or refused.
     fn inside(&self) -> Option<Decoding> {
         None
     }
@@ -81,7 +81,7 @@ pub trait Decoder {
         false
     }
 
-    /// Goes on after an error in `direction`: the next byte fed there is taken for the first of a message. Gives whether
+    /// Goes on after an error in `direction`: the next byte fed there is taken for the first of a message. Returns whether
     /// the protocol can do that; where it cannot, the direction stays opaque.
     fn restart(&mut self, direction: Direction) -> bool {
         let _ = direction;
@@ -89,7 +89,7 @@ pub trait Decoder {
     }
 
     /// Where in `bytes` a message of `direction` begins, behind bytes that were lost. `whole` says that no more comes before the
-    /// other side speaks. Absent where a protocol has no way to determine it: then a message may only begin where the search
+    /// other side speaks. `None` if a protocol has no way to determine it: then a message may only begin where the search
     /// does.
     fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         let _ = (direction, bytes, whole);
@@ -102,7 +102,7 @@ pub trait Decoder {
         let _ = direction;
     }
 
-    /// Whether a reply is owed, as far as the decoder knows that.
+    /// Whether a reply is expected, as far as the decoder knows that.
     fn has_pending_reply(&self) -> bool {
         false
     }
@@ -110,13 +110,13 @@ pub trait Decoder {
     /// The client begins a new round trip while a direction is lost: what was owed before is over.
     fn clear_pending(&mut self) {}
 
-    /// Nothing follows in `direction`, as was seen at `at`: hands out a message that only the end completes (a body that lasts
+    /// Nothing follows in `direction`, as was seen at `at`: emits a message that only the end completes (a body that lasts
     /// until the close).
     fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let _ = (at, direction, sink);
     }
 
-    /// The connection ended: hands out a message that only the end completes (a body that lasts until the close).
+    /// The connection ended: emits a message that only the end completes (a body that lasts until the close).
     fn finish(&mut self, sink: &mut MessageSink<'_>) {
         let _ = sink;
     }

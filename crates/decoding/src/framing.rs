@@ -1,7 +1,7 @@
 //! Cuts one direction of a stream into framed messages (a header that gives the length of the body, then the body),
 //! wherever the calls split it.
 //!
-//! A message that lies wholly inside one call is handed out in place, without a copy. Of a message that spans calls
+//! A message that lies wholly inside one call is emitted in place, without a copy. Of a message that spans calls
 //! only the bytes its decoder asked to keep are copied; a body that is not needed is counted, never stored.
 //!
 //! Use: a decoder holds one [`Framer`] a direction next to (not inside) its own state, and loops:
@@ -130,7 +130,7 @@ pub struct Framer {
     body_left: u64,
     kept: Vec<u8>,
     holed: bool,
-    /// The message in `header` and `kept` has been handed out.
+    /// The message in `header` and `kept` has been emitted.
     handed_out: bool,
 }
 
@@ -156,7 +156,7 @@ impl Framer {
 
     /// The next whole message of `input`, or `None` when it is used up.
     ///
-    /// `header_length` (1 to [`MAX_HEADER`]) is only looked at when a message begins, `plan` only when its header is
+    /// `header_length` (1 to [`MAX_HEADER`]) is only inspected when a message begins, `plan` only when its header is
     /// whole: neither may depend on how the input was split.
     ///
     /// # Errors

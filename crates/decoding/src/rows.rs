@@ -6,6 +6,6 @@
 pub struct TextRows {
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Values, absent for NULL; each row has as many as there are columns.
+    /// Values, `None` for NULL; each row has as many as there are columns.
     pub rows: Vec<Vec<Option<Vec<u8>>>>,
 }

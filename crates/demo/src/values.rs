@@ -31,7 +31,7 @@ pub(crate) fn columns(statement: &Statement<'_>) -> Vec<Column> {
         .collect()
 }
 
-/// The same columns with the format the client asked for.
+/// The same columns with the format the client requested.
 pub(crate) fn schema(columns: &[Column], format: Option<&Format>) -> Result<Arc<Vec<FieldInfo>>, Refusal> {
     let field = |(index, column): (usize, &Column)| {
         let format = format_of(format, index)?;

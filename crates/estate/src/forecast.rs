@@ -139,7 +139,7 @@ fn by_target<T, K: PartialEq>(all: Vec<T>, targets: usize, key: impl Fn(&T) -> K
     found
 }
 
-/// How many operations of each name were under way at once in the measurement, on average.
+/// How many operations of each name were in progress at once in the measurement, on average.
 fn under_way(operations: &[Operation]) -> HashMap<Arc<str>, f64> {
     let mut seen: HashMap<Arc<str>, (Duration, Timestamp, Timestamp)> = HashMap::new();
     for operation in operations {
@@ -191,7 +191,7 @@ fn broken(observed: Observed<'_>, outcome: &PlacementOutcome) -> Vec<BrokenBudge
     broken
 }
 
-/// What a budget of this kind looks at; absent where the prediction does not have it.
+/// What a budget of this kind looks at; `None` if the prediction does not have it.
 pub fn figure(outcome: &PlacementOutcome, name: &str, measure: PlanMeasure) -> Option<Duration> {
     let mut operations = outcome.operations.iter();
     let operation = operations.find(|operation| *operation.name == *name);

@@ -56,7 +56,7 @@ fn excess(broken: &BrokenBudget) -> f64 {
     broken.found.as_secs_f64() / broken.allowed.as_secs_f64().max(1e-9)
 }
 
-/// What is predicted with all fixes; absent without any, and for held transactions, of which it is not known which statements are inside.
+/// What is predicted with all fixes; `None` without any, and for held transactions, of which it is not known which statements are inside.
 fn fixed(broken: &BrokenBudget, fixes: &[PlanFix]) -> Option<Duration> {
     if fixes.is_empty() || broken.measure == PlanMeasure::Held {
         return None;
@@ -162,7 +162,7 @@ impl<'a> Burden<'a> {
     }
 
     /// What a remedy saves an operation, mean: its round trips, each the round trip of its statement's new link. Of connections opened again, the
-    /// same share of what opening those over longer links takes as the remedy saves of all. Absent for what is known of no single statement.
+    /// same share of what opening those over longer links takes as the remedy saves of all. `None` for what is known of no single statement.
     fn saves(&self, finding: &Finding) -> Option<Duration> {
         let operations = self.operations.max(1) as f64;
         let turns = finding.saves_turns as f64 / operations;

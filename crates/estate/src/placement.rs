@@ -69,7 +69,7 @@ pub fn placements(estate: &Estate, most: usize) -> Vec<Placement> {
     found
 }
 
-/// The link that connections from one service to another get in `placement`; absent where their distance stays what it is today.
+/// The link that connections from one service to another get in `placement`; `None` if their distance stays what it is today.
 pub fn link_of(
     estate: &Estate,
     [client, server]: [usize; 2],

@@ -1,10 +1,10 @@
-//! What became of exports.
+//! The outcome of exports.
 
 use metrics::{FamilyKind, SeriesFamily};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What became of what was to be exported; clones are of the same exporter.
+/// The outcome of what was to be exported; clones are of the same exporter.
 #[derive(Debug, Clone, Default)]
 pub struct ExportCounts(Arc<Counts>);
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Families that the observation itself adds: packets, drops.
 pub type MoreFamilies = Arc<dyn Fn() -> Vec<SeriesFamily> + Send + Sync>;
 
-/// What was observed, what became of exports, and what longwire itself costs.
+/// What was observed, the outcome of exports, and what longwire itself costs.
 #[derive(Clone)]
 pub struct Exposition {
     registry: SharedRegistry,

@@ -126,7 +126,7 @@ impl OtlpExporter {
             stop.send(Stop { until }).ok();
         }
         for (_, thread) in self.threads {
-            // An attempt under way ends by its own timeout, which may be later: it is left alone.
+            // An attempt in progress ends by its own timeout, which may be later: it is left alone.
             while !thread.is_finished() && Instant::now() < until {
                 std::thread::sleep(POLL_INTERVAL);
             }
@@ -203,7 +203,7 @@ impl MetricsExport {
             let was_stopped = stopped.is_some();
             self.export(next, stop, &mut stopped);
             if stopped.is_some() && !was_stopped {
-                // What was under way is of an earlier moment: the last sums follow.
+                // What was in progress is of an earlier moment: the last sums follow.
                 self.export(next, stop, &mut stopped);
             }
         }

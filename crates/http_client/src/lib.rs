@@ -26,7 +26,7 @@ pub enum HttpClientError {
         /// Why.
         reason: String,
     },
-    /// TLS is asked for, and nobody is trusted.
+    /// TLS is requested, and nobody is trusted.
     #[error(
         "could not set up TLS: no certificate authority is known: install ca-certificates, or name a file of them"
     )]

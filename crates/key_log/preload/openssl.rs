@@ -150,7 +150,7 @@ impl Library {
         Self { handle }
     }
 
-    /// Its function `name`; absent when there is none but `own`.
+    /// Its function `name`; `None` if there is none but `own`.
     fn function(&self, name: &CStr, own: *const ()) -> Option<*mut c_void> {
         let _errno = KeptErrno::now();
         let from = if self.handle.is_null() {

@@ -53,7 +53,7 @@ fn node_option(file: &Path) -> OsString {
 }
 
 /// In JAVA_TOOL_OPTIONS white space parts options, and single or double quotes hold them together, without a way to write those; the first `=` of an
-/// agent's option ends its path. Absent for paths that cannot be written so.
+/// agent's option ends its path. `None` for paths that cannot be written so.
 pub(crate) fn java_option(jar: &Path, file: &Path) -> Option<OsString> {
     let (jar, file) = (jar.as_os_str().as_bytes(), file.as_os_str().as_bytes());
     let option = [b"-javaagent:", jar, b"=", file].concat();

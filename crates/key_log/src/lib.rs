@@ -102,7 +102,7 @@ impl KeyCollection {
         self.file.path()
     }
 
-    /// Why programs that load OpenSSL cannot be made to write their keys here; absent where they are.
+    /// Why programs that load OpenSSL cannot be made to write their keys here; `None` if they are.
     pub fn without_openssl(&self) -> Option<&'static str> {
         self.preload.as_ref().err().copied()
     }

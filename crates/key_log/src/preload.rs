@@ -48,7 +48,7 @@ impl Preload {
     }
 }
 
-/// Why programs cannot be made to load the library from `directory`; absent where they can.
+/// Why programs cannot be made to load the library from `directory`; `None` if they can.
 pub(crate) fn obstacle(directory: &Path) -> Option<&'static str> {
     if LIBRARY.is_empty() {
         return Some(

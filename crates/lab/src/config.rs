@@ -230,7 +230,7 @@ pub struct MeasureSettings {
     pub hosts_known: bool,
 }
 
-/// When a workload ends: at the first of these limits, after the operations under way completed. At least one is set.
+/// When a workload ends: at the first of these limits, after the operations in progress completed. At least one is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amount {
     /// After this many operations of all clients together.

@@ -159,7 +159,7 @@ impl ObservedOperations {
         }
     }
 
-    /// The counted operations as a measurement, together with `errors` that failed; absent when there is none.
+    /// The counted operations as a measurement, together with `errors` that failed; `None` if there is none.
     pub fn measured(&self, workload: &WorkloadSettings, errors: u64) -> Option<MeasuredDurations> {
         let mut durations = DistributionBuilder::new();
         let (mut begin, mut end) = (None::<Timestamp>, None::<Timestamp>);

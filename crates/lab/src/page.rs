@@ -104,7 +104,7 @@ fn name(lab: &Lab, changed: &[usize]) -> String {
     }
 }
 
-/// What the sliders move over: each link that some point changes, alone, at round trips and rates around those asked for,
+/// What the sliders move over: each link that some point changes, alone, at round trips and rates around those requested,
 /// with as many clients as the first baseline has.
 fn grid(plan: &LabPlan, basis: &Basis<'_>) -> Grid {
     let observed = fewer(basis);

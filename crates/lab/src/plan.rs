@@ -46,7 +46,7 @@ pub struct Baseline {
 pub struct SweepPoint {
     /// Place of its stage in [`LabPlan::stages`].
     pub stage: usize,
-    /// Place of its baseline in [`LabPlan::baselines`]; absent for a variant that is not predicted.
+    /// Place of its baseline in [`LabPlan::baselines`]; `None` for a variant that is not predicted.
     pub baseline: Option<usize>,
     /// Place in [`LabPlan::points`] of the point that it is compared with.
     pub against: Option<usize>,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Predicts each of `points` from what was `observed` at their baseline, whose operations the workload itself timed as
-/// `measured`. Absent where nothing was observed that could be predicted.
+/// `measured`. `None` if nothing was observed that could be predicted.
 pub fn predict(
     observed: &ObservedOperations,
     measured: &MeasuredDurations,

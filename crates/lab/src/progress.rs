@@ -17,7 +17,7 @@ pub struct LabProgress {
 struct Left {
     /// Time of the measurements that have not begun.
     waiting: Duration,
-    /// The measurement under way: when it began, and how long it is expected to take.
+    /// The measurement in progress: when it began, and how long it is expected to take.
     now: Option<(Instant, Duration)>,
     done: u64,
     all: u64,
@@ -39,7 +39,7 @@ impl LabProgress {
         }
     }
 
-    /// It is still under way.
+    /// It is still in progress.
     pub fn refresh(&self, what: &str) {
         let Some(bar) = &self.bar else {
             return;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A run under way.
+/// A run in progress.
 pub struct LabRun<'a> {
     file: &'a LabFile,
     plan: &'a LabPlan,
@@ -88,7 +88,7 @@ impl<'a> LabRun<'a> {
         }
     }
 
-    /// What the capture of the first baseline shows; absent when there is none yet.
+    /// What the capture of the first baseline shows; `None` if there is none yet.
     ///
     /// # Errors
     /// When it cannot be read.

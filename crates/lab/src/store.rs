@@ -79,7 +79,7 @@ impl Store {
         &self.directory
     }
 
-    /// What was kept of the point with this identity; absent when there is none, or none that can be read.
+    /// What was kept of the point with this identity; `None` if there is none, or none that can be read.
     pub fn point(&self, identity: &str) -> Option<MeasuredPoint> {
         load(&self.point_file(identity), identity)
     }
@@ -232,7 +232,7 @@ struct StoredDirection {
     realised_rate_bits_per_second: Option<u64>,
 }
 
-/// Absent when the file is missing, was truncated, or is of another version or point: then the point is measured again.
+/// `None` if the file is missing, was truncated, or is of another version or point: then the point is measured again.
 fn load(path: &Path, identity: &str) -> Option<MeasuredPoint> {
     let text = read_small_text(path, MAX_STORED_BYTES).ok()?;
     let stored: StoredPoint = serde_json::from_str(&text).ok()?;

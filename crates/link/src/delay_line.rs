@@ -42,7 +42,7 @@ impl<T> DelayLine<T> {
             .map(|(_, packet)| packet)
     }
 
-    /// When the next packet arrives; absent when none is on the way.
+    /// When the next packet arrives; `None` if none is on the way.
     pub fn next_wake(&self) -> Option<Timestamp> {
         self.on_the_way.front().map(|(arrives, _)| *arrives)
     }

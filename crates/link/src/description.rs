@@ -24,7 +24,7 @@ pub struct LinkDescription {
     pub rtt: Duration,
     /// Rate client-to-server (index 0) and server-to-client (index 1), counted in wire bytes; absent when unlimited.
     pub rate: LinkRates,
-    /// Bytes that an idle link lets pass at once, each way, before its rate applies; absent when each packet takes its
+    /// Bytes that an idle link lets pass at once, each way, before its rate applies; `None` if each packet takes its
     /// serialisation time.
     pub burst: Option<ByteCount>,
     /// Bytes that may wait for serialisation, each way; what exceeds it is dropped. Absent: nothing is ever dropped.
@@ -46,7 +46,7 @@ pub struct LinkDescription {
 /// counted: rates are those of the IP layer. IPv6 would be 20 more.
 pub const TCP_HEADER_BYTES: u32 = 52;
 
-/// The seed of a link that does not name one: runs repeat each other unless another is asked for.
+/// The seed of a link that does not name one: runs repeat each other unless another is requested.
 pub const DEFAULT_SEED: u64 = 1;
 
 /// The mtu of a link that does not name one: Ethernet's (RFC 894).

@@ -37,7 +37,7 @@ pub struct SimulatedNetwork<W> {
 /// What the network reports to its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NetworkEvent<W> {
-    /// Time asked for with [`SimulatedNetwork::wake_at`].
+    /// Time requested with [`SimulatedNetwork::wake_at`].
     Wake(W),
     /// All bytes (or the control packet) that this waiter waited for have arrived.
     Arrived(u64),
@@ -182,7 +182,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.now
     }
 
-    /// When the next event happens; absent when none will. For users that let time pass by a clock.
+    /// When the next event happens; `None` if none will. For users that let time pass by a clock.
     pub fn next_at(&self) -> Option<u64> {
         if self.satisfied.is_empty() && !self.has_progress() {
             self.events.peek().map(|Reverse(event)| event.at)
@@ -271,12 +271,12 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.flows[flow as usize].write(self.now, bytes);
     }
 
-    /// What happens next; absent when nothing more will.
+    /// What happens next; `None` if nothing more will.
     pub fn advance(&mut self) -> Option<NetworkEvent<W>> {
         self.advance_to(u64::MAX)
     }
 
-    /// What happens next, until `limit` at the latest; absent when nothing does. For users with a clock, and for those with
+    /// What happens next, until `limit` at the latest; `None` if nothing does. For users with a clock, and for those with
     /// several networks, whose events must be returned in the order of their times.
     pub fn advance_to(&mut self, limit: u64) -> Option<NetworkEvent<W>> {
         loop {

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Watches and ends a run from another thread.
 #[derive(Debug, Default)]
 pub struct RunControl {
-    /// Set to end the run soon: operations under way fail, uncounted.
+    /// Set to end the run soon: operations in progress fail, uncounted.
     pub stop: AtomicBool,
     threads: Mutex<Vec<Arc<Counters>>>,
     fault: OnceLock<LoadError>,
@@ -30,7 +30,7 @@ pub struct LoadProgress {
 }
 
 impl RunControl {
-    /// How far the run is, over all threads; they are not looked at at the same instant.
+    /// How far the run is, over all threads; they are not inspected at the same instant.
     pub fn progress(&self) -> LoadProgress {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sum = LoadProgress::default();
@@ -90,17 +90,17 @@ impl LoadProgress {
         }
     }
 
-    /// The mean duration; absent when there was none.
+    /// The mean duration; `None` if there was none.
     pub fn mean(&self) -> Option<Duration> {
         self.mean_of(self.time)
     }
 
-    /// The mean lag; absent when there was no operation.
+    /// The mean lag; `None` if there was no operation.
     pub fn mean_lag(&self) -> Option<Duration> {
         self.mean_of(self.lag)
     }
 
-    /// The standard deviation of the durations, to the microsecond; absent when there was none.
+    /// The standard deviation of the durations, to the microsecond; `None` if there was none.
     pub fn deviation(&self) -> Option<Duration> {
         let mean = self.mean()?.as_secs_f64() * 1e6;
         let variance = self.squares as f64 / self.done as f64 - mean * mean;

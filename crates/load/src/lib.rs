@@ -87,7 +87,7 @@ pub(crate) struct ClientSpec<'a> {
 pub struct LoadPlan {
     /// Clients at once.
     pub clients: u32,
-    /// Threads that drive them; absent for as many as there are processors, at most one a client.
+    /// Threads that drive them; `None` for as many as there are processors, at most one a client.
     pub threads: Option<u32>,
     /// Operations of each client before anything counts.
     pub warm_up: u64,
@@ -95,12 +95,12 @@ pub struct LoadPlan {
     pub operations: Option<u64>,
     /// A client ends after this many operations of its own, failed ones included.
     pub operations_per_client: Option<u64>,
-    /// Ends after this long; operations under way are completed and count. With several ends, the first one applies.
+    /// Ends after this long; operations in progress are completed and count. With several ends, the first one applies.
     pub duration: Option<Duration>,
     /// An operation that takes longer has failed.
     pub timeout: Duration,
     /// Open loop: operations are to begin at times of their own (a Poisson process of this rate), whatever became of
-    /// those before. Absent for the closed loop.
+    /// those before. `None` for the closed loop.
     pub rate: Option<Rate>,
     /// Clients join evenly over this time.
     pub ramp: Duration,
@@ -129,7 +129,7 @@ impl Default for LoadPlan {
 /// What came out of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoadOutcome {
-    /// The operations that succeeded, each timed from when it really began; absent when none did. In a closed loop
+    /// The operations that succeeded, each timed from when it really began; `None` if none did. In a closed loop
     /// without ramp their rate is the sum of the clients' own, each counted over the time that client worked, so that
     /// waiting for the last one at the end does not lower it; otherwise it is their number over `elapsed`.
     pub measured: Option<MeasuredDurations>,

@@ -146,7 +146,7 @@ pub fn initialise(
     Ok(())
 }
 
-/// The scale for which the tables were made: how many branches there are; absent where there are none or no such table.
+/// The scale for which the tables were made: how many branches there are; `None` if there are none or no such table.
 ///
 /// # Errors
 /// Those of a session.

@@ -142,7 +142,7 @@ impl Proof {
     }
 }
 
-/// The result of durations measured one after another; absent without any. `per_second` of several clients at once is given.
+/// The result of durations measured one after another; `None` without any. `per_second` of several clients at once is given.
 pub fn measured(durations: &[Duration], per_second: Option<f64>) -> Option<MeasuredDurations> {
     let mut all = DistributionBuilder::new();
     for duration in durations {

@@ -123,7 +123,7 @@ impl<K: Eq + Hash + Clone + Ord, V: Mergeable> TopNames<K, V> {
         self.waiting.retain(|_, cost| *cost != Cost::default());
     }
 
-    /// Makes room for the names that wait and cost more than twice what those cost that go, and gives them.
+    /// Makes room for the names that wait and cost more than twice what those cost that go, and returns them.
     fn newcomers(&mut self) -> Vec<K> {
         // One that has a series keeps it unless another is well ahead: series that come and go say little.
         let settled = self

@@ -66,7 +66,7 @@ pub(crate) struct PartNames {
     pub(crate) families: [(&'static str, &'static str, &'static str); 5],
 }
 
-/// Five families under way.
+/// Five families in progress.
 pub(crate) struct PartFamilies([SeriesFamily; 5]);
 
 impl PartFamilies {

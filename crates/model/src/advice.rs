@@ -42,14 +42,14 @@ pub struct Advice {
     pub turns: u64,
     /// Their payload bytes, request and reply.
     pub payload_bytes: [u64; 2],
-    /// From the beginning of the first of these operations to the end of the last. Absent where longwire made the traffic itself:
+    /// From the beginning of the first of these operations to the end of the last. `None` if longwire made the traffic itself:
     /// its pace then says nothing about a month.
     pub span: Option<Duration>,
     /// Round trip of the links.
     pub rtt: Duration,
     /// Whether it was requested, or is that of the traffic.
     pub rtt_asked: bool,
-    /// Rates of the links, each way, in the order asked for.
+    /// Rates of the links, each way, in the order requested.
     pub rates: Vec<BitRate>,
     /// The levels, off first.
     pub levels: Vec<LevelAdvice>,
@@ -68,11 +68,11 @@ pub struct LevelAdvice {
     pub tunnel_bytes: [u64; 2],
     /// Processor time of compressing and of decompressing, of all operations.
     pub processor: [Duration; 2],
-    /// How far the passes over the same bytes differ in processor time, as a share of their median; absent after one pass.
+    /// How far the passes over the same bytes differ in processor time, as a share of their median; `None` after one pass.
     pub noise: Option<Share>,
     /// Mean duration of a replayed operation at each of [`Advice::rates`].
     pub durations: Vec<Duration>,
-    /// The rate above which off is faster; absent for off itself.
+    /// The rate above which off is faster; `None` for off itself.
     pub break_even: Option<BreakEven>,
 }
 

@@ -13,11 +13,11 @@ pub struct BudgetVerdict {
     pub measure: BudgetMeasure,
     /// What to do about it where a finding says it; only of budgets that are broken.
     pub remedy: Option<String>,
-    /// What was not seen, so that it is not judged: in a clause, with what to do. Absent where it is.
+    /// What was not seen, so that it is not judged: in a clause, with what to do. `None` if it is.
     pub not_judged: Option<String>,
 }
 
-/// What became of a budget.
+/// The outcome of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judgement {
     /// What was found is at most what was allowed.
@@ -40,7 +40,7 @@ impl Judgement {
 }
 
 impl BudgetVerdict {
-    /// What became of the budget.
+    /// The outcome of the budget.
     pub fn judgement(&self) -> Judgement {
         if self.not_judged.is_some() {
             return Judgement::NotJudged;
@@ -76,25 +76,25 @@ pub enum BudgetMeasure {
         link: Arc<str>,
         /// The longest it may be.
         allowed: Duration,
-        /// What is predicted; absent where nothing could be.
+        /// What is predicted; `None` if nothing could be.
         found: Option<Duration>,
     },
     /// How long transactions are open: the median of those of one name, of several names the longest.
     Held {
-        /// The link it is predicted for, in its text form; absent for as it was measured.
+        /// The link it is predicted for, in its text form; `None` for as it was measured.
         link: Option<Arc<str>>,
-        /// The name of the transactions; absent where none stays open between replies.
+        /// The name of the transactions; `None` if none stays open between replies.
         transaction: Option<Arc<str>>,
         /// The longest it may be.
         allowed: Duration,
-        /// What is predicted, or was measured; absent where nothing could be predicted.
+        /// What is predicted, or was measured; `None` if nothing could be predicted.
         found: Option<Duration>,
     },
     /// A kind of waste that is forbidden.
     Forbidden {
         /// The kind.
         kind: FindingKind,
-        /// Where it was found; absent when it was not.
+        /// Where it was found; `None` if it was not.
         found: Option<ForbiddenWaste>,
     },
 }
@@ -114,7 +114,7 @@ impl BudgetMeasure {
 /// Waste that was found though it is forbidden: of several places, the one with most round trips.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForbiddenWaste {
-    /// The statement; absent where it is about no single one.
+    /// The statement; `None` if it is about no single one.
     pub fingerprint: Option<Fingerprint>,
     /// How often it was seen.
     pub count: u64,
@@ -129,7 +129,7 @@ pub struct ForbiddenWaste {
 pub struct Change {
     /// Their name.
     pub operation_name: Arc<str>,
-    /// Most round trips of one of them, before and now; absent where there was none of the name.
+    /// Most round trips of one of them, before and now; `None` if there was none of the name.
     pub turns: [Option<u64>; 2],
     /// The link of `predicted`, in its text form.
     pub link: Arc<str>,

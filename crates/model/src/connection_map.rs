@@ -1,4 +1,4 @@
-//! A map by connection, fast enough to be asked for every packet.
+//! A map by connection, fast enough to be requested every packet.
 
 use crate::ConnectionId;
 use std::collections::HashMap;

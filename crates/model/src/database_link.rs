@@ -14,18 +14,18 @@ pub struct DatabaseLinkOutcome {
     pub link: Arc<str>,
     /// What carries it: `dblink`, `postgres_fdw`, `FEDERATED`, `CONNECT`, `database link`.
     pub through: Arc<str>,
-    /// Time to open the link; absent where it was open before, or is opened anew by every call.
+    /// Time to open the link; `None` if it was open before, or is opened anew by every call.
     pub connect: Option<Duration>,
-    /// The first call; absent where there was none.
+    /// The first call; `None` if there was none.
     pub first_call: Option<Duration>,
     /// Whole calls: what a statement over this link costs that asks for one row.
     pub calls: Distribution,
     /// One round trip each: the round trip between the databases, their handling of it included.
     pub round_trips: Distribution,
-    /// Round trips of a call, established; absent when they could not be.
+    /// Round trips of a call, established; `None` if they could not be.
     pub turns_per_call: Option<u64>,
     /// Shortest call divided by shortest round trip: agrees with `turns_per_call` where servers' own time is small compared
-    /// with the distance. Absent where calls and round trips are the same spans.
+    /// with the distance. `None` if calls and round trips are the same spans.
     pub calls_in_round_trips: Option<f64>,
     /// How the round trips were established.
     pub evidence: String,

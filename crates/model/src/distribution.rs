@@ -106,7 +106,7 @@ impl DistributionBuilder {
         Duration::new(seconds, (self.sum % 1_000_000_000) as u32)
     }
 
-    /// Sum divided by count, to the nanosecond below; absent without samples.
+    /// Sum divided by count, to the nanosecond below; `None` without samples.
     pub fn mean(&self) -> Option<Duration> {
         let mean = self.sum.checked_div(u128::from(self.count))?;
         Some(Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))

@@ -13,7 +13,7 @@ pub struct EchoOutcome {
     pub request_bytes: u64,
     /// Payload bytes of a reply.
     pub reply_bytes: u64,
-    /// Streams at once, each one TCP connection with one request under way at any time.
+    /// Streams at once, each one TCP connection with one request in flight at any time.
     pub streams: u32,
     /// Whether both sides polled for messages instead of sleeping until they came.
     pub spin: bool,
@@ -28,7 +28,7 @@ pub struct EchoOutcome {
     pub per_second: f64,
     /// Processor time that this side used for them, of its sending and receiving threads.
     pub client_processor: Duration,
-    /// Processor time that the process on the other side used meanwhile, by its own account; absent when it could not be
+    /// Processor time that the process on the other side used meanwhile, by its own account; `None` if it could not be
     /// asked. With other clients at the same time theirs is in it: `other_clients`.
     pub server_processor: Option<Duration>,
     /// Clients that the other side served at the same time.
@@ -42,12 +42,12 @@ pub struct EchoOutcome {
 }
 
 impl EchoOutcome {
-    /// Processor time of this side per round trip; absent without one.
+    /// Processor time of this side per round trip; `None` without one.
     pub fn client_processor_each(&self) -> Option<Duration> {
         each(self.client_processor, self.spread.count)
     }
 
-    /// Processor time of the other side per round trip; absent where it is not known.
+    /// Processor time of the other side per round trip; `None` if it is not known.
     pub fn server_processor_each(&self) -> Option<Duration> {
         each(self.server_processor?, self.spread.count)
     }
@@ -67,9 +67,9 @@ pub struct BulkOutcome {
     pub payload_bytes: u64,
     /// Over which they were counted, by the receiver's clock: the beginning, in which TCP finds its rate, is left out.
     pub elapsed: Duration,
-    /// Payload over time; absent when nothing arrived. Headers come on top of it: some 3 to 5 % on the wire.
+    /// Payload over time; `None` if nothing arrived. Headers come on top of it: some 3 to 5 % on the wire.
     pub rate: Option<BitRate>,
-    /// Packets sent again; absent where the other side sent.
+    /// Packets sent again; `None` if the other side sent.
     pub retransmitted: Option<u64>,
     /// Round trips before it, with nothing else on the way.
     pub idle: Distribution,
@@ -82,7 +82,7 @@ pub struct BulkOutcome {
 }
 
 impl BulkOutcome {
-    /// How much longer the median round trip was while the bytes were transferred; absent when nothing was measured, zero
+    /// How much longer the median round trip was while the bytes were transferred; `None` if nothing was measured, zero
     /// when it was not.
     pub fn queue_delay(&self) -> Option<Duration> {
         Some(self.loaded.p50?.saturating_sub(self.idle.p50?))

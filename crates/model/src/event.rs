@@ -196,7 +196,7 @@ pub struct Segment<'a> {
     pub unseen: u64,
     /// How long, directly before this segment, the sender had nothing in flight and room to send: time it spent
     /// computing or waiting for something else, as far as the observation point can determine. Zero while the
-    /// sender was limited by window, rate or loss. Absent when it cannot be determined.
+    /// sender was limited by window, rate or loss. `None` if it cannot be determined.
     pub sender_idle: Option<Duration>,
 }
 
@@ -216,13 +216,13 @@ pub enum Closing {
 pub struct ConnectionTotals {
     /// Payload bytes, each stream byte once (retransmissions excluded, unseen bytes included).
     pub payload_bytes: [u64; 2],
-    /// Packets seen, with acknowledgements and retransmissions. Absent where the source cannot count them.
+    /// Packets seen, with acknowledgements and retransmissions. `None` if the source cannot count them.
     pub packets: Option<[u64; 2]>,
     /// Bytes of those packets as they were on the wire, link-layer header included, frame check sequence not.
-    /// Absent where the source cannot count them.
+    /// `None` if the source cannot count them.
     pub wire_bytes: Option<[u64; 2]>,
     /// Packets sent again, both directions: they carried payload, a SYN or a FIN already seen, or closed a gap later
-    /// than packets that change places would. Absent where the source cannot count them.
+    /// than packets that change places would. `None` if the source cannot count them.
     pub retransmitted_packets: Option<u64>,
     /// Payload bytes that passed (by their sequence numbers) but are not in the capture, per direction. A
     /// one-sided capture leaves the other direction's payload unknown, not unseen.

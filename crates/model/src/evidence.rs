@@ -147,7 +147,7 @@ impl Evidence {
         Share::of_counts(all - self.doubted.min(all), all)
     }
 
-    /// The share of all round trips that is another operation's, most likely; as many of its own are elsewhere then. Absent without a round trip.
+    /// The share of all round trips that is another operation's, most likely; as many of its own are elsewhere then. `None` without a round trip.
     pub fn others(&self) -> Option<Share> {
         Share::of_counts(self.doubted, self.round_trips.saturating_mul(1_000))
     }
@@ -170,7 +170,7 @@ impl Evidence {
         Share::of_counts(known, self.round_trips).is_some_and(|share| share.as_fraction() >= Self::ENOUGH)
     }
 
-    /// `statements of 12 of 16 round trips were not seen (encrypted)`; absent where all were seen.
+    /// `statements of 12 of 16 round trips were not seen (encrypted)`; `None` if all were seen.
     pub fn nameless_words(&self) -> Option<String> {
         let words: Vec<&str> = self.reasons().into_iter().map(NotSeen::words).collect();
         (!words.is_empty()).then(|| {

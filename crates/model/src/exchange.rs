@@ -75,7 +75,7 @@ pub struct Exchange {
     pub request_messages: u32,
     /// Messages of the reply; 0 where the protocol is opaque.
     pub reply_messages: u32,
-    /// Rows returned or affected; absent where the protocol does not report them.
+    /// Rows returned or affected; `None` if the protocol does not report them.
     pub rows: Option<u64>,
     /// Executions of statements carried (a pipelined batch carries many); 0 for none.
     pub executions: u32,
@@ -85,11 +85,11 @@ pub struct Exchange {
     pub more: Vec<Step>,
     /// The first statement executed, without its literals.
     pub fingerprint: Option<Fingerprint>,
-    /// Why not all of its statements were seen; absent where they were, and where it has none.
+    /// Why not all of its statements were seen; `None` if they were, and where it has none.
     pub not_seen: Option<NotSeen>,
-    /// What else its request asked for.
+    /// What else its request requested.
     pub asked: RequestTraits,
-    /// State of the transaction after the reply; absent where the protocol does not report it.
+    /// State of the transaction after the reply; `None` if the protocol does not report it.
     pub transaction: Option<TransactionState>,
     /// Code of the first error in the reply.
     pub error: Option<Arc<str>>,
@@ -97,7 +97,7 @@ pub struct Exchange {
     pub literal: Option<Arc<str>>,
     /// What its request says about itself: the first that any of its statements or heads carries.
     pub tags: Option<Arc<Tags>>,
-    /// What its bytes become in a tunnel at each level that was tried; absent when none was.
+    /// What its bytes become in a tunnel at each level that was tried; `None` if none was.
     pub levels: Option<Arc<[AtLevel]>>,
     /// What a pooler or database proxy between client and database added, where the exchange behind it was seen too. The first step's
     /// `server` is then the database's own time. Absent otherwise, and in recordings, which hold both exchanges.
@@ -183,10 +183,10 @@ pub struct RequestTraits {
     pub fetches: u32,
     /// Prepared statements it closes.
     pub closes: u32,
-    /// Rows asked for at most, by the last message that limits them; absent when none does. 0 where the limit is in
+    /// Rows requested at most, by the last message that limits them; `None` if none does. 0 where the limit is in
     /// other messages (MySQL's cursors).
     pub fetch_rows: Option<u32>,
-    /// Bytes of rows asked for at most, by the last message that limits them; absent when none does.
+    /// Bytes of rows requested at most, by the last message that limits them; `None` if none does.
     pub fetch_bytes: Option<u32>,
     /// Sets of parameters, where one execution carries several (array and bulk execution); 0 otherwise.
     pub sets: u32,
@@ -208,7 +208,7 @@ pub struct Step {
     pub request_started: Timestamp,
     /// When the last byte of the request passed.
     pub request_ended: Timestamp,
-    /// When the first byte of the reply passed; absent when there was none.
+    /// When the first byte of the reply passed; `None` if there was none.
     pub reply_started: Option<Timestamp>,
     /// When the last byte of the reply passed.
     pub reply_ended: Option<Timestamp>,
@@ -230,9 +230,9 @@ pub struct Step {
     pub server_margin: Margin,
     /// The part of `server` spent inside the reply, after its first byte.
     pub server_inside_reply: Duration,
-    /// Round trip between observation point and client that holds for this step; absent before any was measured.
+    /// Round trip between observation point and client that holds for this step; `None` before any was measured.
     pub client_side_rtt: Option<Duration>,
-    /// Round trip between observation point and server that holds for this step; absent before any was measured.
+    /// Round trip between observation point and server that holds for this step; `None` before any was measured.
     pub server_side_rtt: Option<Duration>,
     /// Time within this step during which its bytes waited for a retransmission.
     pub recovery: Duration,

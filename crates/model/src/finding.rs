@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Finding {
     /// What kind of waste.
     pub kind: FindingKind,
-    /// The statement it is about; absent where it is about no single one (round trips of BEGIN and COMMIT, connections).
+    /// The statement it is about; `None` if it is about no single one (round trips of BEGIN and COMMIT, connections).
     pub fingerprint: Option<Fingerprint>,
     /// The name of the operations it was seen in. Seen in operations of several names, it is several findings.
     pub operation_name: Arc<str>,
@@ -19,7 +19,7 @@ pub struct Finding {
     /// Whether its round trips are known to be those of these operations.
     pub owners: FindingOwners,
     /// Of repeated statements: whether each was asked after the reply to another statement of the same loop, so that it
-    /// may need what that replied. True of a row of different statements, which may too. Absent for other kinds.
+    /// may need what that replied. True of a row of different statements, which may too. `None` for other kinds.
     pub dependent: Option<bool>,
     /// How often it was seen: executions, fetches, connections, by kind (docs/findings.md).
     pub count: u64,
@@ -33,7 +33,7 @@ pub struct Finding {
     /// `saves_turns` round trips and what else the kind reports, which misleads where these overlapped with others on another connection. Of [`FindingKind::HeldTransaction`] it is time for which rows are held, which
     /// others may wait for, and not to be added.
     pub savings: Vec<Saving>,
-    /// The client software of the connections it was seen on, as it introduced itself; absent where it did not.
+    /// The client software of the connections it was seen on, as it introduced itself; `None` if it did not.
     pub driver: Option<Arc<str>>,
     /// What to do, for the driver seen where one was: one or two sentences, no literal of the traffic in them.
     pub remedy: String,
@@ -78,7 +78,7 @@ impl FindingOwners {
 /// What a remedy saves at one distance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Saving {
-    /// Round trip asked for.
+    /// Round trip requested.
     pub rtt: Duration,
     /// Time saved over all operations that were observed.
     pub saves: Duration,
@@ -120,7 +120,7 @@ pub enum Remains {
 pub struct FindingKey {
     /// What kind of waste.
     pub kind: FindingKind,
-    /// The statement it is about; absent where it is about no single one.
+    /// The statement it is about; `None` if it is about no single one.
     pub fingerprint: Option<Fingerprint>,
     /// The name of the operations it was seen in.
     pub operation_name: Arc<str>,

@@ -28,9 +28,9 @@ pub struct Message<'a> {
 /// The part a message plays in the conversation: all that pairing needs to know about a protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Client: belongs to a request that is still being written; no reply is owed yet (a PostgreSQL `Parse`).
+    /// Client: belongs to a request that is still being written; no reply is expected yet (a PostgreSQL `Parse`).
     RequestPart,
-    /// Client: completes a request; one reply is owed for it (`Query`, `Sync`, `COM_QUERY`).
+    /// Client: completes a request; one reply is expected for it (`Query`, `Sync`, `COM_QUERY`).
     Request,
     /// Client: nothing is owed for it (`Terminate`, `COM_STMT_CLOSE`).
     OneWay,
@@ -99,22 +99,22 @@ pub enum Content<'a> {
     },
     /// A prepared statement runs.
     Execute {
-        /// Which; absent when it was prepared before the observation began.
+        /// Which; `None` if it was prepared before the observation began.
         statement: Option<StatementId>,
-        /// Rows asked for at most in this round trip; absent when the client asks for all.
+        /// Rows requested at most in this round trip; `None` if the client asks for all.
         fetch_rows: Option<u32>,
-        /// Bytes of rows asked for at most in this round trip, where the protocol counts in bytes (Informix's FET_BUF_SIZE,
-        /// DRDA's QRYBLKSZ); absent otherwise.
+        /// Bytes of rows requested at most in this round trip, where the protocol counts in bytes (Informix's FET_BUF_SIZE,
+        /// DRDA's QRYBLKSZ); `None` otherwise.
         fetch_bytes: Option<u32>,
         /// Sets of parameters carried (array or bulk execution); 1 otherwise.
         sets: u32,
         /// Values of the parameters as sent; empty where there are none, or where a [`Content::Bind`] gave them.
-        /// Absent where the decoder does not report them, or not all of them.
+        /// `None` if the decoder does not report them, or not all of them.
         values: Option<&'a [u8]>,
     },
     /// A prepared statement is given the values of its parameters; its execution follows.
     Bind {
-        /// The values as sent; absent where not all of them were kept.
+        /// The values as sent; `None` if not all of them were kept.
         values: Option<&'a [u8]>,
     },
     /// A prepared statement is closed.
@@ -126,7 +126,7 @@ pub enum Content<'a> {
         statement: StatementId,
         /// What the protocol calls it: a name, or a number in digits. Empty where it has no name.
         name: &'a [u8],
-        /// Parameters that it was given; absent where that does not show.
+        /// Parameters that it was given; `None` if that does not show.
         parameters: Option<u16>,
     },
     /// A prepared statement whose preparation was seen has this name. A message of its own, without bytes; once for each statement with a name.
@@ -155,11 +155,11 @@ pub enum Content<'a> {
     },
     /// More rows of a statement that runs already.
     Fetch {
-        /// Which; absent when it was prepared before the observation began.
+        /// Which; `None` if it was prepared before the observation began.
         statement: Option<StatementId>,
-        /// Rows asked for at most.
+        /// Rows requested at most.
         fetch_rows: Option<u32>,
-        /// Bytes of rows asked for at most, as in [`Content::Execute`].
+        /// Bytes of rows requested at most, as in [`Content::Execute`].
         fetch_bytes: Option<u32>,
     },
     /// One row of a result.
@@ -168,7 +168,7 @@ pub enum Content<'a> {
     Done {
         /// Rows affected or returned, where the server reports them.
         rows: Option<u64>,
-        /// State of the transaction after it, where this message also reports it (MySQL). Absent where
+        /// State of the transaction after it, where this message also reports it (MySQL). `None` if
         /// [`Content::Ready`] follows with it (PostgreSQL).
         transaction: Option<TransactionState>,
     },
@@ -204,7 +204,7 @@ pub enum Content<'a> {
         method: &'a [u8],
         /// The request target as sent, query string included (which may hold literals).
         target: &'a [u8],
-        /// The identifier it carries: that of its `traceparent`, otherwise of its `X-Request-Id`. Absent without one, and where
+        /// The identifier it carries: that of its `traceparent`, otherwise of its `X-Request-Id`. `None` without one, and where
         /// the field is there twice with different values.
         request: Option<RequestId>,
         /// The span it was sent in, where the identifier is that of a `traceparent`.
@@ -316,7 +316,7 @@ pub struct Decoding {
     pub protocol: Protocol,
     /// Whether payload is (or became) encrypted.
     pub encrypted: bool,
-    /// Why messages are not (or no longer) decoded, in one clause for a person; absent while they are. Round trips,
+    /// Why messages are not (or no longer) decoded, in one clause for a person; `None` while they are. Round trips,
     /// bytes and times are still counted, from the changes of direction.
     pub opaque: Option<String>,
 }

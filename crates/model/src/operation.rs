@@ -112,7 +112,7 @@ pub struct OperationStep {
     pub exchange: Exchange,
     /// The protocol of its connection.
     pub protocol: Protocol,
-    /// Index of the step whose completion allowed this one to begin; absent when it began with the operation.
+    /// Index of the step whose completion allowed this one to begin; `None` if it began with the operation.
     pub after: Option<u32>,
     /// Whether `after` counts from that step's request (having reached its server) rather than from its reply
     /// (having reached its client): true for a pipelined request, and for a call that a server makes on behalf of
@@ -129,13 +129,13 @@ pub struct OperationStep {
     pub reply_after: Option<u32>,
     /// Indices of further steps that its reply waits for. Empty in an operation as it was measured.
     pub reply_also_after: Vec<u32>,
-    /// How it is known that the step belongs to this operation; absent where that is no question (the request itself, a connection's
+    /// How it is known that the step belongs to this operation; `None` if that is no question (the request itself, a connection's
     /// life, what a mark names).
     pub assigned: Option<Assigned>,
     /// How likely a guess is right; `None` for a proof, and where the question does not arise or was not answered. Calibrated: of the steps that
     /// are called 90 % likely, about 90 % are right (docs/requests.md).
     pub probability: Option<Share>,
-    /// That no HTTP request was waiting for the step, although its client's host serves some: none was under way, or the host does the same without any.
+    /// That no HTTP request was waiting for the step, although its client's host serves some: none was in progress, or the host does the same without any.
     /// `false` also where that is not known.
     pub outside_requests: bool,
 }

@@ -64,7 +64,7 @@ pub struct ConnectionOutcome {
     pub client_side_rtt: Option<Duration>,
     /// Minimum round trip between observation point and server seen.
     pub server_side_rtt: Option<Duration>,
-    /// How the round trip between observation point and server is known; absent when it is not.
+    /// How the round trip between observation point and server is known; `None` if it is not.
     pub rtt_source: Option<RttSource>,
     /// Bytes and packets.
     pub totals: ConnectionTotals,
@@ -77,7 +77,7 @@ pub struct HostProcess {
     pub name: String,
     /// Its number on that host.
     pub number: u32,
-    /// The container that it runs in, by its identifier; absent where it runs in none that is known.
+    /// The container that it runs in, by its identifier; `None` if it runs in none that is known.
     pub container: Option<String>,
 }
 
@@ -112,14 +112,14 @@ pub struct StatementOutcome {
     pub calls: u64,
     /// Round trips they cost.
     pub turns: u64,
-    /// Messages that asked for rows of a result in parts (of an execution that asks for its first rows in a message of its own,
+    /// Messages that requested rows of a result in parts (of an execution that asks for its first rows in a message of its own,
     /// that one too).
     pub fetches: u64,
-    /// Rows that the last of them asked for at most, or of an execution; absent where the client asks for all, or in bytes.
+    /// Rows that the last of them requested at most, or of an execution; `None` if the client asks for all, or in bytes.
     pub fetch_rows: Option<u32>,
     /// Bytes of rows, likewise (Informix's FET_BUF_SIZE, DRDA's QRYBLKSZ).
     pub fetch_bytes: Option<u32>,
-    /// Rows returned or affected; absent where the protocol did not report them.
+    /// Rows returned or affected; `None` if the protocol did not report them.
     pub rows: Option<u64>,
     /// Payload bytes of the requests.
     pub request_bytes: u64,
@@ -230,16 +230,16 @@ pub struct Prediction {
     /// Milliseconds that one more millisecond of round trip adds to an operation: the slope of its predicted duration. Less than
     /// `turns` where several connections wait at once, more where transfers take further round trips.
     pub slope: f64,
-    /// Whether exchanges on several connections waited for each other; absent where an operation never has more than one
+    /// Whether exchanges on several connections waited for each other; `None` if an operation never has more than one
     /// connection to a server.
     pub order: Option<Order>,
     /// What takes most of the predicted time.
     pub bound_by: BoundBy,
     /// Where the predicted time goes, summed over the operations.
     pub attribution: Attribution,
-    /// What of their time the model does not explain where they were measured; absent where they met others.
+    /// What of their time the model does not explain where they were measured; `None` if they met others.
     pub unexplained: Option<Unexplained>,
-    /// Single operations of them; absent where they met others.
+    /// Single operations of them; `None` if they met others.
     pub examples: Option<PredictedExamples>,
     /// What was measured on such a link, where it was.
     pub measured: Option<MeasuredDurations>,
@@ -310,13 +310,13 @@ pub struct PredictedOperation {
     pub unexplained_ns: i64,
     /// Its turns on connections that move to the link.
     pub turns: u64,
-    /// What it would take there without what the remedies of its findings leave out; absent where that was not replayed.
+    /// What it would take there without what the remedies of its findings leave out; `None` if that was not replayed.
     pub without: Option<Duration>,
 }
 
 impl Prediction {
     /// How far the predicted median differs from the measured one, as a share of the measured one: +0.03 is 3 % too long.
-    /// Absent where nothing was measured. Misleads where few operations were measured, or where the measurement is
+    /// `None` if nothing was measured. Misleads where few operations were measured, or where the measurement is
     /// near the floor of the instrument.
     pub fn error(&self) -> Option<f64> {
         let measured = self.measured.as_ref()?.duration.as_secs_f64();
@@ -377,12 +377,12 @@ pub struct MeasuredDurations {
 pub struct LinkOutcome {
     /// What it connects, for example `web-database`.
     pub name: String,
-    /// The link asked for, in its text form.
+    /// The link requested, in its text form.
     pub asked: String,
-    /// Round trip asked for.
+    /// Round trip requested.
     pub rtt: Duration,
     /// How much longer round trips were than asked (negative: shorter), from packets that had to wait for their time on
-    /// the link: median and 99th percentile. Absent when too few passed.
+    /// the link: median and 99th percentile. `None` if too few passed.
     pub rtt_error_p50_ns: Option<i64>,
     /// 99th percentile of the same.
     pub rtt_error_p99_ns: Option<i64>,
@@ -405,12 +405,12 @@ pub struct LinkDirectionOutcome {
     pub dropped_by_loss: u64,
     /// Packets that came while the link was out, as asked.
     pub dropped_by_outage: u64,
-    /// Packets dropped though this was not asked for: packets on their way took more memory than they may, or a device's
+    /// Packets dropped though this was not requested: packets on their way took more memory than they may, or a device's
     /// own queue was full. A figure made while it grew is wrong.
     pub dropped_unasked: u64,
-    /// Rate asked for; absent when unlimited.
+    /// Rate requested; `None` if unlimited.
     pub rate: Option<BitRate>,
-    /// Rate realised while packets waited for serialisation; absent when they never did for long.
+    /// Rate realised while packets waited for serialisation; `None` if they never did for long.
     pub realised_rate: Option<BitRate>,
 }
 
@@ -475,7 +475,7 @@ pub struct Summary {
     pub evidence: Evidence,
     /// Spread of the operations' durations.
     pub spread: Distribution,
-    /// Packets read, of all protocols; absent where there are none (a relay).
+    /// Packets read, of all protocols; `None` if there are none (a relay).
     pub packets: Option<u64>,
     /// Exchanges that longwire dropped because it did not keep up with what passed: they are in no other figure of operations and statements.
     pub dropped_exchanges: u64,

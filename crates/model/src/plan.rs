@@ -24,7 +24,7 @@ pub struct PlacedOperation {
     pub median: Duration,
     /// Predicted 95th percentile; absent with too few operations for it.
     pub p95: Option<Duration>,
-    /// Operations a second with as many of them under way as in the measurement, on average. Misleads where a server is near its
+    /// Operations a second with as many of them in progress as in the measurement, on average. Misleads where a server is near its
     /// limit: more wait there than a replay one by one shows.
     pub per_second: f64,
 }
@@ -97,7 +97,7 @@ pub struct PlacementOutcome {
 /// A statement that crosses the link which a move makes longer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HoldingStatement {
-    /// The statement or request; absent for opening connections.
+    /// The statement or request; `None` for opening connections.
     pub fingerprint: Option<Fingerprint>,
     /// The services that it passes between, the asking one first.
     pub between: [Arc<str>; 2],
@@ -112,7 +112,7 @@ pub struct HoldingStatement {
 pub struct PlanFix {
     /// The finding it belongs to.
     pub kind: FindingKind,
-    /// The statement; absent where it is about no single one.
+    /// The statement; `None` if it is about no single one.
     pub fingerprint: Option<Fingerprint>,
     /// What the median operation becomes shorter: the trips saved, each a round trip of the new link. Server and client time that
     /// falls away too is not counted.
@@ -136,7 +136,7 @@ pub struct HeldBack {
     pub statements: Vec<HoldingStatement>,
     /// Findings whose remedies shorten the operations there.
     pub fixes: Vec<PlanFix>,
-    /// The predicted figure of the broken budget with all these remedies; absent without any, and of held transactions.
+    /// The predicted figure of the broken budget with all these remedies; `None` without any, and of held transactions.
     pub fixed: Option<Duration>,
     /// Whether the move then breaks no budget.
     pub may_move: bool,
@@ -196,7 +196,7 @@ pub struct PlanOutcome {
     pub today: PlacementOutcome,
     /// Those asked for on the command line.
     pub asked: Vec<PlacementOutcome>,
-    /// The cheapest that keeps all budgets; absent when none does.
+    /// The cheapest that keeps all budgets; `None` if none does.
     pub cheapest: Option<PlacementOutcome>,
     /// All that were predicted.
     pub predicted: Vec<PlacementOutcome>,

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct ProgramRun {
     /// From its start to its end: how long its caller waited.
     pub duration: Duration,
-    /// From the first byte to the last on its connections: without the start of the program itself. Absent when it made no connection
+    /// From the first byte to the last on its connections: without the start of the program itself. `None` if it made no connection
     /// that carried a byte.
     pub connected: Option<Duration>,
     /// Connections it made.
@@ -18,9 +18,9 @@ pub struct ProgramRun {
     pub turns: u64,
     /// Their payload bytes, client-to-server and server-to-client.
     pub payload_bytes: [u64; 2],
-    /// Their packets, likewise, acknowledgements among them; absent where they cannot be counted.
+    /// Their packets, likewise, acknowledgements among them; `None` if they cannot be counted.
     pub packets: Option<[u64; 2]>,
-    /// Most memory that one of its processes had; absent where it cannot be determined.
+    /// Most memory that one of its processes had; `None` if it cannot be determined.
     pub client_memory: Option<ByteCount>,
 }
 
@@ -30,7 +30,7 @@ impl ProgramRun {
         (self.connections, self.turns, self.payload_bytes)
     }
 
-    /// Bytes of a packet, with its headers, on average: payload and [`HEADER_BYTES`] a packet. Absent without packets.
+    /// Bytes of a packet, with its headers, on average: payload and [`HEADER_BYTES`] a packet. `None` without packets.
     pub fn mean_packet(&self) -> Option<ByteCount> {
         let packets: u64 = self.packets?.iter().sum();
         let payload: u64 = self.payload_bytes.iter().sum();
@@ -48,7 +48,7 @@ pub const HEADER_BYTES: u64 = 66;
 pub struct ProgramTuned {
     /// The setting: `FET_BUF_SIZE=4096`, several with a space between.
     pub setting: Arc<str>,
-    /// The link in its text form; absent for the existing distance.
+    /// The link in its text form; `None` for the existing distance.
     pub link: Option<Arc<str>>,
     /// Spread of the durations of the runs that succeeded.
     pub spread: Distribution,
@@ -56,14 +56,14 @@ pub struct ProgramTuned {
     pub connected: Distribution,
     /// Runs that ended with another status than 0: they are in no figure.
     pub failed: u32,
-    /// The run nearest to the median duration; absent when none succeeded.
+    /// The run nearest to the median duration; `None` if none succeeded.
     pub typical: Option<ProgramRun>,
 }
 
 /// Which setting is best at one distance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramBest {
-    /// The link; absent for the existing distance.
+    /// The link; `None` for the existing distance.
     pub link: Option<Arc<str>>,
     /// The smallest setting (of words: the first named) whose median is within 5 % of the best.
     pub setting: Arc<str>,

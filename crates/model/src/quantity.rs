@@ -57,7 +57,7 @@ impl fmt::Display for ByteCount {
     }
 }
 
-/// Rates of a link, client-to-server and server-to-client ([`crate::Direction::index`]); absent where it has no limit.
+/// Rates of a link, client-to-server and server-to-client ([`crate::Direction::index`]); `None` if it has no limit.
 pub type LinkRates = [Option<BitRate>; 2];
 
 /// A rate in bits per second; never zero (a link without a limit has no rate).
@@ -65,7 +65,7 @@ pub type LinkRates = [Option<BitRate>; 2];
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// `rate` bits per second; absent for 0.
+    /// `rate` bits per second; `None` for 0.
     pub const fn from_bits_per_second(rate: u64) -> Option<Self> {
         if rate == 0 { None } else { Some(Self(rate)) }
     }
@@ -132,12 +132,12 @@ pub struct Share(f64);
 impl Eq for Share {}
 
 impl Share {
-    /// The share that `part` is of `whole`; absent when the whole is zero. Never above 1.
+    /// The share that `part` is of `whole`; `None` if the whole is zero. Never above 1.
     pub fn from_parts(part: Duration, whole: Duration) -> Option<Self> {
         (!whole.is_zero()).then(|| Self((part.as_secs_f64() / whole.as_secs_f64()).min(1.0)))
     }
 
-    /// The share that `part` is of `whole`; absent when the whole is zero. Never above 1.
+    /// The share that `part` is of `whole`; `None` if the whole is zero. Never above 1.
     pub fn of_counts(part: u64, whole: u64) -> Option<Self> {
         (whole > 0).then(|| Self((part as f64 / whole as f64).min(1.0)))
     }

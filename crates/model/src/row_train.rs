@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct RowTrain {
     /// Rows that came.
     pub rows: u64,
-    /// Packets with payload that the kernel counted while they came (`tcpi_data_segs_in`); absent where it does not count.
+    /// Packets with payload that the kernel counted while they came (`tcpi_data_segs_in`); `None` if it does not count.
     /// Equal to `rows` when every row was a packet; what was sent again is in it too.
     pub packets: Option<u64>,
     /// Payload of each of these packets: the row with its framing and the end mark behind it, as sent in one piece.
@@ -50,7 +50,7 @@ impl RowTrain {
         ByteCount::from_bytes(self.segment.as_bytes() + self.headers.as_bytes())
     }
 
-    /// Packets' bits divided by the mean gap: the rate at which rows came, pauses included. Absent for a single row, or when
+    /// Packets' bits divided by the mean gap: the rate at which rows came, pauses included. `None` for a single row, or when
     /// all came at one time.
     pub fn rate(&self) -> Option<BitRate> {
         self.rate_at(self.gaps.mean?)

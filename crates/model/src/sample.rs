@@ -17,25 +17,25 @@ pub struct Sample {
     /// figures of open-loop load are counted from here.
     pub intended_at: Option<Timestamp>,
     /// From `at` to the arrival of the last byte of the reply, by the kernel's receive timestamp where the socket gives
-    /// one. Absent when there was no reply.
+    /// one. `None` if there was no reply.
     pub duration: Option<Duration>,
     /// Of this, server time, where the server reported it. How each server reports it: docs/ping.md#server-time-as-reported.
     pub server: Option<Duration>,
     /// Whether it was the first of its connection: it pays for what later ones find done (caches, plans, a processor awake),
     /// so it is in no percentile.
     pub first: bool,
-    /// Round trips it cost, counted from the bytes on the socket; absent where they were not counted.
+    /// Round trips it cost, counted from the bytes on the socket; `None` if they were not counted.
     pub turns: Option<u64>,
     /// The kernel's own smoothed round-trip time of the connection (`tcpi_rtt`) when the reply was complete. It holds what the
     /// server took to answer wherever the answer carried the acknowledgement.
     pub kernel_rtt: Option<Duration>,
-    /// Why it failed; absent when it did not. Without secrets and literals.
+    /// Why it failed; `None` if it did not. Without secrets and literals.
     pub error: Option<Arc<str>>,
 }
 
 impl Sample {
     /// Time less server time, shared among the round trips: what one round trip took, the two machines' handling of its packets
-    /// included. Where the server did not report its time, that is in it too. Absent without a reply, or without a round trip.
+    /// included. Where the server did not report its time, that is in it too. `None` without a reply, or without a round trip.
     pub fn round_trip(&self) -> Option<Duration> {
         let turns = u32::try_from(self.turns?).ok()?;
         let away = self.duration?.saturating_sub(self.server.unwrap_or_default());
@@ -69,10 +69,10 @@ pub struct SampleTotals {
     pub errors: u64,
     /// Answered without error, per second of the run.
     pub per_second: f64,
-    /// Root of the mean square of the durations' distance from their mean, as ping computes it; absent without samples. It says
+    /// Root of the mean square of the durations' distance from their mean, as ping computes it; `None` without samples. It says
     /// little about data as skewed as these: look at the percentiles.
     pub mdev: Option<Duration>,
-    /// What the instrument adds by itself on this machine, measured in the same run; absent where it was not measured.
+    /// What the instrument adds by itself on this machine, measured in the same run; `None` if it was not measured.
     pub floor: Option<Duration>,
 }
 
@@ -90,7 +90,7 @@ pub struct Leg {
     pub turns: u64,
     /// Payload bytes each way ([`Direction::index`]); with TLS, of the ciphertext.
     pub payload_bytes: [u64; 2],
-    /// How it can be avoided, or done with fewer round trips; absent when it cannot.
+    /// How it can be avoided, or done with fewer round trips; `None` if it cannot.
     pub remedy: Option<Arc<str>>,
     /// Round trips that the remedy saves; 0 where there is none, or where it saves work only.
     pub saves_turns: u64,

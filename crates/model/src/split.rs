@@ -21,7 +21,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Of rounds in any order; absent without one.
+    /// Of rounds in any order; `None` without one.
     pub fn from_rounds(rounds: impl IntoIterator<Item = Duration>) -> Option<Self> {
         let rounds: Vec<Duration> = rounds.into_iter().collect();
         Some(Self {
@@ -145,7 +145,7 @@ pub enum SplitRefusal {
 }
 
 impl SplitPrediction {
-    /// Transactions a second; absent where none is predicted.
+    /// Transactions a second; `None` if none is predicted.
     pub fn per_second(&self) -> Option<f64> {
         Some(per_second(self.clients, self.forecast.ok()?.transaction))
     }
@@ -155,14 +155,14 @@ impl SplitPrediction {
         Some(per_second(self.clients, self.measured?.median))
     }
 
-    /// How far the predicted throughput differs from the measured one, as a share of it: +0.03 is 3 % too many. Absent where
+    /// How far the predicted throughput differs from the measured one, as a share of it: +0.03 is 3 % too many. `None` if
     /// nothing was measured or predicted.
     pub fn error(&self) -> Option<f64> {
         let measured = self.measured_per_second()?;
         (measured > 0.0).then_some(self.per_second()? / measured - 1.0)
     }
 
-    /// Why nothing is predicted, in a sentence; absent where something is.
+    /// Why nothing is predicted, in a sentence; `None` if something is.
     pub fn refusal(&self) -> Option<String> {
         let rate = |span| per_second(self.clients, span);
         Some(match self.forecast.err()? {

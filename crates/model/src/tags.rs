@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct RequestId(pub u128);
 
 impl RequestId {
-    /// The trace's number of a `traceparent`: version, 32 hexadecimal digits, 16 more, flags. Absent when it is none, or all zeros.
+    /// The trace's number of a `traceparent`: version, 32 hexadecimal digits, 16 more, flags. `None` if it is none, or all zeros.
     pub fn of_traceparent(text: &[u8]) -> Option<Self> {
         let mut parts = text.split(|&byte| byte == b'-');
         let (version, trace, parent) = (parts.next()?, parts.next()?, parts.next()?);
@@ -25,7 +25,7 @@ impl RequestId {
         (number != 0).then_some(Self(number))
     }
 
-    /// That of an identifier in a form of its own: a hash of its text (FNV-1a, 128 bits). Absent for an empty text, and for one longer
+    /// That of an identifier in a form of its own: a hash of its text (FNV-1a, 128 bits). `None` for an empty text, and for one longer
     /// than [`RequestId::MAX_LEN`] bytes, which is none.
     pub fn of_text(text: &[u8]) -> Option<Self> {
         let text = text.trim_ascii();
@@ -50,7 +50,7 @@ const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 pub struct SpanId(pub u64);
 
 impl SpanId {
-    /// That of a `traceparent`. Absent when it is none, or all zeros.
+    /// That of a `traceparent`. `None` if it is none, or all zeros.
     pub fn of_traceparent(text: &[u8]) -> Option<Self> {
         RequestId::of_traceparent(text)?;
         let parent = std::str::from_utf8(text.split(|&byte| byte == b'-').nth(2)?).ok()?;
@@ -117,9 +117,9 @@ pub enum Assigned {
     Identifier,
     /// Its connection was in a transaction with one that is proven.
     Transaction,
-    /// No other request was under way that could have caused it.
+    /// No other request was in flight that could have caused it.
     Only,
-    /// A guess: several requests were under way, and this one fits best by the order and the times of requests, statements and
+    /// A guess: several requests were in flight, and this one fits best by the order and the times of requests, statements and
     /// replies.
     Order,
 }
@@ -188,7 +188,7 @@ impl Assignments {
         (self.count(Assigned::Order), self.counts.iter().sum())
     }
 
-    /// The share of guesses; absent when nothing was to be assigned.
+    /// The share of guesses; `None` if nothing was to be assigned.
     pub fn share_guessed(&self) -> Option<Share> {
         let (guessed, all) = self.guessed();
         Share::of_counts(guessed, all)

@@ -14,11 +14,11 @@ pub struct OperationTransaction {
     pub name: Arc<str>,
     /// The connection it is on.
     pub connection: ConnectionId,
-    /// Index of the step that opened it; absent when it was open before this operation, or this part of one.
+    /// Index of the step that opened it; `None` if it was open before this operation, or this part of one.
     pub opened_by: Option<u32>,
-    /// Index of the step that ended it; absent when it was open after this operation, or this part of one.
+    /// Index of the step that ended it; `None` if it was open after this operation, or this part of one.
     pub ended_by: Option<u32>,
-    /// Index of its first step that writes or locks rows; absent where that is in none of these steps.
+    /// Index of its first step that writes or locks rows; `None` if that is in none of these steps.
     pub first_write: Option<u32>,
     /// How long it was open, from its beginning up to here.
     pub held: HeldTime,
@@ -84,7 +84,7 @@ pub struct HeldTransactions {
     pub spread: Distribution,
     /// Median of how long they were open; not withheld, however few they are.
     pub median: Duration,
-    /// Median of how long those that write held rows: from the arrival of their first write to their end. Absent where none writes.
+    /// Median of how long those that write held rows: from the arrival of their first write to their end. `None` if none writes.
     pub rows_held: Option<Duration>,
     /// Where the time went in which they were open, summed.
     pub attribution: Attribution,
@@ -107,7 +107,7 @@ pub struct HeldPrediction {
     pub link: Arc<str>,
     /// Predicted median of how long they are open, by one client alone.
     pub median: Duration,
-    /// Predicted median of how long those that write hold rows; absent where none writes.
+    /// Predicted median of how long those that write hold rows; `None` if none writes.
     pub rows_held: Option<Duration>,
     /// The longest.
     pub longest: Duration,

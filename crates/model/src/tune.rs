@@ -53,7 +53,7 @@ pub struct Method {
     pub job: Job,
     /// Its name, unique within the job: `row by row`, `multi-row statement`, `copy`.
     pub name: Arc<str>,
-    /// What can be set; absent for a method that has nothing to set.
+    /// What can be set; `None` for a method that has nothing to set.
     pub parameter: Option<MethodParameter>,
 }
 
@@ -111,14 +111,14 @@ impl ParameterUnit {
 pub struct TrialOutcome {
     /// From the job's first byte (of its transaction) to its last, by the clock nearest to the work: the client's own.
     pub duration: Duration,
-    /// When the job began and ended, on the timeline of the observer; absent when there was none, or where it shows in what was
+    /// When the job began and ended, on the timeline of the observer; `None` if there was none, or where it shows in what was
     /// seen.
     pub span: Option<[Timestamp; 2]>,
     /// Rows inserted, fetched or updated, counted at the end.
     pub rows: u64,
-    /// Round trips of the job; absent where they were not counted in this run.
+    /// Round trips of the job; `None` if they were not counted in this run.
     pub turns: Option<u64>,
-    /// Requests that its client lets be under way at once; absent where it has no such limit, or that is not known.
+    /// Requests that its client lets be in progress at once; `None` if it has no such limit, or that is not known.
     pub window: Option<u64>,
     /// Packets client-to-server and server-to-client, acknowledgements among them; absent likewise.
     pub packets: Option<[u64; 2]>,
@@ -126,9 +126,9 @@ pub struct TrialOutcome {
     pub payload_bytes: Option<[u64; 2]>,
     /// Wire bytes of those packets, likewise.
     pub wire_bytes: Option<[u64; 2]>,
-    /// Most memory that the job took in the client beyond what it had before; absent where it cannot be determined.
+    /// Most memory that the job took in the client beyond what it had before; `None` if it cannot be determined.
     pub client_memory: Option<ByteCount>,
-    /// The same of the server's process or thread for this connection; absent where it cannot be determined (another host).
+    /// The same of the server's process or thread for this connection; `None` if it cannot be determined (another host).
     pub server_memory: Option<ByteCount>,
 }
 
@@ -161,9 +161,9 @@ pub struct Tuned {
     pub job: Job,
     /// Name of the method.
     pub method: Arc<str>,
-    /// The setting; absent for a method that has none.
+    /// The setting; `None` for a method that has none.
     pub value: Option<u64>,
-    /// The link in its text form; absent for the existing distance.
+    /// The link in its text form; `None` for the existing distance.
     pub link: Option<Arc<str>>,
     /// Where `spread` comes from.
     pub source: TrialSource,
@@ -180,11 +180,11 @@ pub struct Tuned {
 pub struct Recommendation {
     /// The job.
     pub job: Job,
-    /// The link; absent for the existing distance.
+    /// The link; `None` for the existing distance.
     pub link: Option<Arc<str>>,
     /// Name of the method.
     pub method: Arc<str>,
-    /// The smallest setting that is surely within 5 % of the best; absent for a method that has none.
+    /// The smallest setting that is surely within 5 % of the best; `None` for a method that has none.
     pub value: Option<u64>,
     /// How the driver spells it.
     pub spelling: String,
@@ -207,7 +207,7 @@ pub struct Recommendation {
 pub struct ChosenSetting {
     /// Name of the method.
     pub method: Arc<str>,
-    /// The setting; absent for a method that has none.
+    /// The setting; `None` for a method that has none.
     pub value: Option<u64>,
 }
 
@@ -226,7 +226,7 @@ impl Tuned {
 }
 
 impl TrialOutcome {
-    /// Wire bytes divided by packets, both directions together; absent where either was not counted.
+    /// Wire bytes divided by packets, both directions together; `None` if either was not counted.
     pub fn mean_packet(&self) -> Option<ByteCount> {
         let sum = |each: [u64; 2]| each.iter().sum::<u64>();
         let bytes = sum(self.wire_bytes?).checked_div(sum(self.packets?))?;

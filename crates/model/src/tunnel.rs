@@ -36,12 +36,12 @@ impl TunnelDirection {
         self.payload_bytes_at.iter().any(|bytes| *bytes > 0)
     }
 
-    /// Tunnel bytes over payload bytes; absent before the first payload. Above 1 where nothing could be made smaller.
+    /// Tunnel bytes over payload bytes; `None` before the first payload. Above 1 where nothing could be made smaller.
     pub fn compressed_to(&self) -> Option<f64> {
         (self.payload_bytes > 0).then(|| self.tunnel_bytes as f64 / self.payload_bytes as f64)
     }
 
-    /// How many payload bytes one tunnel byte carried; absent before the first.
+    /// How many payload bytes one tunnel byte carried; `None` before the first.
     pub fn ratio(&self) -> Option<f64> {
         (self.tunnel_bytes > 0).then(|| self.payload_bytes as f64 / self.tunnel_bytes as f64)
     }
@@ -78,7 +78,7 @@ impl TunnelTotals {
         &self.ways[direction.index()]
     }
 
-    /// How many processors it kept busy, on average: 1.5 is one and a half. Absent before it has run.
+    /// How many processors it kept busy, on average: 1.5 is one and a half. `None` before it has run.
     pub fn processors(&self) -> Option<f64> {
         (!self.elapsed.is_zero()).then(|| self.processor.as_secs_f64() / self.elapsed.as_secs_f64())
     }

@@ -184,7 +184,7 @@ impl Network {
     }
 
     /// What this machine adds to a round trip, measured over the first link before its delay applies. It becomes part of
-    /// the delay asked for: packets count as on the link since half of it before the forwarder reads them.
+    /// the delay requested: packets count as on the link since half of it before the forwarder reads them.
     fn measure_floor(&mut self, host: HostId, peer: Ipv4Addr) {
         self.floor = self.within(host, || floor::measure(peer));
         let handling = self.floor.unwrap_or_default() / 2;
@@ -222,7 +222,7 @@ impl Network {
     }
 
     /// What link and gateway together add to an exchange over TCP, measured without delay on the link: it becomes part of
-    /// the delay asked for, as [`Network::measure_floor`] has it for the link alone.
+    /// the delay requested, as [`Network::measure_floor`] has it for the link alone.
     fn measure_gateway(&mut self, link: LinkId) {
         let Some(asked) = self.present_now().get(link.0).map(|present| present.link) else {
             return;
@@ -248,7 +248,7 @@ impl Network {
         of_gateway.map(|(_, floor)| *floor).or(self.floor)
     }
 
-    /// What of its floor is taken off the delay asked for, both ways together, as long as there is a delay: so much less than
+    /// What of its floor is taken off the delay requested, both ways together, as long as there is a delay: so much less than
     /// asked comes to an exchange over the link without delay.
     pub fn taken_off(&self, link: LinkId) -> Duration {
         let with_gateway = self.gateway_floors.iter().any(|(of, _)| *of == link);
@@ -260,7 +260,7 @@ impl Network {
         self.floor_of(link).unwrap_or_default().min(most * 2)
     }
 
-    /// The address of `host` on its link to `peer`; absent when no link joins them.
+    /// The address of `host` on its link to `peer`; `None` if no link joins them.
     pub fn address(&self, host: HostId, peer: HostId) -> Option<Ipv4Addr> {
         self.topology.wires().iter().find_map(|wire| {
             let Wire { hosts, addresses, .. } = wire;

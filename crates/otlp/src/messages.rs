@@ -257,7 +257,7 @@ struct PartialSuccess {
     message: String,
 }
 
-/// Of a collector's answer to an export that it took: how many data points or spans it rejected, and why; absent when none. An answer that is not
+/// Of a collector's answer to an export that it took: how many data points or spans it rejected, and why; `None` if none. An answer that is not
 /// understood says nothing.
 pub fn rejected(answer: &[u8]) -> Option<(u64, String)> {
     let partial = Answer::decode(answer).ok()?.partial_success?;

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub struct TraceOptions {
     /// The share of all operations, 0 to 1; decided by the trace's number, so that others who sample the same share by it take the same.
     pub sampled: f64,
-    /// Operations that took at least this long; absent for none.
+    /// Operations that took at least this long; `None` for none.
     pub slow: Option<Duration>,
     /// Those in which waste was found.
     pub flagged: bool,
@@ -32,7 +32,7 @@ pub trait SpanIds {
 /// Why an operation became a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpanChoice {
-    /// It is one of the share that is asked for.
+    /// It is one of the share that is requested.
     Sampled,
     /// It took long.
     Slow,
@@ -62,7 +62,7 @@ impl SpansOfOperation {
     }
 }
 
-/// The spans of an operation; absent where it is not to become a trace. `is_flagged` says whether waste was found in it, `server_of` which server a
+/// The spans of an operation; `None` if it is not to become a trace. `is_flagged` says whether waste was found in it, `server_of` which server a
 /// connection is with.
 ///
 /// Where its traffic carries a `traceparent`, the spans belong to that trace, below the span that it names.

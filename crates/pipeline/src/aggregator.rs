@@ -50,7 +50,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use table_records::TableRecords;
 
-/// What an aggregator is asked for.
+/// What an aggregator is requested.
 #[derive(Debug, Clone, Default)]
 pub struct AggregatorConfig {
     /// What makes an operation.
@@ -71,7 +71,7 @@ pub struct AggregatorConfig {
     pub moved: Vec<ConnectionChoice>,
     /// Whether to keep the longest operation, with its exchanges.
     pub longest: bool,
-    /// Whether it is looked at while it goes on ([`Aggregator::so_far`]): what is open is then followed, and the last operations are kept.
+    /// Whether it is inspected while it goes on ([`Aggregator::so_far`]): what is open is then followed, and the last operations are kept.
     pub live: bool,
     /// Whether each autocommitted statement is an operation: of a recording of `load`, whose clients rest nowhere.
     pub statements_alone: bool,
@@ -81,7 +81,7 @@ pub struct AggregatorConfig {
     pub json: bool,
     /// Whether those include one for each exchange.
     pub exchanges: bool,
-    /// The distances at which the cost of findings is reported; absent when no findings are wanted.
+    /// The distances at which the cost of findings is reported; `None` if no findings are wanted.
     pub findings: Option<Distances>,
     /// Where some operations are kept for a page, when one is wanted.
     pub samples: Option<Samples>,
@@ -134,7 +134,7 @@ struct Sinks {
     fault: Option<io::Error>,
 }
 
-/// A recording under way.
+/// A recording in progress.
 struct Recording {
     writer: RecordingWriter<RecordSink>,
     /// What it is written to, where nothing waits for it.
@@ -351,7 +351,7 @@ impl Aggregator {
         self.operations.programs(connection, numbers);
     }
 
-    /// Notes what became of a write to the recording.
+    /// Notes the outcome of a write to the recording.
     fn recorded(&mut self, written: io::Result<()>) {
         match (&self.sinks.output_health, written) {
             (Some(output_health), Err(fault)) => {
@@ -390,7 +390,7 @@ impl Aggregator {
         self.moved.clone()
     }
 
-    /// The run is over: writes the remaining records, and gives what the view is made from, and the longest operation
+    /// The run is over: writes the remaining records, and returns what the view is made from, and the longest operation
     /// if it was wanted.
     ///
     /// # Errors
@@ -491,7 +491,7 @@ impl Aggregator {
     }
 }
 
-/// The warning that HTTP requests were asked for and none was there.
+/// The warning that HTTP requests were requested and none was there.
 fn no_requests(rule: Rule, summary: &Summary) -> Option<Warning> {
     (rule == Rule::Http && summary.operations == 0 && summary.connections > 0)
         .then(|| Warning::new(WarningKind::NothingSeen, NO_REQUESTS))
@@ -541,7 +541,7 @@ impl Sinks {
         self.predictor.is_some() || self.samples.is_some() || self.recent.is_some()
     }
 
-    /// The run is over: writes what is left.
+    /// The run is over: writes the rest.
     fn finish(mut self, recording: Option<Recording>, outcome: &ReadOutcome) -> Result<()> {
         self.write(|records| write_outcome(records, outcome));
         if let Some(recording) = recording {
@@ -624,7 +624,7 @@ impl Sinks {
         }
     }
 
-    /// Notes what became of a write of tables; a fault is the end of them, and their unfinished files are taken away.
+    /// Notes the outcome of a write of tables; a fault is the end of them, and their unfinished files are taken away.
     fn tables_written(&mut self, written: io::Result<()>) {
         let Err(fault) = written else { return };
         self.tables = None;
@@ -636,7 +636,7 @@ impl Sinks {
         }
     }
 
-    /// Notes what became of a write of records; a fault is the end of them.
+    /// Notes the outcome of a write of records; a fault is the end of them.
     fn record_written(&mut self, written: io::Result<()>) {
         let Err(fault) = written else { return };
         match &self.output_health {

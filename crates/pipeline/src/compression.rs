@@ -60,7 +60,7 @@ pub struct CompressionOutcome {
     pub missing_bytes: u64,
     /// Payload bytes after the maximum that is processed.
     pub beyond_bytes: u64,
-    /// For each level, how far the passes are apart in processor time, of their median; absent after one pass.
+    /// For each level, how far the passes are apart in processor time, of their median; `None` after one pass.
     pub noise: Vec<Option<Share>>,
 }
 
@@ -169,7 +169,7 @@ impl CompressionMeter {
         Ok(())
     }
 
-    /// Takes what was put into the boxes of connections. With [`How::Stream`], it is handed out immediately.
+    /// Takes what was put into the boxes of connections. With [`How::Stream`], it is emitted immediately.
     ///
     /// # Errors
     /// When a codec fails.
@@ -186,7 +186,7 @@ impl CompressionMeter {
         }
     }
 
-    /// Hands out all facts that wait.
+    /// Emits all facts that wait.
     ///
     /// # Errors
     /// When a codec fails.
@@ -209,7 +209,7 @@ impl CompressionMeter {
         Ok(())
     }
 
-    /// Hands out the rest, and reports what was processed.
+    /// Emits the rest, and reports what was processed.
     ///
     /// # Errors
     /// When a codec fails.

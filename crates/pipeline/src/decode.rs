@@ -89,7 +89,7 @@ impl ConnectionDecoders {
         Self { paths, ..self }
     }
 
-    /// Takes what an observation point saw; hands out the facts that follow from it.
+    /// Takes what an observation point saw; emits the facts that follow from it.
     pub fn event(&mut self, id: ConnectionId, event: ConnectionEvent<'_>, out: &mut FactSink<'_>) {
         if let ConnectionEvent::Opened {
             at,
@@ -151,7 +151,7 @@ impl ConnectionDecoders {
         self.open.insert(id, connection);
     }
 
-    /// What a connection is has been decided: its sides too, and what waited is handed out.
+    /// What a connection is has been decided: its sides too, and what waited is emitted.
     fn flush_connection(&mut self, id: ConnectionId, connection: &mut Connection, out: &mut FactSink<'_>) {
         if std::mem::replace(&mut connection.is_settled, true) {
             return;
@@ -194,7 +194,7 @@ impl Opened {
     }
 }
 
-/// One connection under way.
+/// One connection in progress.
 #[derive(Debug)]
 struct Connection {
     opened: Opened,
@@ -205,7 +205,7 @@ struct Connection {
     notes: Notes,
     /// The connection has been reported. One whose sides are a guess is reported when they are known.
     is_introduced: bool,
-    /// What the connection is was decided, and what waited was handed out.
+    /// What the connection is was decided, and what waited was emitted.
     is_settled: bool,
 }
 
@@ -330,7 +330,7 @@ impl Connection {
         self.pairing.closed(at, totals, decoding, out);
     }
 
-    /// Runs the decoder. The bytes that determine the protocol are handed out before it can be queried: what follows from
+    /// Runs the decoder. The bytes that determine the protocol are emitted before it can be queried: what follows from
     /// them is named afterwards. Messages that waited are reported with what was seen up to their end.
     fn decode(
         &mut self,

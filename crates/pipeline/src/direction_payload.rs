@@ -61,7 +61,7 @@ pub struct Chunk {
 }
 
 impl DirectionPayload {
-    /// Payload passed: hands out the chunks that are full.
+    /// Payload passed: emits the chunks that are full.
     pub fn payload(&mut self, at: Timestamp, mut payload: &[u8], most: usize, full: &mut dyn FnMut(Chunk)) {
         while !payload.is_empty() {
             let room = most.saturating_sub(self.pending.len()).max(1);
@@ -82,7 +82,7 @@ impl DirectionPayload {
         self.mark(at);
     }
 
-    /// A chunk of what has passed since the last one; absent when nothing has.
+    /// A chunk of what has passed since the last one; `None` if nothing has.
     pub fn close(&mut self) -> Option<Chunk> {
         (!self.pending.is_empty()).then(|| self.chunk())
     }
@@ -136,7 +136,7 @@ impl DirectionPayload {
         self.done.push_back(done);
     }
 
-    /// What the bytes of `span` became at level number `level` of those asked for; absent when some of them were not kept. Of a
+    /// What the bytes of `span` became at level number `level` of those requested; `None` if some of them were not kept. Of a
     /// chunk that is only partly in it, that part.
     pub fn cost(&self, span: &Span, level: usize) -> Option<Cost> {
         let mut sum = Cost::default();

@@ -52,7 +52,7 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Adds what has arrived, and gives what has been held for a while, with all that was seen before it.
+    /// Adds what has arrived, and returns what has been held for a while, with all that was seen before it.
     fn take_posted(&mut self, first: Option<Posted>) -> Vec<Posted> {
         let until = self.held.last().map(time_of);
         self.held

@@ -38,9 +38,9 @@ pub struct InputSummary {
     pub warnings: Vec<Warning>,
     /// Why files hold less than was seen: one was truncated or damaged. Empty when all are whole.
     pub faults: Vec<String>,
-    /// Packets of all captures; absent when there was none.
+    /// Packets of all captures; `None` if there was none.
     pub packets: Option<u64>,
-    /// What was compressed of the captures; absent where that was not requested, or there was none.
+    /// What was compressed of the captures; `None` if that was not requested, or there was none.
     pub compressed: Option<CompressionOutcome>,
 }
 
@@ -194,13 +194,13 @@ fn decode(
 }
 
 /// The interfaces of which captures among `files` state several addresses, as far as they describe them before their first packet. What can be
-/// read only once is not looked at, and what cannot be read is reported by who reads it.
+/// read only once is not inspected, and what cannot be read is reported by who reads it.
 pub fn interfaces(files: &[PathBuf]) -> Vec<InterfaceAddresses> {
     let described = captures(files).filter_map(|source| capture::interfaces(source).ok());
     described.flatten().collect()
 }
 
-/// Of each capture among `files`, the addresses that its packets come from, and what they say about their machines. The same files are looked at.
+/// Of each capture among `files`, the addresses that its packets come from, and what they say about their machines. The same files are inspected.
 pub fn captured_addresses(files: &[PathBuf]) -> Vec<Vec<CapturedAddress>> {
     let seen = captures(files).filter_map(|source| capture::addresses(source).ok());
     seen.flatten().collect()
@@ -217,7 +217,7 @@ fn captures(files: &[PathBuf]) -> impl Iterator<Item = capture::Source<'_>> {
     })
 }
 
-/// Whether all `files` are recordings that `longwire load` made: what waits there are transactions. What can be read only once is not looked at.
+/// Whether all `files` are recordings that `longwire load` made: what waits there are transactions. What can be read only once is not inspected.
 pub fn are_of_load(files: &[PathBuf]) -> bool {
     let is_of_load = |path: &PathBuf| {
         if path.as_os_str() == "-" || !path.is_file() {

@@ -6,13 +6,13 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::rc::Rc;
 
-/// What became of the outputs of a run; clones are of the same run.
+/// The outcome of the outputs of a run; clones are of the same run.
 #[derive(Debug, Clone, Default)]
 pub struct OutputHealth {
     lost: Rc<Cell<bool>>,
     /// Whether the terminal's last line is a status that the next line replaces.
     has_status: Rc<Cell<bool>>,
-    /// What was said while a screen is shown, which lines on stderr would break; absent where none is.
+    /// What was said while a screen is shown, which lines on stderr would break; `None` if none is.
     held: Option<Rc<RefCell<Vec<String>>>>,
 }
 
@@ -97,7 +97,7 @@ impl OutputHealth {
         }
     }
 
-    /// Notes what became of `what`.
+    /// Notes the outcome of `what`.
     pub fn record_written<E: std::fmt::Display>(&self, what: &str, written: Result<(), E>) {
         if let Err(error) = written {
             self.gave_up(what, error);

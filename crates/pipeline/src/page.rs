@@ -59,7 +59,7 @@ pub struct PagePlace {
 }
 
 impl PagePlace {
-    /// A file that is opened when a page is asked for.
+    /// A file that is opened when a page is requested.
     pub const fn new(path: PathBuf) -> Self {
         Self { path, opener: None }
     }

@@ -19,7 +19,7 @@ pub struct BoundsEvidence<'a> {
     pub is_lossy: bool,
     /// By how much the server's time of one may be shorter, and longer, in seconds.
     pub server_margin: [f64; 2],
-    /// What pacing adds to the messages of one, in seconds, where senders space out what they send; absent where they send as the model does.
+    /// What pacing adds to the messages of one, in seconds, where senders space out what they send; `None` if they send as the model does.
     pub pacing: Option<f64>,
     /// For how long windows of one grow on connections that were used before, and what sending the same takes at the link's rate, in seconds.
     pub kept_windows: [f64; 2],
@@ -30,7 +30,7 @@ pub struct BoundsEvidence<'a> {
 }
 
 impl BoundsEvidence<'_> {
-    /// The bounds of the median in a run of as many operations as were measured; absent without `durations`.
+    /// The bounds of the median in a run of as many operations as were measured; `None` without `durations`.
     ///
     /// Eight things keep it from being the predicted one, independently of each other, so that their squares add up:
     /// - Which operations the two runs happened to consist of: so far apart are the order statistics that hold the median of

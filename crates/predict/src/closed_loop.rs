@@ -215,7 +215,7 @@ impl<'a> ClosedLoop<'a> {
         numbers.collect()
     }
 
-    /// The client has come to the end of a plan and goes on. Gives the operation that this ended, and when.
+    /// The client has come to the end of a plan and goes on. Returns the operation that this ended, and when.
     fn finished(&mut self, client: u32) -> Option<((usize, ReplayTotals), VirtualTime)> {
         let this = &mut self.clients[client as usize];
         let Mixed {

@@ -47,11 +47,11 @@ pub struct Concurrency {
 /// An operation as it would go where distance counts.
 #[derive(Debug, Clone)]
 pub struct Ordered {
-    /// As it is most likely; absent when that is as it was measured.
+    /// As it is most likely; `None` if that is as it was measured.
     pub expected: Option<Operation>,
-    /// With everything at once that may be; absent when that is as expected.
+    /// With everything at once that may be; `None` if that is as expected.
     pub at_once: Option<Operation>,
-    /// With everything in sequence that may be; absent when that is as expected.
+    /// With everything in sequence that may be; `None` if that is as expected.
     pub in_sequence: Option<Operation>,
 }
 

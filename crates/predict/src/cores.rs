@@ -89,7 +89,7 @@ impl<J: Ord> Cores<J> {
         }));
     }
 
-    /// When the next job ends, if none begins before; absent when there is none.
+    /// When the next job ends, if none begins before; `None` if there is none.
     pub fn next_end(&self) -> Option<u64> {
         let Reverse(job) = self.jobs.peek()?;
         let missing = (job.ends_at_attained - self.attained).max(0.0) / self.speed();
@@ -114,7 +114,7 @@ impl<J: Ord> Cores<J> {
         ended
     }
 
-    /// How long the core has rested that a job would get now: the one whose caches are warmest. Absent when it has never computed.
+    /// How long the core has rested that a job would get now: the one whose caches are warmest. `None` if it has never computed.
     pub fn rest_of_next(&self, at: u64) -> Option<u64> {
         if !self.has_idle_core() {
             return Some(0);

@@ -46,7 +46,7 @@ impl Examples {
         }
     }
 
-    /// What the model does not explain of them; absent where none took any time.
+    /// What the model does not explain of them; `None` if none took any time.
     pub(crate) fn unexplained(&self) -> Option<Unexplained> {
         let mut each: Vec<i64> = self.kept.iter().map(|one| one.unexplained_ns).collect();
         each.sort_unstable();
@@ -55,7 +55,7 @@ impl Examples {
         share.is_finite().then_some(Unexplained { median_ns, share })
     }
 
-    /// Absent where there was none.
+    /// `None` if there was none.
     pub(crate) fn finish(&mut self) -> Option<PredictedExamples> {
         let mut kept = std::mem::take(&mut self.kept);
         kept.sort_by_key(|one| one.predicted);

@@ -49,7 +49,7 @@ pub struct ExplainedStep {
     pub reply_bytes: u64,
     /// Index of the step it waited for.
     pub after: Option<u32>,
-    /// How it is known to belong to the operation; absent where that is no question.
+    /// How it is known to belong to the operation; `None` if that is no question.
     pub assigned: Option<Assigned>,
     /// How likely that is, of a guess.
     pub probability: Option<Share>,

@@ -6,7 +6,7 @@
 use model::Step;
 use std::time::Duration;
 
-/// The packets with which the sender of this reply began, `limit` being the most bytes that its receiver allows under way; absent where slow start from
+/// The packets with which the sender of this reply began, `limit` being the most bytes that its receiver allows in progress; `None` if slow start from
 /// [`link::tcp::INITIAL_WINDOW`] is as fast.
 pub fn first_window(step: &Step, limit: Option<u64>) -> Option<u32> {
     let rtt = step.client_side_rtt.unwrap_or_default() + step.server_side_rtt.unwrap_or_default();

@@ -37,7 +37,7 @@ struct Span {
     rows_held: Option<u64>,
 }
 
-/// A transaction under way: its operation, its connection, the target, and which replay.
+/// A transaction in progress: its operation, its connection, the target, and which replay.
 type Unfinished = (u64, ConnectionId, usize, usize);
 
 /// One replay of an operation, or of a part of one.

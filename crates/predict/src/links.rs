@@ -26,7 +26,7 @@ impl<W: Ord> Links<W> {
         }
     }
 
-    /// Adds a connection to a link, with the flows it had before, if any; gives its number.
+    /// Adds a connection to a link, with the flows it had before, if any; returns its number.
     pub fn add_connection(&mut self, link: u32, before: Option<[Flow; 2]>) -> u32 {
         let link = (link as usize).min(self.networks.len() - 1);
         let network = &mut self.networks[link];
@@ -75,7 +75,7 @@ impl<W: Ord> Links<W> {
         self.networks[0].wake_at(at, wake);
     }
 
-    /// What happens next, on whichever link; absent when nothing more will.
+    /// What happens next, on whichever link; `None` if nothing more will.
     pub fn advance(&mut self) -> Option<NetworkEvent<W>> {
         loop {
             let next = |network: &SimulatedNetwork<W>| network.next_at();

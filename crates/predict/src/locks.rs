@@ -4,7 +4,7 @@
 //!
 //! 1. Which rows an `update` or `delete` writes is known by its fingerprint and [`model::RequestTraits::rows_digest`]. Clients that carry out the
 //!    same recorded operation would meet on all its rows, so only rows that several operations wrote count.
-//! 2. Of several clients in the measurement: a statement of which no two transactions held what it asked for at once, although it often came
+//! 2. Of several clients in the measurement: a statement of which no two transactions held what it requested at once, although it often came
 //!    while another's did ([`LockEvidence::conclude`]).
 //!
 //! Where it waited in the measurement already, that wait is taken out of the server's time and simulated again: on a longer link the
@@ -51,7 +51,7 @@ struct Asked {
     /// When it had reached the server, and when the reply left.
     arrived: u64,
     replied: u64,
-    /// When the request that ended its transaction reached the server, and when that was answered. Absent where nothing was held any more
+    /// When the request that ended its transaction reached the server, and when that was answered. `None` if nothing was held any more
     /// after the reply.
     ended: Option<[u64; 2]>,
 }
@@ -115,7 +115,7 @@ const fn arrived(node: &PlanNode) -> u64 {
 /// What all executions of one statement show.
 #[derive(Debug, Default)]
 struct Exclusion {
-    /// How often it came while another's transaction held what it asked for, and would have been answered meanwhile.
+    /// How often it came while another's transaction held what it requested, and would have been answered meanwhile.
     tests: usize,
     /// How often it was.
     held_both: usize,
@@ -345,7 +345,7 @@ impl<'a> Locks<'a> {
 
 /// Of statements in the measurement: about 30 MB.
 const MAX_ASKED: usize = 500_000;
-/// More clients at once than these are looked at in part.
+/// More clients at once than these are inspected in part.
 const LOOKED_BACK: usize = 100;
 const MIN_TESTS: usize = 5;
 const ONE_HELD_BOTH_IN: usize = 20;

@@ -25,7 +25,7 @@ pub struct OperationPlan {
     pub connections: Vec<ConnectionId>,
     /// The link that each of them moves to, if it moves.
     pub links: Vec<u32>,
-    /// The most bytes that each of them has under way, where the measurement shows that a window limits it.
+    /// The most bytes that each of them has in progress, where the measurement shows that a window limits it.
     pub windows: Vec<Option<u64>>,
     /// The packets that the server of each of them begins with, where its first large reply shows more than a new connection's.
     pub first_windows: Vec<Option<u32>>,
@@ -35,7 +35,7 @@ pub struct OperationPlan {
     pub joins: Joins,
     /// What replies wait for besides their [`PlanNode::reply_after`].
     pub reply_joins: Joins,
-    /// The request that its server answers with calls of its own (the outermost); absent without any.
+    /// The request that its server answers with calls of its own (the outermost); `None` without any.
     pub request: Option<NodeIndex>,
     /// Client time after the last completion.
     pub client_after: u64,
@@ -154,7 +154,7 @@ impl PlanNode {
     }
 }
 
-/// By whose it is, the work that was done in the measurement; absent where time is work.
+/// By whose it is, the work that was done in the measurement; `None` if time is work.
 pub type Work = [Option<CoreTime>; 3];
 
 /// What of the node before it a node waits for.
@@ -514,7 +514,7 @@ fn held_back(step: &Step) -> [u64; 2] {
     ]
 }
 
-/// Bytes that a sender may have under way without an acknowledgement: ten packets (RFC 6928).
+/// Bytes that a sender may have in progress without an acknowledgement: ten packets (RFC 6928).
 const FIRST_WINDOW: u64 = 14_600;
 /// Acknowledgements are delayed by at least so long, less what a timer may be early.
 const MIN_DELAYED_ACK: Duration = Duration::from_millis(30);

@@ -133,7 +133,7 @@ struct Named {
 struct NameMargins {
     /// By how many seconds the server's part may be shorter, and longer.
     server: [f64; 2],
-    /// Round trips that pacing adds; absent where senders send as the model does.
+    /// Round trips that pacing adds; `None` if senders send as the model does.
     paced_round_trips: Option<f64>,
     kept_windows: [f64; 2],
     /// The share of the round trips that is another operation's, most likely.
@@ -172,7 +172,7 @@ struct Sum {
     idle: u64,
     /// Requests that the server works on at once, where that is limited.
     workers: Option<u32>,
-    /// How long a crowd ran; absent for operations replayed alone.
+    /// How long a crowd ran; `None` for operations replayed alone.
     elapsed: Option<Duration>,
     /// The median in other surroundings in which the clients may be.
     medians: Vec<Duration>,
@@ -733,7 +733,7 @@ fn bound_by(attribution: &Attribution, within: &Within) -> BoundBy {
         .map_or(BoundBy::Client, |(kind, _)| kind)
 }
 
-/// Steps of operations that are looked at together before they are replayed: about 20 MB.
+/// Steps of operations that are inspected together before they are replayed: about 20 MB.
 pub const LEARNED_STEPS: usize = 20_000;
 /// Operations that are.
 pub const LEARNED_OPERATIONS: usize = 10_000;

@@ -88,7 +88,7 @@ impl Remedies {
         }
     }
 
-    /// What the remedy of a finding saves on the target with this number; absent where nothing was replayed without it.
+    /// What the remedy of a finding saves on the target with this number; `None` if nothing was replayed without it.
     pub fn remedy_sum(&self, finding: &FindingKey, target: usize) -> Option<&RemedySum> {
         let sum = self.sums.get(finding)?.get(target)?;
         (!sum.left.is_empty()).then_some(sum)

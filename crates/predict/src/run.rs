@@ -82,7 +82,7 @@ pub struct SimulatedRun<'a> {
     wake_up: WakeUp,
     /// For each connection, when its client last sent and its server last replied, where cores are shared.
     computed_at: Vec<[Option<u64>; 2]>,
-    /// Idle workers of the server, and the requests that wait for one; absent where there are as many as needed.
+    /// Idle workers of the server, and the requests that wait for one; `None` if there are as many as needed.
     workers: Option<(u32, VecDeque<u64>)>,
     /// Connections that clients share.
     pooled: Pooled,
@@ -218,7 +218,7 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// Adds a connection to a link, with the flows it had before, if any; gives its number.
+    /// Adds a connection to a link, with the flows it had before, if any; returns its number.
     pub fn add_connection(&mut self, link: u32, before: Option<[Flow; 2]>) -> u32 {
         self.network.add_connection(link, before)
     }
@@ -641,7 +641,7 @@ impl<'a> SimulatedRun<'a> {
         self.prepare_reply(next);
     }
 
-    /// The server computes as soon as no other client holds what is asked for.
+    /// The server computes as soon as no other client holds what is requested.
     fn prepare_reply(&mut self, id: u64) {
         let client = Self::parts(id).0 as u32;
         let key = self.node(id).locks;

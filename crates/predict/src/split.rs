@@ -53,7 +53,7 @@ impl EchoedRoundTrips {
     /// The round trip where messages come at the rate at which `clients` have round trips, each `turns` of them in a `transaction`.
     ///
     /// All streams of an echo wait for the network and for the processors that handle its packets; of the clients only those that do not
-    /// wait for the server. By Little's law `n` of them are under way, for which n / round trip(n) is that rate; between the two
+    /// wait for the server. By Little's law `n` of them are in progress, for which n / round trip(n) is that rate; between the two
     /// measured numbers of streams the round trip grows linearly.
     pub fn under(&self, clients: u32, turns: f64, transaction: Duration) -> Duration {
         let streams = f64::from(self.streams.max(1));
@@ -94,7 +94,7 @@ mod tests {
             streams: 64,
         };
         assert_eq!(echo.under(64, 1.0, micros(5_193.0)), micros(37.0));
-        // As fast as the echo itself: all 64 are under way. At 97 % of that: some.
+        // As fast as the echo itself: all 64 are in progress. At 97 % of that: some.
         assert!(echo.under(64, 1.0, micros(1_507.0)).abs_diff(micros(1_507.0)) < micros(1.0));
         assert_eq!(echo.under(64, 1.0, micros(700.0)), micros(1_507.0));
         let some = echo.under(64, 2.0, micros(3_100.0));

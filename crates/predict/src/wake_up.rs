@@ -28,7 +28,7 @@ pub struct Rest {
     pub measured: u64,
     /// On the target.
     pub own: u64,
-    /// The processor that it gets there; absent where it has one for itself.
+    /// The processor that it gets there; `None` if it has one for itself.
     pub processor: Option<u64>,
 }
 

@@ -10,7 +10,7 @@ use crate::load::{CoreTime, Load};
 use crate::plan::OperationPlan;
 use std::collections::HashMap;
 
-/// The cores of their own on which web servers compute; absent where they share those of all servers.
+/// The cores of their own on which web servers compute; `None` if they share those of all servers.
 pub type OwnCores = Option<u32>;
 
 /// What the measurement shows of the cores of web servers.

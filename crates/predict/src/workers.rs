@@ -63,7 +63,7 @@ impl Requests {
         }
     }
 
-    /// What limited them; absent where nothing shows a limit.
+    /// What limited them; `None` if nothing shows a limit.
     ///
     /// No more requests are worked on than there are connections on which their server makes calls: where some had to wait
     /// for that, that is the number of workers. A capture may give a statement to the wrong request, so that only half of
@@ -86,7 +86,7 @@ impl Requests {
         self.limit_of(workers, None)
     }
 
-    /// The limit with this many workers; absent where more than one in `too_many` of those that should have waited did not.
+    /// The limit with this many workers; `None` if more than one in `too_many` of those that should have waited did not.
     fn limit_of(&self, workers: u32, too_many: Option<usize>) -> Option<CapacityLimit> {
         let mut spans = self.spans.clone();
         spans.sort_unstable_by_key(|span| (span.arrived, span.began));

@@ -53,7 +53,7 @@ pub struct PingPlan {
 pub enum Question {
     /// A statement in a session that is logged in; where longwire has no login, the same as without one.
     Statement {
-        /// The statement; absent for the minimal one that also asks for the server's own time.
+        /// The statement; `None` for the minimal one that also asks for the server's own time.
         sql: Option<String>,
         /// Whether it is prepared once and then executed.
         prepared: bool,
@@ -75,7 +75,7 @@ pub struct DriverQuestion {
     pub bridge: BridgeOptions,
     /// Whom it connects to.
     pub login: Login,
-    /// The statement; absent for the minimal one that the database has.
+    /// The statement; `None` for the minimal one that the database has.
     pub sql: Option<String>,
     /// Whether it is prepared once and then executed.
     pub prepared: bool,
@@ -120,7 +120,7 @@ pub enum AnswerTime {
 /// A connection that was made.
 #[derive(Debug, Clone, Default)]
 pub struct Opened {
-    /// The server's address; absent for a Unix socket.
+    /// The server's address; `None` for a Unix socket.
     pub server: Option<SocketAddr>,
     /// Its product and version, where it reported them.
     pub version: Option<String>,

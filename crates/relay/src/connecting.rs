@@ -26,7 +26,7 @@ pub(super) struct Connecting {
     tries: usize,
 }
 
-/// What became of a try.
+/// The outcome of a try.
 pub(super) enum Try {
     /// Another address is being tried.
     Next(Connecting),

@@ -27,7 +27,7 @@ pub(super) struct ReadyPair {
     pub(super) at: Timestamp,
     /// What was seen while the server's side was being made ready, in order; none before `at`.
     pub(super) early: Vec<Early>,
-    /// Whether a MySQL login is under way in which the server counts one packet more than the client.
+    /// Whether a MySQL login is in progress in which the server counts one packet more than the client.
     pub(super) login_shifted: bool,
 }
 

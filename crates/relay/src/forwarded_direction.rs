@@ -52,7 +52,7 @@ pub(super) struct ForwardedDirection {
     shift: Option<SequenceShift>,
 }
 
-/// What became of the end of a direction.
+/// The outcome of the end of a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     NotYet,

@@ -33,7 +33,7 @@ impl Journal {
         }
     }
 
-    /// Room for the next read; absent when the notes must be shown first.
+    /// Room for the next read; `None` if the notes must be shown first.
     pub(super) fn room(&mut self) -> Option<&mut [u8]> {
         if self.buffer.len() - self.used < MIN_ROOM {
             return None;

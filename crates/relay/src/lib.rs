@@ -70,7 +70,7 @@ pub struct RelayOptions {
     pub listen: SocketAddr,
     /// The server behind it. Its host is resolved once, at the start; every address is tried for every client.
     pub target: Target,
-    /// A link that all connections are to share; absent for none. The target must not insist on TLS then.
+    /// A link that all connections are to share; `None` for none. The target must not insist on TLS then.
     pub link: Option<LinkDescription>,
     /// What becomes of TLS.
     pub tls: RelayTls,
@@ -133,7 +133,7 @@ pub(crate) struct Shared {
     pub(crate) addresses: Vec<SocketAddr>,
     pub(crate) factory: Arc<dyn ObserverFactory>,
     pub(crate) clock: Clock,
-    /// How to encrypt towards the server; absent for not at all.
+    /// How to encrypt towards the server; `None` for not at all.
     pub(crate) tls: Option<Arc<ClientConfig>>,
     pub(crate) security: TlsSettings,
     pub(crate) asked_tls: RelayTls,
@@ -158,7 +158,7 @@ pub(crate) enum Lifecycle {
     Running,
     /// Accepts nothing new, lets connections finish.
     Leaving,
-    /// Closes what is left.
+    /// Closes the rest.
     Ending,
 }
 
@@ -183,7 +183,7 @@ impl Shared {
 ///
 /// # Errors
 /// When the target's host has no address, the listening address is not available, or the system refuses threads or
-/// descriptors; when the target asks for TLS and a link is asked for. That nothing answers at the target's address is
+/// descriptors; when the target asks for TLS and a link is requested. That nothing answers at the target's address is
 /// not an error here, see [`probe()`].
 pub fn start(
     options: RelayOptions,
@@ -338,7 +338,7 @@ impl Relay {
         }
     }
 
-    /// The self-check of the emulated link so far; absent without a link.
+    /// The self-check of the emulated link so far; `None` without a link.
     pub fn link_outcome(&self) -> Option<LinkOutcome> {
         self.check.as_deref().map(Check::outcome)
     }

@@ -341,7 +341,7 @@ fn server_left(target: &Target) -> LiveError {
     }
 }
 
-/// A MySQL packet with its header; absent when it is longer than any packet of a login.
+/// A MySQL packet with its header; `None` if it is longer than any packet of a login.
 fn read_packet(read: impl Fn(&mut [u8]) -> Result<(), LiveError>) -> Result<Option<Vec<u8>>, LiveError> {
     let mut header = [0; 4];
     read(&mut header)?;

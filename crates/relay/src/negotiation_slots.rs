@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::eviction;
 use sys::socket::Socket;
 
-/// Those under way.
+/// Those in progress.
 #[derive(Debug, Default)]
 pub(super) struct NegotiationSlots {
     state: Mutex<State>,
@@ -32,7 +32,7 @@ pub(super) struct NegotiationSlot {
 }
 
 impl NegotiationSlots {
-    /// Room for another one; absent when not even those that were pushed out have gone.
+    /// Room for another one; `None` if not even those that were pushed out have gone.
     pub(super) fn begin(self: &Arc<Self>, client: &Socket) -> Option<NegotiationSlot> {
         let own = client.stream().try_clone().ok()?;
         let address = client

@@ -549,5 +549,5 @@ const MAX_PACKETS_PER_BATCH: u32 = 45;
 /// A source is read when the sender has at least this much room.
 const MIN_ROOM: usize = 32 * 1024;
 
-/// How often servers that do not answer are looked at.
+/// How often servers that do not answer are inspected.
 const CALL_CHECK: Duration = Duration::from_millis(100);

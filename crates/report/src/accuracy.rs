@@ -18,7 +18,7 @@ pub(crate) struct Accuracy {
 }
 
 impl Accuracy {
-    /// Of predictions, each with its number; absent where nothing was measured next to any.
+    /// Of predictions, each with its number; `None` if nothing was measured next to any.
     pub fn from_predictions<'a>(predictions: impl Iterator<Item = (usize, &'a Prediction)>) -> Option<Self> {
         let measured =
             predictions.filter_map(|(index, prediction)| Some((index, prediction.error()?, prediction)));

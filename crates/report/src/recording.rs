@@ -147,7 +147,7 @@ pub(crate) enum Source<R: BufRead> {
     Compressed(BufReader<Decoder<'static, Whole<R>>>),
 }
 
-/// A stream with the bytes that were looked at put back in front.
+/// A stream with the bytes that were inspected put back in front.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
 impl<R: BufRead> Source<R> {

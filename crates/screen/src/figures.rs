@@ -43,7 +43,7 @@ pub(crate) struct Parts {
 pub(crate) struct Sources<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) history: &'a History,
-    /// For the link asked for, or for [`COST_RTT`].
+    /// For the link requested, or for [`COST_RTT`].
     pub(crate) forecast: Option<&'a LinkForecast>,
     /// Whether what is shown is the forecast.
     pub(crate) elsewhere: bool,
@@ -153,7 +153,7 @@ impl Sources<'_> {
         (parts, mean(parts.total(), count))
     }
 
-    /// How many operations there are elsewhere for each one here; absent where it is not known.
+    /// How many operations there are elsewhere for each one here; `None` if it is not known.
     pub(crate) fn pace(&self) -> Option<f64> {
         match self.elsewhere {
             true => self.forecast?.paces.all(),

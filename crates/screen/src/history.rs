@@ -61,7 +61,7 @@ impl History {
         }
     }
 
-    /// Of everything; absent before enough time has passed.
+    /// Of everything; `None` before enough time has passed.
     pub(crate) fn rates(&self) -> Option<Rates> {
         let (first, last, seconds) = self.ends()?;
         let per_second = |from: u64, to: u64| to.saturating_sub(from) as f64 / seconds;
@@ -75,7 +75,7 @@ impl History {
         })
     }
 
-    /// Calls a second of a row; absent before enough time has passed, or where its calls at the beginning of the window are not known.
+    /// Calls a second of a row; `None` before enough time has passed, or where its calls at the beginning of the window are not known.
     pub(crate) fn calls(&self, tab: Tab, name: &Arc<str>) -> Option<f64> {
         let (first, last, seconds) = self.ends()?;
         let key = (tab, Arc::clone(name));

@@ -37,7 +37,7 @@ pub enum ScreenKey {
     Suspend,
 }
 
-/// What the program is asked for.
+/// What the program is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScreenRequest {
     /// To end.

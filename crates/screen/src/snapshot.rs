@@ -16,7 +16,7 @@ pub struct Snapshot {
     pub note: String,
     /// How long it has been.
     pub observed: Duration,
-    /// Of a recording or capture: which moment of it this is; absent while a run goes on.
+    /// Of a recording or capture: which moment of it this is; `None` while a run goes on.
     pub position: Option<Position>,
     /// What was summed up: since the baseline where there is one, else since the beginning. With at most [`Snapshot::most_rows`] of each kind;
     /// predictions are in `forecast`.
@@ -29,9 +29,9 @@ pub struct Snapshot {
     pub ring: Option<RingCounts>,
     /// The open connections with most round trips.
     pub open: Vec<OpenConnection>,
-    /// How long ago the baseline was set; absent without one.
+    /// How long ago the baseline was set; `None` without one.
     pub since_baseline: Option<Duration>,
-    /// What operations would take on another link; absent while that is not known.
+    /// What operations would take on another link; `None` while that is not known.
     pub forecast: Option<LinkForecast>,
 }
 

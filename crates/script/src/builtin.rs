@@ -52,7 +52,7 @@ pub const BUILTINS: [Builtin; 3] = [
 ];
 
 impl Builtin {
-    /// The one whose name begins with `name`; absent when there is none, or more than one.
+    /// The one whose name begins with `name`; `None` if there is none, or more than one.
     pub fn named(name: &str) -> Option<Self> {
         let mut fitting = BUILTINS
             .into_iter()

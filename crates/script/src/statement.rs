@@ -67,7 +67,7 @@ impl Statement {
         self.parts.iter().all(|part| matches!(part, Part::Text(_)))
     }
 
-    /// What happens to its results; absent when they are only counted.
+    /// What happens to its results; `None` if they are only counted.
     pub fn keep(&self) -> Option<&Keep> {
         self.keep.as_ref()
     }

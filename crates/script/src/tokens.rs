@@ -172,7 +172,7 @@ fn comment(text: &str, flat: bool) -> Result<usize, Fault> {
     Err(Fault::Open("/*"))
 }
 
-/// `$$...$$`, `$tag$...$tag$`; absent when this is another `$`.
+/// `$$...$$`, `$tag$...$tag$`; `None` if this is another `$`.
 fn dollar_quoted(text: &str) -> Result<Option<usize>, Fault> {
     let inner = text.get(1..).unwrap_or_default();
     let tag = word(inner);

@@ -198,7 +198,7 @@ impl Values {
         }
     }
 
-    /// A variable's value; absent when it has none.
+    /// A variable's value; `None` if it has none.
     pub fn value(&self, variable: usize) -> Option<&Value> {
         self.values.get(variable)?.as_ref()
     }

@@ -63,7 +63,7 @@ impl Account {
         unsafe { command.pre_exec(become_it) };
     }
 
-    /// Gives the file or directory `path` to this account.
+    /// Returns the file or directory `path` to this account.
     ///
     /// # Errors
     /// [`ServerError::File`], when the system refuses.

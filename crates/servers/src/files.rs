@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Account, ServerError};
 
-/// Makes the directory `path`, unless it is there, and gives it to `account`.
+/// Makes the directory `path`, unless it is there, and returns it to `account`.
 ///
 /// # Errors
 /// [`ServerError::File`].

@@ -37,7 +37,7 @@ pub struct TlsFiles {
 pub struct PostgresConfig {
     /// How clients prove who they are.
     pub authentication: Authentication,
-    /// The superuser's password, where one is asked for.
+    /// The superuser's password, where one is requested.
     pub password: Option<String>,
     /// A database to make besides `postgres`.
     pub database: Option<String>,

@@ -2,7 +2,7 @@
 //!
 //! Every process gets its own process group, so that its children end with it, and asks the kernel for a signal when
 //! its parent dies. That signal is tied to the *thread* that made the process, so all of them are made by one thread
-//! that lives as long as this process: a server outlives the thread that asked for it.
+//! that lives as long as this process: a server outlives the thread that requested it.
 
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, set_parent_process_death_signal,
@@ -53,7 +53,7 @@ impl Process {
             .process_group(0);
         host.prepare_command(&mut command);
         account.apply(&mut command);
-        // Changing the user clears what is asked for here, so it comes last.
+        // Changing the user clears what is requested here, so it comes last.
         end_with_parent(&mut command, stop_signal);
         let program = command.get_program().to_string_lossy().into_owned();
         let child = spawn(command).map_err(|error| ServerError::NotStarted {
@@ -67,7 +67,7 @@ impl Process {
         })
     }
 
-    /// How the process ended; absent as long as it runs.
+    /// How the process ended; `None` as long as it runs.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
@@ -111,7 +111,7 @@ impl Process {
         }
     }
 
-    /// Asks the process to end and waits for it, then kills what is left of its group; kills all of it when it does
+    /// Asks the process to end and waits for it, then kills the rest of its group; kills all of it when it does
     /// not end within [`STOP_WITHIN`]. Absent is the status of a process that had to be killed.
     pub fn stop(&mut self) -> Option<ExitStatus> {
         if let Some(status) = self.ended() {

@@ -56,7 +56,7 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     found.map(|entry| entry.path()).collect()
 }
 
-/// `8.2` as numbers; absent when it is not one.
+/// `8.2` as numbers; `None` if it is not one.
 fn version(text: &str) -> Option<Vec<u32>> {
     text.split('.').map(|part| part.parse().ok()).collect()
 }

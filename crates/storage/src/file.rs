@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tables::{TableName, TableRows, TableWriter};
 use tempfile::TempPath;
 
-/// A file of a table under way. In a folder it is there under a name that no reader of tables takes for one (`.NAME.parquet.RANDOM.tmp`), and that nobody
+/// A file of a table in progress. In a folder it is there under a name that no reader of tables takes for one (`.NAME.parquet.RANDOM.tmp`), and that nobody
 /// else who writes the same has; for a bucket it has no name at all. Either is gone when it is dropped.
 pub(crate) struct UnfinishedFile {
     writer: TableWriter<File>,
@@ -39,7 +39,7 @@ impl UnfinishedFile {
         })
     }
 
-    /// Writes rows as one row group; gives the bytes of the file so far.
+    /// Writes rows as one row group; returns the bytes of the file so far.
     pub(crate) fn write(&mut self, rows: &TableRows) -> io::Result<u64> {
         self.writer.write(rows)?;
         Ok(self.writer.bytes())

@@ -51,7 +51,7 @@ pub(crate) struct TableFiles {
     run: String,
 }
 
-/// What became of runs of this name.
+/// The outcome of runs of this name.
 enum Written {
     /// There is none but this one.
     Once,

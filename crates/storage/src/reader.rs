@@ -105,7 +105,7 @@ fn recordings_in(
     Ok(lines.collect())
 }
 
-/// Whether a file is a table that has its name: not one under way, nor a note of another program.
+/// Whether a file is a table that has its name: not one in progress, nor a note of another program.
 fn is_whole(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.ends_with(".parquet") && !name.starts_with('.')
@@ -163,7 +163,7 @@ struct Group {
 struct Lines {
     /// Row groups not read yet, the first last.
     groups: Vec<Group>,
-    /// Row groups under way, by the number of their next row.
+    /// Row groups in progress, by the number of their next row.
     waiting: BinaryHeap<Reverse<Waiting>>,
     /// The number of the row before.
     last: Option<u64>,
@@ -190,7 +190,7 @@ impl Waiting {
         Some(Self { next, rows, order })
     }
 
-    /// Writes the line of the next row; gives what is left of the rest.
+    /// Writes the line of the next row; returns the rest of the rest.
     fn line(mut self, line: &mut Vec<u8>) -> Option<Self> {
         let (_, row) = self.order.pop()?;
         self.rows.line(row, line);

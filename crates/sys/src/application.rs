@@ -103,7 +103,7 @@ impl Application {
         }
     }
 
-    /// How it ended; absent while it runs, or while something that it started still ends after it was told to. To be asked again
+    /// How it ended; `None` while it runs, or while something that it started still ends after it was told to. To be asked again
     /// and again: it also makes sure that the time to end is kept.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ pub struct Completions {
 struct Member {
     fd: RawFd,
     generation: u32,
-    /// A send of its is under way; what is sent meanwhile waits, so that no byte overtakes another.
+    /// A send of its is in progress; what is sent meanwhile waits, so that no byte overtakes another.
     sending: bool,
     waiting: Vec<u8>,
 }
@@ -52,7 +52,7 @@ pub enum Completion {
 }
 
 impl Completions {
-    /// For sockets numbered from 0 to `most` - 1, and `poller`, which must live as long. Absent where the kernel has no such rings (before
+    /// For sockets numbered from 0 to `most` - 1, and `poller`, which must live as long. `None` if the kernel has no such rings (before
     /// Linux 6.1) or does not allow them (`kernel.io_uring_disabled`, many a container).
     pub fn new(most: usize, poller: &Poller) -> Option<Self> {
         let ring = IoUring::builder()
@@ -253,7 +253,7 @@ impl Completions {
     }
 }
 
-/// Ends all that is under way, after which the kernel neither reads nor writes memory of this ring.
+/// Ends all that is in progress, after which the kernel neither reads nor writes memory of this ring.
 impl Drop for Completions {
     fn drop(&mut self) {
         self.ring.submit().ok();

@@ -75,7 +75,7 @@ impl ForkChannel {
         Self(stream)
     }
 
-    /// The next number that the fork has sent; absent when it has not, and at the channel's end.
+    /// The next number that the fork has sent; `None` if it has not, and at the channel's end.
     pub fn receive(&self, longest: Option<Duration>) -> Option<i32> {
         self.0.set_nonblocking(longest.is_none()).ok()?;
         self.0.set_read_timeout(longest).ok()?;
@@ -333,7 +333,7 @@ fn close(first: libc::c_uint, last: libc::c_uint) {
 /// No signals have these numbers.
 const DONE: u8 = 0;
 const STARTED: u8 = u8::MAX;
-/// How long what is left has to end after it was asked to.
+/// How long the rest has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(1);
 /// What cannot be killed within this time waits for a device, or is another user's.
 const MAX_KILL_WAIT: Duration = Duration::from_secs(20);

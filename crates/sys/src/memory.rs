@@ -1,6 +1,6 @@
 //! Memory that this process has given back.
 
-/// Has memory that is freed be used again for what comes, and not returned to the system and asked for again: for work that fills and empties
+/// Has memory that is freed be used again for what comes, and not returned to the system and requested again: for work that fills and empties
 /// large buffers all the time, and then ends. A process that goes on for long should return what it does not need.
 pub fn keep_freed() {
     #[cfg(target_env = "gnu")]

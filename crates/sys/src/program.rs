@@ -12,11 +12,11 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-/// A program under way, in a process group of its own: a signal of the terminal does not reach it.
+/// A program in progress, in a process group of its own: a signal of the terminal does not reach it.
 #[derive(Debug)]
 pub struct Program {
     child: Child,
-    /// Tells the moment of its end; absent where the kernel has no such thing (before Linux 5.3).
+    /// Tells the moment of its end; `None` if the kernel has no such thing (before Linux 5.3).
     end: Option<OwnedFd>,
     began: Instant,
     /// Most memory that one of its processes was seen with.
@@ -33,7 +33,7 @@ pub struct ProgramEnd {
     pub duration: Duration,
     /// Most memory (resident) that one of its processes had at once: the program itself or one that it started. Those of a
     /// program of several processes are not added up. Where it is less than what longwire itself has, it is what was seen
-    /// whenever the program was looked at. Absent where it cannot be determined.
+    /// whenever the program was inspected. `None` if it cannot be determined.
     pub memory: Option<ByteCount>,
 }
 
@@ -67,7 +67,7 @@ impl Program {
         self.child.stderr.take()
     }
 
-    /// Waits for its end, not longer than `patience`; absent when it still runs. After its end it is not to be asked again.
+    /// Waits for its end, not longer than `patience`; `None` if it still runs. After its end it is not to be asked again.
     ///
     /// # Errors
     /// When the system does not report it.
@@ -132,7 +132,7 @@ impl Program {
     }
 }
 
-/// Waits until a child of this process has ended, and leaves its status to be asked for: until then its number is its own.
+/// Waits until a child of this process has ended, and leaves its status to be requested: until then its number is its own.
 ///
 /// # Errors
 /// When this process has no such child.
@@ -144,7 +144,7 @@ pub fn wait_without_reaping(child: u32) -> Result<(), OsError> {
     Ok(())
 }
 
-/// Most memory (resident) that one of a process and its descendants has had, in bytes; 0 when none could be looked at.
+/// Most memory (resident) that one of a process and its descendants has had, in bytes; 0 when none could be inspected.
 fn tree_memory(process: u32, depth: u8) -> u64 {
     let own = peak_memory(process).unwrap_or(0);
     if depth == 0 {
@@ -167,7 +167,7 @@ fn peak_memory(process: u32) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// How many generations of processes are looked at: shells, a wrapper, the program.
+/// How many generations of processes are inspected: shells, a wrapper, the program.
 const DEEPEST: u8 = 4;
 
 /// How long a program has to end by itself after it was told to.

@@ -14,7 +14,7 @@ pub fn become_realtime() {
     }
 }
 
-/// Gives this thread only the processor time that no other thread wants; returns whether the system did.
+/// Returns this thread only the processor time that no other thread wants; returns whether the system did.
 pub fn become_idle() -> bool {
     schedule(libc::SCHED_IDLE, 0)
 }

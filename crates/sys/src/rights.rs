@@ -30,7 +30,7 @@ pub struct UnprivilegedUser {
     group: u32,
 }
 
-/// What became of the rights.
+/// The outcome of the rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RightsLeft {
     /// Those of a user that is not root.
@@ -55,7 +55,7 @@ impl UnprivilegedUser {
         is_root().then_some(Self { user, group })
     }
 
-    /// Gives it a folder that was just made.
+    /// Returns it a folder that was just made.
     ///
     /// # Errors
     /// As the system says.

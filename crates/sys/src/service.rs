@@ -27,7 +27,7 @@ impl ServiceManager {
         }
     }
 
-    /// How often [`ServiceManager::alive`] is to be called: half of what the manager asks for. Absent where it does not ask.
+    /// How often [`ServiceManager::alive`] is to be called: half of what the manager asks for. `None` if it does not ask.
     pub fn watchdog(&self) -> Option<Duration> {
         self.watchdog.map(|patience| patience / 2)
     }

@@ -32,7 +32,7 @@ pub struct AdaptiveSpin {
 }
 
 impl AdaptiveSpin {
-    /// Calls `look` until it finds something, for at most 50 us; absent when nothing was found, or when this wait is not to poll: then sleep.
+    /// Calls `look` until it finds something, for at most 50 us; `None` if nothing was found, or when this wait is not to poll: then sleep.
     pub fn poll<T>(&mut self, look: impl FnMut() -> Option<T>) -> Option<T> {
         if !self.is_due() {
             return None;
@@ -80,7 +80,7 @@ impl AdaptiveSpin {
         }
     }
 
-    /// Reads from a blocking socket what comes while it is polled; absent when nothing came, or when this wait is not to
+    /// Reads from a blocking socket what comes while it is polled; `None` if nothing came, or when this wait is not to
     /// poll.
     pub fn receive_bytes(&mut self, socket: BorrowedFd<'_>, room: &mut [u8]) -> Option<io::Result<usize>> {
         self.poll(|| {

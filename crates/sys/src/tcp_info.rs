@@ -41,7 +41,7 @@ pub struct KernelFigures {
 }
 
 impl KernelFigures {
-    /// The figures of a socket now; absent when it is not TCP.
+    /// The figures of a socket now; `None` if it is not TCP.
     pub fn read_socket(socket: BorrowedFd<'_>) -> Option<Self> {
         let mut bytes = [0_u8; 256];
         let given = get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;

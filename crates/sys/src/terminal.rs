@@ -40,7 +40,7 @@ pub fn foreground_group(terminal: BorrowedFd<'_>) -> Option<libc::pid_t> {
 }
 
 /// Asks with `prompt` at the process's terminal, whatever its input and output are, and reads a line that is not shown.
-/// Absent when there is no terminal, or on Ctrl-C or Ctrl-D.
+/// `None` if there is no terminal, or on Ctrl-C or Ctrl-D.
 pub fn ask_secretly(prompt: &str) -> Option<Secret> {
     let mut terminal = terminal()?;
     let _quiet = Quiet::make(&terminal)?;

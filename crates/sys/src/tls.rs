@@ -29,7 +29,7 @@ pub struct TlsSocket {
     stamp: Option<WallStamp>,
     /// Whether the last ciphertext was all there was.
     emptied: bool,
-    /// Ciphertext that was read and not yet looked at; absent where the session reads for itself, a few KiB at a time.
+    /// Ciphertext that was read and not yet looked at; `None` if the session reads for itself, a few KiB at a time.
     ahead: Option<Ahead>,
     farewell_said: bool,
     /// Bytes of ciphertext that passed ([`Direction::index`]).
@@ -158,7 +158,7 @@ impl TlsSocket {
         self.session.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest)
     }
 
-    /// What the two agreed to speak inside the session; absent before the handshake is done, or when neither named anything.
+    /// What the two agreed to speak inside the session; `None` before the handshake is done, or when neither named anything.
     pub fn agreed_protocol(&self) -> Option<&[u8]> {
         self.session.alpn_protocol()
     }

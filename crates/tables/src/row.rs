@@ -98,7 +98,7 @@ impl RecordRow {
         self.table
     }
 
-    /// The value of a column of numbers; absent where it is null, or the table has no such one.
+    /// The value of a column of numbers; `None` if it is null, or the table has no such one.
     pub fn number(&self, name: &str) -> Option<i64> {
         match self.cell(name) {
             Cell::Number(value) => Some(value),
@@ -106,7 +106,7 @@ impl RecordRow {
         }
     }
 
-    /// The value of a column of texts; absent where it is null, or the table has no such one.
+    /// The value of a column of texts; `None` if it is null, or the table has no such one.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.cell(name) {
             Cell::Text(begin, end) => self

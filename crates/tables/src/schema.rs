@@ -52,7 +52,7 @@ impl TableName {
         of_rows.unwrap_or(Self::Runs)
     }
 
-    /// The `type` of its records; absent for `runs`, which holds several.
+    /// The `type` of its records; `None` for `runs`, which holds several.
     pub fn record(self) -> Option<&'static str> {
         match self {
             Self::Exchanges => Some("exchange"),
@@ -86,7 +86,7 @@ impl TableName {
         }
     }
 
-    /// The part of the name of the columns that hold the keys of the object `key`; absent where it is one column as JSON, or none.
+    /// The part of the name of the columns that hold the keys of the object `key`; `None` if it is one column as JSON, or none.
     pub(crate) fn prefix(self, key: &str) -> Option<&'static str> {
         let prefixes = match self {
             Self::Exchanges => &OBJECTS[..],

@@ -96,7 +96,7 @@ impl PostgresOptions {
 impl Postgres {
     /// The superuser.
     pub const USER: &str = "postgres";
-    /// The superuser's password, where one is asked for.
+    /// The superuser's password, where one is requested.
     pub const PASSWORD: &str = "longwire-secret";
     /// A database that exists from the start.
     pub const DATABASE: &str = "postgres";

@@ -84,7 +84,7 @@ impl PrometheusServer {
         answer["data"]["result"].as_array().cloned().unwrap_or_default()
     }
 
-    /// The one number that it answers to an expression now; absent when it has none yet.
+    /// The one number that it answers to an expression now; `None` if it has none yet.
     ///
     /// # Panics
     /// As [`PrometheusServer::query`], and when there are several.

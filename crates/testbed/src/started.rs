@@ -165,7 +165,7 @@ impl Started {
         self.process.wait().ok();
     }
 
-    /// A figure of `/proc/PID/status`: `Threads`, or `VmHWM` and `VmRSS` in KiB; absent when it has ended.
+    /// A figure of `/proc/PID/status`: `Threads`, or `VmHWM` and `VmRSS` in KiB; `None` if it has ended.
     pub fn figure(&self, key: &str) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.id())).ok()?;
         let mut lines = status.lines();

@@ -98,7 +98,7 @@ impl Tmux {
         run(command).trim().to_owned()
     }
 
-    /// Waits until `text` is shown; gives all that is.
+    /// Waits until `text` is shown; returns all that is.
     ///
     /// # Panics
     /// With what is shown instead, when it does not come.

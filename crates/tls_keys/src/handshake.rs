@@ -13,7 +13,7 @@ pub(crate) const KEY_UPDATE: Kind = 24;
 /// What a `ServerHello` decides.
 pub(crate) struct ServerHello {
     pub(crate) random: [u8; 32],
-    /// Absent for one that is not opened.
+    /// `None` for one that is not opened.
     pub(crate) suite: Option<Suite>,
     pub(crate) is_13: bool,
     /// As stated; TLS 1.3 states that of TLS 1.2.

@@ -59,7 +59,7 @@ impl RecordOpener {
         }
     }
 
-    /// Why no record of this connection can be opened any more; absent while one might.
+    /// Why no record of this connection can be opened any more; `None` while one might.
     pub fn closed(&self) -> Option<Closed> {
         self.session.closed
     }

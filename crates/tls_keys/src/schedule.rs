@@ -39,7 +39,7 @@ pub(crate) struct Negotiated<'n> {
 }
 
 impl RecordKey {
-    /// A key of TLS 1.3 (RFC 8446 section 7.3); absent when the secret is not of the suite's length.
+    /// A key of TLS 1.3 (RFC 8446 section 7.3); `None` if the secret is not of the suite's length.
     pub(crate) fn of_13(suite: Suite, secret: &[u8]) -> Option<Self> {
         let Cipher::Aead(algorithm) = suite.cipher else {
             return None;

@@ -22,7 +22,7 @@ pub(crate) struct Session {
     /// The keys of TLS 1.2, until each side changes its cipher.
     pub(crate) keys_12: [Option<RecordKey>; 2],
     pub(crate) has_keys_12: bool,
-    /// How often secrets were asked for.
+    /// How often secrets were requested.
     pub(crate) asked: u32,
     pub(crate) has_opened: bool,
     pub(crate) closed: Option<Closed>,
@@ -174,5 +174,5 @@ impl Session {
     }
 }
 
-/// Most times that the secrets of a connection are asked for.
+/// Most times that the secrets of a connection are requested.
 const MAX_LOOKUPS: u32 = 8;

@@ -21,7 +21,7 @@ pub(crate) enum Cipher {
 }
 
 impl Suite {
-    /// The suite with this number of IANA's registry of TLS cipher suites; absent for one that is not opened.
+    /// The suite with this number of IANA's registry of TLS cipher suites; `None` for one that is not opened.
     pub(crate) fn from_number(number: u16) -> Option<Self> {
         let (cipher, is_sha384) = match number {
             0x1301 => (&AES_128_GCM, false),

@@ -109,7 +109,7 @@ impl Chain {
         Some(passing)
     }
 
-    /// When more may be through; absent when nothing will be of itself.
+    /// When more may be through; `None` if nothing will be of itself.
     pub fn next_wake(&self) -> Option<Timestamp> {
         // What is due and finds no room moves when the room comes about.
         let waking = self.stages.iter().enumerate();

@@ -42,7 +42,7 @@ enum Effect {
     Pass,
     /// A delay of `link`, with its jitter.
     Delay(Impairment),
-    /// A rate of `link`, and the most bytes that are sent in one piece; absent for no byte at all.
+    /// A rate of `link`, and the most bytes that are sent in one piece; `None` for no byte at all.
     Rate(Option<(Impairment, usize)>),
     DelayEnd(Duration),
     /// Bytes are dropped; the toxic's removal closes the connection.

@@ -65,7 +65,7 @@ impl ToxicKind {
         }
     }
 
-    /// The kind of this name; absent when there is none.
+    /// The kind of this name; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sys::socket::Socket;
 use sys::threads::spawn;
 
-/// How many are under way.
+/// How many are in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Connecting(Arc<AtomicUsize>);
 

@@ -195,7 +195,7 @@ impl Connection {
         }
     }
 
-    /// When something happens of itself; absent when nothing does.
+    /// When something happens of itself; `None` if nothing does.
     pub(crate) fn next_wake(&self) -> Option<Timestamp> {
         if self.busy {
             return Some(Timestamp::default());

@@ -49,7 +49,7 @@ pub(crate) struct EventLoop {
 #[derive(Default)]
 struct Slot {
     connection: Option<Connection>,
-    /// Whether it is to be looked at in this round.
+    /// Whether it is to be inspected in this round.
     concerned: bool,
     wake: Option<Timestamp>,
     held_bytes: usize,

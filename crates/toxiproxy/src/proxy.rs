@@ -15,7 +15,7 @@ use sys::socket::Socket;
 use sys::threads::spawn;
 use toxics::Toxic;
 
-/// What a proxy's thread is asked for.
+/// What a proxy's thread is requested.
 pub(crate) enum Command {
     /// A client and its server.
     Open([Socket; 2]),
@@ -188,7 +188,7 @@ impl Drop for RunningProxy {
     }
 }
 
-/// Binds; where every address of this machine is asked for and it has no IPv6, those of IPv4.
+/// Binds; where every address of this machine is requested and it has no IPv6, those of IPv4.
 fn bind_anywhere(address: SocketAddr, service: &ListeningService<'_>) -> Result<BoundListener, LiveError> {
     let all_of_ipv4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
     match bind(address, service) {

@@ -31,7 +31,7 @@ pub(crate) fn fields<'a>(value: &'a Value, what: &str) -> Result<Option<&'a Map<
     }
 }
 
-/// A text among fields; absent when it is left out or `null`.
+/// A text among fields; `None` if it is left out or `null`.
 pub(crate) fn text(fields: Option<&Map<String, Value>>, key: &str) -> Result<Option<String>, ApiError> {
     match fields.and_then(|fields| fields.get(key)) {
         None | Some(Value::Null) => Ok(None),
@@ -41,7 +41,7 @@ pub(crate) fn text(fields: Option<&Map<String, Value>>, key: &str) -> Result<Opt
     }
 }
 
-/// A truth among fields; absent when it is left out or `null`.
+/// A truth among fields; `None` if it is left out or `null`.
 pub(crate) fn flag(fields: Option<&Map<String, Value>>, key: &str) -> Result<Option<bool>, ApiError> {
     match fields.and_then(|fields| fields.get(key)) {
         None | Some(Value::Null) => Ok(None),

@@ -47,7 +47,7 @@ struct Ready {
 
 impl<'a> JdbcBench<'a> {
     /// For the database that `login` leads to. `suffix` is letters and digits that no other run has. `stop` set ends what is
-    /// under way within a moment; cleaning up does not look at it.
+    /// in progress within a moment; cleaning up does not look at it.
     pub fn new(options: BridgeOptions, login: Login, suffix: &str, stop: &'a AtomicBool) -> Self {
         Self {
             tables: Tables::new(login.url.dialect(), suffix),
@@ -310,7 +310,7 @@ impl<'a> JdbcBench<'a> {
         })
     }
 
-    /// Ends whatever is under way: with the process its connections go, and the locks of their transactions.
+    /// Ends whatever is in progress: with the process its connections go, and the locks of their transactions.
     fn hang_up(&mut self) {
         self.control = None;
         self.bridge = None;

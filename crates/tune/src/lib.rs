@@ -43,11 +43,11 @@ pub struct Shape {
 pub struct Trial<'a> {
     /// Which way.
     pub method: &'a Method,
-    /// Its setting; absent for a way without.
+    /// Its setting; `None` for a way without.
     pub value: Option<u64>,
     /// Where to connect instead of the target's own address: a relay with a link in it.
     pub address: Option<SocketAddr>,
-    /// The observer that sees every byte of the job's connection, login included; absent when there is none, so that nothing is
+    /// The observer that sees every byte of the job's connection, login included; `None` if there is none, so that nothing is
     /// added to the time.
     pub watch: Option<Watch<'a>>,
 }
@@ -55,7 +55,7 @@ pub struct Trial<'a> {
 /// What a workbench has and can do, once it is prepared.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prepared {
-    /// The server's product and version, as it introduces itself; absent where it does not.
+    /// The server's product and version, as it introduces itself; `None` if it does not.
     pub server: Option<String>,
     /// Name of the scratch schema.
     pub scratch: String,
@@ -101,12 +101,12 @@ pub trait Workbench {
     /// when there is none of this workbench's.
     ///
     /// # Errors
-    /// When the server refuses; has the name of what is left.
+    /// When the server refuses; has the name of the rest.
     fn clean_up(&mut self) -> Result<(), TuneError>;
 }
 
 /// A workbench of longwire's own client for `target`, whose scratch schema is `longwire_tune_` and `suffix`: letters and digits
-/// that no other run has. `stop` set ends what is under way within a fifth of a second; cleaning up does not look at it.
+/// that no other run has. `stop` set ends what is in progress within a fifth of a second; cleaning up does not look at it.
 ///
 /// # Errors
 /// [`TuneError::Scheme`] when longwire has no client for such a target.

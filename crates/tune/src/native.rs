@@ -55,7 +55,7 @@ pub(super) trait Database {
     ) -> Result<(), TuneError>;
     /// Finds out how long a request may be, and which ways there are not.
     fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<MissingMethod>), TuneError>;
-    /// Bytes of memory that what serves a connection has now, and the most it had; absent where that cannot be determined.
+    /// Bytes of memory that what serves a connection has now, and the most it had; `None` if that cannot be determined.
     fn memory(control: &mut Control<'_>, process: u32) -> Option<(u64, u64)>;
     /// The statement that ends what serves a connection.
     fn kill(process: u32) -> String;

@@ -11,7 +11,7 @@
 //!
 //! How it decides: time is cut into spans of work, long enough to compare. Where the lane was full, its rate is known (bytes taken
 //! from one time that it was full to the next), and the cost of a payload byte at each level can be determined: the codec's
-//! time, and the time the lane takes for what is left of the byte ([`experience`]). The cheapest level is *tried*: it stays when
+//! time, and the time the lane takes for the rest of the byte ([`experience`]). The cheapest level is *tried*: it stays when
 //! payload then passes faster than before by more than chance, and else is not tried again for a while, which doubles each time.
 //! So a lane that is full because its reader is slow, where the arithmetic says that compression pays, is found out by what it
 //! does. Where the lane is never full, results may still take long: [`path`] finds out. Where they do not, off is tried.
@@ -184,7 +184,7 @@ impl Auto {
         }
     }
 
-    /// What arithmetic says; absent where nothing is known that speaks for another level.
+    /// What arithmetic says; `None` if nothing is known that speaks for another level.
     fn wanted(&self, at: Timestamp, span: Span) -> Option<CompressionLevel> {
         let known = if span.was_full() {
             self.throughput.rate()

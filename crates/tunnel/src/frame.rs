@@ -210,7 +210,7 @@ const GOODBYE: u8 = 9;
 const FRESH: u8 = 0x40;
 const STARVED: u8 = 0x80;
 
-/// A header that has been looked at.
+/// A header that has been inspected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Header {
     kind: u8,
@@ -219,7 +219,7 @@ struct Header {
     stream: StreamId,
 }
 
-/// The frame at the beginning of `bytes` and how long it is; absent while bytes of it are missing. Whatever a header
+/// The frame at the beginning of `bytes` and how long it is; `None` while bytes of it are missing. Whatever a header
 /// claims, it waits for [`MAX_PAYLOAD_BYTES`] bytes at most.
 ///
 /// # Errors
@@ -237,7 +237,7 @@ pub fn parse_frame(bytes: &[u8]) -> Result<Option<(LaneFrame<'_>, usize)>, Frame
     Ok(Some((frame, HEADER_BYTES + header.length)))
 }
 
-/// The hello at the beginning of `bytes` and how long it is; absent while bytes of it are missing. Recognises a stranger by its
+/// The hello at the beginning of `bytes` and how long it is; `None` while bytes of it are missing. Recognises a stranger by its
 /// first byte, and another version whatever else it has in its hello.
 ///
 /// # Errors

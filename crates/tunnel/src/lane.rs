@@ -138,7 +138,7 @@ pub struct Pick {
     pub most: usize,
 }
 
-/// What became of a chunk.
+/// The outcome of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Framed {
     /// The level that it was compressed at: off where that is not worth the trouble.
@@ -233,7 +233,7 @@ impl Lane {
         self.streams.len()
     }
 
-    /// Opens a stream for a client that connected; at the near end, which has been greeted. Absent when the lane carries as many
+    /// Opens a stream for a client that connected; at the near end, which has been greeted. `None` if the lane carries as many
     /// as it may.
     pub fn open(&mut self) -> Option<StreamId> {
         if self.streams.len() >= MAX_STREAMS {
@@ -260,7 +260,7 @@ impl Lane {
         }
     }
 
-    /// The stream to be read next. Absent while no stream has anything, or enough waits to be sent.
+    /// The stream to be read next. `None` while no stream has anything, or enough waits to be sent.
     pub fn pick(&mut self) -> Option<Pick> {
         let enough = self.enough();
         if self.unsent.len() - self.gone >= enough {
@@ -286,7 +286,7 @@ impl Lane {
     }
 
     /// Sends a chunk of the stream that was picked, not empty, at most as many bytes as the pick allowed. `drained`: its socket
-    /// has nothing more now. Returns what became of the chunk.
+    /// has nothing more now. Returns the outcome of the chunk.
     ///
     /// # Errors
     /// When the codec fails; the lane can then no longer be used.
@@ -457,7 +457,7 @@ impl Lane {
         self.incoming.filled(count);
     }
 
-    /// What the other end did next; absent when more bytes must come first.
+    /// What the other end did next; `None` if more bytes must come first.
     ///
     /// # Errors
     /// When the other end broke the protocol or takes its leave; the lane can then no longer be used.

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The lane's rate, from the bytes it took between one time that it was full and the next: at both, the same waited in it.
 #[derive(Debug, Default)]
 pub(crate) struct ThroughputEstimator {
-    /// When the lane was full last; absent when it may have run empty since.
+    /// When the lane was full last; `None` if it may have run empty since.
     full_at: Option<Timestamp>,
     bytes_since: u64,
     /// Bytes, and the time the lane took for them; older ones count less.
@@ -58,7 +58,7 @@ impl ThroughputEstimator {
         self.known_at = self.known_at.after(unused);
     }
 
-    /// Bytes a second; absent until the lane was full twice.
+    /// Bytes a second; `None` until the lane was full twice.
     pub(crate) fn rate(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.bytes / self.seconds)
     }

@@ -202,7 +202,7 @@ struct GreetingPoll {
 enum Accepted {
     /// No connection waits any more.
     All,
-    /// As many as are accepted before they are looked at.
+    /// As many as are accepted before they are inspected.
     Some,
     /// The system accepts no more for now.
     Refused,
@@ -254,7 +254,7 @@ impl GreetingPoll {
         Some(next.saturating_duration_since(now))
     }
 
-    /// Accepts those that wait, not more than there is room for before looking at them; gives when to go on with it, where some
+    /// Accepts those that wait, not more than there is room for before looking at them; returns when to go on with it, where some
     /// may still wait.
     fn accept(&mut self) -> Option<Duration> {
         let mut again = None;

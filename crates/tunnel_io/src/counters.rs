@@ -47,7 +47,7 @@ struct Once(AtomicBool);
 
 impl Once {
     fn is_first(&self) -> bool {
-        // Looked at first: what was reported already is asked for with every chunk of some streams, and lanes share it.
+        // Looked at first: what was reported already is requested with every chunk of some streams, and lanes share it.
         !self.0.load(Ordering::Relaxed) && !self.0.swap(true, Ordering::Relaxed)
     }
 
@@ -143,7 +143,7 @@ impl LaneCounters {
         }
     }
 
-    /// A lane was greeted; gives how many are up.
+    /// A lane was greeted; returns how many are up.
     pub fn lane_up(&self) -> u64 {
         *self.no_lane() = None;
         self.lanes.fetch_add(1, Ordering::Relaxed) + 1

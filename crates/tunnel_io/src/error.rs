@@ -148,7 +148,7 @@ impl TunnelError {
         matches!(self, Self::Key(_) | Self::BadAddress { .. })
     }
 
-    /// What to do next; absent where the text says all.
+    /// What to do next; `None` if the text says all.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Live(error) => error.hint(),

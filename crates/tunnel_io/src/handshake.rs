@@ -359,7 +359,7 @@ impl PendingHandshake {
     }
 }
 
-/// The key that the other end of a lane has shown; absent without encryption.
+/// The key that the other end of a lane has shown; `None` without encryption.
 pub(super) fn shown_key(lane: &Transport) -> Option<KeyFingerprint> {
     match lane {
         Transport::Plain(_) => None,
@@ -373,7 +373,7 @@ enum End {
     Far,
 }
 
-/// This end's key, those it accepts, and whether they come from one secret; absent without encryption.
+/// This end's key, those it accepts, and whether they come from one secret; `None` without encryption.
 fn roles(security: &TunnelSecurity, end: End) -> Option<(&SecretKey, Vec<KeyFingerprint>, bool)> {
     match security {
         TunnelSecurity::None => None,
@@ -479,7 +479,7 @@ fn opening(socket: &Socket) -> FirstByte {
     }
 }
 
-/// Bytes that are there, without taking them; absent when there are none now, 0 at the end.
+/// Bytes that are there, without taking them; `None` if there are none now, 0 at the end.
 fn peek(socket: &Socket, room: &mut [u8]) -> Option<usize> {
     socket.stream().peek(room).map_or_else(
         |error| (error.kind() != std::io::ErrorKind::WouldBlock).then_some(0),
@@ -555,7 +555,7 @@ impl Wait {
     }
 }
 
-/// What both speak inside the session (ALPN): a browser or another server is refused before keys are looked at.
+/// What both speak inside the session (ALPN): a browser or another server is refused before keys are inspected.
 const PROTOCOL: &[u8] = b"longwire-tunnel";
 const WELCOME: &[u8; 4] = b"lwt\n";
 const NO_ROOM: &[u8; 4] = b"lwf\n";

@@ -350,7 +350,7 @@ impl LaneLoop {
         );
     }
 
-    /// Ends what is left: streams are reset, the other end is informed of the reason as far as it listens.
+    /// Ends the rest: streams are reset, the other end is informed of the reason as far as it listens.
     fn leave(&mut self, reason: Option<&TunnelError>) {
         self.mailbox.set_up(false);
         let goodbye = match reason {
@@ -421,7 +421,7 @@ enum Done {
 /// The lane's own token; streams have their numbers, from 1.
 const LANE: u64 = 0;
 const BELL: u64 = u64::MAX;
-/// The lane is read this often before sockets are looked at again.
+/// The lane is read this often before sockets are inspected again.
 const READS_A_ROUND: usize = 16;
 const MAX_UNSENT_IN_KERNEL: u32 = 16 * 1024;
 /// From the handshake to the first frame.
@@ -430,6 +430,6 @@ const PING_AFTER: Duration = Duration::from_secs(5);
 const SILENCE_LIMIT: Duration = Duration::from_secs(60);
 /// How long one of the database's addresses may take to answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// How often time is looked at.
+/// How often time is inspected.
 const CHECK: Duration = Duration::from_secs(1);
 const CHECK_OFTEN: Duration = Duration::from_millis(100);

@@ -71,9 +71,9 @@ pub struct FarOptions {
     pub to: String,
     /// How the ends know each other.
     pub security: TunnelSecurity,
-    /// How hard to compress what goes to the near end; absent for as that asks.
+    /// How hard to compress what goes to the near end; `None` for as that asks.
     pub level: Option<LevelChoice>,
-    /// What a chunk's compression may depend on; absent for as the near end asks.
+    /// What a chunk's compression may depend on; `None` for as the near end asks.
     pub isolate: Option<Isolation>,
     /// Called with what happens.
     pub notify: Notify,

@@ -53,7 +53,7 @@ impl Mailbox {
         self.over.load(Ordering::Acquire)
     }
 
-    /// How many streams the lane has; absent while it is not up.
+    /// How many streams the lane has; `None` while it is not up.
     pub fn load(&self) -> Option<usize> {
         self.up
             .load(Ordering::Acquire)

@@ -18,7 +18,7 @@ pub enum Notice {
         peer: SocketAddr,
         /// Lanes up now, this one included.
         lanes: u64,
-        /// The key it showed; absent without encryption.
+        /// The key it showed; `None` without encryption.
         key: Option<KeyFingerprint>,
     },
     /// A lane that was up is up no more.

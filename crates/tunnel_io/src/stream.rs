@@ -20,7 +20,7 @@ pub(super) struct Local {
     end: Ending,
     /// An end or an error is known to be among what may be read.
     pub ending: bool,
-    /// Finds the end of the login; absent where that is compressed, too.
+    /// Finds the end of the login; `None` if that is compressed, too.
     login: Option<Login>,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum SocketState {
     Open,
 }
 
-/// What became of the end of the bytes that come over the lane.
+/// The outcome of the end of the bytes that come over the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     NotYet,
@@ -90,7 +90,7 @@ impl Local {
         self.state == SocketState::Open
     }
 
-    /// Passes `bytes` on and keeps what the socket does not take; gives how many it took.
+    /// Passes `bytes` on and keeps what the socket does not take; returns how many it took.
     pub fn deliver(&mut self, bytes: &[u8]) -> Result<usize, OsError> {
         let taken = if self.is_open() && self.waiting.is_empty() {
             match self.socket.send(bytes) {
@@ -105,7 +105,7 @@ impl Local {
         Ok(taken)
     }
 
-    /// The socket may take more of what waits; gives how many bytes it took.
+    /// The socket may take more of what waits; returns how many bytes it took.
     pub fn flush(&mut self) -> Result<usize, OsError> {
         if !self.is_open() {
             return Ok(0);

@@ -209,7 +209,7 @@ impl HttpDecoder {
         Role::Reply
     }
 
-    /// Hands out what was taken in `direction` since the last message.
+    /// Emits what was taken in `direction` since the last message.
     fn emit_message(
         &mut self,
         direction: Direction,

@@ -45,7 +45,7 @@ pub use signature::recognise;
 /// Bytes of a message on a compressed connection are its share of the block's: after `n` of a block's `u`
 /// uncompressed bytes, `floor(n * c / u)` of its `c` stream bytes (header included) are given to messages, so the
 /// shares of one block sum to it exactly, also when a message spans blocks. A compressed block's messages are
-/// handed out when the block is complete.
+/// emitted when the block is complete.
 ///
 /// Where the place in the protocol is lost because the observation begins in the middle of a reply, messages are opaque until
 /// the two sides, which take round trips, show a new beginning: the server's next byte after a whole command, the client's next byte
@@ -55,7 +55,7 @@ pub struct MysqlDecoder {
     conversation: Conversation,
     halves: [HalfConnection; 2],
     blocks: [Blocks; 2],
-    /// Stream bytes taken, and those handed out with messages, per direction. `taken >= handed`.
+    /// Stream bytes taken, and those emitted with messages, per direction. `taken >= handed`.
     taken: [u64; 2],
     handed: [u64; 2],
     /// When the last byte of each direction passed.
@@ -73,7 +73,7 @@ enum Synchronisation {
     Lost,
     /// It was lost, but the other side has spoken: the next byte is a beginning.
     Resumable,
-    /// Resumed when this many bytes had been handed out: until there are more, that may have been too early.
+    /// Resumed when this many bytes had been emitted: until there are more, that may have been too early.
     Resumed(u64),
 }
 

@@ -7,7 +7,7 @@
 //! How messages become exchanges:
 //! 1. A request is owed one reply, in the order of the requests, however many are on their way.
 //! 2. `SUBSCRIBE` and its relatives are owed a confirmation a channel; all of them are the reply.
-//! 3. Published messages, pushes and the lines of `MONITOR` are notices: they were not asked for.
+//! 3. Published messages, pushes and the lines of `MONITOR` are notices: they were not requested.
 //! 4. `CLIENT REPLY OFF` and `SKIP`: what is sent then is one way.
 //! 5. `HELLO` and `AUTH` are login, and none of their content is reported; `QUIT` takes leave. Secrets in other commands are
 //!    `***`.

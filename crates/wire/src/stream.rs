@@ -46,7 +46,7 @@ pub struct Stream {
     encrypted: bool,
     /// Payload is missing in the capture, and what follows is not decoded for that.
     cut: bool,
-    /// Per direction: bytes fed or skipped, bytes handed out, when the first byte not handed out passed, and whether
+    /// Per direction: bytes fed or skipped, bytes emitted, when the first byte not emitted passed, and whether
     /// the direction is not decoded any more.
     given: [u64; 2],
     handed_out: [u64; 2],
@@ -96,7 +96,7 @@ impl Stream {
         })
     }
 
-    /// A connection that was under way when the observation began, to a server that seems to listen on `server_port`: which
+    /// A connection that was in progress when the observation began, to a server that seems to listen on `server_port`: which
     /// side is the client is a guess, which what passes may refute ([`Stream::is_reversed`]).
     pub fn joined(server_port: u16) -> Self {
         Self::with_circumstances(Circumstances {
@@ -167,7 +167,7 @@ impl Stream {
         }
     }
 
-    /// Takes what [`Stream::feed`] and [`Stream::skip`] would, while the protocol is not known, and hands nothing out. Whether
+    /// Takes what [`Stream::feed`] and [`Stream::skip`] would, while the protocol is not known, and emits nothing. Whether
     /// it has been decided: then comes [`Stream::flush_buffered`].
     pub fn detect_protocol(
         &mut self,
@@ -194,7 +194,7 @@ impl Stream {
         }
     }
 
-    /// Hands out what waited, if it has been decided what it is.
+    /// Emits what waited, if it has been decided what it is.
     pub fn flush_buffered(&mut self, sink: &mut MessageSink<'_>) {
         self.start_decoding(sink);
     }
@@ -209,7 +209,7 @@ impl Stream {
         self.reversed
     }
 
-    /// Nothing follows in `direction`, as was seen at `at`: hands out what only its end completes, and what it cuts off.
+    /// Nothing follows in `direction`, as was seen at `at`: emits what only its end completes, and what it cuts off.
     pub fn end(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let direction = self.direction(direction);
         self.finish_resync(sink);
@@ -255,7 +255,7 @@ impl Stream {
         });
     }
 
-    /// The connection ended: hands out what is left. An unfinished message is handed out as opaque bytes.
+    /// The connection ended: emits the rest. An unfinished message is emitted as opaque bytes.
     pub fn finish(&mut self, sink: &mut MessageSink<'_>) {
         self.decide_at_end();
         self.flush_buffered(sink);
@@ -498,7 +498,7 @@ impl Stream {
         }
     }
 
-    /// The place in `direction` is lost, for a reason that is not among its bytes: the message under way is given up.
+    /// The place in `direction` is lost, for a reason that is not among its bytes: the message in progress is given up.
     pub(crate) fn desync_direction(
         &mut self,
         at: Timestamp,
@@ -567,7 +567,7 @@ impl Stream {
         self.process_input(direction, Input::seen(input.at(), tail), sink);
     }
 
-    /// What opens TLS, which begins now; absent when there are no secrets.
+    /// What opens TLS, which begins now; `None` if there are no secrets.
     fn secrets_of_tls(&self) -> Option<Arc<dyn Secrets>> {
         self.secrets.clone().filter(|secrets| secrets.tls_begins())
     }

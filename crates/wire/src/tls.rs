@@ -4,10 +4,10 @@
 //!
 //! How records become exchanges:
 //! 1. The `ClientHello` is a request; the server's flight is its reply. A flight ends when the client speaks next, so
-//!    its last record is handed out only then.
+//!    its last record is emitted only then.
 //! 2. Up to TLS 1.2 the client's `Finished` asks for the server's, unless the server's came first (resumption).
 //! 3. In TLS 1.3 nothing answers the client's `Finished`; what the server sends before the client's first data
-//!    (`NewSessionTicket`) was not asked for.
+//!    (`NewSessionTicket`) was not requested.
 //!    A first greeting in the form of SSL 2 (RFC 5246 appendix E.2) is one too.
 //! 4. After the handshake a record is opaque: exchanges follow the changes of direction. Taking leave is not: an alert,
 //!    which TLS 1.3 hides in a data record of 2 bytes (and so data of just 2 bytes are mistaken for one).

@@ -1,7 +1,7 @@
 //! How a client asks a database for TLS, before anything else of its protocol is said.
 
 /// The lower two bytes of a greeting's capability flags: behind the protocol's number (10), the version with its
-/// zero, the thread's number (4), eight bytes of authentication data and a filler. Absent when it is not such a greeting.
+/// zero, the thread's number (4), eight bytes of authentication data and a filler. `None` if it is not such a greeting.
 pub fn lower_capabilities(greeting: &mut [u8]) -> Option<&mut [u8; 2]> {
     let payload = greeting.get_mut(4..)?;
     if payload.first() != Some(&10) {
@@ -13,7 +13,7 @@ pub fn lower_capabilities(greeting: &mut [u8]) -> Option<&mut [u8; 2]> {
 }
 
 /// The request for TLS that goes before a handshake response: its first 32 payload bytes with the flag for TLS set. Sets
-/// the flag in the response too and moves it behind the request. Absent when the client asks for TLS itself or speaks a
+/// the flag in the response too and moves it behind the request. `None` if the client asks for TLS itself or speaks a
 /// protocol older than 4.1.
 pub fn tls_request(response: &mut [u8]) -> Option<[u8; 36]> {
     let sequence = *response.get(3)?;

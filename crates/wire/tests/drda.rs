@@ -57,7 +57,7 @@ fn db2() -> [(Direction, Vec<u8>); 4] {
     ]
 }
 
-/// What became of a statement: -204, or rows that were changed.
+/// The outcome of a statement: -204, or rows that were changed.
 fn card(code: i32, state: &[u8], rows: i32) -> Vec<u8> {
     let counts = [[0; 8].to_vec(), rows.to_le_bytes().to_vec(), [0; 12].to_vec()].concat();
     [

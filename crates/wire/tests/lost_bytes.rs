@@ -258,7 +258,7 @@ fn a_record_that_waited_when_the_place_was_lost_is_handed_out_once() {
     let behind = [&server_hello[..], b"no record", &[8; 42]].concat();
     let application_data = [&[23, 3, 3, 0, 20][..], &[5; 20]].concat();
     let script = Script::new(443).c(&client_hello).s(&behind).lost(CLIENT, 4_017);
-    // `play` holds what was handed out against what was fed.
+    // `play` holds what was emitted against what was fed.
     script
         .s(&[&[4; 30][..], &application_data, &application_data].concat())
         .play();

@@ -40,7 +40,7 @@ fn messages(tags: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Plays a conversation behind a login: `>` and the client's tags, `<` and the server's. Gives the roles.
+/// Plays a conversation behind a login: `>` and the client's tags, `<` and the server's. Returns the roles.
 fn roles(conversation: &[&str]) -> Vec<Role> {
     let mut bytes = vec![
         (Direction::ClientToServer, STARTUP.to_vec()),

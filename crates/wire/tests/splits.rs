@@ -59,7 +59,7 @@ fn fed(segments: &[Segment], direction: Direction) -> u64 {
         .sum()
 }
 
-/// Plays segments whole and cut; both must hand out every byte once and give the same messages.
+/// Plays segments whole and cut; both must emit every byte once and give the same messages.
 fn check(name: &dyn Debug, server_port: u16, segments: &[Segment], lengths: &[usize]) {
     let (whole, whole_stream) = play(server_port, segments);
     let (pieces, pieces_stream) = play(server_port, &cut(segments, lengths));

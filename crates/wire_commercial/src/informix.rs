@@ -74,14 +74,14 @@ struct Session {
     asked: bool,
     /// The server has begun an answer that did not end.
     answering: bool,
-    /// Rows of the answer under way.
+    /// Rows of the answer in progress.
     rows: u64,
     transaction: Option<TransactionState>,
     /// The client's program, as it is reported.
     program: String,
 }
 
-/// What the client's group under way, or the one that is being answered, is about.
+/// What the client's group in progress, or the one that is being answered, is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Group {
     phase: Option<Phase>,

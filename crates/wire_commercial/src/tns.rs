@@ -7,7 +7,7 @@
 //! 1. A request is everything the client sends until the server speaks, or until a packet says that it ends there
 //!    (pipelining); it is one message. What it executes is reported as a statement being prepared and executed.
 //! 2. Of a response each packet is a message. It ends where a packet marks the end (23ai) or where the client goes on:
-//!    clients that do not pipeline wait. So the last packet is handed out when the next one, or the client, shows what it was.
+//!    clients that do not pipeline wait. So the last packet is emitted when the next one, or the client, shows what it was.
 //! 3. RESEND, and a MARKER that the client has to answer, pause a reply: what the client sends next is a further turn of
 //!    the same exchange.
 //! 4. Native encryption leaves packets readable and nothing inside: both directions are opaque from there on.

@@ -28,7 +28,7 @@ pub(super) enum Control {
 }
 
 impl Control {
-    /// That of a fingerprint; absent for work. A text of several statements is of a class only where none of them is work: a driver that opens a
+    /// That of a fingerprint; `None` for work. A text of several statements is of a class only where none of them is work: a driver that opens a
     /// session sends `set x = ?; select ?`, whose last statement only shows that it is done.
     pub(super) fn from_fingerprint(fingerprint: &str) -> Option<Self> {
         let text = fingerprint.trim_end_matches([';', ' ']);

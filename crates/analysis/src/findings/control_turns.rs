@@ -7,7 +7,7 @@
 //! 2. SAVEPOINT and RELEASE: both can be sent with the statement between them.
 //! 3. A setting that was made before on the same connection.
 //! 4. Whatever puts the session back, and settings made anew right after it: a pool's work whenever a connection is given back.
-//! 5. A test of the connection right before another statement: a pool that tests each connection it hands out.
+//! 5. A test of the connection right before another statement: a pool that tests each connection it emits.
 //! 6. Another current database right before a statement, which could name it.
 //! 7. A read of a session's setting; a read, right after a write, of what the reply to that has said.
 //! 8. MULTI, what it queues, and EXEC one by one: all but one, since nobody needs the replies before the last.

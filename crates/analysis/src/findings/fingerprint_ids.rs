@@ -48,7 +48,7 @@ pub(super) enum Bound {
 pub(super) const MAX_CODES: usize = 20_000;
 
 impl FingerprintIds {
-    /// The code of a fingerprint; absent past [`MAX_CODES`].
+    /// The code of a fingerprint; `None` past [`MAX_CODES`].
     pub(super) fn fingerprint_id(&mut self, fingerprint: &Fingerprint) -> Option<FingerprintId> {
         let new = |number, text: &Fingerprint| FingerprintId::new(number, text);
         let number = self.known.number(fingerprint, MAX_CODES, new)?;

@@ -7,7 +7,7 @@ use super::frameworks::{Certainty, Framework, is_next_value};
 use super::software::Software;
 use model::FindingKind;
 
-/// The remedy of a kind in a framework; absent where the driver's is as good.
+/// The remedy of a kind in a framework; `None` if the driver's is as good.
 pub(super) fn find_remedy(
     kind: FindingKind,
     (framework, certainty): (Framework, Certainty),
@@ -63,7 +63,7 @@ impl What {
 struct Row {
     framework: Framework,
     what: What,
-    /// Absent for all.
+    /// `None` for all.
     software: Option<Software>,
     words: &'static str,
 }

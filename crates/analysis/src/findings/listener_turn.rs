@@ -1,6 +1,6 @@
 //! A listener that answers a connection with RESEND or REDIRECT: a round trip more before the login.
 //!
-//! Oracle's connect takes one round trip; each further exchange of the connect phase is one that the listener asked for. Not
+//! Oracle's connect takes one round trip; each further exchange of the connect phase is one that the listener requested. Not
 //! reported for connections that [`super::reconnect`] claims whole.
 
 use super::ledger::Waste;

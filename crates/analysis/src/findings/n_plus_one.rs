@@ -6,7 +6,7 @@
 //!    are one wherever they occur: dependent, as far as the wire shows. Also on several connections, where none began before the one before was over.
 //! 3. Elsewhere the same within round trips between which the client hardly computed ([`loops::TIGHT`]): weak evidence, as of a loop.
 //!
-//! Saved are all round trips but one: the rows asked for at once. Not reported for reads that all ask the very same: these are
+//! Saved are all round trips but one: the rows requested at once. Not reported for reads that all ask the very same: these are
 //! [`super::repeated_read`]'s.
 
 use super::frameworks;

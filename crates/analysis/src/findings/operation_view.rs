@@ -22,7 +22,7 @@ pub(super) enum Task {
     Execute,
     /// A statement is prepared, and does not run in the same round trip.
     Prepare,
-    /// Further rows are asked for.
+    /// Further rows are requested.
     Fetch,
     /// Nothing that can be determined: a ping, perhaps.
     Nothing,
@@ -314,7 +314,7 @@ impl<'a> OperationView<'a> {
         });
     }
 
-    /// The round trips of the operation's connection with this number, from 0; absent past the last.
+    /// The round trips of the operation's connection with this number, from 0; `None` past the last.
     pub(super) fn lane(&self, number: usize) -> Option<Range<usize>> {
         self.turns.lanes.get(number).cloned()
     }

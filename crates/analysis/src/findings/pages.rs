@@ -1,6 +1,6 @@
 //! Statements that ask for a part of a result, by their text: a loop of them fetches the result piece by piece.
 
-/// How the parts are asked for.
+/// How the parts are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Paging {
     /// LIMIT and OFFSET, or what a dialect has for them.
@@ -11,7 +11,7 @@ pub(super) enum Paging {
     LargeObject,
 }
 
-/// How a statement asks for a part; absent for one that asks for all.
+/// How a statement asks for a part; `None` for one that asks for all.
 pub(super) fn paging(fingerprint: &str) -> Option<Paging> {
     let first = fingerprint.split(' ').next().unwrap_or_default();
     if SCANS.contains(&first) {

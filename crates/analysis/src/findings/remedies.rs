@@ -91,7 +91,7 @@ struct Row {
     kind: FindingKind,
     /// The software it is for; empty for all.
     software: &'static [Software],
-    /// Absent for all cases.
+    /// `None` for all cases.
     case: Option<Case>,
     words: &'static str,
     /// Round trips that remain each time with the first way that the words name.

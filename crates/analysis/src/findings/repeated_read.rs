@@ -71,7 +71,7 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
 struct Question {
     digest: u64,
     request: Option<RequestId>,
-    /// Absent where all of the operation is one.
+    /// `None` if all of the operation is one.
     stretch: Option<u64>,
 }
 

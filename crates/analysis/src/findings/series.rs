@@ -1,5 +1,5 @@
 //! Autocommitted statements of one connection that follow each other. Where each statement, or each round of a loop, is an operation of its own, a loop lies across
-//! operations: they are looked at together, for loops alone.
+//! operations: they are inspected together, for loops alone.
 
 use super::operation_view::Turn;
 use model::{ConnectionId, ConnectionMap, Operation, OperationKind, OperationStep, Phase, TransactionState};
@@ -25,10 +25,10 @@ pub(super) struct Series {
     id: u64,
 }
 
-/// Statements of a series that are looked at together; a longer loop is found in parts.
+/// Statements of a series that are inspected together; a longer loop is found in parts.
 const MAX_STATEMENTS: usize = 8192;
 
-/// Statements of all series under way, about 25 MB. With more, what begins waits for another to end.
+/// Statements of all series in progress, about 25 MB. With more, what begins waits for another to end.
 pub(super) const MAX_TOTAL_STATEMENTS: usize = 60_000;
 
 /// Statements of a burst that may be a round of a loop.
@@ -38,7 +38,7 @@ const MAX_BURST_LEN: usize = 64;
 const MAX_IDLE: Duration = Duration::from_secs(1);
 
 impl AllSeries {
-    /// Takes an operation, with the turns that were found in it. Gives the series that is over by it.
+    /// Takes an operation, with the turns that were found in it. Returns the series that is over by it.
     pub(super) fn process_operation(&mut self, operation: &Operation, turns: &[Turn]) -> Option<Series> {
         let connection = operation.steps.first()?.exchange.connection;
         if !is_autocommitted(operation) {
@@ -76,7 +76,7 @@ impl AllSeries {
         series.may_loop().then_some(series)
     }
 
-    /// Those under way.
+    /// Those in progress.
     pub(super) fn end_all(&mut self) -> Vec<Series> {
         self.statements = 0;
         let mut all: Vec<(ConnectionId, Series)> = self.open.drain().collect();

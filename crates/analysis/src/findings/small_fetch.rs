@@ -50,7 +50,7 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     loops::each(view, pages);
 }
 
-/// Parts of a result that are asked for by statements of their own, again and again: [`super::pages`]. One with a row or none each is no page.
+/// Parts of a result that are requested by statements of their own, again and again: [`super::pages`]. One with a row or none each is no page.
 fn pages(view: &mut OperationView<'_>, found: Loop, evidence: Evidence) {
     for place in 0..found.period {
         let turns: Vec<usize> = found.turns(place).collect();
@@ -70,7 +70,7 @@ fn pages(view: &mut OperationView<'_>, found: Loop, evidence: Evidence) {
     }
 }
 
-/// Results of one connection that may be under way at once.
+/// Results of one connection that may be in progress at once.
 const MAX_OPEN: usize = 64;
 
 /// What a round trip asks of a result.

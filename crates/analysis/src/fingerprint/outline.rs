@@ -101,7 +101,7 @@ fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Bytes up to and with the quote that ends what was quoted, doubled ones passed over. Absent where none does, or a backslash may escape one.
+/// Bytes up to and with the quote that ends what was quoted, doubled ones passed over. `None` if none does, or a backslash may escape one.
 fn quoted(text: &[u8], quote: u8) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -49,7 +49,7 @@ const MIN_TRUNCATED_LEN: usize = 4096;
 
 /// The result of reading a text with backslashes that escape, or that do not.
 struct Reading {
-    /// Length of what was written when it first mattered; absent when it did not.
+    /// Length of what was written when it first mattered; `None` if it did not.
     doubt: Option<usize>,
     /// Every literal ended, none in the middle of a word, and all of the text was read.
     is_whole: bool,

@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct Client {
     pub near: Near,
-    /// Statements with an identifier of a request that some server has under way.
+    /// Statements with an identifier of a request that some server has in progress.
     pub identified: u64,
     pub statements: Asked,
     /// Exchanges of which nothing but their times was seen (encrypted, or of a protocol that is not decoded): maybe statements.

@@ -212,7 +212,7 @@ fn add_ends(
     }
 }
 
-/// The times in front of a response that are looked at: next to it, and then from each distance on, 1.4 times the one before, a narrow and a
+/// The times in front of a response that are inspected: next to it, and then from each distance on, 1.4 times the one before, a narrow and a
 /// wide one: the time that a server takes for its response scatters.
 fn windows() -> impl Iterator<Item = (Duration, Duration)> {
     let next_to_it = NEAREST.map(|far| (Duration::ZERO, far));

@@ -10,7 +10,7 @@ pub(super) struct Server {
     pub open: ConnectionMap<OpenRequest>,
     pub since: Timestamp,
     pub busy_since: Timestamp,
-    /// Time with a request under way, without the one that is.
+    /// Time with a request in flight, without the one that is.
     pub busy: Duration,
     /// Times from idle to idle so far.
     pub busy_times: u64,
@@ -90,7 +90,7 @@ impl Server {
         }
     }
 
-    /// The share of the time until `now` in which a request was under way.
+    /// The share of the time until `now` in which a request was in flight.
     pub fn share_busy(&self, now: Timestamp) -> f64 {
         let under_way = match self.open.is_empty() {
             true => Duration::ZERO,
@@ -104,7 +104,7 @@ impl Server {
         }
     }
 
-    /// Whether a request was under way at a moment that may be long ago: its exchange is reported when its client goes on.
+    /// Whether a request was in flight at a moment that may be long ago: its exchange is reported when its client goes on.
     pub fn was_busy(&self, at: Timestamp) -> bool {
         self.open.values().any(|request| request.started <= at) || self.responses.any_lasted_at(at)
     }

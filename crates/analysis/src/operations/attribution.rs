@@ -209,7 +209,7 @@ struct Ledger {
 }
 
 impl Ledger {
-    /// Adds `wanted`, or what is left of the time, to one part; returns what it got.
+    /// Adds `wanted`, or the rest of the time, to one part; returns what it got.
     fn add_part(
         &mut self,
         part: impl FnOnce(&mut Attribution) -> &mut Duration,

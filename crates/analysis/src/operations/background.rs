@@ -3,7 +3,7 @@
 //! Of each statement text that a host sends it is counted how often it is seen while requests to the host are open and while none is. Seen
 //! without a request at least [`MIN_OUTSIDE`] times, it counts as background as long as it is not seen during requests more than twice as
 //! often for the time that they take. A host that is never idle shows nothing. A text that was seen without a request at all is no proof that
-//! the only request under way caused it: how likely it did shows in how much more often it is seen during requests ([`Cause::Doubtful`]).
+//! the only request in flight caused it: how likely it did shows in how much more often it is seen during requests ([`Cause::Doubtful`]).
 
 use super::Member;
 use crate::verb::Verb;

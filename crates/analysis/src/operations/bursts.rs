@@ -62,7 +62,7 @@ pub(super) fn position_of(member: &Member, is_inside: bool) -> Place {
     }
 }
 
-/// What is known of a burst under way.
+/// What is known of a burst in progress.
 #[derive(Debug, Default)]
 pub(super) struct Burst {
     pauses: u32,

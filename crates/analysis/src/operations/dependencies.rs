@@ -24,13 +24,13 @@ use model::{ConnectionId, ConnectionMap, OperationStep, Protocol};
 pub(super) struct Linked {
     pub(super) steps: Vec<OperationStep>,
     pub(super) parents: Vec<Option<u32>>,
-    /// What was looked at of each.
+    /// What was inspected of each.
     pub(super) moments: Vec<Moment>,
     /// Their order by their end.
     pub(super) by_end: Vec<u32>,
 }
 
-/// What of a step is looked at again and again. Steps are large, and these lie side by side: all of an operation's stay in the processor's
+/// What of a step is inspected again and again. Steps are large, and these lie side by side: all of an operation's stay in the processor's
 /// cache.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
@@ -209,7 +209,7 @@ struct Latest {
 }
 
 impl Latest {
-    /// Notes a step; gives the one before it on its connection.
+    /// Notes a step; returns the one before it on its connection.
     fn replace(&mut self, connection: ConnectionId, step: u32) -> Option<u32> {
         match self.last.replace((connection, step)) {
             Some((last, earlier)) if last == connection => Some(earlier),

@@ -102,7 +102,7 @@ impl Identified {
 
 /// After this time without anything a request is over.
 const IDLE: Duration = Duration::from_secs(10);
-/// Requests under way at once.
+/// Requests in flight at once.
 const MAX_REQUESTS: usize = 10_000;
-/// Exchanges after which requests are looked at again.
+/// Exchanges after which requests are inspected again.
 const EXCHANGES_PER_SWEEP: usize = 1_000;

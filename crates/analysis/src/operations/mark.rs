@@ -6,7 +6,7 @@
 
 use model::Exchange;
 
-/// The name that a mark gives, empty for one that only ends a span; absent when the exchange is no mark.
+/// The name that a mark gives, empty for one that only ends a span; `None` if the exchange is no mark.
 pub(super) fn find_mark(exchange: &Exchange) -> Option<&str> {
     let text = exchange.fingerprint.as_deref()?;
     let alias = strip_start(text, "select ? as ")?

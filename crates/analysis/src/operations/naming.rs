@@ -57,7 +57,7 @@ impl Naming {
         }
     }
 
-    /// The name; absent while there was no statement.
+    /// The name; `None` while there was no statement.
     pub(super) fn name(&self) -> Option<&Arc<str>> {
         self.name.as_ref()
     }

@@ -4,13 +4,13 @@
 //!
 //! 1. A client that was seen to send a statement behind another without having the other's reply does not need that reply. Only of such
 //!    pairs of statements is more concluded; all others wait as [`super::dependencies`] says.
-//! 2. Pauses in which replies come end, nearly each time, only when all replies are there, and begin with exactly as many requests under way:
+//! 2. Pauses in which replies come end, nearly each time, only when all replies are there, and begin with exactly as many requests in flight:
 //!    batches, which wait for their last reply.
 //! 3. They are no longer than others, or requests follow replies sooner than the client takes to send one behind another, time and again: it
 //!    waited for none. A client that waits has to read the reply before it can send.
-//! 4. They are longer, and one in three begins with about the most requests that ever were under way: the client has a window, and a request waits
+//! 4. They are longer, and one in three begins with about the most requests that ever were in progress: the client has a window, and a request waits
 //!    for the reply to the one a window before it.
-//! 5. Otherwise, as far as the single pause shows: one that began with clearly fewer requests under way than there were at other times was not
+//! 5. Otherwise, as far as the single pause shows: one that began with clearly fewer requests in flight than there were at other times was not
 //!    a wait for replies while some are owed.
 
 use super::dependencies::Moment;
@@ -56,7 +56,7 @@ pub(super) fn find(
     found
 }
 
-/// Lets the steps of `operation` wait as a client makes them wait that has no more than `window` requests under way: where that is known, what
+/// Lets the steps of `operation` wait as a client makes them wait that has no more than `window` requests in flight: where that is known, what
 /// was seen need not show it.
 pub fn limit_under_way(operation: &mut Operation, window: usize) {
     let moments: Vec<Moment> = operation.steps.iter().map(Moment::from_step).collect();
@@ -96,7 +96,7 @@ struct Sent {
     is_open: bool,
 }
 
-/// What bounds the requests that a client has under way.
+/// What bounds the requests that a client has in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Limit {
     /// Rule 4.
@@ -105,7 +105,7 @@ enum Limit {
     Batches,
     /// Rule 3.
     None,
-    /// Rule 5, with the most that were under way.
+    /// Rule 5, with the most that were in progress.
     Unknown(usize),
 }
 

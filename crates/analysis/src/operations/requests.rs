@@ -53,7 +53,7 @@ pub(super) struct Requests {
     /// Hosts that serve requests.
     serving: HashSet<IpAddr>,
     pub(super) programs: Programs,
-    /// What is under way on connections whose replies have no end that can be seen.
+    /// What is in progress on connections whose replies have no end that can be seen.
     under_way: ConnectionMap<UnderWay>,
     /// How many decisions, and ends of opaque exchanges, each request waits for.
     awaited: HashMap<u64, u32>,
@@ -61,7 +61,7 @@ pub(super) struct Requests {
     waiting: Vec<Answered>,
     /// Those of them that an outer request waits for.
     within: HashSet<u64>,
-    /// Identifiers that several requests under way had at once.
+    /// Identifiers that several requests in flight had at once.
     repeated_identifiers: u64,
     emptied: ExchangeRecycler,
 }
@@ -480,7 +480,7 @@ impl Requests {
         left
     }
 
-    /// Adds an exchange to the request with this number, or to the one that it is part of; gives it back when neither is there.
+    /// Adds an exchange to the request with this number, or to the one that it is part of; returns it back when neither is there.
     fn assign_member(&mut self, id: u64, member: Member) -> Option<Member> {
         match self.request(id) {
             Some(request) if request.members.len() < MAXIMUM_MEMBERS => {
@@ -637,7 +637,7 @@ impl Requests {
         }
     }
 
-    /// Hands out an answered request, or adds it to the one that it was made for.
+    /// Emits an answered request, or adds it to the one that it was made for.
     fn emit_request(&mut self, answered: Answered, out: &mut GroupedSink<'_>) {
         let Answered {
             mut request,

@@ -27,7 +27,7 @@ pub(crate) fn reached_server(exchange: &Exchange) -> Timestamp {
         .after(half(server_side(&exchange.first)))
 }
 
-/// When the first byte of the reply left the server; absent when none came.
+/// When the first byte of the reply left the server; `None` if none came.
 pub(crate) fn left_server(exchange: &Exchange) -> Option<Timestamp> {
     let rtt = server_side(&exchange.first);
     exchange
@@ -36,7 +36,7 @@ pub(crate) fn left_server(exchange: &Exchange) -> Option<Timestamp> {
         .map(|at| at.before(rtt - half(rtt)).max(reached_server(exchange)))
 }
 
-/// When the last byte of the reply left the server; absent when none came.
+/// When the last byte of the reply left the server; `None` if none came.
 pub(super) fn finished_at_server(exchange: &Exchange) -> Option<Timestamp> {
     let last = exchange.more.last().unwrap_or(&exchange.first);
     let rtt = server_side(last);

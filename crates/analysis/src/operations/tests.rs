@@ -549,7 +549,7 @@ fn a_handshake_takes_the_protocol_of_what_follows() {
     assert_eq!(operations[0].setup, micros(100));
 }
 
-/// Two requests of 10 ms, each with two opaque exchanges, of which the second is reported when the next page is under way.
+/// Two requests of 10 ms, each with two opaque exchanges, of which the second is reported when the next page is in progress.
 fn run_with_opaque_exchanges(last_reply: u64) -> Run {
     let mut run = Run::new(Rule::Auto);
     run.opened(0, host(1, 40_000), host(2, 80));
@@ -594,7 +594,7 @@ fn the_last_opaque_exchange_of_a_request_is_its_own_although_it_is_told_later() 
     for operation in &operations {
         assert_eq!((&*operation.name, operation.turns), ("GET /page", 3));
         assert_eq!(operation.duration, micros(10_000));
-        // No other request was under way when they began.
+        // No other request was in flight when they began.
         let of_opaque = operation.steps.iter().filter_map(|step| step.assigned);
         assert_eq!(of_opaque.collect::<Vec<_>>(), [Assigned::Only; 2]);
     }
@@ -860,7 +860,7 @@ fn an_address_that_leaves_its_host_later_is_reported() {
             fingerprint: Some(Arc::from("GET /page")),
             request: None,
         };
-        // In the second half the statement comes when no request is under way.
+        // In the second half the statement comes when no request is in flight.
         let late = if page < pages { 500 } else { 6_000 };
         let statement = Fact::Exchange {
             exchange: exchange(1, Phase::Work, from + late, 400, 0).into(),

@@ -101,7 +101,7 @@ impl Transactions {
         self.connections.remove(&connection);
     }
 
-    /// Takes the next step; gives the transaction that it ends.
+    /// Takes the next step; returns the transaction that it ends.
     fn step(
         &mut self,
         index: u32,

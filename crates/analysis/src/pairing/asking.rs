@@ -272,7 +272,7 @@ fn condition(text: &[u8]) -> Option<&[u8]> {
 
 const WHERE: &[u8] = b" where ";
 
-/// The keyed hash of a text; absent for one so long that it may have been cut and that hashing it would take long.
+/// The keyed hash of a text; `None` for one so long that it may have been cut and that hashing it would take long.
 fn digest_of(key: &RandomState, text: &[u8]) -> Option<u64> {
     (text.len() <= MAX_DIGESTED).then(|| key.hash_one(text))
 }

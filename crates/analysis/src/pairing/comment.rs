@@ -9,7 +9,7 @@ use model::{RequestId, SpanId, Tags};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The tags of a statement's comments; absent when there are no comments.
+/// The tags of a statement's comments; `None` if there are no comments.
 pub(super) fn tags(statement: &[u8]) -> Option<Tags> {
     let comments = comments(statement);
     if comments == [None, None] {
@@ -88,7 +88,7 @@ fn add_tag(pair: &[u8], tags: &mut Tags) {
     }
 }
 
-/// A value without its percent-encoding and without backslashes before quotes; absent when it is no text.
+/// A value without its percent-encoding and without backslashes before quotes; `None` if it is no text.
 fn decoded(value: &[u8]) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(value).ok()?;
     if !text.contains(['%', '\\']) {
@@ -134,7 +134,7 @@ fn named(value: &str) -> Option<Arc<str>> {
     (!value.is_empty()).then(|| Arc::from(value))
 }
 
-/// Bytes of a comment that are looked at.
+/// Bytes of a comment that are inspected.
 const MAX_COMMENT_LEN: usize = 4096;
 const MAX_VALUE_LEN: usize = 512;
 const MAX_SOFTWARE_LEN: usize = 64;

@@ -19,7 +19,7 @@ impl Distance {
     /// The first byte of the reply to `step` came: what of the wait was the server's own time.
     ///
     /// 1. The wait less the server-side round trip and less retransmissions.
-    /// 2. Behind another reply (pipelining): from the end of that, when it is later. Not of one that was still under way (replies of
+    /// 2. Behind another reply (pipelining): from the end of that, when it is later. Not of one that was still in progress (replies of
     ///    FastCGI that overlap).
     /// 3. Unknown (zero) before any round trip was measured.
     /// 4. The round trip is the shortest of late, and may have been any within [`Distance::bounds`]: that is the margin.

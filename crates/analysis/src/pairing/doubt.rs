@@ -43,7 +43,7 @@ impl Answers {
         self.unanswered.1 >= WAITS_ENOUGH
     }
 
-    /// Adds opaque bytes to the reply that is under way, if one is.
+    /// Adds opaque bytes to the reply that is in flight, if one is.
     pub(super) fn take_more(&mut self, message: &Message<'_>) -> bool {
         let Some(last) = self.replies.back_mut().filter(|_| self.is_open) else {
             return false;
@@ -139,7 +139,7 @@ impl Pairing {
         }
     }
 
-    /// All replies that were owed have arrived: gives each to its request, and hands these out.
+    /// All replies that were owed have arrived: gives each to its request, and emits these.
     pub(super) fn settle_doubt(&mut self, protocol: Protocol, out: &mut FactSink<'_>) {
         if !self.is_in_doubt() {
             return;

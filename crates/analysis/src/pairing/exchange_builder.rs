@@ -100,7 +100,7 @@ impl ExchangeBuilder {
         }
     }
 
-    /// Whether any byte of the reply to the step under way has come.
+    /// Whether any byte of the reply to the step in progress has come.
     pub(super) fn has_reply(&self) -> bool {
         self.step.reply_started.is_some()
     }

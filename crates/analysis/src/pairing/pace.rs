@@ -17,7 +17,7 @@ pub(super) struct Sent {
     pub(super) is_behind: bool,
     /// Since the one before it.
     pub(super) pause: Duration,
-    /// Since the last reply; absent when none came after the request before it.
+    /// Since the last reply; `None` if none came after the request before it.
     pub(super) reaction: Option<Duration>,
 }
 

@@ -727,7 +727,7 @@ fn a_body_that_waited_for_a_permission_starts_no_second_request() {
     assert_eq!(conversation.finish().0.len(), 2);
 }
 
-/// The reply to the second request began while the first one's was under way: its server time is its own.
+/// The reply to the second request began while the first one's was in progress: its server time is its own.
 #[test]
 fn the_server_time_of_a_reply_that_overlaps_is_counted_from_its_request() {
     let mut conversation = Conversation::new();

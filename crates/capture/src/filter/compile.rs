@@ -180,7 +180,7 @@ fn emit_condition(program: &mut Program, condition: &Node, kind: Kind, ends: End
     }
 }
 
-/// What is left of a condition for one kind of packets.
+/// The rest of a condition for one kind of packets.
 enum Reduced {
     Known(bool),
     /// One of these at one end, or its opposite.

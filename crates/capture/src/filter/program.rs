@@ -19,7 +19,7 @@ pub struct Instruction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Label(usize);
 
-/// A program under way. Jumps go forward only.
+/// A program in progress. Jumps go forward only.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     steps: Vec<Step>,

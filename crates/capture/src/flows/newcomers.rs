@@ -7,7 +7,7 @@ use crate::tcp::{Packet, SYN};
 use model::{Direction, Endpoint};
 
 impl Flows<'_> {
-    /// Where a packet belongs whose endpoints have no connection; absent while that is not known, and it is kept.
+    /// Where a packet belongs whose endpoints have no connection; `None` while that is not known, and it is kept.
     #[cold]
     pub(super) fn newcomer(&mut self, new: Newcomer<'_>) -> Option<Place> {
         if let Some((slot, flipped)) = self.in_another_network(&new) {

@@ -1,4 +1,4 @@
-//! What the bridge is asked for, and what it answers.
+//! What the bridge is requested, and what it answers.
 
 use super::JdbcUrl;
 use super::url::is_secret;
@@ -22,7 +22,7 @@ pub struct Login {
     pub url: JdbcUrl,
     /// Properties of the connection, `user` and `password` among them. A value may be secret, and none is shown.
     pub properties: Vec<(String, Secret)>,
-    /// The driver's class; absent where the drivers themselves say which takes the URL.
+    /// The driver's class; `None` if the drivers themselves say which takes the URL.
     pub class: Option<String>,
 }
 
@@ -138,7 +138,7 @@ pub struct Executed {
     pub rows: u64,
     /// Rows that were changed, as the driver counts them.
     pub changed: u64,
-    /// Bytes alive on the heap at the fullest moment beyond those before; absent when it was not measured.
+    /// Bytes alive on the heap at the fullest moment beyond those before; `None` if it was not measured.
     pub heap: Option<u64>,
     /// Columns of the last row that was kept: name and value.
     pub kept: Vec<(String, Option<String>)>,

@@ -76,7 +76,7 @@ impl JdbcUrl {
         self.dialect
     }
 
-    /// Host and port, the driver's own port where none is written; absent where the URL has no host.
+    /// Host and port, the driver's own port where none is written; `None` if the URL has no host.
     pub fn server(&self) -> Option<(&str, u16)> {
         self.place.as_ref().map(|place| (place.host.as_str(), place.port))
     }

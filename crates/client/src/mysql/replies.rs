@@ -21,7 +21,7 @@ pub struct MysqlReplies {
     keeps_keys: bool,
     keys: Vec<u64>,
     packet: MessageCutter<HEADER>,
-    /// The packet under way goes on with the one before it, which had the maximum length.
+    /// The packet in flight goes on with the one before it, which had the maximum length.
     continues: bool,
 }
 
@@ -49,7 +49,7 @@ enum ReplyState {
 }
 
 impl MysqlReplies {
-    /// One more answer is asked for, with what is said next.
+    /// One more answer is requested, with what is said next.
     pub fn expect(&mut self, answer: ExpectedAnswer) {
         self.expected.push_back(answer);
         self.asked += 1;
@@ -76,7 +76,7 @@ impl MysqlReplies {
         std::mem::swap(keys, &mut self.keys);
     }
 
-    /// The packet under way is complete.
+    /// The packet in flight is complete.
     fn end(&mut self) -> Result<(), ReplyFault> {
         let (length, _) = header(self.packet.header());
         let continued = std::mem::replace(&mut self.continues, length == MAX_PACKET_LEN);
@@ -237,7 +237,7 @@ pub fn error(body: &[u8]) -> ErrorReply {
     ErrorReply::new(code.as_bytes(), text)
 }
 
-/// The error that `bytes` begin with; absent while it is not complete, and where they begin with something else.
+/// The error that `bytes` begin with; `None` while it is not complete, and where they begin with something else.
 pub fn begun_error(bytes: &[u8]) -> Option<ErrorReply> {
     let (first, rest) = bytes.split_first_chunk()?;
     let body = rest.get(..header(*first).0)?;

@@ -10,7 +10,7 @@ pub struct PostgresReplies {
     answered: u64,
     rows: u64,
     awaits_portal: bool,
-    /// Whether a portal has more rows than were asked for.
+    /// Whether a portal has more rows than were requested.
     suspended: bool,
     /// Whether keys are read; and those that came.
     keeps_keys: bool,
@@ -19,12 +19,12 @@ pub struct PostgresReplies {
 }
 
 impl PostgresReplies {
-    /// `requests` more are asked for, with what is said next.
+    /// `requests` more are requested, with what is said next.
     pub fn owe(&mut self, requests: u64) {
         self.asked += requests;
     }
 
-    /// One more request is asked for with what is said next: `Parse`, `Bind` and `Flush`, whose reply ends with the portal.
+    /// One more request is requested with what is said next: `Parse`, `Bind` and `Flush`, whose reply ends with the portal.
     pub fn owe_portal(&mut self) {
         self.asked += 1;
         self.awaits_portal = true;
@@ -46,7 +46,7 @@ impl PostgresReplies {
         std::mem::swap(keys, &mut self.keys);
     }
 
-    /// The message under way is complete.
+    /// The message in progress is complete.
     fn end(&mut self) -> Result<(), ReplyFault> {
         let [tag, ..] = self.message.header();
         match tag {
@@ -98,7 +98,7 @@ impl ReplyReader for PostgresReplies {
     }
 }
 
-/// Tag of a message and length of its body, of a header; absent where the length is none.
+/// Tag of a message and length of its body, of a header; `None` if the length is none.
 pub fn header([tag, length @ ..]: [u8; HEADER]) -> Option<(u8, usize)> {
     let length = u32::from_be_bytes(length).checked_sub(4)?;
     Some((tag, length as usize))
@@ -114,7 +114,7 @@ pub fn error(body: &[u8]) -> ErrorReply {
     ErrorReply::new(field(b'C'), field(b'M'))
 }
 
-/// The error that `bytes` begin with; absent while it is not complete, and where they begin with something else.
+/// The error that `bytes` begin with; `None` while it is not complete, and where they begin with something else.
 pub fn begun_error(bytes: &[u8]) -> Option<ErrorReply> {
     let (first, rest) = bytes.split_first_chunk()?;
     let (tag, length) = header(*first)?;

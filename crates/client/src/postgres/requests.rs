@@ -92,7 +92,7 @@ pub(crate) fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
     out
 }
 
-/// `PasswordMessage`, `SASLInitialResponse` or `SASLResponse`: what they hold depends on what the server asked for.
+/// `PasswordMessage`, `SASLInitialResponse` or `SASLResponse`: what they hold depends on what the server requested.
 pub(crate) fn password(answer: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     message(&mut out, b'p', |body| body.extend_from_slice(answer));

@@ -32,7 +32,7 @@ pub struct ClientConnection<'a> {
     /// Whether a reset is an error of its own instead of an end.
     names_resets: bool,
     buffer: Box<[u8]>,
-    /// Bytes of the buffer that came and were not looked at.
+    /// Bytes of the buffer that came and were not inspected.
     unread: Range<usize>,
     passed: PassedTraffic,
     /// Payload before TLS began.
@@ -230,7 +230,7 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Bytes that came and were not looked at. Waits for the next ones when there are none; empty at the end of the
+    /// Bytes that came and were not inspected. Waits for the next ones when there are none; empty at the end of the
     /// connection.
     ///
     /// # Errors

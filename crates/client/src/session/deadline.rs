@@ -3,7 +3,7 @@
 use super::SessionError;
 use std::time::{Duration, Instant};
 
-/// When what is under way has failed for taking too long.
+/// When what is in progress has failed for taking too long.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {
     at: Instant,
@@ -25,7 +25,7 @@ impl Deadline {
         self.timeout
     }
 
-    /// What is left of it.
+    /// The rest of it.
     pub fn left(&self) -> Result<Duration, SessionError> {
         match self.at.checked_duration_since(Instant::now()) {
             Some(left) if !left.is_zero() => Ok(left),

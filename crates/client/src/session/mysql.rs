@@ -70,7 +70,7 @@ fn authenticate(
     loop {
         let (number, body) = next_packet(opening)?;
         match body.as_slice() {
-            // OK follows without being asked for.
+            // OK follows without being requested.
             FAST_SUCCESS => continue,
             [ERROR, ..] => return Err(refusal(opening, &body)),
             _ => {}

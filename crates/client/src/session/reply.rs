@@ -42,7 +42,7 @@ impl Reply {
 pub struct Rows {
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Values as text, absent for NULL.
+    /// Values as text, `None` for NULL.
     pub rows: Vec<Vec<Option<Vec<u8>>>>,
     /// The reply they came with.
     pub reply: Reply,
@@ -125,7 +125,7 @@ impl Listening {
         self.requests += u64::from(message.role == Role::Request && !self.progress.paused);
     }
 
-    /// What the server asked for in the middle of its reply was said.
+    /// What the server requested in the middle of its reply was said.
     pub const fn goes_on(&mut self) {
         self.progress.paused = false;
     }

@@ -41,7 +41,7 @@ fn postgres_says_why() {
         matches!(plain, SessionError::Connect(LiveError::ServerWithoutTls { .. })),
         "{plain}"
     );
-    // Before version 17 it takes no TLS that was not asked for.
+    // Before version 17 it takes no TLS that was not requested.
     let direct = refused(&format!("{url}?sslmode=require&sslnegotiation=direct"));
     assert!(
         matches!(direct, SessionError::Connect(LiveError::ServerLeft { .. })),
@@ -218,7 +218,7 @@ fn an_unknown_authority_is_told() {
     assert!(matches!(unknown, SessionError::Connect(_)), "{unknown}");
 }
 
-/// A server as PostgreSQL 17 is: it takes TLS that was not asked for, by the name of its protocol, and accepts every login.
+/// A server as PostgreSQL 17 is: it takes TLS that was not requested, by the name of its protocol, and accepts every login.
 fn direct_server() -> (u16, tempfile::NamedTempFile) {
     let (mut config, file) = identity(false);
     config.alpn_protocols = vec![b"postgresql".to_vec()];

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::thread::spawn;
 use std::time::Duration;
 
-/// Opens a session to a server that says `said` and then nothing more; gives what the client said.
+/// Opens a session to a server that says `said` and then nothing more; returns what the client said.
 fn spoken_to(scheme: &str, said: Vec<u8>) -> (Option<SessionError>, Vec<u8>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -25,7 +25,7 @@ pub(super) struct Stop {
     pub(super) until: Instant,
 }
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 enum Attempt {
     Taken,
     /// It may be tried again, at the earliest after this time.
@@ -43,7 +43,7 @@ impl Sending {
         })
     }
 
-    /// Delivers a body, trying again until `until`; when `stop` says that no more is wanted, until then. Gives the reason why it was given up.
+    /// Delivers a body, trying again until `until`; when `stop` says that no more is wanted, until then. Returns the reason why it was given up.
     pub(super) fn deliver(
         &mut self,
         body: &[u8],

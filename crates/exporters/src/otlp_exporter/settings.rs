@@ -21,7 +21,7 @@ pub struct OtlpSettings {
     pub metrics_options: MetricsOptions,
     /// How often metrics are exported.
     pub interval: Duration,
-    /// Which operations become traces; absent for none.
+    /// Which operations become traces; `None` for none.
     pub trace_options: Option<TraceOptions>,
     /// Spans that may wait to be exported; further ones are dropped.
     pub most_waiting: usize,
@@ -70,7 +70,7 @@ impl fmt::Debug for OtlpTarget {
     }
 }
 
-/// Gives the value of a variable; absent where it is not set, or empty, which means the same.
+/// Gives the value of a variable; `None` if it is not set, or empty, which means the same.
 type Variables<'v> = &'v dyn Fn(&str) -> Option<String>;
 
 impl OtlpSettings {

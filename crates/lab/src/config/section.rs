@@ -31,7 +31,7 @@ pub struct Section<'a> {
     /// Its place in the file.
     pub place: FileSpan,
     table: &'a Table,
-    /// Keys that were asked for: any others are unknown.
+    /// Keys that were requested: any others are unknown.
     known: RefCell<Vec<&'static str>>,
 }
 
@@ -160,7 +160,7 @@ impl<'a> Section<'a> {
         self.file.error(&node.place, what)
     }
 
-    /// Reports a key that was not asked for.
+    /// Reports a key that was not requested.
     ///
     /// # Errors
     /// When there is one.

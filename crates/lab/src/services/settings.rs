@@ -58,7 +58,7 @@ pub enum ServiceSettings {
 /// What is wrong in the table, and where.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingFault {
-    /// Where in the file; absent where something is missing.
+    /// Where in the file; `None` if something is missing.
     pub place: Option<FileSpan>,
     /// What is wrong, and what to write instead.
     pub what: String,
@@ -112,7 +112,7 @@ impl ServiceSettings {
         }
     }
 
-    /// The TCP port it listens on; absent where it has none, or where it is unknown.
+    /// The TCP port it listens on; `None` if it has none, or where it is unknown.
     pub const fn port(&self) -> Option<u16> {
         match self {
             Self::Postgres { port, .. } | Self::Mariadb { port, .. } | Self::Nginx { port, .. } => {

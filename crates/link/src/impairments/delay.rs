@@ -8,7 +8,7 @@ use std::time::Duration;
 /// How the time of travel of each packet varies, in each direction.
 ///
 /// Text form `2ms` or `2ms:uniform`, `2ms:normal`. Packets are never reordered: one that would overtake the one before
-/// it arrives with it. On a busy link the mean is therefore above the round trip asked for.
+/// it arrives with it. On a busy link the mean is therefore above the round trip requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Jitter {
     /// Maximum deviation (uniform) or standard deviation (normal).
@@ -40,7 +40,7 @@ impl JitterDistribution {
 }
 
 impl Jitter {
-    /// Reads the text form; absent when it is not understood.
+    /// Reads the text form; `None` if it is not understood.
     pub fn parse(text: &str) -> Option<Self> {
         let (size, name) = text.split_once(':').unwrap_or((text, "uniform"));
         let (distribution, _) = JitterDistribution::ALL

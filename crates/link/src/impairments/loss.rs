@@ -13,7 +13,7 @@ pub struct LossShare(u32);
 const ALL: u32 = 1_000_000_000;
 
 impl LossShare {
-    /// `parts` of a thousand million; absent for none and for all.
+    /// `parts` of a thousand million; `None` for none and for all.
     pub const fn from_parts_per_billion(parts: u32) -> Option<Self> {
         if parts == 0 || parts >= ALL {
             None
@@ -27,7 +27,7 @@ impl LossShare {
         f64::from(self.0) / f64::from(ALL)
     }
 
-    /// Reads `0.1%`; absent when it is no percentage above 0 and below 100.
+    /// Reads `0.1%`; `None` if it is no percentage above 0 and below 100.
     pub fn parse(text: &str) -> Option<Self> {
         let percent: f64 = text.strip_suffix('%')?.trim_end().parse().ok()?;
         let parts = percent * f64::from(ALL / 100);

@@ -14,12 +14,12 @@ pub struct Outage {
     pub lasts: Duration,
     /// After how long the first outage begins.
     pub after: Duration,
-    /// From the beginning of one outage to the next; absent when there is only one.
+    /// From the beginning of one outage to the next; `None` if there is only one.
     pub every: Option<Duration>,
 }
 
 impl Outage {
-    /// Reads the text form; absent when it is not understood, lasts no time, or ends after its next one begins.
+    /// Reads the text form; `None` if it is not understood, lasts no time, or ends after its next one begins.
     pub fn parse(text: &str) -> Option<Self> {
         let (lasts, begin) = text.split_once('@')?;
         let (after, every) = match begin.split_once('/') {

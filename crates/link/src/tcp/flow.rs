@@ -141,7 +141,7 @@ impl Flow {
         self.written = self.produced.min(self.written.max(self.acked + MAX_BUFFER));
     }
 
-    /// The next packet to send now; absent when there is nothing, or no room. Calling order: until it gives none,
+    /// The next packet to send now; `None` if there is nothing, or no room. Calling order: until it gives none,
     /// then [`Flow::sent_all_it_can`].
     pub fn next_packet(&mut self, at: u64) -> Option<Sending> {
         if self.in_flight >= self.congestion.window {
@@ -211,7 +211,7 @@ impl Flow {
         (self.receiver.received, allowed)
     }
 
-    /// When the receiver acknowledges although nothing more arrives; absent unless the sender is kept waiting by it.
+    /// When the receiver acknowledges although nothing more arrives; `None` unless the sender is kept waiting by it.
     pub fn acknowledges_at(&self) -> Option<u64> {
         if self.sent == self.written {
             None
@@ -230,7 +230,7 @@ impl Flow {
         MAX_BUFFER.saturating_sub(self.produced - self.acked)
     }
 
-    /// When the sender sent the last it had, if it has sent all; absent when it has more, or has never sent.
+    /// When the sender sent the last it had, if it has sent all; `None` if it has more, or has never sent.
     pub const fn ran_dry_at(&self) -> Option<u64> {
         if self.sent == self.produced && self.sent > 0 {
             Some(self.last_sent)
@@ -313,7 +313,7 @@ impl Flow {
     }
 
     /// When the sender stops waiting for an acknowledgement: after two round trips for the probe, then after the timeout,
-    /// twice as long each time in a row (RFC 6298). Absent when it waits for none.
+    /// twice as long each time in a row (RFC 6298). `None` if it waits for none.
     pub fn gives_up_at(&self) -> Option<u64> {
         if self.acked >= self.sent {
             return None;

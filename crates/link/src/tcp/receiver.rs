@@ -185,7 +185,7 @@ impl Receiver {
         self.acknowledge()
     }
 
-    /// When a delayed acknowledgement leaves by itself; absent when all is acknowledged.
+    /// When a delayed acknowledgement leaves by itself; `None` if all is acknowledged.
     pub fn acknowledges_at(&self) -> Option<u64> {
         (self.unacknowledged > 0).then_some(self.waiting_since + ACK_DELAY)
     }

@@ -16,7 +16,7 @@ pub(crate) struct Connection {
     transport: Transport,
     /// What the kernel would not take yet.
     unsent: Vec<u8>,
-    /// Absent where no observer watches: then nothing is stamped either.
+    /// `None` if no observer watches: then nothing is stamped either.
     witness: Option<(SessionTap, Clock)>,
     /// Whether reads wait.
     patient: bool,

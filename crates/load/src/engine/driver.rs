@@ -41,7 +41,7 @@ pub(super) struct Driver<'scope, 'env, K: Kind> {
     kind: &'env K,
     shared: &'env SharedRun<'env>,
     scope: &'scope Scope<'scope, 'env>,
-    /// Absent for few clients, and where the kernel has none. Before the connections that it uses: dropped first.
+    /// `None` for few clients, and where the kernel has none. Before the connections that it uses: dropped first.
     completions: Option<Completions>,
     slots: Vec<Slot<K::Machine<'env>>>,
     /// Clients that are not over.
@@ -62,13 +62,13 @@ pub(super) struct Driver<'scope, 'env, K: Kind> {
     request: Vec<u8>,
     sums: ThreadSums,
     phase: Phase,
-    /// When deadlines are looked at next.
+    /// When deadlines are inspected next.
     next_check: Instant,
     /// When no more operations begin.
     end: Option<Instant>,
 }
 
-/// What of a run is under way.
+/// What of a run is in progress.
 #[derive(Debug, Clone, PartialEq)]
 enum Phase {
     /// Nothing counts; the first error is the thread's.

@@ -17,7 +17,7 @@ pub(crate) trait Kind: Sync {
     /// A new client, without a connection.
     fn machine<'k>(&'k self, client_spec: &ClientSpec<'_>) -> Self::Machine<'k>;
 
-    /// Makes a connection ahead of operations, with waiting; absent where that is part of operations.
+    /// Makes a connection ahead of operations, with waiting; `None` if that is part of operations.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -28,7 +28,7 @@ pub(crate) trait Kind: Sync {
         id: &dyn Fn() -> ConnectionId,
     ) -> Result<Option<Opened>, LoadError>;
 
-    /// Where operations connect that have no connection; absent where a connection needs more than that.
+    /// Where operations connect that have no connection; `None` if a connection needs more than that.
     fn site(&self) -> Option<Site<'_>>;
 
     /// How many scripts clients choose from.
@@ -49,7 +49,7 @@ pub(crate) struct Site<'k> {
 /// A connection that is ready for operations.
 pub(crate) struct Opened {
     pub connection: Connection,
-    /// Of its bytes, fed with all that has passed; absent where the protocol is not decoded.
+    /// Of its bytes, fed with all that has passed; `None` if the protocol is not decoded.
     pub decoder: Option<Box<dyn Decoder + Send>>,
     /// What opening it has cost.
     pub turns: u64,
@@ -118,7 +118,7 @@ pub(crate) trait Machine {
     /// The server has closed the connection.
     fn ended(&mut self) -> Result<Next, LoadError>;
 
-    /// Which script the operation under way runs, from 0.
+    /// Which script the operation in progress runs, from 0.
     fn script(&self) -> usize;
 
     /// What the connection is good for when an operation is done.

@@ -57,7 +57,7 @@ impl<'a> SharedRun<'a> {
         self.context.next_id()
     }
 
-    /// Waits until all threads are warm and returns when the clock was started for all; absent when one of them failed.
+    /// Waits until all threads are warm and returns when the clock was started for all; `None` if one of them failed.
     /// Every thread calls it exactly once, or is left out.
     pub fn start(&self, succeeded: bool) -> Option<Instant> {
         let mut barrier = self.barrier.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,12 +80,12 @@ impl<'a> SharedRun<'a> {
         self.opened.notify_all();
     }
 
-    /// When the clock was started; absent before.
+    /// When the clock was started; `None` before.
     pub fn started(&self) -> Option<Instant> {
         self.started.get().copied()
     }
 
-    /// When no more operations begin; absent when that is not a matter of time.
+    /// When no more operations begin; `None` if that is not a matter of time.
     pub fn end(&self) -> Option<Instant> {
         self.started()?.checked_add(self.plan().duration?)
     }

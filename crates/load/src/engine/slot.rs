@@ -12,19 +12,19 @@ pub(super) struct Slot<M> {
     pub state: State,
     /// When its connection was begun, of those that are begun in an operation.
     pub connecting: Instant,
-    /// When the operation under way began.
+    /// When the operation in progress began.
     pub began: Instant,
     /// Open loop: how much later that was than intended.
     pub lag: Duration,
-    /// When the operation under way has failed for taking too long.
+    /// When the operation in progress has failed for taking too long.
     pub deadline: Instant,
-    /// The operation under way has sent over a connection that was there before it.
+    /// The operation in progress has sent over a connection that was there before it.
     pub reused: bool,
-    /// The operation under way has waited for the server.
+    /// The operation in progress has waited for the server.
     pub waited: bool,
     /// When it is to be woken; anything else that the heap has for it is out of date.
     pub wake: Option<Instant>,
-    /// Operations it may still begin; absent for any number.
+    /// Operations it may still begin; `None` for any number.
     pub left: Option<u64>,
     /// When it joined.
     pub joined: Instant,
@@ -77,7 +77,7 @@ impl<M> Slot<M> {
         }
     }
 
-    /// Whether an operation is under way that can take too long.
+    /// Whether an operation is in progress that can take too long.
     pub fn has_deadline(&self) -> bool {
         match self.state {
             State::Connecting | State::Waiting | State::Ending => true,

@@ -29,7 +29,7 @@ pub(crate) struct SqlMachine<'k> {
     reply: Reply,
     /// Inside a pipeline: what has been written of it.
     pipeline: Option<Vec<u8>>,
-    /// Whether the pause under way is that before a request: [`SqlLoad::pausing`].
+    /// Whether the pause in progress is that before a request: [`SqlLoad::pausing`].
     is_due: bool,
 }
 
@@ -268,7 +268,7 @@ impl<'k> SqlMachine<'k> {
         self.go_on(request)
     }
 
-    /// Gives variables the values of a result.
+    /// Returns variables the values of a result.
     fn keep(&mut self, keep: &Keep, reply: &[u8]) -> Result<(), LoadError> {
         if reply.len() >= MAX_KEPT_BYTES {
             return Err(LoadError::KeptTooLong {
@@ -379,7 +379,7 @@ impl Machine for SqlMachine<'_> {
 }
 
 impl Reply {
-    /// Ends it, and gives what was known of it.
+    /// Ends it, and returns what was known of it.
     fn take_values(&mut self) -> Self {
         std::mem::take(self)
     }

@@ -183,7 +183,7 @@ fn a_run_ends_after_its_time() {
     let (outcome, _) = serve(answer, |address| load(address, true, &for_a_while));
     let measured = outcome.measured.unwrap();
     assert!(outcome.elapsed >= Duration::from_millis(300));
-    // Four clients, at least 10 ms each time: no more than 30 operations each fit, and one under way at the end.
+    // Four clients, at least 10 ms each time: no more than 30 operations each fit, and one in progress at the end.
     assert!(
         (4..=4 * 31).contains(&measured.operations),
         "{}",

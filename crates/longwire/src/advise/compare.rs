@@ -17,7 +17,7 @@ pub struct LevelDurations {
 
 impl LevelDurations {
     /// The operations at the level that is number `level` of each exchange's; those for which that is unknown are left out. Only the mean
-    /// over all of them is asked for, so all get the same name: one distribution is kept for a rate, not one for each name.
+    /// over all of them is requested, so all get the same name: one distribution is kept for a rate, not one for each name.
     pub fn new(
         operations: &[Operation],
         level: usize,

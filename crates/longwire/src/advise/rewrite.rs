@@ -13,7 +13,7 @@ use model::{AtLevel, ConnectionId, Operation, OperationStep, Step, Timestamp};
 use std::time::Duration;
 use tunnel::MAX_CHUNK_BYTES;
 
-/// The operation at the level that is number `level` of each exchange's; absent when it is unknown what an exchange that
+/// The operation at the level that is number `level` of each exchange's; `None` if it is unknown what an exchange that
 /// `moves` would become.
 pub fn at_level(
     operation: &Operation,

@@ -22,7 +22,7 @@ use tunnel::CompressionLevel;
 pub struct Traffic {
     /// The facts that follow from it.
     pub facts: Vec<Fact>,
-    /// What was compressed; absent where a recording already had it.
+    /// What was compressed; `None` if a recording already had it.
     pub compressed: Option<CompressionOutcome>,
     /// What is missing, what was assumed.
     pub warnings: Vec<Warning>,

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// One budget, and the operations it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budget {
-    /// The names of the operations; absent for all that no other budget of the kind names.
+    /// The names of the operations; `None` for all that no other budget of the kind names.
     pub names: Option<Pattern>,
     /// What they may cost.
     pub limit: BudgetLimit,

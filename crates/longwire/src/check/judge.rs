@@ -70,8 +70,8 @@ impl Figures {
         predicted.or_else(|| self.seen.unmoved(name))
     }
 
-    /// How long transactions in operations of the name are open: over a link, or as measured. Zero where none stays open between replies; absent
-    /// where some do and could not be predicted.
+    /// How long transactions in operations of the name are open: over a link, or as measured. Zero where none stays open between replies; `None`
+    /// if some do and could not be predicted.
     fn held(&self, name: &Arc<str>, link: Option<&Arc<str>>) -> Option<(Duration, Option<Arc<str>>)> {
         let of = |link: Option<&Arc<str>>| self.held.get(&(name.clone(), link.cloned()));
         match (of(link), of(None)) {
@@ -209,7 +209,7 @@ fn budgets_of<'a>(budgets: &'a [Budget], name: &str) -> Vec<&'a Budget> {
     chosen
 }
 
-/// Absent where a budget counts from a baseline without such operations, or there is none of the name.
+/// `None` if a budget counts from a baseline without such operations, or there is none of the name.
 fn verdict(
     budget: &Budget,
     name: &Arc<str>,

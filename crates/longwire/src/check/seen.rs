@@ -88,7 +88,7 @@ impl Seen {
         };
         match measure {
             BudgetMeasure::Turns { .. } | BudgetMeasure::Predicted { .. } => strays,
-            // Statements of no request are looked at as well, and break the budget under their own name; but of this request something has to be seen.
+            // Statements of no request are inspected as well, and break the budget under their own name; but of this request something has to be seen.
             BudgetMeasure::Forbidden { .. } if evidence.round_trips > 0 => statements(),
             BudgetMeasure::Held { .. } | BudgetMeasure::Forbidden { .. } => strays.or_else(statements),
         }

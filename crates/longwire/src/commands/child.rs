@@ -82,7 +82,7 @@ impl Child {
         self.application.shares_terminal()
     }
 
-    /// How the command ended; absent while it runs. A signal asks it to end, and it has time for it.
+    /// How the command ended; `None` while it runs. A signal asks it to end, and it has time for it.
     pub fn ended(&mut self, asked: Option<i32>) -> Option<Status> {
         if let Some(signal) = asked {
             self.asked = true;

@@ -75,7 +75,7 @@ impl RootsRights {
         }
     }
 
-    /// Gives all rights up: from here on strangers' bytes are read.
+    /// Returns all rights up: from here on strangers' bytes are read.
     ///
     /// # Errors
     /// When the system refuses.

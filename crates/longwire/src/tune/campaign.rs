@@ -260,7 +260,7 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// The time of a setting over a link, by a replay of a run that was watched at the existing distance; absent where that run
+    /// The time of a setting over a link, by a replay of a run that was watched at the existing distance; `None` if that run
     /// did not complete, or was not understood.
     fn predicted(&mut self, setting: MethodSetting, link: usize) -> Result<Option<TrialOutcome>, JobEnd> {
         self.plan.limits.go_on()?;
@@ -281,7 +281,7 @@ impl Campaign<'_, '_> {
         }))
     }
 
-    /// A watched run at the existing distance, made once; absent where it did not complete.
+    /// A watched run at the existing distance, made once; `None` if it did not complete.
     fn watch(&mut self, setting: MethodSetting) -> Result<Option<&Watched>, JobEnd> {
         if !self.watched.contains_key(&setting) {
             let Some(way) = self.ways.get(setting.way).copied() else {

@@ -102,7 +102,7 @@ impl Distance {
         Ok(outcome)
     }
 
-    /// The link's figures so far; absent without a link.
+    /// The link's figures so far; `None` without a link.
     pub fn outcome(&self) -> Option<LinkOutcome> {
         self.relay.as_ref()?.link_outcome()
     }

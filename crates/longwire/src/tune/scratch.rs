@@ -39,7 +39,7 @@ impl<'a> Scratch<'a> {
     /// Removes the schema.
     ///
     /// # Errors
-    /// When the server refuses: the error names what is left, its hint the statement that removes it.
+    /// When the server refuses: the error names the rest, its hint the statement that removes it.
     pub fn remove(mut self) -> Result<(), TuneError> {
         self.cleaned = true;
         self.workbench.clean_up()
@@ -57,7 +57,7 @@ impl Drop for Scratch<'_> {
     }
 }
 
-/// What is left, and how to remove it.
+/// The rest, and how to remove it.
 pub fn left(fault: &TuneError) -> String {
     match fault.hint() {
         Some(hint) => format!("{fault}; {hint}"),

@@ -75,7 +75,7 @@ struct Tries {
     before: Vec<Duration>,
     /// Runs in that final, each with its jobs.
     in_final: Vec<Vec<Duration>>,
-    /// The time it is expected to take; absent where that is unknown.
+    /// The time it is expected to take; `None` if that is unknown.
     guess: Option<Duration>,
     /// It failed, or takes too long to be run.
     closed: bool,
@@ -245,13 +245,13 @@ impl Search {
         self.settings().filter_map(|setting| self.reported(setting)).min()
     }
 
-    /// The shortest run of a setting; absent before the first.
+    /// The shortest run of a setting; `None` before the first.
     fn low(&self, setting: MethodSetting) -> Option<Duration> {
         let tries = self.tries(setting)?;
         tries.before.iter().copied().chain(tries.final_times()).min()
     }
 
-    /// The setting of a way with the shortest run; absent when none was run.
+    /// The setting of a way with the shortest run; `None` if none was run.
     pub fn best_of(&self, way: usize) -> Option<MethodSetting> {
         self.of_way(way)
             .filter_map(|setting| Some((self.low(setting)?, setting)))
@@ -268,7 +268,7 @@ impl Search {
         open.min().map(|(_, setting)| setting)
     }
 
-    /// The maximum number of runs: a quarter of a full sweep, but at least enough to look at everything that has to be looked at.
+    /// The maximum number of runs: a quarter of a full sweep, but at least enough to look at everything that has to be inspected.
     pub fn most(&self) -> usize {
         match self.thoroughness {
             Thoroughness::Search => (self.full_sweep() / 4).max(self.ways.len() + 1),

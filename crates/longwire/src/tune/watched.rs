@@ -53,7 +53,7 @@ pub fn run(
         job.iter_mut()
             .for_each(|part| pipelines::limit_under_way(part, window));
     }
-    // A workbench that counts round trips knows what was under way when; pairing sees a wait for the server wherever it had one.
+    // A workbench that counts round trips knows what was in progress when; pairing sees a wait for the server wherever it had one.
     if outcome.turns.is_none() && !job.is_empty() {
         outcome.turns = Some(job.iter().map(|part| u64::from(part.turns)).sum());
     }
@@ -64,7 +64,7 @@ pub fn run(
     Ok(Watched { outcome, longer })
 }
 
-/// Runs `work`, whose facts arrive in `channel`, and gives them all: they are taken on another thread, because the channel has room for a
+/// Runs `work`, whose facts arrive in `channel`, and returns them all: they are taken on another thread, because the channel has room for a
 /// part of them only. They are as many as the job has exchanges.
 fn while_collecting<T>(channel: &FactChannel, work: impl FnOnce() -> T) -> (T, Vec<Fact>) {
     let is_done = AtomicBool::new(false);
@@ -86,7 +86,7 @@ fn while_collecting<T>(channel: &FactChannel, work: impl FnOnce() -> T) -> (T, V
     })
 }
 
-/// The minimum extra time of this many round trips over a link. A window of requests under way shows fewer waits without distance
+/// The minimum extra time of this many round trips over a link. A window of requests in flight shows fewer waits without distance
 /// than it has with distance: replies are back before it is full.
 fn turns_take(turns: Option<u64>, link: &LinkDescription) -> Duration {
     let turns = u32::try_from(turns.unwrap_or_default()).unwrap_or(u32::MAX);

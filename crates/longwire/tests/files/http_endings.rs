@@ -1,4 +1,4 @@
-//! How HTTP connections end: after another protocol was agreed on, in the middle of a reply, with a reply that nobody asked for.
+//! How HTTP connections end: after another protocol was agreed on, in the middle of a reply, with a reply that nobody requested.
 
 use crate::conversation::Conversation;
 use serde_json::Value;
@@ -138,7 +138,7 @@ fn a_databases_reply_that_is_cut_is_said_to_be() {
     }
 }
 
-/// The server closes with a reply that nobody asked for, or that ends its wait for the client: no time of the server, and nobody waited.
+/// The server closes with a reply that nobody requested, or that ends its wait for the client: no time of the server, and nobody waited.
 #[test]
 fn a_reply_that_nobody_waited_for_is_no_server_time() {
     let timeout = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";

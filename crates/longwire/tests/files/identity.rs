@@ -32,7 +32,7 @@ fn records_of<'a>(records: &'a [Value], kind: &'static str) -> impl Iterator<Ite
     records.iter().filter(move |record| record["type"] == kind)
 }
 
-/// The round trip of all connections; absent where they differ, or none is known.
+/// The round trip of all connections; `None` if they differ, or none is known.
 fn only_rtt(records: &[Value]) -> Option<u64> {
     let mut rtts: Vec<u64> = records_of(records, "connection")
         .filter_map(|one| one["rtt_ns"].as_u64())

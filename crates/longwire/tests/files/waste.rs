@@ -223,6 +223,6 @@ fn the_first_sentence_takes_away_what_the_findings_below_it_do() {
         let duration = format!("{} {}", words[at], words[at + 1]);
         duration.trim_end_matches('.').to_owned()
     };
-    // Its loop of fifteen queries is no finding: the client pauses within. So it stays in what is left.
+    // Its loop of fifteen queries is no finding: the client pauses within. So it stays in the rest.
     assert_eq!(after(&["and", "it", "takes"]), after(&["->"]), "{text}");
 }

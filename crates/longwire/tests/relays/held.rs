@@ -72,7 +72,7 @@ impl Shop {
         Self { server, folder }
     }
 
-    /// Lets two clients work at a pace, behind a link if one is given; gives the recording, and forgets what PostgreSQL noted before.
+    /// Lets two clients work at a pace, behind a link if one is given; returns the recording, and forgets what PostgreSQL noted before.
     fn work(&self, link: Option<&str>, transactions: u32, pace: &[&str]) -> PathBuf {
         self.server.sql("TRUNCATE held");
         let recording = self.folder.path().join("run.lwr");

@@ -27,7 +27,7 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(source(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The body that a page answers with; absent while nothing serves it.
+/// The body that a page answers with; `None` while nothing serves it.
 fn page(port: u16, method: &str, path: &str, trace: u64) -> Option<String> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     let head = format!(

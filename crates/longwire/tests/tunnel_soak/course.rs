@@ -30,7 +30,7 @@ pub(crate) struct Course {
     pub(crate) order: Order,
     /// Payload bytes from the client and from the server, when neither end resets.
     pub(crate) bytes: [u64; 2],
-    /// Which end resets the connection, and after how many bytes sent and received; absent for an orderly end.
+    /// Which end resets the connection, and after how many bytes sent and received; `None` for an orderly end.
     pub(crate) reset: Option<(Role, [u64; 2])>,
     /// Most bytes of one write.
     pub(crate) piece: usize,

@@ -30,7 +30,7 @@ fn main() {
         return;
     }
     if ignored {
-        // The group of timing tests is asked for: times are printed here, but none is held against a bound.
+        // The group of timing tests is requested: times are printed here, but none is held against a bound.
         return;
     }
     let sandbox = match netns::sandbox::enter() {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// The results of clients in one measurement.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pace {
-    /// Payload bytes a second of the large result; absent when none was requested.
+    /// Payload bytes a second of the large result; `None` if none was requested.
     pub(crate) rate: Option<f64>,
     /// Round trips of the small exchange, shortest first.
     pub(crate) trips: Vec<Duration>,
@@ -53,7 +53,7 @@ pub(crate) fn measure(
     })
 }
 
-/// Reads a result without end, a piece every `pause`, until it is `over`; gives the bytes a second.
+/// Reads a result without end, a piece every `pause`, until it is `over`; returns the bytes a second.
 pub(crate) fn read_until(
     connect: &(dyn Fn() -> Result<TcpStream> + Sync),
     over: &AtomicBool,

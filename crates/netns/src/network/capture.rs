@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use sys::files::{Contents, create_for_owner};
 use sys::{LiveError, OsError};
 
-/// A capture under way. The file is complete when [`CaptureTap::finish`] returns.
+/// A capture in progress. The file is complete when [`CaptureTap::finish`] returns.
 #[derive(Debug)]
 pub(super) struct CaptureTap {
     to_writer: SyncSender<(Timestamp, Vec<u8>)>,

@@ -41,7 +41,7 @@ impl Device {
         Ok(Self(fd))
     }
 
-    /// Reads what the host has sent at once into `room`; absent when nothing waits.
+    /// Reads what the host has sent at once into `room`; `None` if nothing waits.
     pub(super) fn read_frame<'a>(&self, room: &'a mut [u8]) -> Option<Frame<'a>> {
         let count = rustix::io::read(&self.0, &mut *room).ok()?;
         Frame::new(room.get_mut(..count)?)
@@ -76,7 +76,7 @@ fn configure(name: &str, own: Ipv4Addr, peer: Ipv4Addr, mtu: u16) -> Result<(), 
     let socket = control_socket()?;
     let bytes = libc::c_int::from(mtu).to_ne_bytes();
     call(socket.as_fd(), libc::SIOCSIFMTU, name, &bytes)?;
-    // What the device holds until it is read; beyond it the kernel drops packets, which was not asked for.
+    // What the device holds until it is read; beyond it the kernel drops packets, which was not requested.
     netlink::set_queue(name, QUEUE_PACKETS)?;
     let addresses = [
         (libc::SIOCSIFADDR, own),

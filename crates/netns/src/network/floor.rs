@@ -8,7 +8,7 @@ use sys::OsError;
 use sys::signals::block_all_signals;
 
 /// The time (lower quartile) of echoes that the kernel of `peer` answers, asked on a thread of the other host of a link without
-/// delay. Between them the machine rests, as it does between the packets of a link with delay. Absent where the system does not let
+/// delay. Between them the machine rests, as it does between the packets of a link with delay. `None` if the system does not let
 /// this process ping.
 pub(super) fn measure(peer: Ipv4Addr) -> Option<Duration> {
     let socket = ping_socket().ok()?;

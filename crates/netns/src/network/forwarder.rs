@@ -38,7 +38,7 @@ pub(super) enum Order {
     Stop,
     /// Keep the processors awake while packets are on a link.
     KeepAwake,
-    /// What the machine adds to one way is part of the delay asked for.
+    /// What the machine adds to one way is part of the delay requested.
     Handling(Duration),
     /// The same for TCP on one link, whose connections a gateway relays besides.
     GatewayHandling(usize, Duration),
@@ -387,7 +387,7 @@ const WHILE_MEASURING: Duration = Duration::from_millis(500);
 /// keep processors awake would be in their way.
 const LONG_ENOUGH_TO_SLEEP: Duration = Duration::from_millis(1);
 
-/// Packets read from one device before the others are looked at.
+/// Packets read from one device before the others are inspected.
 const BATCH: usize = 32;
 
 /// As everywhere: ten samples beyond a percentile.

@@ -1,4 +1,4 @@
-//! One direction of a link: the packets on it, and what became of those that were.
+//! One direction of a link: the packets on it, and the outcome of those that were.
 
 use super::lateness::Lateness;
 use super::packets::{Buffers, Packet};
@@ -41,7 +41,7 @@ struct BufferedPacket {
     waits: bool,
 }
 
-/// What became of packets since the link was last changed.
+/// The outcome of packets since the link was last changed.
 #[derive(Debug)]
 struct PacketCounters {
     counts: LinkDirectionOutcome,
@@ -118,7 +118,7 @@ impl LinkDirection {
         }
     }
 
-    /// When the next packet arrives; absent when none is on the way.
+    /// When the next packet arrives; `None` if none is on the way.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
         let first = |queue: &InFlight| queue.on_the_way.front().map(|held| held.due);
         self.lines.iter().filter_map(first).min()

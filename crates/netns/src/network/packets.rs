@@ -19,7 +19,7 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// A copy of `segment`; absent when packets take all the memory they may.
+    /// A copy of `segment`; `None` if packets take all the memory they may.
     pub(super) fn copy(&mut self, segment: Segment<'_>) -> Option<Packet> {
         let Segment { bytes, is_part } = segment;
         if self.used + LARGE_BYTES.max(bytes.len()) > MAX_BYTES {

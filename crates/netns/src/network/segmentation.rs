@@ -18,7 +18,7 @@ pub(super) const PREFIX_BYTES: usize = 10;
 #[derive(Debug)]
 pub(super) struct Frame<'a> {
     bytes: &'a mut [u8],
-    /// Absent when it is one packet.
+    /// `None` if it is one packet.
     cut: Option<Cut>,
     /// Where that begins which has not been given yet, headers not counted.
     next: usize,
@@ -51,7 +51,7 @@ impl<'a> Segment<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// `bytes` as they were read. Absent when they are no packet.
+    /// `bytes` as they were read. `None` if they are no packet.
     pub(super) fn new(bytes: &'a mut [u8]) -> Option<Self> {
         let (prefix, bytes) = bytes.split_at_mut_checked(PREFIX_BYTES)?;
         let field = |at: usize| usize::from(u16::from_ne_bytes([prefix[at], prefix[at + 1]]));
@@ -65,7 +65,7 @@ impl<'a> Frame<'a> {
         (!bytes.is_empty()).then_some(Self { bytes, cut, next })
     }
 
-    /// The next packet of it; absent when all were given.
+    /// The next packet of it; `None` if all were given.
     pub(super) fn next_segment(&mut self) -> Option<Segment<'_>> {
         let (begin, all) = (self.next, self.bytes.len());
         if begin >= all {
@@ -109,7 +109,7 @@ struct Position {
 }
 
 impl Headers {
-    /// Those that `packet` begins with; absent when it is no TCP packet with payload.
+    /// Those that `packet` begins with; `None` if it is no TCP packet with payload.
     fn parse(packet: &[u8]) -> Option<Self> {
         let tcp = usize::from(packet.first()? & 0x0f) * 4;
         let length = tcp + usize::from(packet.get(tcp + 12)? >> 4) * 4;
@@ -181,7 +181,7 @@ impl Headers {
 #[derive(Debug, Default)]
 pub(super) struct Joined {
     packets: Vec<Packet>,
-    /// Of the first and of the last one; absent when there is one that takes no other.
+    /// Of the first and of the last one; `None` if there is one that takes no other.
     ends: Option<[Headers; 2]>,
     length: usize,
 }

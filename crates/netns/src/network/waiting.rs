@@ -42,7 +42,7 @@ impl Waiting {
 
 /// How long to wait for what is due.
 ///
-/// The system wakes a thread some time after the moment asked for, so that it is asked for an earlier one, and the rest
+/// The system wakes a thread some time after the moment requested, so that it is asked for an earlier one, and the rest
 /// is spent looking. That takes a core from the hosts, so it may be an eighth of the time and no more: on a link on which
 /// packets are due all the time, those due within a moment are handed over together.
 #[derive(Debug, Default)]

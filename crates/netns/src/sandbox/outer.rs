@@ -69,7 +69,7 @@ fn start(held: &HeldSignals) -> Result<(libc::pid_t, OwnedFd), LiveError> {
     Ok((pid, report))
 }
 
-/// What the inner processes could not do; absent when the program runs.
+/// What the inner processes could not do; `None` if the program runs.
 fn first_report(report: OwnedFd) -> Option<LiveError> {
     let mut bytes = [0; init::REPORT_BYTES];
     std::fs::File::from(report).read_exact(&mut bytes).ok()?;

@@ -72,7 +72,7 @@ pub(super) fn forget_unreported(remedies: &Remedies, findings: &[Finding], predi
     }
 }
 
-/// As operations were looked at: whether a loop of writes is a driver's is only known at the end.
+/// As operations were inspected: whether a loop of writes is a driver's is only known at the end.
 fn key_of(finding: &Finding) -> FindingKey {
     FindingKey {
         kind: match finding.kind {

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// What was summed up so far, while the run goes on.
 #[derive(Debug)]
 pub struct SoFar {
-    /// As at the end, but with the rows asked for alone, and without predictions; operations under way are not in it. After a baseline was set, its
+    /// As at the end, but with the rows asked for alone, and without predictions; operations in progress are not in it. After a baseline was set, its
     /// totals, statements, operations and transactions are those since then.
     pub outcome: ReadOutcome,
     /// What is open, and what passed in all.
@@ -82,17 +82,17 @@ impl Aggregator {
             .unwrap_or_default()
     }
 
-    /// From now on, what is asked for is summed up since now.
+    /// From now on, what is requested is summed up since now.
     pub fn set_baseline(&mut self) {
         self.sinks.since_baseline = Some(Overview::default());
     }
 
-    /// What is asked for is again summed up since the beginning.
+    /// What is requested is again summed up since the beginning.
     pub fn remove_baseline(&mut self) {
         self.sinks.since_baseline = None;
     }
 
-    /// The last operations, of a run that is looked at while it goes on.
+    /// The last operations, of a run that is inspected while it goes on.
     pub fn recent(&self) -> Option<&RecentOperations> {
         self.sinks.recent.as_ref()
     }

@@ -16,7 +16,7 @@ use storage::{Folder, RunKind};
 pub enum TablesInput<'a> {
     /// What goes on now, once.
     Live,
-    /// The same after tables were given up: where they go is not asked for before the first file is whole, since that may take long.
+    /// The same after tables were given up: where they go is not requested before the first file is whole, since that may take long.
     Resumed,
     /// Files. The tables of the same files, written before as observed by the same host, are replaced.
     Files(&'a [PathBuf]),

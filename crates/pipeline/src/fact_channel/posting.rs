@@ -27,7 +27,7 @@ pub(super) struct FactSender {
     room: Arc<Room>,
     /// Whether pipelined exchanges may be summed up.
     sums: bool,
-    /// The last exchange of the event under way, to which others may be added, and how many it is.
+    /// The last exchange of the event in progress, to which others may be added, and how many it is.
     last: Option<(Box<Exchange>, Protocol, u64)>,
     /// The connection was dropped when it was opened.
     is_dropped: bool,

@@ -156,7 +156,7 @@ fn what_nobody_takes_is_bounded_dropped_and_counted() {
     let channel = FactChannel::new(false);
     let mut client = Client::open(&channel, 0);
     client.ping(TOO_MANY);
-    // What is left has room for the beginning of a few connections, which are then posted as closed too.
+    // The rest has room for the beginning of a few connections, which are then posted as closed too.
     for number in 1..=20 {
         let mut late = Client::open(&channel, number);
         late.ping(10);

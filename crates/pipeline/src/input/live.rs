@@ -35,7 +35,7 @@ pub struct LivePlan {
     pub interfaces: Interfaces,
     /// Which of their packets.
     pub filter: PacketFilter,
-    /// Room for packets that have not been looked at.
+    /// Room for packets that have not been inspected.
     pub ring: ByteCount,
     /// Where the packets are kept too.
     pub kept: Option<PacketFilePlan>,
@@ -49,7 +49,7 @@ pub struct OpenedInput {
     kept: Option<PacketFile>,
 }
 
-/// An observation under way.
+/// An observation in progress.
 #[derive(Debug)]
 pub struct LiveInput {
     facts: Receiver<Vec<Fact>>,
@@ -82,7 +82,7 @@ pub enum LiveNews {
 pub struct LiveSummary {
     /// What is missing, what was assumed.
     pub warnings: Vec<Warning>,
-    /// Packets that were looked at.
+    /// Packets that were inspected.
     pub packets: u64,
     /// TCP connections that were seen.
     pub connections: u32,

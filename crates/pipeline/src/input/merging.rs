@@ -43,7 +43,7 @@ impl MergedRecordings {
         })
     }
 
-    /// Hands out the facts up to `time`.
+    /// Emits the facts up to `time`.
     ///
     /// # Errors
     /// As [`MergedRecordings::new`].
@@ -64,7 +64,7 @@ impl MergedRecordings {
         }
     }
 
-    /// Hands out what is left; what a reader must know of each is added to `input`. Returns the texts that they know of statements whose
+    /// Emits the rest; what a reader must know of each is added to `input`. Returns the texts that they know of statements whose
     /// preparation was not seen.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ mod tests {
         .expect("it can be read")
     }
 
-    /// Connection and time of each, as handed out.
+    /// Connection and time of each, as emitted.
     fn shown(facts: &[Fact]) -> Vec<(u32, u64)> {
         let requests = facts.iter().map(|fact| match fact {
             Fact::Started { connection, at, .. } => (connection.0, at.as_nanos()),

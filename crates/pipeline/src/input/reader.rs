@@ -1,4 +1,4 @@
-//! Facts of files, handed out as they are asked for.
+//! Facts of files, emitted as they are asked for.
 
 use super::opening::{InputFile, open};
 use super::stopping::Stop;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use std::path::PathBuf;
 use std::sync::mpsc;
 
-/// Reads `files` on a thread of its own, as [`read`](super::read) does, and hands out the facts as they are asked for: for who wants them up to a
+/// Reads `files` on a thread of its own, as [`read`](super::read) does, and emits the facts as they are asked for: for who wants them up to a
 /// point in time. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct FactReader {
@@ -52,7 +52,7 @@ impl FactReader {
         }
     }
 
-    /// The next fact; absent when all were handed out.
+    /// The next fact; `None` if all were emitted.
     pub fn next_fact(&mut self) -> Option<Fact> {
         loop {
             if let Some(fact) = self.facts.next() {
@@ -62,7 +62,7 @@ impl FactReader {
         }
     }
 
-    /// What was read in addition, once all facts were handed out; absent when it was requested before.
+    /// What was read in addition, once all facts were emitted; `None` if it was requested before.
     ///
     /// # Errors
     /// When a file cannot be read, or is neither a capture nor a recording.

@@ -8,7 +8,7 @@ use predict::{PredictionTarget, Predictor, WakeUp};
 use report::html::Grid;
 use std::time::Duration;
 
-/// Predictions for every link of the grid; absent when there is nothing to replay.
+/// Predictions for every link of the grid; `None` if there is nothing to replay.
 pub fn replay(
     samples: &Samples,
     groups: &[OperationGroup],
@@ -68,7 +68,7 @@ pub fn replay(
     })
 }
 
-/// Every other one of these, again and again, until they take no more than half of what is left; the last one may take
+/// Every other one of these, again and again, until they take no more than half of the rest; the last one may take
 /// all of it.
 fn fewer(mut operations: Vec<Vec<Operation>>, left: usize) -> Vec<Vec<Operation>> {
     let total =

@@ -28,7 +28,7 @@ struct SamplesByName {
 /// An operation as its parts; usually there is one.
 type Whole = Vec<Operation>;
 
-/// Parts of an operation under way.
+/// Parts of an operation in progress.
 #[derive(Debug, Default)]
 struct Parts {
     parts: Whole,

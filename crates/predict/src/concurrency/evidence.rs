@@ -226,7 +226,7 @@ impl OrderEvidence {
         self.keys(family).into_iter().flatten().collect()
     }
 
-    /// The keys of the steps of a family; absent for what no operation before had.
+    /// The keys of the steps of a family; `None` for what no operation before had.
     fn keys(&self, family: &Family<'_>) -> Vec<Option<Key>> {
         let mut counts: HashMap<u32, u32> = HashMap::new();
         let keys = (0..family.members.len()).map(|place| {

@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Family<'a> {
     operation: &'a Operation,
-    /// The step whose request made its server do these; absent for what the operation's own client did.
+    /// The step whose request made its server do these; `None` for what the operation's own client did.
     pub parent: Option<u32>,
     /// Indices of the steps.
     pub members: Vec<u32>,

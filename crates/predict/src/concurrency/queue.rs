@@ -61,7 +61,7 @@ impl ConcurrentBatch {
         batches
     }
 
-    /// Whether it looks like one that a pool of that width served; absent when it has one step only.
+    /// Whether it looks like one that a pool of that width served; `None` if it has one step only.
     ///
     /// 1. Its first steps are on different connections, as many as the pool has.
     /// 2. Its last ones are not all on one connection: that would be one client that goes on alone.
@@ -245,7 +245,7 @@ impl Queue {
         self.units.contains_key(&one) && self.units.contains_key(&other)
     }
 
-    /// The connection that the place gets; absent when it belongs to no unit.
+    /// The connection that the place gets; `None` if it belongs to no unit.
     pub fn connection(&self, place: usize) -> Option<ConnectionId> {
         self.connections.get(*self.units.get(&place)?).copied()
     }

@@ -20,7 +20,7 @@ pub(super) struct RemediedConnections {
     of: HashMap<RemediedBy, Vec<ConnectionHistory>>,
 }
 
-/// The place of an operation's name, and the finding that is remedied; absent where all are.
+/// The place of an operation's name, and the finding that is remedied; `None` if all are.
 type RemediedBy = (usize, Option<FindingKey>);
 
 impl RemediedConnections {
@@ -44,7 +44,7 @@ impl RemediedConnections {
 type Alone = Option<(Duration, Vec<Flow>)>;
 
 impl Predictor {
-    /// For each target, what remedies save together of an operation of which this is all, or one part more. Absent where it was not replayed without what
+    /// For each target, what remedies save together of an operation of which this is all, or one part more. `None` if it was not replayed without what
     /// they leave out: of the first operations of a name it is.
     pub(super) fn replay_without(
         &mut self,

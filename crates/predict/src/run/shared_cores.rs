@@ -21,7 +21,7 @@ impl<W: Ord> SharedCores<W> {
         self.cores.begin(now, work, then);
     }
 
-    /// When they are to be checked; absent when nothing computes, or when they will be checked before.
+    /// When they are to be checked; `None` if nothing computes, or when they will be checked before.
     pub fn look_at(&mut self) -> Option<u64> {
         let at = self.cores.next_end()?;
         let sooner = self.looked_at.is_none_or(|earlier| at < earlier);
@@ -40,7 +40,7 @@ impl<W: Ord> SharedCores<W> {
         self.cores.ended(now)
     }
 
-    /// How long the core has rested that a job would get now; absent when it has never computed.
+    /// How long the core has rested that a job would get now; `None` if it has never computed.
     pub fn rest_of_next(&self, now: u64) -> Option<u64> {
         self.cores.rest_of_next(now)
     }

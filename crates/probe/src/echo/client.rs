@@ -70,7 +70,7 @@ impl Echo {
         }
     }
 
-    /// What the other side has used so far; absent where it does not say.
+    /// What the other side has used so far; `None` if it does not say.
     pub(super) fn account(&self) -> Option<Account> {
         let mut bytes = [0; usage::LENGTH];
         (&self.account).write_all(&[QUESTION]).ok()?;

@@ -45,7 +45,7 @@ pub enum EchoError {
         /// The version spoken here.
         ours: u16,
     },
-    /// The sizes asked for are beyond what the other side takes.
+    /// The sizes requested are beyond what the other side takes.
     #[error("the longwire at {server} takes messages of 1 to {most} bytes")]
     Sizes {
         /// Where.

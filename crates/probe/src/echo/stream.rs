@@ -10,7 +10,7 @@ use sys::error::OsError;
 use sys::spin::AdaptiveSpin;
 
 /// Bytes that fill messages, and room to read them into. Contents are random once, so that nothing on the way compresses
-/// them; what arrives is not looked at.
+/// them; what arrives is not inspected.
 #[derive(Debug)]
 pub(super) struct Filler {
     out: Box<[u8]>,
@@ -43,7 +43,7 @@ impl Filler {
     }
 }
 
-/// Parts in which messages are sent and read: the memory of a thread, whatever the sizes asked for.
+/// Parts in which messages are sent and read: the memory of a thread, whatever the sizes requested.
 const PART: usize = 256 * 1024;
 
 /// How far a call came.
@@ -108,7 +108,7 @@ impl Stream {
         self.send_on(filler)
     }
 
-    /// Sends what is left of the message begun. On a blocking socket, all of it.
+    /// Sends the rest of the message begun. On a blocking socket, all of it.
     pub(super) fn send_on(&mut self, filler: &Filler) -> Result<Came, Ending> {
         while self.to_send > 0 {
             match (&*self.socket).write(part(filler.out(), self.to_send)) {

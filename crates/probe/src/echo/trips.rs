@@ -85,7 +85,7 @@ impl Trips {
 struct Counter<'a> {
     window: &'a CountingWindow,
     trips: Trips,
-    /// Processor time when counting began; absent before.
+    /// Processor time when counting began; `None` before.
     began: Option<Duration>,
 }
 
@@ -126,7 +126,7 @@ impl<'a> Counter<'a> {
         self.trips.polled += u64::from(self.began.is_some());
     }
 
-    /// Once in half a million round trips; those under way meanwhile are that much longer.
+    /// Once in half a million round trips; those in progress meanwhile are that much longer.
     #[cold]
     fn fold(&mut self) {
         let Trips { times, folded, .. } = &mut self.trips;

@@ -21,7 +21,7 @@ pub(super) struct Echo<'a> {
 }
 
 impl<'a> Echo<'a> {
-    /// Starts one that answers `request` bytes with `reply` bytes. Absent where the system gives no socket or thread for
+    /// Starts one that answers `request` bytes with `reply` bytes. `None` if the system gives no socket or thread for
     /// it: then there is no floor to report.
     pub(super) fn start(kind: Kind, context: ProbeContext<'a>, request: u64, reply: u64) -> Option<Self> {
         let request = usize::try_from(request).ok()?.clamp(1, MAX_REPLY_LEN);

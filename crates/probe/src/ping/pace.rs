@@ -73,7 +73,7 @@ impl Schedule {
         }
     }
 
-    /// When the next is due; absent when it is whenever one is ready.
+    /// When the next is due; `None` if it is whenever one is ready.
     pub(super) fn due(&self) -> Option<Instant> {
         match self.pace {
             Pace::Every(_) => Some(self.next),
@@ -103,7 +103,7 @@ pub(super) fn wait_until(when: Instant, stop: &AtomicBool) -> bool {
         if left.is_zero() {
             return true;
         }
-        // A flag that a signal sets wakes no thread: it is looked at again after a while.
+        // A flag that a signal sets wakes no thread: it is inspected again after a while.
         std::thread::sleep(left.min(POLL_INTERVAL));
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct Answer {
     pub(super) duration: Duration,
     /// Server time, where the server reported it.
     pub(super) server: Option<Duration>,
-    /// Absent where code other than longwire's asked, which does not report them.
+    /// `None` if code other than longwire's asked, which does not report them.
     pub(super) turns: Option<u64>,
     pub(super) kernel_rtt: Option<Duration>,
     pub(super) request_bytes: u64,

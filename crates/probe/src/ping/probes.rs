@@ -44,7 +44,7 @@ pub(super) trait Probe {
     /// Closes what is open.
     fn close(&mut self) {}
 
-    /// What an echo that is to show the instrument's floor must do; absent where none can be like it.
+    /// What an echo that is to show the instrument's floor must do; `None` if none can be like it.
     fn kind(&self) -> Option<Kind> {
         Some(Kind::Exchange)
     }

@@ -26,10 +26,10 @@ use sys::target::{Scheme, Target};
 use sys::transport::Transport;
 use wire_line::WireLine;
 
-/// Rows that can be asked for.
+/// Rows that can be requested.
 pub const MAX_ROWS: u64 = 100_000;
 
-/// What is asked for.
+/// What is requested.
 #[derive(Debug, Clone)]
 pub struct RowsOptions<'a> {
     /// How many rows: 2 to [`MAX_ROWS`].
@@ -111,7 +111,7 @@ impl Language {
         }
     }
 
-    /// Makes the statement of `rows` rows ready, each with `filler` bytes of value; gives the request for one row.
+    /// Makes the statement of `rows` rows ready, each with `filler` bytes of value; returns the request for one row.
     fn prepare(self, line: &mut WireLine<'_>, rows: u64, filler: usize) -> Result<Vec<u8>, RowsError> {
         match self.0 {
             SqlProtocol::Postgres => postgres::prepare(line, rows, filler),

@@ -24,7 +24,7 @@ use sums::SampleSums;
 use sys::clock::Clock;
 use sys::target::{Scheme, Target};
 
-/// What is asked for.
+/// What is requested.
 #[derive(Debug, Clone)]
 pub struct ViaOptions<'a> {
     /// Name of the link in the source database.

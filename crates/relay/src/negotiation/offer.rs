@@ -122,7 +122,7 @@ fn is_kept_out(message: &[u8]) -> bool {
     fields.is_some_and(|fields| fields.split(|byte| *byte == 0).any(|field| field == b"C28000"))
 }
 
-/// `AuthenticationSASL` without the mechanisms that bind; absent where there are none among them, or it is another message.
+/// `AuthenticationSASL` without the mechanisms that bind; `None` if there are none among them, or it is another message.
 fn without_binding(message: &[u8]) -> Option<Vec<u8>> {
     let (head, names) = message.split_at_checked(HEAD + 4)?;
     if head.get(HEAD..) != Some(&SASL) {

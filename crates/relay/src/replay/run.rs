@@ -224,7 +224,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Gives a client the connections its next operation finds, and those it will open.
+    /// Returns a client the connections its next operation finds, and those it will open.
     fn prepare(&mut self, client: u32) -> Result<(), ReplayError> {
         let within = self
             .script
@@ -563,7 +563,7 @@ fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What is left of a sleep is spent awake: about what the kernel takes to wake a thread.
+/// The rest of a sleep is spent awake: about what the kernel takes to wake a thread.
 const AWAKE: Duration = Duration::from_micros(50);
 /// How long a request to stop may go unnoticed.
 const MAX_SLEEP: Duration = Duration::from_millis(50);

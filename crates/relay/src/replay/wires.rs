@@ -64,7 +64,7 @@ pub(super) struct Wires<'a> {
     poller: Poller,
     ready: ReadyList,
     slots: Vec<Option<Channel>>,
-    /// Connections asked for and not yet taken by the server, with the port they come from.
+    /// Connections requested and not yet taken by the server, with the port they come from.
     asked: VecDeque<(u16, u32)>,
     pool: Vec<ClientSocket>,
     buffer: Vec<u8>,
@@ -104,7 +104,7 @@ impl<'a> Wires<'a> {
         Ok(())
     }
 
-    /// A connection that is not yet asked for.
+    /// A connection that is not yet requested.
     pub(super) fn add(&mut self) -> u32 {
         self.slots.push(Some(Channel::default()));
         self.slots.len() as u32 - 1

@@ -242,5 +242,5 @@ fn is_free(slot: usize, network: &SimulatedNetwork<u32>, slots: &[Slot]) -> bool
 /// queue.
 const RETRANSMITTED: std::time::Duration = std::time::Duration::from_millis(900);
 
-/// Of the slots that are over, this many are looked at for a free one.
+/// Of the slots that are over, this many are inspected for a free one.
 const LOOKED_AT: usize = 16;

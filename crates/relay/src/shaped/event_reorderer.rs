@@ -195,7 +195,7 @@ mod tests {
         let at = Timestamp::from_nanos;
         let none = Duration::ZERO;
         reorderer.passed_to_server(at(120), [b"first", b""], none, None);
-        // Sent at 130, seen to have passed only at 150; the reply that was under way came at 140.
+        // Sent at 130, seen to have passed only at 150; the reply that was in flight came at 140.
         assert!(reorderer.passed_to_client(at(140), [b"re", b"ply"], none, None));
         reorderer.passed_to_server(at(150), [b"second", b""], none, None);
         assert!(!reorderer.show_until(at(140)));

@@ -80,7 +80,7 @@ pub struct Start {
 }
 
 impl View {
-    /// The grid of the page; absent when there are fewer than two round trips to draw a curve over.
+    /// The grid of the page; `None` if there are fewer than two round trips to draw a curve over.
     pub fn new(page: &Page<'_>) -> Option<Self> {
         let asked = &page.outcome.predictions;
         let predictions = page.grid.map_or(asked, |grid| &grid.predictions);
@@ -283,7 +283,7 @@ fn slowness(rate: Option<BitRate>) -> std::cmp::Reverse<u64> {
     std::cmp::Reverse(rate.map_or(u64::MAX, BitRate::as_bits_per_second))
 }
 
-/// Bits per second each way, absent where there is no limit.
+/// Bits per second each way, `None` if there is no limit.
 fn bits(rates: &LinkRates) -> [Option<u64>; 2] {
     rates.map(|rate| rate.map(BitRate::as_bits_per_second))
 }

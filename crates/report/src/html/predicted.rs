@@ -298,7 +298,7 @@ fn time_or_dash(figure: Option<Duration>) -> String {
     figure.map_or_else(|| "-".to_owned(), time)
 }
 
-/// The links that were asked for, with bounds. Those that were also measured are in a table of their own.
+/// The links that were requested, with bounds. Those that were also measured are in a table of their own.
 fn asked(predictions: &[Prediction], view: Option<&View>, out: &mut String) {
     let rows: Vec<&Prediction> = predictions
         .iter()

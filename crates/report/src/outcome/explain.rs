@@ -33,7 +33,7 @@ pub struct ExplainedExchange {
     pub turns: u32,
     /// Payload bytes of the request and of the reply.
     pub bytes: [u64; 2],
-    /// How it is known to belong to the operation; absent where that is no question.
+    /// How it is known to belong to the operation; `None` if that is no question.
     pub assigned: Option<Assigned>,
     /// How likely that is, of a guess.
     pub probability: Option<Share>,

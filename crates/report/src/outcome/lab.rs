@@ -31,9 +31,9 @@ pub struct LabOutcome {
 pub struct LabPoint {
     /// Values of the swept settings.
     pub values: Vec<String>,
-    /// What was measured; absent when it was not, or when no operation succeeded.
+    /// What was measured; `None` if it was not, or when no operation succeeded.
     pub measured: Option<MeasuredDurations>,
-    /// What was predicted, with the measurement in it; absent when the capture showed nothing to predict from.
+    /// What was predicted, with the measurement in it; `None` if the capture showed nothing to predict from.
     pub prediction: Option<Prediction>,
     /// Each time it was measured.
     pub rounds: Vec<LabRound>,

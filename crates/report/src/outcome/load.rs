@@ -102,7 +102,7 @@ pub struct LoadInterval {
     pub succeeded: u64,
     /// Operations that failed in it.
     pub failed: u64,
-    /// Mean duration of those that succeeded; absent when none did.
+    /// Mean duration of those that succeeded; `None` if none did.
     pub mean: Option<Duration>,
     /// Standard deviation of the same.
     pub deviation: Option<Duration>,

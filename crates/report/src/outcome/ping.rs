@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct PingOpening {
     /// The target without its secrets.
     pub target: String,
-    /// The server's address; absent for a Unix socket.
+    /// The server's address; `None` for a Unix socket.
     pub server: Option<String>,
     /// Its product and version, where it reported them.
     pub version: Option<String>,
@@ -31,6 +31,6 @@ pub struct PingOutcome {
     pub intermediary: Option<Intermediary>,
     /// The last sample, for the table.
     pub last: Option<Sample>,
-    /// Why the target cannot be asked; absent when it can.
+    /// Why the target cannot be asked; `None` if it can.
     pub failed: Option<String>,
 }

@@ -10,7 +10,7 @@ pub struct ProgramReport {
     pub program: String,
     /// `host:port` of the server.
     pub server: String,
-    /// Rounds that were asked for.
+    /// Rounds that were requested.
     pub rounds: u32,
     /// Each setting at each distance; the settings of a distance are neighbours, those of the distance that is there come first.
     pub tuned: Vec<ProgramTuned>,

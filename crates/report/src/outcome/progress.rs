@@ -16,6 +16,6 @@ pub struct ProgressLine {
     pub exchanges: u64,
     /// Round trips in the interval.
     pub turns: u64,
-    /// Share of the waiting time in the interval that was network; absent when no client waited.
+    /// Share of the waiting time in the interval that was network; `None` if no client waited.
     pub network: Option<Share>,
 }

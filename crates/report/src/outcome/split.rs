@@ -10,7 +10,7 @@ pub struct SplitReport {
     pub work: String,
     /// `host:port` of the server.
     pub server: String,
-    /// Rounds asked for.
+    /// Rounds requested.
     pub rounds: u32,
     /// How long each visit lasted.
     pub visit: Duration,

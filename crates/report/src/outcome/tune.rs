@@ -7,17 +7,17 @@ use model::{LinkOutcome, Method, Recommendation, Tuned, Warning};
 pub struct TuneReport {
     /// `host:port` of the server.
     pub server: String,
-    /// Its product and version; absent where it does not say.
+    /// Its product and version; `None` if it does not say.
     pub product: Option<String>,
     /// Name of the scratch schema.
     pub scratch: String,
-    /// What became of the scratch schema.
+    /// The outcome of the scratch schema.
     pub is_removed: bool,
     /// Rows of an insert or update.
     pub rows: u64,
     /// Rows of a select.
     pub select_rows: u64,
-    /// Bytes of a row; absent where rows are like those of a table.
+    /// Bytes of a row; `None` if rows are like those of a table.
     pub row_bytes: Option<u32>,
     /// The table that rows are like.
     pub like: Option<String>,

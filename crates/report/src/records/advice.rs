@@ -4,7 +4,7 @@ use super::nanos;
 use model::{Advice, BreakEven, LevelAdvice};
 use serde::Serialize;
 
-/// What was looked at, and what it costs now.
+/// What was inspected, and what it costs now.
 #[derive(Serialize)]
 pub(super) struct AdviceRecord<'a> {
     source: &'a str,

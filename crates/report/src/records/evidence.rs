@@ -26,7 +26,7 @@ pub(super) struct EvidenceRecord {
 }
 
 impl EvidenceRecord {
-    /// Absent where no round trip of work was seen.
+    /// `None` if no round trip of work was seen.
     pub(super) fn new(evidence: &Evidence) -> Option<Self> {
         (*evidence != Evidence::default()).then(|| Self {
             round_trips: evidence.round_trips,

@@ -499,7 +499,7 @@ fn is_told_by_its_first_step(exchange: &Exchange) -> bool {
         && exchange.reply_bytes == first.reply_bytes
 }
 
-/// Server time of a step; absent where the round trip to the server was unknown, so that nothing could be determined.
+/// Server time of a step; `None` if the round trip to the server was unknown, so that nothing could be determined.
 fn known_server(step: &Step) -> Option<Duration> {
     (step.server_side_rtt.is_some() || !step.server.is_zero()).then_some(step.server)
 }

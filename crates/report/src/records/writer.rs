@@ -162,7 +162,7 @@ pub struct RecordWriter<E> {
 }
 
 impl<E: RecordEncoder> RecordWriter<E> {
-    /// Gives records to `encoder`.
+    /// Returns records to `encoder`.
     pub const fn encoding(encoder: E) -> Self {
         Self { encoder }
     }
@@ -172,7 +172,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
         &mut self.encoder
     }
 
-    /// Gives its encoder back.
+    /// Returns its encoder back.
     pub fn into_encoder(self) -> E {
         self.encoder
     }
@@ -327,7 +327,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
         all.try_for_each(|one| self.write(&RecommendationRecord::new(one)))
     }
 
-    /// What a tunnel would give: what was looked at, each level, and each level at each rate.
+    /// What a tunnel would give: what was inspected, each level, and each level at each rate.
     ///
     /// # Errors
     /// When the encoder fails.

@@ -10,7 +10,7 @@ use model::{
 };
 use std::time::Duration;
 
-/// The sentence. Absent when no prediction was asked.
+/// The sentence. `None` if no prediction was asked.
 ///
 /// All its figures are one operation's: a typical one, or the longest where many operations of the name are unlike it. The duration with the remedies is
 /// the predicted one, shortened by the share that the savings of the findings have of the predicted mean.
@@ -139,7 +139,7 @@ fn found(
 
 const NO_STATEMENT: &str = "no statement was seen";
 
-/// That no connection moves, or that there was nothing to move. Absent when no prediction was asked.
+/// That no connection moves, or that there was nothing to move. `None` if no prediction was asked.
 fn nothing_predicted(outcome: &ReadOutcome) -> Option<String> {
     if outcome.unmoved.is_empty() {
         return None;
@@ -154,7 +154,7 @@ const NO_DATABASE: &str = "No round trip to a database was seen, so the cost of 
 const NOTHING_MOVES: &str =
     "No connection moves, so the cost of distance is unknown: name the connections that move with --on.";
 
-/// That the statements of a request are not known, since those that were seen are nobody's. Absent where they are known.
+/// That the statements of a request are not known, since those that were seen are nobody's. `None` if they are known.
 fn not_joined(outcome: &ReadOutcome, group: &OperationGroup) -> Option<String> {
     let nobodys: u64 = outcome
         .operations
@@ -174,7 +174,7 @@ fn not_joined(outcome: &ReadOutcome, group: &OperationGroup) -> Option<String> {
     })
 }
 
-/// That too many statements of an operation may be its neighbours'. Absent where they are its own.
+/// That too many statements of an operation may be its neighbours'. `None` if they are its own.
 fn not_its_own(group: &OperationGroup) -> Option<String> {
     let own = group.evidence.enough_own().err()?;
     let name = cut(&printable(&group.name), MAX_NAME_LEN).into_owned();
@@ -185,7 +185,7 @@ fn not_its_own(group: &OperationGroup) -> Option<String> {
     ))
 }
 
-/// What an operation takes at the longest distance with a price, as it is and without what was found, in a sentence. Absent when it was not predicted
+/// What an operation takes at the longest distance with a price, as it is and without what was found, in a sentence. `None` if it was not predicted
 /// there, or the finding saves no time of the operation.
 ///
 pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Option<String> {

@@ -60,7 +60,7 @@ fn doubtful(outcome: &ReadOutcome, style: &Style, out: &mut String) {
     }
 }
 
-/// What the mark of guessed findings means; absent without one.
+/// What the mark of guessed findings means; `None` without one.
 pub(crate) fn guessed_words<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<String> {
     let least = findings
         .filter_map(|finding| finding.owners.likely_right())
@@ -71,7 +71,7 @@ pub(crate) fn guessed_words<'a>(findings: impl Iterator<Item = &'a Finding>) -> 
     ))
 }
 
-/// How many findings are not listed, and why; absent without one.
+/// How many findings are not listed, and why; `None` without one.
 pub(crate) fn doubtful_words(outcome: &ReadOutcome) -> Option<String> {
     let count = outcome.findings.len() - outcome.sure_findings().count();
     let [they, them] = if count == 1 { ["it"; 2] } else { ["they", "them"] };

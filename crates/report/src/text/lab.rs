@@ -27,7 +27,7 @@ impl LabPoint {
 }
 
 impl LabOutcome {
-    /// The errors of the predictions; absent when no point was both measured and predicted.
+    /// The errors of the predictions; `None` if no point was both measured and predicted.
     pub fn errors(&self) -> Option<LabErrors> {
         let accuracy = self.accuracy(|point| !point.is_baseline)?;
         Some(LabErrors {
@@ -60,7 +60,7 @@ impl LabOutcome {
             .collect()
     }
 
-    /// How far later measurements without distance were from the first, as shares of it: minimum and maximum. Absent when
+    /// How far later measurements without distance were from the first, as shares of it: minimum and maximum. `None` if
     /// there was no later one.
     pub fn drift(&self) -> Option<(f64, f64)> {
         let shares = self.drifts.iter().flat_map(|drift| {

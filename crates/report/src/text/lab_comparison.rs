@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 impl LabTimes {
-    /// Of `rounds` compared with those of the other point, each with the one of the same pass; absent where there is none.
+    /// Of `rounds` compared with those of the other point, each with the one of the same pass; `None` if there is none.
     pub fn from_rounds(rounds: &[LabRound], others: &[LabRound]) -> Option<Self> {
         let times: Vec<f64> = rounds
             .iter()
@@ -33,7 +33,7 @@ impl LabTimes {
 }
 
 impl LabPoint {
-    /// Operations a second over all rounds; absent where it was not measured.
+    /// Operations a second over all rounds; `None` if it was not measured.
     pub fn throughput(&self) -> Option<f64> {
         let operations = self.measured.as_ref()?.operations as f64;
         let seconds: f64 = self.rounds.iter().map(|round| round.elapsed.as_secs_f64()).sum();

@@ -83,7 +83,7 @@ pub fn money(plan: &PlanOutcome, amount: f64) -> String {
     format!("{amount:.2} {}", plan.currency).trim_end().to_owned()
 }
 
-/// The placements that are shown: today's, those asked for, the cheapest; with `all`, every one.
+/// The placements that are shown: today's, those requested, the cheapest; with `all`, every one.
 fn shown<'a>(plan: &'a PlanOutcome, style: &Style) -> Vec<(String, &'a PlacementOutcome)> {
     let named = |outcome: &'a PlacementOutcome| (moved(plan, outcome), outcome);
     let mut shown = vec![("today".to_owned(), &plan.today)];

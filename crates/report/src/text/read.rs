@@ -273,7 +273,7 @@ fn recognised_line(recognised: &[RecognisedStatement], style: &Style, out: &mut 
     }
 }
 
-/// How many fetches there were, and what the last one asked for at most.
+/// How many fetches there were, and what the last one requested at most.
 fn fetches(statement: &StatementOutcome) -> String {
     let count = statement.fetches;
     match (statement.fetch_rows, statement.fetch_bytes) {
@@ -383,7 +383,7 @@ fn or_untold(count: Option<u64>) -> String {
     count.map_or_else(|| UNTOLD.to_owned(), |count| count.to_string())
 }
 
-/// `sum` shared evenly by `count`; absent for none.
+/// `sum` shared evenly by `count`; `None` for none.
 fn mean(sum: Duration, count: u64) -> Option<Duration> {
     let mean = sum.as_nanos().checked_div(u128::from(count))?;
     Some(Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))

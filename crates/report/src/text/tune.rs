@@ -78,7 +78,7 @@ impl TuneReport {
             .copied()
     }
 
-    /// The setting of a way in words: `100 rows`; absent for a way that has none.
+    /// The setting of a way in words: `100 rows`; `None` for a way that has none.
     pub fn setting(&self, job: Job, way: &str, value: Option<u64>) -> Option<String> {
         let way = self
             .ways
@@ -87,7 +87,7 @@ impl TuneReport {
         Some(way.parameter.as_ref()?.unit.words(value?))
     }
 
-    /// What is as good as a recommendation, in words: `copy, 4 KiB; whole result`; absent where nothing is.
+    /// What is as good as a recommendation, in words: `copy, 4 KiB; whole result`; `None` if nothing is.
     pub fn as_good(&self, one: &Recommendation) -> Option<String> {
         let words = one.as_good.iter().map(|setting| {
             let value = self.setting(one.job, &setting.method, setting.value);

@@ -59,7 +59,7 @@ fn ways(totals: &TunnelTotals, style: &Style, out: &mut String) {
     table.render(style, out);
 }
 
-/// `0 4 %, 1 96 %`: how much of the payload went at each level; absent where this end did not send.
+/// `0 4 %, 1 96 %`: how much of the payload went at each level; `None` if this end did not send.
 fn levels(way: &TunnelDirection) -> Option<String> {
     let all: u64 = way.payload_bytes_at.iter().sum();
     let shares = way
@@ -102,7 +102,7 @@ fn lanes(totals: &TunnelTotals) -> String {
     text
 }
 
-/// What did not go well; absent when all did.
+/// What did not go well; `None` if all did.
 fn trouble(totals: &TunnelTotals) -> Option<String> {
     let parts: Vec<_> = [
         (totals.broken_streams, "stream", "broken off"),

@@ -118,7 +118,7 @@ impl Shape {
     }
 }
 
-/// What could be dropped, how, and what is left then.
+/// What could be dropped, how, and the rest then.
 fn remedies(legs: &[Leg], turns: u64, style: &Style, out: &mut String) {
     let saved: u64 = legs.iter().map(|leg| leg.saves_turns).sum();
     let opening = legs

@@ -32,12 +32,12 @@ impl<'a> CellWriter<'a> {
         }
     }
 
-    /// Writes `text`; gives the column behind it.
+    /// Writes `text`; returns the column behind it.
     pub(super) fn write(&mut self, column: u16, line: u16, text: &str, ink: Ink) -> u16 {
         self.write_in(column, line, text, ink, u16::MAX)
     }
 
-    /// Writes as much of `text` as fits into `room` columns; gives the column behind it.
+    /// Writes as much of `text` as fits into `room` columns; returns the column behind it.
     pub(super) fn write_in(&mut self, column: u16, line: u16, text: &str, ink: Ink, room: u16) -> u16 {
         if line >= self.area.height || column >= self.area.width {
             return column;
@@ -57,7 +57,7 @@ impl<'a> CellWriter<'a> {
         self.write(end.saturating_sub(columns), line, text, ink);
     }
 
-    /// Writes a text from `column` on over at most so many lines, of which the last is cut; gives how many it took.
+    /// Writes a text from `column` on over at most so many lines, of which the last is cut; returns how many it took.
     pub(super) fn paragraph(&mut self, column: u16, line: u16, text: &str, lines: u16) -> u16 {
         let width = usize::from(self.area.width.saturating_sub(column));
         let mut rest = text;

@@ -14,7 +14,7 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// Gives all to the kernel; absent where it does not take them.
+    /// Gives all to the kernel; `None` if it does not take them.
     pub fn registered_with(ring: &IoUring) -> Option<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.

@@ -1,6 +1,6 @@
 //! Bytes that are being sent: they stay where they are until the kernel has taken them.
 
-/// Sends under way, each at a place of its own.
+/// Sends in flight, each at a place of its own.
 #[derive(Debug, Default)]
 pub(super) struct Sends {
     held: Vec<BufferedSend>,

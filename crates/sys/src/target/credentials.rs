@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Credentials {
     /// The user.
     pub user: String,
-    /// The password; absent when none is given.
+    /// The password; `None` if none is given.
     pub password: Option<Secret>,
     /// A file of passwords that was left alone because others may read it, as libpq does.
     pub ignored: Option<PathBuf>,
@@ -48,7 +48,7 @@ pub fn are_cleartext_passwords_allowed() -> bool {
 
 static CLEARTEXT: AtomicBool = AtomicBool::new(false);
 
-/// What is looked at.
+/// What is inspected.
 struct Environment<'a> {
     variable: &'a dyn Fn(&str) -> Option<String>,
     user: Option<String>,

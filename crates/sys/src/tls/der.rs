@@ -1,4 +1,4 @@
-//! What of a certificate (RFC 5280, in DER) is looked at: who says that it signed it, how, and when it is valid.
+//! What of a certificate (RFC 5280, in DER) is inspected: who says that it signed it, how, and when it is valid.
 
 use ring::digest::{Algorithm, SHA256, SHA384, SHA512, digest};
 
@@ -15,7 +15,7 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Absent when it is no certificate.
+    /// `None` if it is no certificate.
     pub fn parse(certificate: &'a [u8]) -> Option<Self> {
         let (SEQUENCE, outer, _) = element(certificate)? else {
             return None;
@@ -83,7 +83,7 @@ impl<'a> Parts<'a> {
         self.issuer == self.subject
     }
 
-    /// Whether it is valid at a time, in seconds since 1970; absent when it does not say.
+    /// Whether it is valid at a time, in seconds since 1970; `None` if it does not say.
     pub fn is_valid_at(&self, seconds: u64) -> Option<bool> {
         Some(time(self.not_before)? <= seconds && seconds <= time(self.not_after)?)
     }
@@ -110,7 +110,7 @@ const EXTENSIONS: u8 = 0xa3;
 const TEXTS: [u8; 4] = [0x0c, 0x13, 0x14, 0x16];
 
 /// The hash of a certificate that a login is bound to (RFC 5929, `tls-server-end-point`): by the function its signature is made with, but
-/// SHA-256 instead of MD5 and SHA-1. Absent where the signature has none of its own, or one that is not known.
+/// SHA-256 instead of MD5 and SHA-1. `None` if the signature has none of its own, or one that is not known.
 pub fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let algorithm = hash_of(Parts::parse(certificate)?.signature)?;
     Some(digest(algorithm, certificate).as_ref().to_vec())

@@ -21,7 +21,7 @@ use rustls::{
 use std::path::Path;
 use std::sync::Arc;
 
-/// How to encrypt towards the target as `security` says; absent when that is not at all.
+/// How to encrypt towards the target as `security` says; `None` if that is not at all.
 pub fn configure(target: &Target, security: &TlsSettings) -> Result<Option<Arc<ClientConfig>>, LiveError> {
     if security.mode == TlsMode::Disable {
         return Ok(None);
@@ -187,7 +187,7 @@ impl ServerCertVerifier for Signed {
             .signed
             .verify_server_cert(end_entity, intermediates, name, ocsp, now);
         match verdict {
-            // The name is looked at last: the chain is in order.
+            // The name is inspected last: the chain is in order.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if self.any_name || common_name::fits(end_entity, name) => Ok(ServerCertVerified::assertion()),

@@ -14,7 +14,7 @@ pub(super) struct Recipe {
     parameter: Turned,
 }
 
-/// What the bridge is asked for.
+/// What the bridge is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BenchRequest {
     Insert(HowInserted),

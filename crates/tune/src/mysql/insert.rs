@@ -39,7 +39,7 @@ pub fn prepared_row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Resu
     executed(talk, work, 1)
 }
 
-/// Executed for each row without waiting, while not more than the setting says are under way.
+/// Executed for each row without waiting, while not more than the setting says are in progress.
 pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     executed(talk, work, work.value)
 }

@@ -34,7 +34,7 @@ pub fn cursor_by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(),
     }
 }
 
-/// All rows at once, then an update for each, as many under way as the setting says.
+/// All rows at once, then an update for each, as many in progress as the setting says.
 pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     let keys = read_keys(talk, work)?;
     let statement = prepare(talk, &by_its_key(work))?;
@@ -76,7 +76,7 @@ fn read_keys(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<Vec<u64>, T
     Ok(keys)
 }
 
-/// An update for each of `keys`, at most `depth` under way.
+/// An update for each of `keys`, at most `depth` in progress.
 fn update(talk: &mut Conversation<'_>, statement: u32, keys: &[u64], depth: u64) -> Result<(), TuneError> {
     for key in keys {
         talk.make_room(depth)?;

@@ -25,7 +25,7 @@ pub(crate) struct JobConnection<'a, R> {
     turns: u64,
     /// Requests that had been asked when the last round trip began.
     asked_before_turn: u64,
-    /// Requests that the job lets be under way at once, where it limits them.
+    /// Requests that the job lets be in progress at once, where it limits them.
     window: Option<u64>,
     reply: u64,
     most_held: u64,
@@ -79,7 +79,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         self.wait(0)
     }
 
-    /// Waits until one more request may be asked without that more than `depth` are under way; sends what is in `out` where it waits.
+    /// Waits until one more request may be asked without that more than `depth` are in progress; sends what is in `out` where it waits.
     pub fn make_room(&mut self, depth: u64) -> Result<(), TuneError> {
         self.window = Some(depth);
         let asked = self.replies.asked();

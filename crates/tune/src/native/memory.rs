@@ -11,7 +11,7 @@ pub(crate) struct ProcessMemory {
 }
 
 impl ProcessMemory {
-    /// Of the process `process` of the program `program`; absent when there is none that may be looked at.
+    /// Of the process `process` of the program `program`; `None` if there is none that may be inspected.
     pub fn from_process(process: u32, program: &str) -> Option<Self> {
         let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
         if !name.starts_with(program) {

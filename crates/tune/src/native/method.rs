@@ -31,7 +31,7 @@ pub(crate) struct ParameterRow {
 pub(crate) enum Series {
     /// Rows that go together in one request: 2, 4, 8 ..., while a request is not too long and there are that many rows.
     Rows,
-    /// Requests under way at once: 2, 4, 8 ... 1024.
+    /// Requests in flight at once: 2, 4, 8 ... 1024.
     Depth,
     /// Rows that are fetched at once: 1, 10, 50, 100, 200, 400 ...
     Fetch,

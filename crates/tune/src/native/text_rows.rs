@@ -4,7 +4,7 @@ use super::content::Row;
 use super::method::Work;
 use crate::TuneError;
 
-/// All rows as lines, handed to `send` in pieces of exactly `size` bytes. Returns what is left at the end.
+/// All rows as lines, handed to `send` in pieces of exactly `size` bytes. Returns the rest at the end.
 pub(crate) fn pieces(
     work: &Work<'_>,
     size: usize,

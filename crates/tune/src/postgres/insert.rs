@@ -55,7 +55,7 @@ fn batches(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_batch: u64) -> R
     Ok(())
 }
 
-/// Executed for each row without waiting, while not more than the setting says are under way.
+/// Executed for each row without waiting, while not more than the setting says are in progress.
 pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     prepare_insert(talk, work)?;
     let mut row = Row::default();

@@ -10,7 +10,7 @@ use sys::Target;
 use testbed::floor::told_on_failure;
 use testbed::{MariaDb, Postgres};
 
-/// Sets `stop` while `job` is under way; how long that took to end.
+/// Sets `stop` while `job` is in progress; how long that took to end.
 fn stop_during(stop: &AtomicBool, job: impl FnOnce()) -> Duration {
     let stopped = std::thread::scope(|scope| {
         let stopper = scope.spawn(|| {

@@ -68,7 +68,7 @@ impl Path {
         }
     }
 
-    /// Bytes a second; absent where the path was not found slow lately.
+    /// Bytes a second; `None` if the path was not found slow lately.
     pub(super) fn rate(&self, at: Timestamp) -> Option<f64> {
         self.slow
             .filter(|slow| at.since(slow.at) < FRESH)

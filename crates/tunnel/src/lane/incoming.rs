@@ -1,4 +1,4 @@
-//! What has arrived of a lane and has not been looked at.
+//! What has arrived of a lane and has not been inspected.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ impl Incoming {
         self.at(self.waiting.clone())
     }
 
-    /// `count` bytes have been looked at; they stay where they are until more space is asked for.
+    /// `count` bytes have been inspected; they stay where they are until more space is requested.
     pub fn take_range(&mut self, count: usize) -> Range<usize> {
         let start = self.waiting.start;
         self.waiting.start = (start + count).min(self.waiting.end);

@@ -204,7 +204,7 @@ impl Lane {
         }
     }
 
-    /// The stream of this number, absent when it is over.
+    /// The stream of this number, `None` if it is over.
     fn known(&mut self, id: StreamId) -> Result<Option<&mut Stream>, LaneError> {
         if id.0 == 0 || id.0 > self.newest {
             return Err(LaneError::NotOpened { stream: id.0 });

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Reports what happens, and does not let a flood fill a log.
 pub(super) struct Journal {
     tell: Tell,
-    /// When the present period began; absent when no peer has been refused for one.
+    /// When the present period began; `None` if no peer has been refused for one.
     began: Option<Instant>,
     /// Refused and reported in this period.
     told: u64,

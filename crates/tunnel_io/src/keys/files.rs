@@ -87,7 +87,7 @@ pub(super) fn read_public_keys(path: &str) -> Result<Vec<KeyFingerprint>, KeyErr
     Ok(keys)
 }
 
-/// Asked of the open file: what is looked at is what is read.
+/// Asked of the open file: what is inspected is what is read.
 fn check_private(path: &str, file: &File) -> Result<(), KeyError> {
     let mode = file.metadata().map_err(unreadable(path))?.mode() & 0o777;
     if mode & 0o077 == 0 {

@@ -151,5 +151,5 @@ impl Dispatcher {
     }
 }
 
-/// How often clients that wait are looked at.
+/// How often clients that wait are inspected.
 const CHECK: Duration = Duration::from_millis(20);

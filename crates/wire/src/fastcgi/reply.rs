@@ -1,4 +1,4 @@
-//! The head of a reply: fields as a CGI script writes them, of which the status is looked at.
+//! The head of a reply: fields as a CGI script writes them, of which the status is inspected.
 
 use super::MAXIMUM_HEAD;
 use crate::http::{head_end, head_lines};

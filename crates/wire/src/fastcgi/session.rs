@@ -40,7 +40,7 @@ struct Rest {
     part: Option<Part>,
 }
 
-/// Records that are not handed out one by one.
+/// Records that are not emitted one by one.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     started: Timestamp,
@@ -100,7 +100,7 @@ impl Session {
         }
     }
 
-    /// How many bytes of such a record are looked at.
+    /// How many bytes of such a record are inspected.
     pub(super) fn wanted(&self, header: Header) -> usize {
         let most = match header.kind {
             Kind::BeginRequest | Kind::EndRequest => usize::from(header.content),
@@ -257,7 +257,7 @@ impl Session {
         self.pending.iter().position(|pending| pending.request == request)
     }
 
-    /// Bytes of the client that belong to no request and are not handed out.
+    /// Bytes of the client that belong to no request and are not emitted.
     pub(super) fn unread(&self) -> u64 {
         let part = self.rest.as_ref().and_then(|rest| rest.part);
         part.map_or(0, |part| part.bytes)
@@ -305,7 +305,7 @@ impl Sending {
         }
     }
 
-    /// Takes parameters; whether they end with this record and say what is asked for.
+    /// Takes parameters; whether they end with this record and say what is requested.
     fn process_frame(&mut self, header: Header, frame: &Frame<'_>, line: &mut RequestLine) -> bool {
         self.params.add(frame.body, header.content);
         header.content == 0 && std::mem::take(&mut self.params).read_request(line)

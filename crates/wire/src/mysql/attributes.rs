@@ -9,7 +9,7 @@ use super::capabilities::{
 use decoding::reader::Reader;
 
 /// The client's software by what follows the user in a handshake response: library and version, and behind a comma the
-/// program, where it names itself. Absent where it sends no attributes, or not all of them have arrived.
+/// program, where it names itself. `None` if it sends no attributes, or not all of them have arrived.
 pub(super) fn client(mut fields: Reader<'_>, capabilities: Capabilities) -> Option<Vec<u8>> {
     if !capabilities.has(CONNECT_ATTRIBUTES) {
         return None;

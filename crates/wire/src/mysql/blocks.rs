@@ -75,7 +75,7 @@ impl Blocks {
         Ok(taken)
     }
 
-    /// `count` bytes of a stored block passed unseen; gives the meter for them.
+    /// `count` bytes of a stored block passed unseen; returns the meter for them.
     pub fn skip(&mut self, count: u64) -> Result<&mut Meter, HeaderFault> {
         let is_stored = self.header_have == self.header.len() && self.claimed == 0;
         match u32::try_from(count) {

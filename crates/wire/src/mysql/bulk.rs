@@ -55,7 +55,7 @@ impl SetCounter {
         self.state = State::Lost;
     }
 
-    /// Sets of the body that has passed; absent when they cannot be counted.
+    /// Sets of the body that has passed; `None` if they cannot be counted.
     pub fn sets(&self) -> Option<u32> {
         (matches!(self.state, State::Indicator) && self.place == 0 && self.sets > 0).then_some(self.sets)
     }

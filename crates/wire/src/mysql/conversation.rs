@@ -82,23 +82,23 @@ pub(super) struct Conversation {
     /// What the server offers, then what both agreed on.
     pub(super) capabilities: Capabilities,
     pub(super) statements: Statements,
-    /// The client's software, until it is handed out with the message that named it.
+    /// The client's software, until it is emitted with the message that named it.
     pub(super) introduced: Option<Vec<u8>>,
-    /// A statement whose preparation was not seen, and the server's number for it, until the command that uses it is handed out.
+    /// A statement whose preparation was not seen, and the server's number for it, until the command that uses it is emitted.
     pub(super) unseen: Option<(StatementId, u32)>,
-    /// What a reply shows about a prepared statement, until the message that shows it is handed out.
+    /// What a reply shows about a prepared statement, until the message that shows it is emitted.
     pub(super) shown: Option<Shown>,
     /// The execution whose reply shows how many columns its results have.
     pub(super) inspected: Option<StatementId>,
     pub(super) pending: PendingReplies<PendingReply, MAX_OWED>,
-    /// More replies were owed than are remembered: beyond those in `owed` they cannot be distinguished.
+    /// More replies were expected than are remembered: beyond those in `owed` they cannot be distinguished.
     pub(super) too_many_owed: bool,
     pub(super) progress: Progress,
     /// Rows of the current result.
     pub(super) rows: u64,
     /// The client sends the content of a file.
     pub(super) sends_file: bool,
-    /// Whether definitions end without an EOF of their own (`CLIENT_DEPRECATE_EOF`). Absent until it shows, on a
+    /// Whether definitions end without an EOF of their own (`CLIENT_DEPRECATE_EOF`). `None` until it shows, on a
     /// connection whose login was not seen.
     pub(super) omits_eof: Option<bool>,
     /// Sequence number an EOF would have that still belongs to the preparation just answered.
@@ -266,7 +266,7 @@ impl Conversation {
         self.sets.desync();
     }
 
-    /// Takes a complete message and hands out exactly one.
+    /// Takes a complete message and emits exactly one.
     pub fn message(
         &mut self,
         direction: Direction,

@@ -27,7 +27,7 @@ pub(super) struct MessageStart {
     pub length: u32,
     /// Sequence number of the first frame.
     pub sequence: u8,
-    /// First byte of the body; absent for an empty one.
+    /// First byte of the body; `None` for an empty one.
     pub first: Option<u8>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct HalfConnection {
 #[derive(Debug, Clone, Copy)]
 struct Unfinished {
     opening: MessageStart,
-    /// Absent until the first body byte (or an empty body) was seen.
+    /// `None` until the first body byte (or an empty body) was seen.
     interest: Option<Interest>,
     length: u64,
     bytes: u64,

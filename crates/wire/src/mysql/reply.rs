@@ -135,7 +135,7 @@ impl Conversation {
         Ok(Part::new(role, Phase::Work, content))
     }
 
-    /// A message that was not asked for: the greeting, or why the server ends the connection.
+    /// A message that was not requested: the greeting, or why the server ends the connection.
     fn unasked<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Result<Part<'a>, HeaderFault> {
         if self.stage == ConversationPhase::Start {
             return self.greeting(unit, code);

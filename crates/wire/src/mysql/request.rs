@@ -90,7 +90,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// A piece of the file that LOCAL INFILE asked for; an empty one ends it.
+    /// A piece of the file that LOCAL INFILE requested; an empty one ends it.
     fn file_part<'a>(&mut self, unit: &Unit<'_>) -> Part<'a> {
         let role = if unit.length == 0 {
             Role::Request

@@ -30,7 +30,7 @@ impl<'a> Iterator for Packets<'a> {
     }
 }
 
-/// The next result; absent where there is none, or no whole beginning of one.
+/// The next result; `None` if there is none, or no whole beginning of one.
 fn result(packets: &mut Packets<'_>) -> Option<TextRows> {
     let first = packets.next()?;
     if matches!(first.first(), None | Some(&(OK | ERROR | FILE))) {

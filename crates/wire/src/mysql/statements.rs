@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Statement {
     pub id: StatementId,
-    /// Parameters of one set; absent while neither the text nor the server has shown them.
+    /// Parameters of one set; `None` while neither the text nor the server has shown them.
     pub parameters: Option<u16>,
 }
 

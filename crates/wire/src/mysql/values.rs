@@ -25,7 +25,7 @@ impl ValueSize {
     }
 }
 
-/// Skips the query attributes in front of a statement's text (MySQL 8.0.23, `COM_QUERY`); absent when they are
+/// Skips the query attributes in front of a statement's text (MySQL 8.0.23, `COM_QUERY`); `None` if they are
 /// not what they should be, or reach beyond what was kept.
 pub(super) fn skip_query_attributes(fields: &mut Reader<'_>) -> Option<()> {
     let count = usize::try_from(fields.lenenc_int()?).ok()?;

@@ -112,7 +112,7 @@ impl Prepared {
         self.unshaped.remove(&statement);
     }
 
-    /// `Execute` runs a portal; gives it as it was before.
+    /// `Execute` runs a portal; returns it as it was before.
     pub(super) fn execute(&mut self, name: &[u8]) -> Portal {
         let portal = match name {
             b"" => Some(&mut self.unnamed_portal),

@@ -26,7 +26,7 @@ pub(super) enum PendingReply {
 }
 
 impl PendingReply {
-    /// Whether it completes a request, so that a reply is owed for it.
+    /// Whether it completes a request, so that a reply is expected for it.
     const fn completes_request(self) -> bool {
         matches!(self, Self::Leg | Self::Flush | Self::Sync | Self::Query)
     }

@@ -67,7 +67,7 @@ impl Session {
         }
     }
 
-    /// A message that confirms a subscription or its end; absent when it is none, or none is owed.
+    /// A message that confirms a subscription or its end; `None` if it is none, or none is owed.
     fn confirmation(&mut self, mut values: Values<'_>) -> Option<Role> {
         let what = subscription(values.next()?.text()?)?;
         let Some(PendingReply::Confirmations { .. } | PendingReply::ConfirmationsOfAll { .. }) =

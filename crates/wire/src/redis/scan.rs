@@ -259,7 +259,7 @@ fn whole_text(bytes: &[u8]) -> Option<usize> {
         .then_some(framing + length)
 }
 
-/// Consumes a line's text up to and with `end`; gives the bytes of the line so far, and whether it ended.
+/// Consumes a line's text up to and with `end`; returns the bytes of the line so far, and whether it ended.
 fn line(input: &mut Input<'_>, end: u8, before: usize) -> Result<(usize, bool), HeaderFault> {
     if input.bytes().is_empty() {
         return Err(unseen(input));

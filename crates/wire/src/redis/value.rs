@@ -89,7 +89,7 @@ impl<'a> Iterator for Values<'a> {
     }
 }
 
-/// A length or count; absent for null.
+/// A length or count; `None` for null.
 pub(super) fn number(digits: &[u8]) -> Option<u64> {
     let add = |sum: u64, digit: &u8| {
         let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;

@@ -38,7 +38,7 @@ struct Chunk {
 }
 
 impl BufferedBursts {
-    /// Takes `input`; gives what was found, with all of `input` among what waits.
+    /// Takes `input`; returns what was found, with all of `input` among what waits.
     pub(super) fn process_input(
         &mut self,
         direction: Direction,
@@ -73,7 +73,7 @@ impl BufferedBursts {
         self.process_input(direction, left, of)
     }
 
-    /// Takes seen bytes up to where it is looked next; gives what was found and what is left.
+    /// Takes seen bytes up to where it is looked next; returns what was found and the rest.
     fn take_part<'a>(
         &mut self,
         direction: Direction,

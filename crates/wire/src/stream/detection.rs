@@ -22,7 +22,7 @@ use model::{Direction, Timestamp};
 /// What was found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choice {
-    /// The protocol; absent when it is none of ours.
+    /// The protocol; `None` if it is none of ours.
     pub(super) row: Option<&'static ProtocolRow>,
     /// The side that was assumed to be the client is the server.
     pub(super) reversed: bool,
@@ -33,7 +33,7 @@ pub(super) struct Choice {
 pub(super) struct Circumstances {
     /// Where the server listens, if the sides are as they seem.
     pub(super) server_port: u16,
-    /// It was under way when the observation began: which side is the client is a guess, and the first bytes may be of the middle
+    /// It was in progress when the observation began: which side is the client is a guess, and the first bytes may be of the middle
     /// of a message.
     pub(super) is_joined: bool,
 }
@@ -68,7 +68,7 @@ enum Standing {
 }
 
 impl BufferedBursts {
-    /// Looks at what waits; gives what was found, or nothing while more bytes could decide.
+    /// Looks at what waits; returns what was found, or nothing while more bytes could decide.
     pub(super) fn detect_protocol(&mut self, of: Circumstances, occasion: Occasion) -> Option<Choice> {
         loop {
             let (agreed, open) = survey(&self.window, of, occasion);

@@ -1,7 +1,7 @@
 //! PROXY protocol, versions 1 and 2: a header with the client's true address that a load balancer sends before anything else.
 //!
-//! Source: HAProxy's specification (proxy-protocol.txt), sections 2.1 and 2.2. The header is handed out as a message of its own, for which nothing is
-//! owed; the addresses in it are not looked at.
+//! Source: HAProxy's specification (proxy-protocol.txt), sections 2.1 and 2.2. The header is emitted as a message of its own, for which nothing is
+//! owed; the addresses in it are not inspected.
 
 use decoding::framing::Input;
 use model::Timestamp;
@@ -14,9 +14,9 @@ pub(super) enum Preface {
     Unknown,
     /// The same, and these bytes of it passed.
     Begun(Vec<(Timestamp, Vec<u8>)>),
-    /// There was a header, which has not been handed out.
+    /// There was a header, which has not been emitted.
     Header(HeaderPassed),
-    /// There is none, or it was handed out.
+    /// There is none, or it was emitted.
     Over,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct HeaderPassed {
     pub(super) bytes: u64,
 }
 
-/// What became of a client's bytes.
+/// The outcome of a client's bytes.
 pub(super) enum PrefaceOutput<'a> {
     /// They wait: more could make them a header.
     Waits,
@@ -91,7 +91,7 @@ impl Preface {
         }
     }
 
-    /// The header that was not handed out yet.
+    /// The header that was not emitted yet.
     pub(super) fn take_header(&mut self) -> Option<HeaderPassed> {
         let Self::Header(header) = *self else { return None };
         *self = Self::Over;

@@ -171,5 +171,5 @@ impl Search {
     }
 }
 
-/// A client with several requests under way that says nothing for this long after its server has waited for all of them.
+/// A client with several requests in flight that says nothing for this long after its server has waited for all of them.
 const PAUSE: Duration = Duration::from_millis(1);

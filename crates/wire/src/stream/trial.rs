@@ -17,7 +17,7 @@ pub(super) enum Outcome {
     Agreed,
 }
 
-/// What a decoder handed out.
+/// What a decoder emitted.
 #[derive(Debug, Default)]
 struct Heard {
     requests: u32,

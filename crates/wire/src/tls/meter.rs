@@ -3,13 +3,13 @@
 use model::Timestamp;
 use std::collections::VecDeque;
 
-/// The records of one direction whose plain text has not been handed out yet.
+/// The records of one direction whose plain text has not been emitted yet.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     records: VecDeque<Sealed>,
 }
 
-/// What is left of one record, or of several.
+/// The rest of one record, or of several.
 #[derive(Debug, Clone, Copy)]
 struct Sealed {
     /// Bytes of plain text.
@@ -23,7 +23,7 @@ struct Sealed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
     pub(super) bytes: u64,
-    /// When the first record with a byte of it began; absent where there is none.
+    /// When the first record with a byte of it began; `None` if there is none.
     pub(super) started: Option<Timestamp>,
 }
 

@@ -105,12 +105,12 @@ fn from_hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Feeds segments to a new stream; gives its messages as [`Seen`]s, and the stream after its end.
+/// Feeds segments to a new stream; returns its messages as [`Seen`]s, and the stream after its end.
 pub fn play(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, Stream) {
     play_to(Stream::new(server_port), segments)
 }
 
-/// The same of a connection that was under way before its first segment.
+/// The same of a connection that was in progress before its first segment.
 pub fn play_joined(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, Stream) {
     play_to(Stream::joined(server_port), segments)
 }

@@ -40,7 +40,7 @@ pub(super) const SQLDTA: u16 = 0x2412;
 pub(super) const SQLDARD: u16 = 0x2411;
 /// Values that a procedure gives.
 pub(super) const SQLDTARD: u16 = 0x2413;
-/// What became of a statement.
+/// The outcome of a statement.
 pub(super) const SQLCARD: u16 = 0x2408;
 /// Description of a query's rows.
 pub(super) const QRYDSC: u16 = 0x241A;

@@ -30,7 +30,7 @@ pub(super) struct HalfConnection {
     holed: bool,
 }
 
-/// A data stream structure that is under way.
+/// A data stream structure that is in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Structure {
     format: u8,
@@ -48,12 +48,12 @@ struct Head {
     filled: usize,
 }
 
-/// An object that is under way.
+/// An object that is in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Object {
     pub(super) code: u16,
     pub(super) correlation: u16,
-    /// Bytes left of it; absent when it lasts as long as its structure.
+    /// Bytes left of it; `None` if it lasts as long as its structure.
     left: Option<u64>,
 }
 
@@ -184,7 +184,7 @@ impl HalfConnection {
         Ok(false)
     }
 
-    /// The message has been handed out.
+    /// The message has been emitted.
     pub(super) fn ended(&mut self) {
         self.offset += std::mem::take(&mut self.taken);
         self.object = None;

@@ -52,7 +52,7 @@ enum RowPosition {
 }
 
 impl Walk {
-    /// A walk by a description; absent when a column's form is not known.
+    /// A walk by a description; `None` if a column's form is not known.
     pub(super) fn new(description: &[u8], encoding: Encoding) -> Option<Self> {
         let mut rest = Reader::new(description);
         let mut columns = Vec::new();
@@ -111,7 +111,7 @@ impl Walk {
         self.lost = true;
     }
 
-    /// Rows that ended since this was last asked; absent when that is not known.
+    /// Rows that ended since this was last asked; `None` if that is not known.
     pub(super) fn take_row(&mut self) -> Option<u64> {
         (!self.lost).then_some(std::mem::take(&mut self.rows))
     }
@@ -193,7 +193,7 @@ impl Walk {
     }
 }
 
-/// A column's form by its type and length; absent for types that this does not know.
+/// A column's form by its type and length; `None` for types that this does not know.
 fn column(kind: u8, length: u16) -> Option<Column> {
     let [precision, _] = length.to_be_bytes();
     let form = match kind & !1 {

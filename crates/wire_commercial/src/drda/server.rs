@@ -105,7 +105,7 @@ impl Session {
         })
     }
 
-    /// What became of a statement, or of another command.
+    /// The outcome of a statement, or of another command.
     fn outcome<'a>(&'a mut self, body: &[u8], code: u16, command: Command) -> Content<'a> {
         let encoding = self.encodings[Direction::ServerToClient.index()];
         let outcome = outcome(body, encoding);

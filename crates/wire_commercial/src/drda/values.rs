@@ -1,4 +1,4 @@
-//! Values that matter: statements' texts, and what became of a statement.
+//! Values that matter: statements' texts, and the outcome of a statement.
 
 use super::ebcdic;
 use decoding::reader::Reader;
@@ -35,7 +35,7 @@ impl Encoding {
         }
     }
 
-    /// Whether the least significant byte comes first; absent when it is not known.
+    /// Whether the least significant byte comes first; `None` if it is not known.
     pub(super) const fn is_little(self) -> Option<bool> {
         match self {
             Self::Unknown => None,
@@ -78,17 +78,17 @@ pub(super) fn readable<'a>(text: &'a [u8], encoding: Encoding, buffer: &'a mut S
     buffer.as_bytes()
 }
 
-/// What became of a statement.
+/// The outcome of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Outcome {
     /// Below zero an error, 100 for the end of a query.
     pub(super) code: i32,
     pub(super) state: [u8; 5],
-    /// Rows that were changed; absent where nothing is said about that.
+    /// Rows that were changed; `None` if nothing is said about that.
     pub(super) rows: Option<u64>,
 }
 
-/// Reads what became of a statement; absent when that is "well" in one byte.
+/// Reads the outcome of a statement; `None` if that is "well" in one byte.
 pub(super) fn outcome(body: &[u8], encoding: Encoding) -> Option<Outcome> {
     let mut fields = Reader::new(body);
     (fields.u8()? == 0).then_some(())?;

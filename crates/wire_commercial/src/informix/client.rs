@@ -104,7 +104,7 @@ impl Session {
         self.group.phase.get_or_insert(phase);
     }
 
-    /// The group is complete, and an answer is owed.
+    /// The group is complete, and an answer is expected.
     pub(super) fn requested(&mut self) {
         self.pending = self.pending.saturating_add(1);
         self.group.complete = true;

@@ -69,7 +69,7 @@ impl Session {
     }
 }
 
-/// A message that is handed out in parts, each with its share of the bytes.
+/// A message that is emitted in parts, each with its share of the bytes.
 struct Parts<'l> {
     whole: Message<'l>,
     left: u64,

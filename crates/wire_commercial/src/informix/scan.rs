@@ -26,7 +26,7 @@ pub(super) struct Scan {
     each: Option<(&'static [Field], usize, u16)>,
     count: u16,
     names: u32,
-    /// What is left of a large object in chunks.
+    /// The rest of a large object in chunks.
     chunks: Option<u32>,
     kind: Kind,
 }
@@ -319,7 +319,7 @@ const fn even(length: u64) -> u64 {
 }
 
 const LOGIN: &[Field] = &[Field::Login];
-/// What is left of a message that gives serial numbers, when the big one is among them: its first half is zero.
+/// The rest of a message that gives serial numbers, when the big one is among them: its first half is zero.
 const BIG_SERIAL: &[Field] = &[Field::Skip(6)];
 /// Types of login packets.
 const REQUEST: u8 = 1;

@@ -50,7 +50,7 @@ use Field::{
     Rest, ReturnColumn, Skip, Sql, Text, TupleSize,
 };
 
-/// The fields behind `code`; absent when it is not a known code of `direction`.
+/// The fields behind `code`; `None` if it is not a known code of `direction`.
 pub(super) fn shape(direction: Direction, code: u16) -> Option<&'static [Field]> {
     let fields: &'static [Field] = match (direction, code) {
         (_, EOT | EXIT) => &[],
@@ -101,7 +101,7 @@ pub(super) fn shape(direction: Direction, code: u16) -> Option<&'static [Field]>
 /// What both sides agreed on, as far as it changes where messages end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Features {
-    /// Statements and offsets in them have four bytes of length; absent before the server said so.
+    /// Statements and offsets in them have four bytes of length; `None` before the server said so.
     pub(super) long_statements: Option<bool>,
     /// Sizes of tuples have four bytes.
     pub(super) long_tuples: bool,

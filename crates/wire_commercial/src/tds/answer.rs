@@ -45,7 +45,7 @@ pub enum Encryption {
     Required = 3,
 }
 
-/// The answer in `bytes`, which are all that arrived since the request; absent while it is not whole. At most 64 KiB are ever
+/// The answer in `bytes`, which are all that arrived since the request; `None` while it is not whole. At most 64 KiB are ever
 /// needed.
 ///
 /// # Errors

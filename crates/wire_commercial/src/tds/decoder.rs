@@ -43,7 +43,7 @@ pub(super) struct Session {
     pub(super) next_statement: u32,
 }
 
-/// Bytes that passed and were not handed out.
+/// Bytes that passed and were not emitted.
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
     bytes: u64,
@@ -440,7 +440,7 @@ impl Session {
         self.pending.push(pending_reply).ok();
     }
 
-    /// Hands out the request, or what more it says: its first message has its bytes.
+    /// Emits the request, or what more it says: its first message has its bytes.
     fn emit_message(
         &mut self,
         frame: &Frame<'_>,
@@ -605,7 +605,7 @@ impl Session {
         }
     }
 
-    /// Hands out what has arrived of the response so far, less `behind` bytes.
+    /// Emits what has arrived of the response so far, less `behind` bytes.
     fn emit_reply(
         &mut self,
         frame: &Frame<'_>,

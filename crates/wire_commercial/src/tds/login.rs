@@ -13,7 +13,7 @@ pub(super) struct Introduction {
     pub short_counts: bool,
 }
 
-/// Reads a login; absent when it is cut off.
+/// Reads a login; `None` if it is cut off.
 pub(super) fn introduction(login: &[u8]) -> Option<Introduction> {
     let mut fixed = Reader::new(login);
     fixed.u32_le()?;

@@ -54,7 +54,7 @@ pub(super) fn plan(header: &[u8]) -> Result<FramePlan, HeaderFault> {
 }
 
 impl Sessions {
-    /// Bytes of the client that no message has been handed out for.
+    /// Bytes of the client that no message has been emitted for.
     pub(super) fn pending(&self) -> u64 {
         let begun: u64 = self
             .open

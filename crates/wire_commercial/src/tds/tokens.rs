@@ -42,7 +42,7 @@ pub(super) struct Done {
 /// Reads the tokens of one response after the other.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    /// What is left of a token whose end has not arrived.
+    /// The rest of a token whose end has not arrived.
     carry: Vec<u8>,
     /// Bytes of a value that are still to come.
     skip: u64,
@@ -347,7 +347,7 @@ fn returned(reader: &mut Reader<'_>, short_counts: bool) -> Option<Token> {
     })
 }
 
-/// What the server says about the features a login asked for: numbers and lengths up to an end.
+/// What the server says about the features a login requested: numbers and lengths up to an end.
 fn features(reader: &mut Reader<'_>) -> Option<Token> {
     while reader.u8()? != LAST_FEATURE {
         let length = reader.u32_le()?;

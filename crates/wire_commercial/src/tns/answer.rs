@@ -15,7 +15,7 @@ pub enum ListenerAnswer {
     Refuse(Refusal),
     /// The client is to go elsewhere, on another connection.
     Redirect {
-        /// The host, as the listener calls it. Absent where it names none.
+        /// The host, as the listener calls it. `None` if it names none.
         host: Option<String>,
         /// The port.
         port: Option<u16>,
@@ -32,7 +32,7 @@ pub enum ListenerAnswer {
 /// A refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
-    /// The number of the ORA error, 0 for an answered ping. Absent where the listener says none.
+    /// The number of the ORA error, 0 for an answered ping. `None` if the listener says none.
     pub error: Option<u32>,
     /// Version of the listener, where it reports it.
     pub version: Option<OracleVersion>,
@@ -60,7 +60,7 @@ impl fmt::Display for OracleVersion {
     }
 }
 
-/// The answer in `bytes`, which are all that arrived since the request; absent while it is not whole. At most 128 KiB are ever
+/// The answer in `bytes`, which are all that arrived since the request; `None` while it is not whole. At most 128 KiB are ever
 /// needed.
 ///
 /// # Errors

@@ -32,11 +32,11 @@ pub(super) enum Call {
 /// A statement runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Execution {
-    /// Its text; absent where a cursor runs again.
+    /// Its text; `None` if a cursor runs again.
     pub text: Option<Vec<u8>>,
     /// 0 for a new one.
     pub cursor: u32,
-    /// Rows asked for with it.
+    /// Rows requested with it.
     pub rows: Option<u32>,
     /// Sets of parameters.
     pub sets: u32,
@@ -194,7 +194,7 @@ fn execution(mut fields: Reader<'_>) -> Option<Execution> {
 
 /// What the numbers after an execution mean.
 struct Behind {
-    /// How often it runs, or how many rows are asked for.
+    /// How often it runs, or how many rows are requested.
     count: u32,
     is_query: bool,
 }

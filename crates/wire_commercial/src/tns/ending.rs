@@ -11,7 +11,7 @@ use decoding::reader::Reader;
 pub(super) struct Ending<'a> {
     /// Bits, [`TRANSACTION`] among them; 0 of old servers, which write none.
     pub status: u32,
-    /// Absent where the server reports only the status.
+    /// `None` if the server reports only the status.
     pub summary: Option<Summary<'a>>,
 }
 
@@ -38,7 +38,7 @@ pub(super) enum Age {
     Before12,
 }
 
-/// What the last bytes of a response say of its end; absent where none of the forms fits.
+/// What the last bytes of a response say of its end; `None` if none of the forms fits.
 pub(super) fn ending(tail: &[u8], age: Age) -> Option<Ending<'_>> {
     let bare = tail.strip_suffix(&[END_OF_RESPONSE]);
     bare.and_then(|bare| of_call(bare, age))

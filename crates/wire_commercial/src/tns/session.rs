@@ -54,12 +54,12 @@ pub(super) struct Session {
     program: Option<String>,
 }
 
-/// Packets that are not handed out yet.
+/// Packets that are not emitted yet.
 #[derive(Debug, Default)]
 struct BufferedPackets {
     packets: u64,
     bytes: u64,
-    /// Absent before the first packet.
+    /// `None` before the first packet.
     span: Option<(Timestamp, Timestamp)>,
     /// Of a request the type of its first packet, of a response that of its only one.
     kind: u8,
@@ -90,7 +90,7 @@ enum Asks {
 
 #[derive(Debug, Clone, Copy)]
 struct Cursor {
-    /// Absent where the bytes that named it were lost.
+    /// `None` if the bytes that named it were lost.
     statement: Option<StatementId>,
     /// Rows of its execution that the server has reported so far.
     rows: u64,
@@ -117,7 +117,7 @@ impl Session {
         self.lost = true;
     }
 
-    /// Whether a reply is owed that nothing was seen of.
+    /// Whether a reply is expected that nothing was seen of.
     pub(super) fn has_pending_reply(&self) -> bool {
         self.pending.len() > usize::from(self.reply.packets > 0)
     }
@@ -141,7 +141,7 @@ impl Session {
         }
     }
 
-    /// Hands out all that is held back.
+    /// Emits all that is held back.
     pub(super) fn emit_buffered(&mut self, sink: &mut MessageSink<'_>) {
         self.reply_is_over(sink);
         self.request_is_over(sink);
@@ -557,7 +557,7 @@ impl Session {
     }
 }
 
-/// The parameters of an execution; absent where it is longer than what is kept, or where they cannot be distinguished from
+/// The parameters of an execution; `None` if it is longer than what is kept, or where they cannot be distinguished from
 /// the rest.
 fn values<'a>(execution: &Execution, said: &'a [u8]) -> Option<&'a [u8]> {
     let at = said.len().checked_sub(execution.values)?;

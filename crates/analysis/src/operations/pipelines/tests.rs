@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// When a client sends on.
 #[derive(Clone, Copy)]
 enum Client {
-    /// When fewer than so many replies are owed.
+    /// When fewer than so many replies are expected.
     Window(usize),
     /// When so many were sent and all are answered.
     Batches(usize),

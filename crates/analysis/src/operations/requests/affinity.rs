@@ -125,7 +125,7 @@ impl Affinity {
             })
     }
 
-    /// The share of other requests of the same HTTP connection, and of any, that asked on `connection`; absent where there are none.
+    /// The share of other requests of the same HTTP connection, and of any, that asked on `connection`; `None` if there are none.
     fn shares(&self, request: u32, asker: u32, connection: u32) -> Option<(f64, f64)> {
         let own = self.requests.get(&request).copied();
         let without = |is_own: bool| f64::from(u8::from(own.is_some() && is_own));

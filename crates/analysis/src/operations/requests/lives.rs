@@ -1,8 +1,8 @@
-//! Connections that live for one request: opened while it is under way and closed with it, as those of a program that keeps none (PHP).
+//! Connections that live for one request: opened while it is in progress and closed with it, as those of a program that keeps none (PHP).
 //!
 //! Only the request that such a connection was opened for can own any of its statements. Whether a host's connections to a server are of this
 //! kind shows in those that have ended:
-//! 1. One that began while requests were under way, and worked clearly longer than each of them, is not.
+//! 1. One that began while requests were in flight, and worked clearly longer than each of them, is not.
 //! 2. One that lay within a request is, unless many requests came and went meanwhile: then the request that it lay within is only a long one.
 
 use super::Sides;
@@ -139,7 +139,7 @@ const LATE: u32 = 8;
 const MAX_BETWEEN: usize = 8;
 const MAX_ANSWERED: usize = 512;
 const MAX_PAIRS: usize = 1_000;
-/// The end of a request that is under way.
+/// The end of a request that is in flight.
 pub(super) const FOREVER: Timestamp = Timestamp::from_nanos(u64::MAX);
 
 #[cfg(test)]

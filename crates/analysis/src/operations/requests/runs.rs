@@ -85,7 +85,7 @@ pub(super) fn push(units: &mut Vec<AssignmentUnit>, member: Member, owner: Optio
 /// The atoms of one connection, in order.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionUnits {
-    /// What the connection did before, proven and handed out, for a request that is not answered yet.
+    /// What the connection did before, proven and emitted, for a request that is not answered yet.
     pub(super) before: Option<Before>,
     /// When it was opened, if that was seen.
     pub(super) opened: Option<Timestamp>,
@@ -226,7 +226,7 @@ impl Shapes {
         }
     }
 
-    /// Whether a request of this name may do this on one connection; absent when nothing is known of the name.
+    /// Whether a request of this name may do this on one connection; `None` if nothing is known of the name.
     pub(super) fn fits(&self, name: &Fingerprint, shape: &[u64]) -> Option<bool> {
         let known = self.known.get(name)?;
         Some(known.iter().any(|known| known == shape))
@@ -266,7 +266,7 @@ pub(super) struct Cutting<'a> {
     pub(super) name_of: &'a dyn Fn(u64) -> Option<Fingerprint>,
     /// Whether a request may own what lies between two times.
     pub(super) may_own: &'a dyn Fn(u64, Timestamp, Timestamp) -> bool,
-    /// Whether a request is under way that may own what began at a time and is not over.
+    /// Whether a request is in flight that may own what began at a time and is not over.
     pub(super) is_open_behind: &'a dyn Fn(Timestamp) -> bool,
     /// How many atoms a request has on average, where all have as many.
     pub(super) usual: Option<usize>,

@@ -42,7 +42,7 @@ pub(super) struct Work {
     pub(super) owner: Option<u32>,
 }
 
-/// What was done for a request before, proven and handed out.
+/// What was done for a request before, proven and emitted.
 #[derive(Debug, Clone)]
 pub(super) struct Earlier {
     pub(super) request: u32,

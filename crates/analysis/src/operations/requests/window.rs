@@ -1,4 +1,4 @@
-//! Statements of one host while several of its requests are under way: whose each is, decided together.
+//! Statements of one host while several of its requests are in flight: whose each is, decided together.
 //!
 //! Statements wait here, connection by connection, until the requests that could have caused them are answered. A first guess takes each
 //! connection's statements for runs ([`super::runs`]) and gives runs to requests ([`super::matching`]) by the order of their beginnings and
@@ -26,7 +26,7 @@ pub(super) struct Candidate {
     /// The HTTP connection that it came on.
     pub(super) connection: ConnectionId,
     pub(super) started: Timestamp,
-    /// When its reply began and ended; absent while it is not answered.
+    /// When its reply began and ended; `None` while it is not answered.
     pub(super) answered: Option<(Timestamp, Timestamp)>,
     pub(super) name: Fingerprint,
     /// Whether it has statements while its response is sent.
@@ -103,7 +103,7 @@ impl Window {
         }
     }
 
-    /// Which candidates can be decided about now, at `now`: all when none is under way, otherwise the earlier ones of many, and those
+    /// Which candidates can be decided about now, at `now`: all when none is in progress, otherwise the earlier ones of many, and those
     /// that have waited for long.
     pub(super) fn ripe(&self, now: Timestamp) -> Vec<u64> {
         let mut answered: Vec<(Timestamp, u64)> = Vec::new();
@@ -173,7 +173,7 @@ impl Window {
         search::learn_alone(&group, &mut self.likelihood);
     }
 
-    /// Decides about the candidates in `ripe`, and hands out what is theirs, and what no request can have caused.
+    /// Decides about the candidates in `ripe`, and emits what is theirs, and what no request can have caused.
     pub(super) fn decide(&mut self, ripe: &[u64], shapes: &Shapes, lives: &Lives) -> Vec<Decision> {
         self.unite_lives(lives);
         self.find_streamed();
@@ -192,7 +192,7 @@ impl Window {
         decisions
     }
 
-    /// All that a connection did that lives for one request is that request's. It may be asked for while the response is sent: from PHP, the
+    /// All that a connection did that lives for one request is that request's. It may be requested while the response is sent: from PHP, the
     /// end of the page goes out after its connection is closed.
     fn unite_lives(&mut self, lives: &Lives) {
         for lane in self.lanes.values_mut() {

@@ -103,7 +103,7 @@ fn a_request_that_arrives_later_gets_nothing_of_an_older_connection() {
     for round in 0..5 {
         timeline.page(0, 10 + round, 10_000 * u64::from(round), 300);
     }
-    // The last statement of the sixth ends after its response, when only the other page is under way.
+    // The last statement of the sixth ends after its response, when only the other page is in progress.
     timeline.page(0, 15, 50_000, 20);
     timeline.page(1, 16, 51_800, 300);
     let pages = lanes(&timeline.operations());

@@ -20,7 +20,7 @@ pub(super) enum Method {
 }
 
 impl Method {
-    /// By the name the server calls it; absent when longwire does not have it.
+    /// By the name the server calls it; `None` if longwire does not have it.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Native, Self::Ed25519, Self::CachingSha2, Self::Clear]
             .into_iter()

@@ -13,7 +13,7 @@ use sys::error::LiveError;
 pub(super) struct Proving {
     method: Method,
     nonce: Vec<u8>,
-    /// The leg under way, and how it could be done without.
+    /// The leg in progress, and how it could be done without.
     leg: String,
     remedy: Option<&'static str>,
 }
@@ -29,7 +29,7 @@ impl Proving {
         }
     }
 
-    /// The leg under way ends with what the server has just said.
+    /// The leg in progress ends with what the server has just said.
     pub fn end_leg(&mut self, opening: &mut LoginContext<'_, '_>) {
         opening.leg(&self.leg, Phase::Login);
         if let Some(remedy) = self.remedy.take() {
@@ -37,7 +37,7 @@ impl Proving {
         }
     }
 
-    /// What answers the packet `body`; absent when the user is let in.
+    /// What answers the packet `body`; `None` if the user is let in.
     pub fn answer(
         &mut self,
         opening: &mut LoginContext<'_, '_>,

@@ -10,7 +10,7 @@ use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::PemObject;
 use wire::reader::Reader;
 
-/// `secret` encrypted with the key in `pem`, with `seed` as the random part. Absent when that is no RSA key of a size that
+/// `secret` encrypted with the key in `pem`, with `seed` as the random part. `None` if that is no RSA key of a size that
 /// is in use, or the secret is too long for it.
 pub(super) fn encrypted(secret: &[u8], pem: &[u8], seed: [u8; HASH]) -> Option<Vec<u8>> {
     let der = SubjectPublicKeyInfoDer::from_pem_slice(pem).ok()?;

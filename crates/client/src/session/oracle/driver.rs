@@ -115,7 +115,7 @@ fn descriptor(port: u16, service: &str) -> String {
     )
 }
 
-/// The thread: logs in, then runs what is asked for. `tell` returns false when no receiver is left.
+/// The thread: logs in, then runs what is requested. `tell` returns false when no receiver is left.
 fn drive(config: oracledb::Config, asked: &mpsc::Receiver<String>, tell: &mut dyn FnMut(Outcome) -> bool) {
     let connection = match oracledb::connect(config) {
         Ok(connection) => connection,

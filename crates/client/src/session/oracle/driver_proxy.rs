@@ -18,10 +18,10 @@ pub(super) struct DriverProxy<'a> {
     line: ClientConnection<'a>,
     driver: TcpStream,
     buffer: Box<[u8]>,
-    /// Of the exchange under way: when the driver's first bytes went on, and when the server's first came.
+    /// Of the exchange in flight: when the driver's first bytes went on, and when the server's first came.
     sent_at: Option<Timestamp>,
     first_byte_at: Option<Timestamp>,
-    /// What is to be reported of the round trip under way, once the server has spoken.
+    /// What is to be reported of the round trip in flight, once the server has spoken.
     leg: Option<&'static str>,
     /// What the listener has said, until it has connected the client.
     listener: Option<Vec<u8>>,
@@ -175,7 +175,7 @@ impl<'a> DriverProxy<'a> {
     }
 }
 
-/// The round trip under way is over, if there is one.
+/// The round trip in flight is over, if there is one.
 fn end_leg(legs: &mut Legs, leg: &mut Option<&'static str>, line: &ClientConnection<'_>) {
     if let Some(name) = leg.take() {
         legs.end(name, Phase::Login, line.arrived(), line.passed());

@@ -240,7 +240,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         match slot.state {
             State::Waiting => self.advance(index, next),
             State::Idle if next.is_err() => self.drop_connection(index),
-            // What no operation waits for is looked at and forgotten.
+            // What no operation waits for is inspected and forgotten.
             State::Idle
             | State::Connecting
             | State::Sleeping
@@ -311,7 +311,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// The operation under way has failed.
+    /// The operation in progress has failed.
     pub(super) fn fail(&mut self, index: usize, error: &LoadError) {
         self.hang_up_quietly(index);
         if let Phase::WarmUp { failed } = &mut self.phase {

@@ -50,7 +50,7 @@ pub(super) struct AgentConfig {
 pub(super) enum AgentSource {
     /// Relays in front of servers.
     Relays(RelayArgs),
-    /// Network interfaces, and the servers whose packets are looked at.
+    /// Network interfaces, and the servers whose packets are inspected.
     Interfaces(InterfaceArgs, RelayArgs),
 }
 

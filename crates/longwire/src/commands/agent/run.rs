@@ -282,7 +282,7 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Reports what became of a reload. What cannot be changed while it runs, and what cannot be used, has left all as it was.
+    /// Reports the outcome of a reload. What cannot be changed while it runs, and what cannot be used, has left all as it was.
     fn reloaded(&self, changed: Result<()>) {
         self.seen.reloaded(changed.is_ok());
         let trouble = match changed {
@@ -300,7 +300,7 @@ impl<'a> Agent<'a> {
         self.manager.ready(&self.conditions.observation_point);
     }
 
-    /// Sums up what is left, exports it, and says what was observed.
+    /// Sums up the rest, exports it, and says what was observed.
     fn end(mut self, aggregator: Aggregator, warnings: Vec<Warning>) -> Result<Status> {
         // What is still open ends with the observation, and is exported too.
         let (outcome, _) = aggregator.finish(warnings, None)?;

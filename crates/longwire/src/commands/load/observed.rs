@@ -45,7 +45,7 @@ impl ObservedLoad {
         self.aggregator.lost(self.channel.take_losses());
     }
 
-    /// Ends the recording; gives the statements and what a reader of the figures must know.
+    /// Ends the recording; returns the statements and what a reader of the figures must know.
     ///
     /// # Errors
     /// When the recording could not be written completely.

@@ -186,7 +186,7 @@ impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
     }
 }
 
-/// How long facts are waited for before keys are looked at.
+/// How long facts are waited for before keys are inspected.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How often the recording is flushed, and the observation asked what has ended.

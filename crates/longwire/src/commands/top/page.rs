@@ -9,7 +9,7 @@ use pipeline::page::{PRICES, PagePlace, PageRun, Samples};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Writes it; gives its path. Its predictions are of the last operations.
+/// Writes it; returns its path. Its predictions are of the last operations.
 ///
 /// # Errors
 /// When the file cannot be written.

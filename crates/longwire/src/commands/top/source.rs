@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Where a screen's figures come from.
 pub trait ScreenSource {
-    /// Takes what has come, and waits a little for it; gives a status when there is nothing more to look at.
+    /// Takes what has come, and waits a little for it; returns a status when there is nothing more to look at.
     ///
     /// # Errors
     /// When it cannot be read.

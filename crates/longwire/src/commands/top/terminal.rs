@@ -32,7 +32,7 @@ pub struct ScreenTerminal {
 pub enum Reported {
     /// A key.
     Key(ScreenKey),
-    /// Another size, or that it is looked at again.
+    /// Another size, or that it is inspected again.
     Changed,
 }
 
@@ -82,7 +82,7 @@ impl ScreenTerminal {
         self.open()
     }
 
-    /// Stops where another process asked for that, and takes the terminal again where it was stopped without being asked.
+    /// Stops where another process requested that, and takes the terminal again where it was stopped without being asked.
     ///
     /// # Errors
     /// As [`ScreenTerminal::suspend`].
@@ -118,7 +118,7 @@ impl ScreenTerminal {
     /// # Errors
     /// When the terminal cannot be read.
     pub fn next(&self, patience: Duration) -> Result<Option<Reported>> {
-        // Without any patience, nothing is looked at.
+        // Without any patience, nothing is inspected.
         if !event::poll(patience.max(MIN_DURATION)).context(NOT_READ)? {
             return Ok(None);
         }

@@ -32,7 +32,7 @@ pub trait LiveTraffic {
         None
     }
 
-    /// What the kernel counted; absent for relays.
+    /// What the kernel counted; `None` for relays.
     fn ring(&self) -> Option<RingCounts> {
         None
     }

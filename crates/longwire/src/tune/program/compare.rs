@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct Cell<'a> {
     /// The setting.
     pub setting: &'a ProgramSetting,
-    /// The link; absent for the existing distance.
+    /// The link; `None` for the existing distance.
     pub link: Option<LinkDescription>,
     /// Those that succeeded.
     pub runs: Vec<ProgramRun>,
@@ -41,7 +41,7 @@ impl Cell<'_> {
         }
     }
 
-    /// What passed in most of the runs; absent when none succeeded or none passed anything.
+    /// What passed in most of the runs; `None` if none succeeded or none passed anything.
     fn traffic(&self) -> Option<Traffic> {
         let mut seen: HashMap<Traffic, usize> = HashMap::new();
         for run in self.runs.iter().filter(|run| run.connections > 0) {

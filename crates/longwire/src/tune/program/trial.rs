@@ -35,7 +35,7 @@ impl ProgramPlan<'_> {
     /// Runs the program once with `setting`, over `link`. What it writes to its stdout is dropped.
     ///
     /// # Errors
-    /// When the relay or the program cannot be started, or the user asked for the end.
+    /// When the relay or the program cannot be started, or the user requested the end.
     pub(super) fn trial(&self, setting: &ProgramSetting, link: Option<LinkDescription>) -> Result<Tried> {
         let channel = Arc::new(FactChannel::new(false));
         let options = RelayOptions {

@@ -14,7 +14,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// The first time of each pair over the second; absent without a pair.
+    /// The first time of each pair over the second; `None` without a pair.
     pub fn from_pairs(pairs: impl IntoIterator<Item = [Duration; 2]>) -> Option<Self> {
         let seconds = |time: Duration| time.as_secs_f64().max(EPSILON);
         let ratio = |[one, other]: [Duration; 2]| seconds(one) / seconds(other);

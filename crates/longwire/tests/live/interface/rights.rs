@@ -119,7 +119,7 @@ fn what_reads_packets_is_a_user_without_rights() {
     }
 }
 
-/// Bounds what is left of root: one process that looks, which nothing that longwire starts can become.
+/// Bounds the rest of root: one process that looks, which nothing that longwire starts can become.
 #[test]
 fn a_process_apart_looks_for_programs_and_can_do_nothing_else() {
     if !is_root() {

@@ -105,7 +105,7 @@ enum Victim {
     Inner,
 }
 
-/// Starts a link with a command that leaves something in the background, kills it, and looks for what is left.
+/// Starts a link with a command that leaves something in the background, kills it, and looks for the rest.
 fn killed(victim: Victim, signal: i32) {
     let script = "setsid sleep 321 & exec sleep 123";
     let mut child = link(&["rtt=10ms"], script)

@@ -48,7 +48,7 @@ impl Observer for Collect {
     }
 }
 
-/// Reads a capture from memory; absent when it is no capture.
+/// Reads a capture from memory; `None` if it is no capture.
 fn read_capture(bytes: &[u8]) -> Option<Outcome> {
     let mut collect = Collect {
         connections: ConnectionDecoders::new(false),

@@ -118,7 +118,7 @@ fn the_command_ends_when_the_process_between_is_killed() {
     wait_until("the command ends", || is_gone(command));
 }
 
-/// Bounds what is left of a command that forks as fast as it can: nothing, however many there were.
+/// Bounds the rest of a command that forks as fast as it can: nothing, however many there were.
 #[test]
 fn a_command_that_keeps_forking_is_ended_whole() {
     let folder = tempfile::tempdir().expect("a directory");

@@ -1,11 +1,11 @@
-//! Applications that send more than longwire can sum up: memory, and what became of the rest.
+//! Applications that send more than longwire can sum up: memory, and the outcome of the rest.
 
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 use testbed::binary::{longwire, program, records_among, sum};
 use testbed::{Redis, Tmux, require};
 
-/// Memory of a run in the debug build, in kB: 400 MiB, of which some 100 are operations under way and the names of statements. Without a bound
+/// Memory of a run in the debug build, in kB: 400 MiB, of which some 100 are operations in progress and the names of statements. Without a bound
 /// such a run takes 100 MB more every second.
 const BOUND: u64 = 400 << 10;
 

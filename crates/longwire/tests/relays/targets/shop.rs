@@ -54,7 +54,7 @@ impl Shop {
         });
     }
 
-    /// Runs `watch` with all three targets while `pages` pages are requested, and gives what it wrote.
+    /// Runs `watch` with all three targets while `pages` pages are requested, and returns what it wrote.
     pub fn watched(&self, options: &[&str], pages: usize) -> Output {
         let mut command = longwire(&["watch", "--json", "--quiet"]);
         command

@@ -100,7 +100,7 @@ impl End {
         self.before.clone() + &self.started.said()
     }
 
-    /// A size of `/proc/PID/status` in bytes: `VmRSS` at present, `VmHWM` at most; absent when it has ended.
+    /// A size of `/proc/PID/status` in bytes: `VmRSS` at present, `VmHWM` at most; `None` if it has ended.
     pub(crate) fn memory(&self, name: &str) -> Option<u64> {
         Some(self.started.figure(name)? * 1024)
     }

@@ -18,7 +18,7 @@ use sys::poller::{Poller, ReadyList, Waker};
 use sys::socket::Socket;
 use sys::{LiveError, OsError};
 
-/// All that the gateway has under way.
+/// All that the gateway has in progress.
 pub(super) struct GatewayLoop {
     site: Site,
     resolver: SocketAddr,
@@ -28,7 +28,7 @@ pub(super) struct GatewayLoop {
     poller: Poller,
     entries: Vec<Option<Entry>>,
     free: Vec<usize>,
-    /// Openings under way, by client and server.
+    /// Openings in progress, by client and server.
     openings: HashMap<(SocketAddrV4, SocketAddrV4), usize>,
     listening: HashSet<SocketAddrV4>,
     services: HashSet<SocketAddrV4>,
@@ -36,7 +36,7 @@ pub(super) struct GatewayLoop {
     unfinished: Vec<usize>,
 }
 
-/// One thing under way.
+/// One thing in progress.
 enum Entry {
     Listener(TcpListener),
     PendingConnection(PendingConnection),

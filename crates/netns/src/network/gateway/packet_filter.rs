@@ -41,7 +41,7 @@ impl PacketFilter {
 /// What a packet is, as far as it concerns the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// A TCP connection is asked for.
+    /// A TCP connection is requested.
     PendingConnection {
         client: SocketAddrV4,
         server: SocketAddrV4,
@@ -54,7 +54,7 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    /// Absent for all else, packets that are cut or in parts among it.
+    /// `None` for all else, packets that are cut or in parts among it.
     pub(super) fn parse(packet: &[u8]) -> Option<Self> {
         let header = usize::from(packet.first()? & 0x0f) * 4;
         let is_part = u16::from_be_bytes([*packet.get(6)?, *packet.get(7)?]) & 0x3fff != 0;

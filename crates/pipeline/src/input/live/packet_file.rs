@@ -15,7 +15,7 @@ use sys::packets::SeenPacket;
 pub struct PacketFilePlan {
     /// The file.
     pub path: PathBuf,
-    /// What it may have; absent where there is no limit.
+    /// What it may have; `None` if there is no limit.
     pub most: Option<ByteCount>,
 }
 
@@ -23,7 +23,7 @@ pub struct PacketFilePlan {
 #[derive(Debug)]
 pub(super) struct PacketFile {
     path: PathBuf,
-    /// What a file may have; absent where there is no limit.
+    /// What a file may have; `None` if there is no limit.
     most: Option<ByteCount>,
     /// Makes the next file, where this process will have no right to.
     opener: Option<FileOpener>,
@@ -96,7 +96,7 @@ impl PacketFile {
         self.write(&packet_blocks::packet(interface, at, [&header, frame], wire))
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     ///
     /// # Errors
     /// When it cannot be written.

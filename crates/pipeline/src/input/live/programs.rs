@@ -16,7 +16,7 @@ pub(super) struct Programs {
     found: Found,
 }
 
-/// A connection whose programs are asked for.
+/// A connection whose programs are requested.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     connection: ConnectionId,
@@ -83,7 +83,7 @@ impl Programs {
                     server: *server,
                     looked: 0,
                 };
-                // Where so many are asked for, this one is not looked for.
+                // Where so many are requested, this one is not looked for.
                 self.asked.try_send(asked).ok();
             }
             Fact::Closed(outcome) => {

@@ -96,7 +96,7 @@ impl Reader {
         }
     }
 
-    /// What is looked at once a second.
+    /// What is inspected once a second.
     fn check_capture(&mut self, live: &LiveCapture<'_>) {
         let counts = self.ring.counts();
         self.shared.passed.store(counts.passed, Ordering::Relaxed);
@@ -193,11 +193,11 @@ fn before(at: Timestamp, span: Duration) -> Timestamp {
     Timestamp::from_nanos(at.as_nanos().saturating_sub(nanoseconds))
 }
 
-/// How long a packet may be under way in the ring when nothing else passes.
+/// How long a packet may be in flight in the ring when nothing else passes.
 const UNDER_WAY: Duration = Duration::from_millis(150);
 /// How long a wait for packets lasts at most.
 const MAX_WAIT: Duration = Duration::from_millis(50);
-/// How often counts and interfaces are looked at.
+/// How often counts and interfaces are inspected.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How far a wall clock is set at least.
 const STEP: Duration = Duration::from_millis(5);

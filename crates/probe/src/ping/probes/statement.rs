@@ -33,7 +33,7 @@ impl<'a> Statement<'a> {
     pub(super) fn new(context: ProbeContext<'a>, sql: Option<&str>, prepared: bool) -> Self {
         let asked = match sql {
             Some(sql) => Asked::Text(sql.to_owned()),
-            // The result of a prepared one is not looked at.
+            // The result of a prepared one is not inspected.
             None if prepared => Asked::Text(NOTHING.to_owned()),
             None => Asked::Time,
         };

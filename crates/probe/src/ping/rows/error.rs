@@ -14,7 +14,7 @@ pub enum RowsError {
     /// A number of rows that is too small to measure with, or absurd.
     #[error("{rows} rows: write a number from 2 to {MAX_ROWS}")]
     Count {
-        /// As asked for.
+        /// As requested.
         rows: u64,
     },
     /// More rows than a server should be made to keep.
@@ -22,7 +22,7 @@ pub enum RowsError {
         "{rows} rows: this server keeps all rows before it sends the first, so {most} of this size are the most"
     )]
     TooMany {
-        /// As asked for.
+        /// As requested.
         rows: u64,
         /// That would be done.
         most: u64,

@@ -40,7 +40,7 @@ pub(super) fn prepare(line: &mut WireLine<'_>, rows: u64, filler: usize) -> Resu
     Ok(request)
 }
 
-/// Closes the statement that `one_row` asked for a row of; the server does not answer.
+/// Closes the statement that `one_row` requested a row of; the server does not answer.
 pub(super) fn finish(line: &mut WireLine<'_>, one_row: &[u8]) -> Result<(), RowsError> {
     let statement = one_row.get(5..).and_then(<[u8]>::first_chunk);
     let mut request = Vec::new();

@@ -124,7 +124,7 @@ impl<'a> WireLine<'a> {
         Ok((at, before.is_some() && before == stamp))
     }
 
-    /// Sends what is left of the requests, as far as the kernel takes it, or waits.
+    /// Sends the rest of the requests, as far as the kernel takes it, or waits.
     fn send_or_wait(&mut self, deadline: &Deadline) -> Result<(), RowsError> {
         let rest = self.asking.requests.get(self.asking.sent..).unwrap_or_default();
         let mut events = PollFlags::IN;

@@ -24,13 +24,13 @@ pub enum ViaError {
     /// A number of calls that is too small to measure with, or absurd.
     #[error("{calls} calls: write a number from 1 to 100000")]
     Calls {
-        /// As asked for.
+        /// As requested.
         calls: u64,
     },
     /// The source does not know the link.
     #[error("the source database has no foreign server '{link}'{}", listed(there))]
     NoSuchLink {
-        /// As asked for.
+        /// As requested.
         link: String,
         /// The foreign servers it has.
         there: Vec<String>,
@@ -38,7 +38,7 @@ pub enum ViaError {
     /// The link belongs to a wrapper that is neither of the two, and `dblink` is not installed.
     #[error("the foreign server '{link}' uses {wrapper}, and the source database has no extension dblink")]
     NoDblink {
-        /// As asked for.
+        /// As requested.
         link: String,
         /// Its foreign-data wrapper.
         wrapper: String,

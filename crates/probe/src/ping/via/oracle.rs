@@ -38,7 +38,7 @@ pub fn is_output(text: &str) -> bool {
     text.lines().any(|line| words(line).next() == Some("begin"))
 }
 
-/// Reads the output of the script; absent where there is none.
+/// Reads the output of the script; `None` if there is none.
 pub fn parse_outcome(text: &str) -> Option<DatabaseLinkOutcome> {
     let mut seen = Seen::default();
     text.lines().for_each(|line| seen.line(line));

@@ -91,7 +91,7 @@ impl SampleSums {
         Ok(sample)
     }
 
-    /// The round trips of a sample, less what a call takes besides them; absent when that is nothing.
+    /// The round trips of a sample, less what a call takes besides them; `None` if that is nothing.
     fn turns(&mut self, spans: &Spans) -> Option<Duration> {
         self.least_turns = Some(
             self.least_turns

@@ -90,7 +90,7 @@ impl Window {
             .filter(|candidate| candidate.answered.is_some())
             .count();
         let under_way = self.candidates.len() - answered;
-        // One under way that has a connection is half done, as a rule; others wait for one.
+        // One in progress that has a connection is half done, as a rule; others wait for one.
         let busy = under_way.min(self.lanes.len());
         let requests = (self.decided.1 + answered) as f64 + busy as f64 / 2.0;
         Some(((units as f64 / requests).round() as usize).max(1))
@@ -129,8 +129,8 @@ impl Window {
         (pieces, owners)
     }
 
-    /// What is left, piece by piece: to the request that the connection worked for before, otherwise to the one that has waited
-    /// longest, each only when nothing else is under way for it; otherwise to any that was there.
+    /// The rest, piece by piece: to the request that the connection worked for before, otherwise to the one that has waited
+    /// longest, each only when nothing else is in progress for it; otherwise to any that was there.
     fn give_out_rest(&self, runs: &[Run], given: &mut [Option<u64>]) {
         let mut rest: Vec<usize> = (0..runs.len()).filter(|&run| given[run].is_none()).collect();
         rest.sort_by_key(|&run| runs[run].started);
@@ -170,7 +170,7 @@ impl Busy {
         self.0.entry(request).or_default().extend(&run.times);
     }
 
-    /// Since when a request had waited for nothing when a run began; absent when it waited for something during the run.
+    /// Since when a request had waited for nothing when a run began; `None` if it waited for something during the run.
     fn idle_since(&self, candidate: &Candidate, run: &Run) -> Option<Timestamp> {
         let times = self.0.get(&candidate.id).map(Vec::as_slice).unwrap_or_default();
         let mut since = candidate.started;
