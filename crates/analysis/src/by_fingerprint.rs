@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 /// Values by fingerprint, in the order in which these are first met.
 ///
-/// Equal ones mostly share one allocation: then the address of one that came lately is enough, and its text, which may be long, is neither
-/// hashed nor compared.
+/// Equal ones mostly share one allocation: then the address of one that came lately is enough, and its text,
+/// which may be long, is neither hashed nor compared.
 #[derive(Debug)]
 pub(crate) struct ByFingerprint<V> {
     /// By address. Each keeps its allocation, so that no other text gets that address.
@@ -30,7 +30,8 @@ impl<V> Default for ByFingerprint<V> {
 const RECENT: usize = 1024;
 
 impl<V> ByFingerprint<V> {
-    /// The number of a fingerprint, from 0 on, with a value of `new` where it is; `None` for one that is new when there are `most` already.
+    /// The number of a fingerprint, from 0 on, with a value of `new` where it is; `None` for one that is new
+    /// when there are `most` already.
     pub(crate) fn number(
         &mut self,
         fingerprint: &Fingerprint,

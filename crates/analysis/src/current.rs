@@ -1,4 +1,5 @@
-//! What is open at the moment: connections, their transactions, and the round trip now. For a screen that is inspected while the run goes on.
+//! What is open at the moment: connections, their transactions, and the round trip now. For a screen that is
+//! inspected while the run goes on.
 
 use crate::fact::Fact;
 use model::{
@@ -42,9 +43,11 @@ pub struct OpenConnection {
     pub exchanges: u64,
     /// Payload bytes of its exchanges, client-to-server and server-to-client.
     pub payload_bytes: [u64; 2],
-    /// The round trip of both sides together that held for its last exchange; `None` if one side's is not known.
+    /// The round trip of both sides together that held for its last exchange; `None` if one side's is not
+    /// known.
     pub rtt: Option<Duration>,
-    /// The program at each side, client first, where an observer of this host adds them; facts of open connections have none.
+    /// The program at each side, client first, where an observer of this host adds them; facts of open
+    /// connections have none.
     pub processes: [Option<Arc<HostProcess>>; 2],
     /// When the transaction that is open on it began; `None` if none is, or the protocol does not report it.
     pub transaction_since: Option<Timestamp>,
@@ -61,11 +64,13 @@ pub struct CurrentTotals {
     pub transactions: u64,
     /// When the one of them that has been open longest began.
     pub oldest_transaction: Option<Timestamp>,
-    /// Payload bytes of all exchanges so far, client-to-server and server-to-client. Those of a summary are of connections that ended.
+    /// Payload bytes of all exchanges so far, client-to-server and server-to-client. Those of a summary are
+    /// of connections that ended.
     pub payload_bytes: [u64; 2],
     /// Round trips of all exchanges so far.
     pub turns: u64,
-    /// The round trip that held for the last exchange with a database (or of any, where there is none); a minimum over 10 to 20 s.
+    /// The round trip that held for the last exchange with a database (or of any, where there is none); a
+    /// minimum over 10 to 20 s.
     pub rtt: Option<Duration>,
     /// The smallest of those.
     pub least_rtt: Option<Duration>,

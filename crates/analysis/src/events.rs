@@ -1,7 +1,9 @@
-//! Statements whose reply comes when something happens: the client waits for work, and not for the server or the network.
+//! Statements whose reply comes when something happens: the client waits for work, and not for the server or
+//! the network.
 
-/// Whether a statement, by its fingerprint, asks the server to answer only when there is something: a queue's next element, a message, an
-/// acknowledgement of replicas. Misleads where the queue is never empty: then the little time that the server takes counts as waiting.
+/// Whether a statement, by its fingerprint, asks the server to answer only when there is something: a queue's
+/// next element, a message, an acknowledgement of replicas. Misleads where the queue is never empty: then the
+/// little time that the server takes counts as waiting.
 pub fn waits_for_event(fingerprint: &str) -> bool {
     let is_command = |(word, behind): &(&str, &str)| {
         let rest = fingerprint.strip_prefix(word);

@@ -1,5 +1,6 @@
-//! Boxes of exchanges that are used again: made by the thread that decodes and emptied by the one that sums up, each would otherwise be freed on another
-//! thread than it was allocated on, and the two would wait for each other in the allocator.
+//! Boxes of exchanges that are used again: made by the thread that decodes and emptied by the one that sums
+//! up, each would otherwise be freed on another thread than it was allocated on, and the two would wait for
+//! each other in the allocator.
 
 use crate::pairing;
 use model::Exchange;

@@ -7,8 +7,8 @@ use model::{
 
 /// One thing found out.
 ///
-/// Of one connection `Opened` comes first and `Closed` last; of all connections together the order is that of the
-/// observation, exchanges by their end.
+/// Of one connection `Opened` comes first and `Closed` last; of all connections together the order is that of
+/// the observation, exchanges by their end.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fact {
     /// A connection was seen for the first time.
@@ -33,8 +33,9 @@ pub enum Fact {
         /// The identifier it carries.
         request: Option<RequestId>,
     },
-    /// Opaque bytes have begun an exchange, or are in its reply. Where its reply ends cannot be determined before the client
-    /// goes on or leaves: the exchange itself is emitted then, which may be long after what it was for is over.
+    /// Opaque bytes have begun an exchange, or are in its reply. Where its reply ends cannot be determined
+    /// before the client goes on or leaves: the exchange itself is emitted then, which may be long after what
+    /// it was for is over.
     Begun {
         /// The connection.
         connection: ConnectionId,
@@ -53,7 +54,8 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// Where it belongs among the facts of all connections: when it was found out, exchanges and connections by their end.
+    /// Where it belongs among the facts of all connections: when it was found out, exchanges and connections
+    /// by their end.
     pub fn time(&self) -> Timestamp {
         match self {
             Self::Opened { at, .. } | Self::Started { at, .. } | Self::Begun { at, .. } => *at,

@@ -1,4 +1,5 @@
-//! Fingerprints: statements without their literals, so that equal work has one name and no value leaves memory.
+//! Fingerprints: statements without their literals, so that equal work has one name and no value leaves
+//! memory.
 
 mod endings;
 mod http;
@@ -24,7 +25,8 @@ pub enum Dialect {
     Standard,
     /// A literal, and a backslash escapes inside literals (MySQL's default).
     Mysql,
-    /// A literal, and braces hold comments (Informix, unless its `DELIMIDENT` is set: then names become `?`, too).
+    /// A literal, and braces hold comments (Informix, unless its `DELIMIDENT` is set: then names become `?`,
+    /// too).
     Informix,
     /// A name; `q'[...]'` is a literal and `:name` a parameter (Oracle).
     Oracle,
@@ -36,8 +38,8 @@ pub enum Dialect {
 
 /// Fingerprints that are distinguished in a run; clones are of the same run.
 ///
-/// Memory is bounded: past [`MAXIMUM_FINGERPRINTS`] different fingerprints in use further ones all get the name
-/// [`OTHER_STATEMENTS`].
+/// Memory is bounded: past [`MAXIMUM_FINGERPRINTS`] different fingerprints in use further ones all get the
+/// name [`OTHER_STATEMENTS`].
 #[derive(Debug, Clone, Default)]
 pub struct KnownFingerprints(Arc<Mutex<Known>>);
 
@@ -71,7 +73,8 @@ impl Known {
         fingerprint
     }
 
-    /// Lets go of those that nobody uses any more, as when a run that goes on for months no longer meets them. Not at every new one when all are in use.
+    /// Lets go of those that nobody uses any more, as when a run that goes on for months no longer meets
+    /// them. Not at every new one when all are in use.
     fn make_room(&mut self) {
         if self.patience > 0 {
             self.patience -= 1;
@@ -90,8 +93,8 @@ impl KnownFingerprints {
         self.lock().intern(text)
     }
 
-    /// The fingerprint of a statement whose preparation was not seen, by its name on `connection` and its shape as far as it has shown: the same as
-    /// on other connections where neither contradicts.
+    /// The fingerprint of a statement whose preparation was not seen, by its name on `connection` and its
+    /// shape as far as it has shown: the same as on other connections where neither contradicts.
     pub fn unseen(&self, connection: ConnectionId, name: &[u8], shape: StatementShape) -> Fingerprint {
         let known = &mut *self.lock();
         let label = known.names.unseen(connection, name, shape);
@@ -109,7 +112,8 @@ impl KnownFingerprints {
         self.lock().names.seen(connection, name, shape, fingerprint);
     }
 
-    /// Statements whose preparation was not seen, and whose text a later preparation of the same name has shown.
+    /// Statements whose preparation was not seen, and whose text a later preparation of the same name has
+    /// shown.
     pub fn recognised(&self) -> Vec<RecognisedStatement> {
         self.lock().names.recognised()
     }
@@ -149,7 +153,8 @@ struct Recent {
     fingerprint: Fingerprint,
 }
 
-/// The outline of texts seen recently and their fingerprint: saves normalising a text that differs in its literals.
+/// The outline of texts seen recently and their fingerprint: saves normalising a text that differs in its
+/// literals.
 #[derive(Debug, Clone)]
 struct Outlined {
     dialect: Dialect,
@@ -239,8 +244,8 @@ impl Fingerprints {
         (fingerprint, is_of_outline)
     }
 
-    /// The fingerprint of an HTTP request: the method and the path, numbers in the path and all values of the query
-    /// string replaced by `?`.
+    /// The fingerprint of an HTTP request: the method and the path, numbers in the path and all values of the
+    /// query string replaced by `?`.
     pub fn http(&mut self, method: &[u8], target: &[u8]) -> Fingerprint {
         let text = http::normalise(&String::from_utf8_lossy(method), &String::from_utf8_lossy(target));
         self.intern(&text)
@@ -265,8 +270,8 @@ impl Fingerprints {
     }
 }
 
-/// The pattern of a route as a program wrote it into a comment: its parts that look like values are replaced by `?` ([`Fingerprints::http`]'s rule),
-/// placeholders stay.
+/// The pattern of a route as a program wrote it into a comment: its parts that look like values are replaced
+/// by `?` ([`Fingerprints::http`]'s rule), placeholders stay.
 pub(crate) fn route(text: &str) -> String {
     http::route(text)
 }

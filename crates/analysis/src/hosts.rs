@@ -1,20 +1,22 @@
 //! Which addresses are one host: as given, and as the traffic shows.
 //!
-//! A web server may serve its clients at one address and ask its database from another. Until it is known whether the client of a
-//! database is on the host of a server of requests, facts wait (at most [`MAX_WAITING`]). In this order:
+//! A web server may serve its clients at one address and ask its database from another. Until it is known
+//! whether the client of a database is on the host of a server of requests, facts wait (at most
+//! [`MAX_WAITING`]). In this order:
 //! 1. [`model::Host`]s that were given.
-//! 2. The capture says that one of its interfaces has both addresses, or that the machine that captured sends from both ([`machines`]), or this
-//!    machine has them, whose traffic is observed.
-//! 3. Both are at the observation point: requests have no distance to their server, and statements none from their client, but they have to
-//!    the other side.
+//! 2. The capture says that one of its interfaces has both addresses, or that the machine that captured sends
+//!    from both ([`machines`]), or this machine has them, whose traffic is observed.
+//! 3. Both are at the observation point: requests have no distance to their server, and statements none from
+//!    their client, but they have to the other side.
 //! 4. Statements carry identifiers of requests that the server has in progress.
-//! 5. All statements of the client lie within requests of that server, many times, of no other server is that true, and it is
-//!    no coincidence: between one busy time's last statement and the next one's first there always is a pause.
-//! 6. Responses of the server follow the client's statements closely, far more often than with shifted times ([`closeness`]). So do they follow
-//!    exchanges that are encrypted or not decoded, where that is evidence.
+//! 5. All statements of the client lie within requests of that server, many times, of no other server is that
+//!    true, and it is no coincidence: between one busy time's last statement and the next one's first there
+//!    always is a pause.
+//! 6. Responses of the server follow the client's statements closely, far more often than with shifted times
+//!    ([`closeness`]). So do they follow exchanges that are encrypted or not decoded, where that is evidence.
 //!
-//! Of two addresses whose packets cannot come from one machine ([`machines`]), 3, 5 and 6 show nothing. What stays open is reported, with the argument
-//! that decides it.
+//! Of two addresses whose packets cannot come from one machine ([`machines`]), 3, 5 and 6 show nothing. What
+//! stays open is reported, with the argument that decides it.
 
 mod client;
 mod closeness;
@@ -41,8 +43,8 @@ pub struct HostSettings {
     pub captures: Vec<Vec<CapturedAddress>>,
     /// Addresses of the machine that observes its own traffic as it passes: they are one host.
     pub own: Vec<IpAddr>,
-    /// Whether exchanges that are encrypted or not decoded may show hosts, too. Any connection may be a database's then, and all facts wait for it: for
-    /// files, where nobody waits.
+    /// Whether exchanges that are encrypted or not decoded may show hosts, too. Any connection may be a
+    /// database's then, and all facts wait for it: for files, where nobody waits.
     pub undecoded: bool,
     /// Whether nothing is inferred from the traffic.
     pub only_given: bool,
@@ -58,7 +60,8 @@ pub(crate) struct Hosts {
     own: BTreeMap<IpAddr, IpAddr>,
     /// Clients of databases among them, each with a server of requests among them.
     own_clients: Vec<(IpAddr, IpAddr)>,
-    /// Clients that would be taken to be on the host of a server, were that not excluded: what speaks for it, and what excludes it.
+    /// Clients that would be taken to be on the host of a server, were that not excluded: what speaks for it,
+    /// and what excludes it.
     excluded: Vec<(IpAddr, IpAddr, String)>,
     /// Clients of databases that are known to be on no server's host.
     strangers: Vec<IpAddr>,
@@ -147,7 +150,8 @@ impl Hosts {
         }
     }
 
-    /// Remembers, to be reported, that a client is on the host of a server of requests because the machine that captured sends from both.
+    /// Remembers, to be reported, that a client is on the host of a server of requests because the machine
+    /// that captured sends from both.
     fn note_own(&mut self, client: IpAddr) {
         let Some(own) = self.own.get(&client) else {
             return;
@@ -244,8 +248,8 @@ impl Hosts {
         Some(Verdict::On(server, reason))
     }
 
-    /// What evidence shows of a client that hop limits and link-layer addresses may contradict. Identifiers say whose work statements are, wherever
-    /// they come from.
+    /// What evidence shows of a client that hop limits and link-layer addresses may contradict. Identifiers
+    /// say whose work statements are, wherever they come from.
     fn unless_excluded(&mut self, client: IpAddr, verdict: Verdict) -> Verdict {
         let (Verdict::On(server, reason) | Verdict::Open(server, reason)) = &verdict else {
             return verdict;

@@ -1,7 +1,8 @@
 //! Facts of all connections to operations: what a user waits for.
 //!
-//! Memory: the exchanges of operations that are in progress are held. An operation of more than [`MAXIMUM_STEPS`] exchanges is
-//! passed on in parts; when all operations in progress hold more than [`MAXIMUM_HELD`], every one that can is cut.
+//! Memory: the exchanges of operations that are in progress are held. An operation of more than
+//! [`MAXIMUM_STEPS`] exchanges is passed on in parts; when all operations in progress hold more than
+//! [`MAXIMUM_HELD`], every one that can is cut.
 
 mod after_reply;
 mod attribution;
@@ -48,8 +49,8 @@ pub enum Grouped {
     Alone(Box<Exchange>, Protocol),
 }
 
-/// Receives what was grouped, operations in order of their end; but a request whose last exchange with a database is opaque comes when that is
-/// known ([`Fact::Begun`]).
+/// Receives what was grouped, operations in order of their end; but a request whose last exchange with a
+/// database is opaque comes when that is known ([`Fact::Begun`]).
 pub type GroupedSink<'s> = dyn FnMut(Grouped) + 's;
 
 /// Groups facts into operations.
@@ -101,11 +102,13 @@ struct Member {
     outside_requests: bool,
 }
 
-/// Members of a group. They are walked again and again, and many: as the steps that they become, side by side.
+/// Members of a group. They are walked again and again, and many: as the steps that they become, side by
+/// side.
 #[derive(Debug, Default)]
 struct Members {
     steps: Vec<OperationStep>,
-    /// The sides of the steps from a number on, up to where the next begin. Most groups are of one connection.
+    /// The sides of the steps from a number on, up to where the next begin. Most groups are of one
+    /// connection.
     sides: Vec<(usize, Sides)>,
 }
 
@@ -230,7 +233,8 @@ impl Operations {
         self
     }
 
-    /// Names the operations that are connections to these servers; others are named after their server's address.
+    /// Names the operations that are connections to these servers; others are named after their server's
+    /// address.
     pub fn with_names(mut self, names: impl IntoIterator<Item = (Endpoint, Arc<str>)>) -> Self {
         self.names.extend(names);
         self
@@ -242,14 +246,15 @@ impl Operations {
         self
     }
 
-    /// Makes, under [`Rule::Auto`], each autocommitted statement an operation: for a load, whose clients rest nowhere.
+    /// Makes, under [`Rule::Auto`], each autocommitted statement an operation: for a load, whose clients rest
+    /// nowhere.
     pub fn with_statements_alone(mut self, alone: bool) -> Self {
         self.statements_alone = alone;
         self
     }
 
-    /// Emits the bursts to which nothing was added since the last call: for who looks while connections are open. A statement that is
-    /// still in progress then begins another burst.
+    /// Emits the bursts to which nothing was added since the last call: for who looks while connections are
+    /// open. A statement that is still in progress then begins another burst.
     pub fn close_resting(&mut self, out: &mut GroupedSink<'_>) {
         let mut grouped = Vec::new();
         for key in self.keys_by_age() {
@@ -272,7 +277,8 @@ impl Operations {
         }
     }
 
-    /// The numbers of the programs of this machine at the ends of an open connection, client first, as far as they are known.
+    /// The numbers of the programs of this machine at the ends of an open connection, client first, as far as
+    /// they are known.
     pub fn programs(&mut self, connection: ConnectionId, ends: [Option<u32>; 2]) {
         self.requests.programs.known(connection, ends);
     }
@@ -495,7 +501,8 @@ impl Operations {
         }
     }
 
-    /// What carries the identifier of a request is that request's, and what is in a transaction with it; the rest by transactions and bursts.
+    /// What carries the identifier of a request is that request's, and what is in a transaction with it; the
+    /// rest by transactions and bursts.
     fn identified_or_by_burst(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         let sorted = self.identified.process_member(member);
         sorted.each(|(member, request)| match request {
@@ -512,7 +519,8 @@ impl Operations {
         self.close_idle_requests(out);
     }
 
-    /// Requests of which nothing came for long are over; with very many, those are of which nothing came for longest.
+    /// Requests of which nothing came for long are over; with very many, those are of which nothing came for
+    /// longest.
     fn close_idle_requests(&mut self, out: &mut GroupedSink<'_>) {
         for request in self.identified.over() {
             self.close(Key::Request(request), out);
@@ -676,7 +684,8 @@ impl Operations {
         };
         let next = match group.members.len() {
             0 => return,
-            // The next part will be as long. With many groups, their room together would be more than all may hold.
+            // The next part will be as long. With many groups, their room together would be more than all may
+            // hold.
             MAXIMUM_STEPS.. if groups * MAXIMUM_STEPS <= MAXIMUM_HELD / 2 => {
                 Members::with_capacity(MAXIMUM_STEPS)
             }
@@ -732,8 +741,8 @@ impl Group {
         }
     }
 
-    /// Whether it consists only of messages after the last reply (`Terminate`, statements closed): no client waits for these,
-    /// so by themselves they are no operation.
+    /// Whether it consists only of messages after the last reply (`Terminate`, statements closed): no client
+    /// waits for these, so by themselves they are no operation.
     fn is_of_stragglers(&self) -> bool {
         let nobody_waited = |step: &OperationStep| {
             let exchange = &step.exchange;

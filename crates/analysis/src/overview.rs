@@ -16,7 +16,8 @@ use model::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Sums up a run. Memory is bounded by [`MAXIMUM_FINGERPRINTS`], [`MAXIMUM_GROUPS`] (also of transactions) and [`MAXIMUM_CONNECTIONS`].
+/// Sums up a run. Memory is bounded by [`MAXIMUM_FINGERPRINTS`], [`MAXIMUM_GROUPS`] (also of transactions)
+/// and [`MAXIMUM_CONNECTIONS`].
 #[derive(Debug, Default)]
 pub struct Overview {
     connections: Vec<ConnectionOutcome>,
@@ -57,7 +58,8 @@ impl Default for OtherRows {
 }
 
 impl OtherRows {
-    /// The fingerprint of an exchange, or of the row that it is summed in; none for what cost no round trip and has no statement.
+    /// The fingerprint of an exchange, or of the row that it is summed in; none for what cost no round trip
+    /// and has no statement.
     fn fingerprint_of<'a>(&'a self, exchange: &'a Exchange) -> Option<&'a Fingerprint> {
         let row = match exchange.phase {
             Phase::Work if exchange.asked.closes > 0 => &self.closing,
@@ -244,7 +246,8 @@ impl Overview {
         self.summary.operations += 1;
     }
 
-    /// The totals since the last call, or the beginning; sums on from nothing. An operation of which a part was taken is counted when it is whole.
+    /// The totals since the last call, or the beginning; sums on from nothing. An operation of which a part
+    /// was taken is counted when it is whole.
     pub fn end_window(&mut self) -> OverviewTotals {
         let next = Self {
             unfinished: std::mem::take(&mut self.unfinished),
@@ -258,8 +261,9 @@ impl Overview {
         self.so_far(usize::MAX)
     }
 
-    /// The totals of what was taken so far: of statements and operations those with most round trips, and of transactions those open longest, at most
-    /// so many of each. More can be taken afterwards. Costs a sort of all names, and of the samples of those that are given.
+    /// The totals of what was taken so far: of statements and operations those with most round trips, and of
+    /// transactions those open longest, at most so many of each. More can be taken afterwards. Costs a sort
+    /// of all names, and of the samples of those that are given.
     pub fn so_far(&mut self, most: usize) -> OverviewTotals {
         self.keep_busiest();
         self.summary.duration = self

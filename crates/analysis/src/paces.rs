@@ -1,16 +1,17 @@
-//! How often operations and statements would be called on another link, where each client begins its next operation as long after the last
-//! as it does here.
+//! How often operations and statements would be called on another link, where each client begins its next
+//! operation as long after the last as it does here.
 //!
-//! A client is what uses a connection, and after that one has ended the next connection that opens. Of each client it is known which operations
-//! it carried out, and so how much longer its round takes elsewhere: clients that only fetch pages slow down with pages, whatever others do.
+//! A client is what uses a connection, and after that one has ended the next connection that opens. Of each
+//! client it is known which operations it carried out, and so how much longer its round takes elsewhere:
+//! clients that only fetch pages slow down with pages, whatever others do.
 
 use model::{ConnectionId, Operation, Prediction, Timestamp};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Calls elsewhere for each call here. Misleads where connections are a pool's that mostly rest (there will be as many calls as here), or
-/// an application opens more connections when operations take longer.
+/// Calls elsewhere for each call here. Misleads where connections are a pool's that mostly rest (there will
+/// be as many calls as here), or an application opens more connections when operations take longer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Paces {
     operations: HashMap<Arc<str>, f64>,
@@ -85,7 +86,8 @@ impl Paces {
 }
 
 impl Client<'_> {
-    /// Its operations elsewhere for each of those here. It does one at a time: a round is no shorter than its operations.
+    /// Its operations elsewhere for each of those here. It does one at a time: a round is no shorter than its
+    /// operations.
     fn pace(&self, end: Timestamp, longer: &HashMap<&str, (f64, f64)>) -> Option<f64> {
         let (mut here, mut there) = (0.0, 0.0);
         for (name, count) in &self.operations {
@@ -183,7 +185,8 @@ fn connections<'a>(operations: impl Iterator<Item = &'a Operation>) -> Vec<Clien
     connections.into_values().collect()
 }
 
-/// Connections that follow each other are one client's: each that begins goes on for the one that ended last before it.
+/// Connections that follow each other are one client's: each that begins goes on for the one that ended last
+/// before it.
 fn clients(mut connections: Vec<Client<'_>>) -> Vec<Client<'_>> {
     connections.sort_by_key(|connection| connection.began);
     let mut clients: Vec<Client<'_>> = Vec::new();

@@ -1,18 +1,19 @@
 //! Messages of one connection to exchanges, by the neutral role of each message.
 //!
 //! Calling order: [`Pairing::new`]; then what the observation point saw, in order: [`Pairing::handshake`],
-//! [`Pairing::round_trip`], [`Pairing::assumed_round_trip`], [`Pairing::recovery`], [`Pairing::segment`] before the messages of that segment, and
-//! [`Pairing::message`]; [`Pairing::closed`] once, last.
+//! [`Pairing::round_trip`], [`Pairing::assumed_round_trip`], [`Pairing::recovery`], [`Pairing::segment`]
+//! before the messages of that segment, and [`Pairing::message`]; [`Pairing::closed`] once, last.
 //!
 //! How round trips are counted:
-//! 1. A TCP handshake is one, when it was seen whole. A server that speaks first (a `Greeting`, or opaque bytes after a
-//!    handshake) is one.
-//! 2. A request sent while no reply is expected is one, once the server answers it. A request sent while a reply is expected
-//!    (pipelining) joins the round trip that is in flight, unless the client waited all the same: it had been silent for a
-//!    whole round trip and went on only when a reply had come (its window, or its own limit, was used up). A client that keeps the pace at
-//!    which it sends without waiting has not waited for a reply that it happened to get meanwhile ([`pace`]).
-//! 3. A reply that pauses for the client (COPY, LOCAL INFILE, `100 Continue`) ends a round trip: what the client sends next
-//!    begins another.
+//! 1. A TCP handshake is one, when it was seen whole. A server that speaks first (a `Greeting`, or opaque
+//!    bytes after a handshake) is one.
+//! 2. A request sent while no reply is expected is one, once the server answers it. A request sent while a
+//!    reply is expected (pipelining) joins the round trip that is in flight, unless the client waited all the
+//!    same: it had been silent for a whole round trip and went on only when a reply had come (its window, or
+//!    its own limit, was used up). A client that keeps the pace at which it sends without waiting has not
+//!    waited for a reply that it happened to get meanwhile ([`pace`]).
+//! 3. A reply that pauses for the client (COPY, LOCAL INFILE, `100 Continue`) ends a round trip: what the
+//!    client sends next begins another.
 //! 4. Where the protocol is opaque, each answer to client bytes is one: changes of direction.
 
 mod asking;
@@ -148,7 +149,8 @@ impl Pairing {
         self
     }
 
-    /// Returns reads a digest ([`model::RequestTraits::request_digest`]) by `key`: the same for all connections of a run, and random.
+    /// Returns reads a digest ([`model::RequestTraits::request_digest`]) by `key`: the same for all
+    /// connections of a run, and random.
     #[must_use]
     pub fn with_digests(mut self, key: RandomState) -> Self {
         self.digests = Some(key);
@@ -225,7 +227,8 @@ impl Pairing {
         }
     }
 
-    /// Takes a round trip to the server. A kernel reports its minimum again and again: that is no further sample.
+    /// Takes a round trip to the server. A kernel reports its minimum again and again: that is no further
+    /// sample.
     fn sample_server_side(&mut self, at: Timestamp, rtt: Duration) {
         self.server_side.sample(at, rtt);
         if self.last_round_trip.replace(rtt) != Some(rtt) {
@@ -251,8 +254,8 @@ impl Pairing {
         }
     }
 
-    /// A round trip of one side that something other than this connection shows. The client's fastest request after a reply
-    /// is none: it may have thought.
+    /// A round trip of one side that something other than this connection shows. The client's fastest request
+    /// after a reply is none: it may have thought.
     pub fn assumed_round_trip(&mut self, at: Timestamp, side: Side, rtt: Duration, source: RttSource) {
         match side {
             Side::Client if source == RttSource::FastestReply => {}
@@ -335,7 +338,8 @@ impl Pairing {
             (Direction::ServerToClient, role) => self.reply(message, role, protocol, out),
         }
         self.owed.count(self.queue.len() + self.answers.count());
-        // A header of the PROXY protocol is before what the connection carries: a server that speaks first comes behind it.
+        // A header of the PROXY protocol is before what the connection carries: a server that speaks first
+        // comes behind it.
         self.payload_seen |= message.phase != Phase::Connect || message.role != Role::OneWay;
         if message.role != Role::Notice || self.is_in_doubt() {
             self.speaker = Some(message.direction);
@@ -343,7 +347,8 @@ impl Pairing {
         self.last_message[message.direction.index()] = message.ended;
     }
 
-    /// The result of a prepared statement shows how many columns it has: what stands for one whose preparation was not seen may be another then.
+    /// The result of a prepared statement shows how many columns it has: what stands for one whose
+    /// preparation was not seen may be another then.
     fn columns_found(&mut self, statement: StatementId, count: u16, fingerprints: &Fingerprints) {
         let renamed = self
             .prepared
@@ -356,7 +361,8 @@ impl Pairing {
         }
     }
 
-    /// Gives up the oldest requests where as many wait for a reply as may. Which replies answer the others is not certain any more.
+    /// Gives up the oldest requests where as many wait for a reply as may. Which replies answer the others is
+    /// not certain any more.
     fn make_room(&mut self, protocol: Protocol, out: &mut FactSink<'_>) {
         while self.queue.len() >= self.owed.most() {
             if let Some(front) = self.queue.front_mut() {
@@ -520,8 +526,8 @@ impl Pairing {
         self.complete(building, protocol, out);
     }
 
-    /// Client bytes of which nothing is known: a request of their own, more of one that is being written, or more of
-    /// what was opaque before.
+    /// Client bytes of which nothing is known: a request of their own, more of one that is being written, or
+    /// more of what was opaque before.
     fn opaque_request(&mut self, message: &Message<'_>, out: &mut FactSink<'_>) {
         let joins = self
             .queue
@@ -595,8 +601,8 @@ impl Pairing {
         }
     }
 
-    /// Takes one more message of a reply that is in flight, on the fast path: results have many rows. False when
-    /// there is more to it.
+    /// Takes one more message of a reply that is in flight, on the fast path: results have many rows. False
+    /// when there is more to it.
     fn goes_on(&mut self, message: &Message<'_>) -> bool {
         let plain = matches!(message.content, Content::Row | Content::Other) && !self.waits.server_was_idle();
         match self.queue.front_mut() {
@@ -636,7 +642,8 @@ impl Pairing {
         }
     }
 
-    /// Why the server ends the connection, or continues without the client: an exchange of its own, without a request and a round trip.
+    /// Why the server ends the connection, or continues without the client: an exchange of its own, without a
+    /// request and a round trip.
     fn unasked_error(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
         let mut building = ExchangeBuilder::new(self.connection, message, false);
         building.exchange.phase = Phase::Close;
@@ -686,9 +693,9 @@ impl Pairing {
         })
     }
 
-    /// Opens an exchange for server bytes that were not requested: a server that speaks first, or a reply whose request
-    /// was not seen. Only the former, directly after a handshake, is a round trip; but nobody waits for a server of HTTP that speaks
-    /// first, to say why it ends the connection.
+    /// Opens an exchange for server bytes that were not requested: a server that speaks first, or a reply
+    /// whose request was not seen. Only the former, directly after a handshake, is a round trip; but nobody
+    /// waits for a server of HTTP that speaks first, to say why it ends the connection.
     fn open_unasked(&mut self, message: &Message<'_>) {
         let is_http = matches!(message.content, Content::HttpResponse { .. });
         let waited_since = self.handshake_ended.filter(|_| !self.payload_seen && !is_http);
@@ -743,7 +750,8 @@ impl Pairing {
         out(Fact::Exchange { exchange, protocol });
     }
 
-    /// The server says no more, as was seen at `at`: what it owes is over. Behind a database's, the last words of its client may follow.
+    /// The server says no more, as was seen at `at`: what it owes is over. Behind a database's, the last
+    /// words of its client may follow.
     pub fn server_ended(&mut self, at: Timestamp, protocol: Protocol, out: &mut FactSink<'_>) {
         self.last_seen = self.last_seen.max(at);
         self.server_ended = true;

@@ -1,12 +1,14 @@
 //! Poolers and database proxies: a statement seen before and behind one is one exchange.
 //!
-//! A *front* exchange is an application's with the pooler, a *back* exchange is the pooler's with the database: its client is on the host
-//! of the front's server. A back exchange belongs to a front one when it begins after it and ends before it, and has the same protocol,
-//! fingerprint, executions, rows and, where both have one, digest of its literals; each belongs to one front exchange at most, the first in time.
+//! A *front* exchange is an application's with the pooler, a *back* exchange is the pooler's with the
+//! database: its client is on the host of the front's server. A back exchange belongs to a front one when it
+//! begins after it and ends before it, and has the same protocol, fingerprint, executions, rows and, where
+//! both have one, digest of its literals; each belongs to one front exchange at most, the first in time.
 //!
-//! A service is a pooler of another when nearly all statements ([`NEARLY_ALL`] of 100, at least [`FEWEST`]) on the connections behind it
-//! belong to statements in front of it. Until that is known, facts wait (at most [`MAX_WAITING`]). From then on the exchanges behind it are no
-//! longer emitted, and front exchanges say what the pooler added ([`model::PoolerTime`]).
+//! A service is a pooler of another when nearly all statements ([`NEARLY_ALL`] of 100, at least [`FEWEST`])
+//! on the connections behind it belong to statements in front of it. Until that is known, facts wait (at most
+//! [`MAX_WAITING`]). From then on the exchanges behind it are no longer emitted, and front exchanges say what
+//! the pooler added ([`model::PoolerTime`]).
 
 mod matching;
 
@@ -43,8 +45,8 @@ pub struct Poolers {
     services: HashMap<IpAddr, Vec<Endpoint>>,
     /// Their protocols, as far as they are known.
     protocols: HashMap<Endpoint, Option<Protocol>>,
-    /// By host, the servers that clients on it connected to since its last new service: each of its services has been inspected as a pooler of
-    /// these.
+    /// By host, the servers that clients on it connected to since its last new service: each of its services
+    /// has been inspected as a pooler of these.
     looked_at: HashMap<IpAddr, HashSet<Endpoint>>,
     /// Pairs of which it is not known yet whether the first is a pooler of the second.
     open: HashSet<Pair>,
@@ -270,7 +272,8 @@ impl Poolers {
         }
     }
 
-    /// Of the connections from the pooler to its database, those with statements of which none was in front are somebody else's.
+    /// Of the connections from the pooler to its database, those with statements of which none was in front
+    /// are somebody else's.
     fn put_behind(
         &mut self,
         (front, back): Pair,

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 /// Minimum round trip over a sliding window.
 ///
-/// A sample holds what the peer took to answer and any queue on the way, so that the minimum of a window is nearest to
-/// the distance. The window (two spans of [`WINDOW`]) lets the figure follow a route that changes.
+/// A sample holds what the peer took to answer and any queue on the way, so that the minimum of a window is
+/// nearest to the distance. The window (two spans of [`WINDOW`]) lets the figure follow a route that changes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MinimumRoundTrip {
     least: Option<Duration>,

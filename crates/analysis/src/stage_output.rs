@@ -1,4 +1,5 @@
-//! What a stage hands on of what it takes: nearly always the same thing at once, sometimes nothing, seldom all that waited.
+//! What a stage hands on of what it takes: nearly always the same thing at once, sometimes nothing, seldom
+//! all that waited.
 
 /// What goes on to the next stage, in order. Iterating over it costs no allocation.
 #[derive(Debug)]

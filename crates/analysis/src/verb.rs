@@ -7,7 +7,8 @@ pub enum Verb {
     Read,
     /// It changes rows: `insert`, `update`, `SET` of Redis.
     Write,
-    /// It controls a transaction or the session: `begin`, `commit`, `set`; not a block of statements (`begin x := ?; end`).
+    /// It controls a transaction or the session: `begin`, `commit`, `set`; not a block of statements
+    /// (`begin x := ?; end`).
     Control,
     /// It asks for more rows of a cursor that was declared: `fetch`.
     Fetch,
@@ -16,8 +17,8 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// That of a fingerprint. Words of SQL are in lower case there, those of Redis in upper case. Misleads where a `select`
-    /// calls a function that writes.
+    /// That of a fingerprint. Words of SQL are in lower case there, those of Redis in upper case. Misleads
+    /// where a `select` calls a function that writes.
     pub fn from_fingerprint(fingerprint: &str) -> Self {
         // What most are, without a look into the lists.
         for (beginning, verb) in COMMONEST {
@@ -40,8 +41,8 @@ impl Verb {
     }
 }
 
-/// That of a command of the protocol, whose name stands in brackets. Of functions called by number, those that write large objects are
-/// known; any other replies a value.
+/// That of a command of the protocol, whose name stands in brackets. Of functions called by number, those
+/// that write large objects are known; any other replies a value.
 fn of_command(fingerprint: &str) -> Option<Verb> {
     let name = fingerprint.strip_prefix('(')?.strip_suffix(')')?;
     if name.starts_with("COM_") {
@@ -58,9 +59,9 @@ fn of_command(fingerprint: &str) -> Option<Verb> {
     })
 }
 
-/// Whether a text does what a transaction is made for: it reads or writes, calls or defines something. What only controls the transaction or
-/// the session (`begin`, `set`, `show`, `discard`) and what only tests the connection ([`is_trial`]) does not. Of several statements
-/// in one text, one suffices.
+/// Whether a text does what a transaction is made for: it reads or writes, calls or defines something. What
+/// only controls the transaction or the session (`begin`, `set`, `show`, `discard`) and what only tests the
+/// connection ([`is_trial`]) does not. Of several statements in one text, one suffices.
 pub fn is_work(fingerprint: &str) -> bool {
     let works = |statement: &str| {
         let statement = statement.trim();
@@ -80,8 +81,8 @@ pub fn is_trial(fingerprint: &str) -> bool {
     )
 }
 
-/// Whether others may have to wait for what it did until its transaction ends: it writes, locks rows or defines something, as far as its text
-/// shows. Misleads where a function or a procedure writes.
+/// Whether others may have to wait for what it did until its transaction ends: it writes, locks rows or
+/// defines something, as far as its text shows. Misleads where a function or a procedure writes.
 pub fn holds_rows(fingerprint: &str) -> bool {
     let contains = |words: &[&str]| words.iter().any(|word| fingerprint.contains(word));
     match Verb::from_fingerprint(fingerprint) {
@@ -133,8 +134,8 @@ const WRITING_INSIDE: [&str; 4] = ["insert into ", "update ", "delete from ", "m
 /// First words of statements that lock what they define or name.
 const DEFINING: [&str; 6] = ["create", "alter", "drop", "truncate", "lock", "load"];
 
-/// Whether a statement that begins with one of [`OF_TRANSACTIONS`] and has this word next is about a transaction, and not a
-/// block: `begin x := ?; end` of PL/SQL, `begin select ? end` of Transact-SQL.
+/// Whether a statement that begins with one of [`OF_TRANSACTIONS`] and has this word next is about a
+/// transaction, and not a block: `begin x := ?; end` of PL/SQL, `begin select ? end` of Transact-SQL.
 fn bounds(fingerprint: &str, next: Option<&str>) -> bool {
     let is_alone = fingerprint
         .trim_start()

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 /// How long the client waited for one exchange, and of that the server's and the network's part.
 ///
-/// A pipelined exchange counts from the end of the reply before it, so that sums over statements count no time twice.
+/// A pipelined exchange counts from the end of the reply before it, so that sums over statements count no
+/// time twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExchangeWait {
     /// From the first byte of the request to the last of the reply, with the client's side of the round trip.
@@ -16,7 +17,8 @@ pub struct ExchangeWait {
     pub server_margin: Margin,
     /// Of this, bytes were on their way.
     pub network: Duration,
-    /// Of this, the client was still producing the request. The rest of `total` cannot be determined, or is a pooler's.
+    /// Of this, the client was still producing the request. The rest of `total` cannot be determined, or is a
+    /// pooler's.
     pub client: Duration,
 }
 

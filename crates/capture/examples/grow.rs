@@ -1,6 +1,7 @@
-//! Makes a large capture of a small one, to measure with: `grow SMALL LARGE MEGABYTES [PORT]`. The small one is repeated
-//! with other addresses and later times, 64 copies interleaved packet by packet. Takes a little-endian pcap of
-//! Ethernet and IPv4. Servers at PORT get addresses that begin with 10, apart from those of their clients.
+//! Makes a large capture of a small one, to measure with: `grow SMALL LARGE MEGABYTES [PORT]`. The small one
+//! is repeated with other addresses and later times, 64 copies interleaved packet by packet. Takes a
+//! little-endian pcap of Ethernet and IPv4. Servers at PORT get addresses that begin with 10, apart from
+//! those of their clients.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

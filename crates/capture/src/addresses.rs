@@ -1,5 +1,5 @@
-//! What the packets of a capture say about the machines of their senders, beyond their addresses: hop limit, link-layer address, and
-//! whether the capturing machine sent them.
+//! What the packets of a capture say about the machines of their senders, beyond their addresses: hop limit,
+//! link-layer address, and whether the capturing machine sent them.
 
 use crate::error::Error;
 use crate::formats::{Notes, Record};
@@ -12,8 +12,8 @@ use model::{CapturedAddress, INITIAL_HOP_LIMITS, LinkAddress, Origin};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 
-/// The senders of TCP packets among the first [`MAX_PACKETS`] packets of a source: a list for each interface that its format describes, since in files
-/// that were merged they are several machines'.
+/// The senders of TCP packets among the first [`MAX_PACKETS`] packets of a source: a list for each interface
+/// that its format describes, since in files that were merged they are several machines'.
 ///
 /// What is damaged is passed over: reading the packets reports it.
 ///
@@ -45,7 +45,8 @@ pub fn addresses(source: Source<'_>) -> Result<Vec<Vec<CapturedAddress>>, Error>
 #[derive(Default)]
 struct Point {
     senders: HashMap<Address, Seen, BuildHasherDefault<KeyHasher>>,
-    /// Whether packets from outside are in the capture at all: one of outgoing packets alone cannot show what was only passed on.
+    /// Whether packets from outside are in the capture at all: one of outgoing packets alone cannot show what
+    /// was only passed on.
     receives: bool,
 }
 
@@ -116,7 +117,8 @@ impl Point {
                 one.origin = Origin::Unknown;
             }
         }
-        // Without its segment a link-layer address cannot be compared with another one: a machine may have two cards.
+        // Without its segment a link-layer address cannot be compared with another one: a machine may have
+        // two cards.
         for one in &mut captured {
             one.links.retain(|link| link.segment != ANY_SEGMENT);
         }
@@ -152,8 +154,9 @@ impl Seen {
 
     /// The first that holds:
     ///
-    /// 1. Packets from it never arrive, and either they pass a loopback device, or several left that no router had passed on: the machine that
-    ///    captured sent them. What it passes on for others (containers, virtual machines) arrives first.
+    /// 1. Packets from it never arrive, and either they pass a loopback device, or several left that no
+    ///    router had passed on: the machine that captured sent them. What it passes on for others
+    ///    (containers, virtual machines) arrives first.
     /// 2. They arrive, and none leaves but as a router passes it on.
     fn origin(&self, receives: bool) -> Origin {
         let sends = self.sent >= MIN_SENT && receives;
@@ -165,8 +168,9 @@ impl Seen {
     }
 }
 
-/// Whether packets that seem to be sent by this machine leave one interface with several link-layer addresses: of captures of several machines that
-/// were merged, or of containers that use the interface as their own (macvlan).
+/// Whether packets that seem to be sent by this machine leave one interface with several link-layer
+/// addresses: of captures of several machines that were merged, or of containers that use the interface as
+/// their own (macvlan).
 fn has_several_machines(captured: &[CapturedAddress]) -> bool {
     let here = captured.iter().filter(|one| one.origin == Origin::Here);
     let links: Vec<&LinkAddress> = here.flat_map(|one| &one.links).collect();

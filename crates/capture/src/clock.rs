@@ -1,11 +1,14 @@
-//! Steps of the clock that a source was captured with: set back, or set far ahead. What comes after a step keeps its order and its distances.
+//! Steps of the clock that a source was captured with: set back, or set far ahead. What comes after a step
+//! keeps its order and its distances.
 //!
-//! 1. Back is a packet that is more than [`OUT_OF_ORDER`] before the packet before it on its interface: interfaces of one host are written
-//!    out of order, the packets of one interface by far less.
+//! 1. Back is a packet that is more than [`OUT_OF_ORDER`] before the packet before it on its interface:
+//!    interfaces of one host are written out of order, the packets of one interface by far less.
 //! 2. Ahead is a silence of more than [`MAX_SILENCE`] in a file. Live, a silence is one, however long.
-//! 3. A silence that is as long as the last steps back is their undoing: a clock that was set wrong and is set right again. It is taken for one where
-//!    the two differ by at most an eighth, because the waiting between the packets is in it too.
-//! 4. The time between the two packets of a step is not known: taken is what packets of that size took before (median), else all packets.
+//! 3. A silence that is as long as the last steps back is their undoing: a clock that was set wrong and is
+//!    set right again. It is taken for one where the two differ by at most an eighth, because the waiting
+//!    between the packets is in it too.
+//! 4. The time between the two packets of a step is not known: taken is what packets of that size took before
+//!    (median), else all packets.
 
 use model::{Timestamp, Warning, WarningKind, format_duration};
 use std::collections::VecDeque;
@@ -70,7 +73,8 @@ impl Clock {
             self.record_step(at, at, interface);
             return at;
         };
-        // Not by the last packet of all: one of another interface may have passed behind the step, which nothing could show there.
+        // Not by the last packet of all: one of another interface may have passed behind the step, which
+        // nothing could show there.
         let back_from = self
             .last_of(interface)
             .filter(|last| last.since(at) > OUT_OF_ORDER);
@@ -193,8 +197,8 @@ fn span_text(span: Duration) -> String {
     }
 }
 
-/// How far a packet may be before the one before it: interfaces with several queues mix packets by less. A clock that is set by NTP steps by more
-/// than 128 ms, and is slowed down otherwise.
+/// How far a packet may be before the one before it: interfaces with several queues mix packets by less. A
+/// clock that is set by NTP steps by more than 128 ms, and is slowed down otherwise.
 const OUT_OF_ORDER: Duration = Duration::from_millis(100);
 /// Silence that is believed.
 const MAX_SILENCE: Duration = Duration::from_secs(7 * DAY);

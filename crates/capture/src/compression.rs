@@ -1,4 +1,5 @@
-//! Compressed captures. Another compression is one row in [`COMPRESSIONS`] and the function that decompresses it.
+//! Compressed captures. Another compression is one row in [`COMPRESSIONS`] and the function that decompresses
+//! it.
 
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufReader, Read};

@@ -1,12 +1,14 @@
-//! Packets that pass under several pairs of addresses: before and after a translation (DNAT, masquerading, containers behind a
-//! bridge), or in two virtual networks. They are one connection.
+//! Packets that pass under several pairs of addresses: before and after a translation (DNAT, masquerading,
+//! containers behind a bridge), or in two virtual networks. They are one connection.
 //!
 //! When a packet begins a connection, by its endpoints:
-//! 1. It waits when a packet with the same sequence number, acknowledgement, length and flags passed just before on a connection with
-//!    other addresses. What follows in its direction waits, too, while that is so.
-//! 2. The first packet of the other direction decides. The way back passes the translation the other way round: of a copy it is seen
-//!    before the original's, or has the original's timestamp (RFC 7323). Otherwise it is a connection of its own that happens to have the
-//!    same numbers, and what waited is processed.
+//! 1. It waits when a packet with the same sequence number, acknowledgement, length and flags passed just
+//!    before on a connection with other addresses. What follows in its direction waits, too, while that is
+//!    so.
+//! 2. The first packet of the other direction decides. The way back passes the translation the other way
+//!    round: of a copy it is seen before the original's, or has the original's timestamp (RFC 7323).
+//!    Otherwise it is a connection of its own that happens to have the same numbers, and what waited is
+//!    processed.
 //! 3. Many packets in a row that are all copies need no answer.
 //!
 //! A connection that begins in the middle exactly where another one is has only lost its own beginning.
@@ -136,7 +138,8 @@ impl Copies {
         self.next = (self.next + 1) % REMEMBERED;
     }
 
-    /// Decides about a packet whose endpoints have no connection. `key_of` is the key of a connection that is still followed.
+    /// Decides about a packet whose endpoints have no connection. `key_of` is the key of a connection that is
+    /// still followed.
     #[cold]
     pub fn decide(&mut self, new: Newcomer<'_>, key_of: impl Fn(Owner) -> Option<Key>) -> Verdict {
         let head = &new.packet.head;
@@ -284,7 +287,8 @@ fn mark(head: &Head) -> u32 {
 
 /// Packets remembered: those of some milliseconds on a busy link.
 const REMEMBERED: usize = 1024;
-/// How far apart in time copies of one packet may be. The first one of a connection may wait for a neighbour's hardware address.
+/// How far apart in time copies of one packet may be. The first one of a connection may wait for a
+/// neighbour's hardware address.
 const TIMEOUT: Duration = Duration::from_millis(20);
 const SYN_TIMEOUT: Duration = Duration::from_millis(200);
 /// Pairs of endpoints that wait at once, and what waits of each: 4 MB in all.

@@ -26,7 +26,8 @@ impl Recent {
 
     /// Whether a packet that repeats old bytes is the same packet captured again, not sent again. It is when
     ///
-    /// 1. it was captured on another interface than the last packet of this direction that was not a duplicate, or
+    /// 1. it was captured on another interface than the last packet of this direction that was not a
+    ///    duplicate, or
     /// 2. one of the last few packets had the same header, IP identification and checksum, and either the
     ///    identification is in use (each transmission gets another one) or the last of them is no older than
     ///    [`SAME_PACKET`].
@@ -54,15 +55,15 @@ struct Sighting {
 }
 
 impl Sightings {
-    /// Whether the same packet was seen on another interface just before, as of a bridge and its ports. Where that is not known to
-    /// be another one, it was not.
+    /// Whether the same packet was seen on another interface just before, as of a bridge and its ports. Where
+    /// that is not known to be another one, it was not.
     #[inline]
     pub fn has_elsewhere(&mut self, head: &Head) -> bool {
         head.interface != 0 && self.has_on_another(head, mark(head))
     }
 
-    /// The same of a connection that is seen under several pairs of addresses, each of which counts as an interface: a translation
-    /// changes the checksum, and may change the identification.
+    /// The same of a connection that is seen under several pairs of addresses, each of which counts as an
+    /// interface: a translation changes the checksum, and may change the identification.
     #[cold]
     pub fn has_translated(&mut self, head: &Head) -> bool {
         let same = Head {
@@ -101,5 +102,6 @@ fn mark(head: &Head) -> u32 {
 
 /// Packets whose marks are kept.
 const RECENT: usize = 8;
-/// How far apart in time copies of one packet without IP identification may be: below any retransmission timeout.
+/// How far apart in time copies of one packet without IP identification may be: below any retransmission
+/// timeout.
 const SAME_PACKET: Duration = Duration::from_millis(3);

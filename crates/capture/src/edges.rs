@@ -4,8 +4,9 @@ use model::Timestamp;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The right edges of the receiver's window as they passed. At the observation point an edge is known before it
-/// has reached the sender: what a packet was sent on is the edge of one round trip (to the sender and back) ago.
+/// The right edges of the receiver's window as they passed. At the observation point an edge is known before
+/// it has reached the sender: what a packet was sent on is the edge of one round trip (to the sender and
+/// back) ago.
 #[derive(Debug, Default)]
 pub(crate) struct Edges {
     latest: Option<u64>,

@@ -1,5 +1,6 @@
-//! Packets within packets: tunnels between the hosts of a data centre, and copies that a switch sends to an observer. One
-//! level is opened; a new one is one row in [`OVER_IP`] or [`OVER_UDP`] and the function that finds what it carries.
+//! Packets within packets: tunnels between the hosts of a data centre, and copies that a switch sends to an
+//! observer. One level is opened; a new one is one row in [`OVER_IP`] or [`OVER_UDP`] and the function that
+//! finds what it carries.
 
 use crate::formats::{u16_at, u32_at};
 use crate::ip::{Datagram, UDP};
@@ -66,7 +67,8 @@ pub(crate) fn inside<'a>(datagram: &Datagram<'a>) -> Option<Inside<'a>> {
         false => (OVER_IP, u16::from(datagram.protocol)),
     };
     let found = rows.iter().find(|row| row.numbers.contains(&number))?;
-    // Fragments of a tunnel's packet are not put together: the tunnel's MTU is to be such that there are none.
+    // Fragments of a tunnel's packet are not put together: the tunnel's MTU is to be such that there are
+    // none.
     let payload = match datagram.fragment {
         Some(_) => None,
         None => datagram.payload.get(if is_udp { UDP_HEADER } else { 0 }..),
@@ -96,8 +98,8 @@ fn ether_ip(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     Ok(payload.get(2..).and_then(ethernet))
 }
 
-/// TaZmen Sniffer Protocol, what MikroTik's routers and others stream copies in: version 1, what is carried, tagged fields up to an end tag, the
-/// frame.
+/// TaZmen Sniffer Protocol, what MikroTik's routers and others stream copies in: version 1, what is carried,
+/// tagged fields up to an end tag, the frame.
 fn tzsp(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let [1, 0 | 1, high, low, fields @ ..] = payload else {
         return Ok(None);
@@ -175,8 +177,8 @@ fn geneve(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
         .map(|found| in_network(numbered(payload), found)))
 }
 
-/// RFC 2784 and 2890: a checksum, a key and a number that may be present, what is carried by its EtherType. ERSPAN (a switch's
-/// copies) is GRE with a header of its own.
+/// RFC 2784 and 2890: a checksum, a key and a number that may be present, what is carried by its EtherType.
+/// ERSPAN (a switch's copies) is GRE with a header of its own.
 fn gre(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let (Some(flags), Some(kind)) = (u16_at(payload, 0, true), u16_at(payload, 2, true)) else {
         return Ok(None);

@@ -1,7 +1,9 @@
-//! Which packets of an interface are taken: a subset of the language of `pcap-filter(7)`, and the program that the kernel runs.
+//! Which packets of an interface are taken: a subset of the language of `pcap-filter(7)`, and the program
+//! that the kernel runs.
 //!
-//! [`PacketFilter::parse`] reads an expression, [`PacketFilter::program`] makes classic BPF of it (`parse`, `compile`, `program`).
-//! Only TCP over IPv4 and IPv6 passes. `and` and `or` bind equally and from the left, as in `pcap-filter(7)`.
+//! [`PacketFilter::parse`] reads an expression, [`PacketFilter::program`] makes classic BPF of it (`parse`,
+//! `compile`, `program`). Only TCP over IPv4 and IPv6 passes. `and` and `or` bind equally and from the left,
+//! as in `pcap-filter(7)`.
 
 mod compile;
 mod parse;
@@ -94,11 +96,13 @@ impl PacketFilter {
         parse::expression(text, resolve).map(Self)
     }
 
-    /// The program that a packet socket of Linux runs for each packet: it returns how many bytes of it are kept, 0 for none.
+    /// The program that a packet socket of Linux runs for each packet: it returns how many bytes of it are
+    /// kept, 0 for none.
     ///
-    /// Packets of other `interfaces` do not pass; none means all. On the loopback each packet is seen when it leaves and when it arrives:
-    /// the second one passes. Ethernet frames may have two VLAN tags, apart from the one that the kernel takes off beforehand.
-    /// What follows the first fragment of an IP packet has no ports: it passes wherever a port is requested.
+    /// Packets of other `interfaces` do not pass; none means all. On the loopback each packet is seen when it
+    /// leaves and when it arrives: the second one passes. Ethernet frames may have two VLAN tags, apart from
+    /// the one that the kernel takes off beforehand. What follows the first fragment of an IP packet has no
+    /// ports: it passes wherever a port is requested.
     ///
     /// # Errors
     /// When it has more instructions than the kernel takes.

@@ -2,8 +2,8 @@
 
 use model::Timestamp;
 
-/// Ends and times of the last packets in flight, for round trips and for the time a retransmission was waited for.
-/// When it is full every second entry is dropped, so that old and new ones remain.
+/// Ends and times of the last packets in flight, for round trips and for the time a retransmission was waited
+/// for. When it is full every second entry is dropped, so that old and new ones remain.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Flights {
     entries: [Flight; CAPACITY],

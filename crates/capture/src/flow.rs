@@ -72,7 +72,8 @@ impl Flow {
 
     /// Whether a SYN begins another connection between the same endpoints: it has another initial sequence
     /// number than this one's. Where this one's own SYN was not seen, one that fits little before its first
-    /// packet, and comes with it, is this one's, late. So is one that is sent while its first was not answered to the end.
+    /// packet, and comes with it, is this one's, late. So is one that is sent while its first was not
+    /// answered to the end.
     pub fn is_succeeded_by(&self, direction: Direction, head: &Head) -> bool {
         let half = &self.halves[direction.index()];
         match half.isn {
@@ -221,8 +222,9 @@ impl Flow {
         self.least[index].or(borrowed)
     }
 
-    /// Whether a pair of payload and acknowledgement is a sample of the round trip of a side. As long as there is none of this
-    /// connection, an answer with payload is not: it tightens what is known of the hosts.
+    /// Whether a pair of payload and acknowledgement is a sample of the round trip of a side. As long as
+    /// there is none of this connection, an answer with payload is not: it tightens what is known of the
+    /// hosts.
     #[inline]
     pub fn is_sample(&self, pair: &Pair, side: Side, full_size: u32) -> bool {
         (pair.pure || self.least[side_index(side)].is_some())
@@ -379,8 +381,9 @@ impl Flow {
         }
     }
 
-    /// How soon after the bytes behind it a packet may pass and still only have changed places: a retransmission takes
-    /// at least a round trip. Wireshark draws the line between out-of-order and retransmission there too.
+    /// How soon after the bytes behind it a packet may pass and still only have changed places: a
+    /// retransmission takes at least a round trip. Wireshark draws the line between out-of-order and
+    /// retransmission there too.
     fn soon(&self) -> Duration {
         let whole = self.least[0]
             .zip(self.least[1])

@@ -368,7 +368,8 @@ impl<'o> Flows<'o> {
         }
     }
 
-    /// Whether the sides of a connection are certain from its first packet, and whether that comes from the client.
+    /// Whether the sides of a connection are certain from its first packet, and whether that comes from the
+    /// client.
     fn judge_sides(&mut self, head: &Head) -> (bool, bool) {
         let from = (head.source, head.source_port);
         let to = (head.destination, head.destination_port);
@@ -451,8 +452,8 @@ enum Admission {
     Foreign,
 }
 
-/// Whether one source goes on where the other has ended, as the files of a rotated capture do: then they are one
-/// observation point. Sources that overlap in time are two, with two clocks.
+/// Whether one source goes on where the other has ended, as the files of a rotated capture do: then they are
+/// one observation point. Sources that overlap in time are two, with two clocks.
 fn continues(owner: Option<&Span>, source: Option<&Span>) -> bool {
     let (Some(owner), Some(source)) = (owner, source) else {
         return false;
@@ -460,7 +461,8 @@ fn continues(owner: Option<&Span>, source: Option<&Span>) -> bool {
     owner.ended && source.first_at.is_some_and(|first_at| first_at >= owner.last_at)
 }
 
-/// Connections followed at once, open or just ended: about 80 MB here, and ten times that in the decoders and operations behind (bench/growth.sh).
+/// Connections followed at once, open or just ended: about 80 MB here, and ten times that in the decoders and
+/// operations behind (bench/growth.sh).
 const MAX_FLOWS: usize = 65_536;
 /// Connections that are compared with those that begin in the middle, in all: a second's work.
 const MAX_COMPARISONS: u32 = 10_000_000;

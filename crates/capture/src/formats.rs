@@ -39,7 +39,8 @@ pub(crate) fn find(magic: [u8; 4]) -> Option<&'static FormatRow> {
     FORMATS.iter().find(|row| row.magics.contains(&magic))
 }
 
-/// What a source is that is of no format longwire reads, and the command that makes one of it; `None` for one that is not known.
+/// What a source is that is of no format longwire reads, and the command that makes one of it; `None` for one
+/// that is not known.
 pub(crate) fn other_format(name: &str, begin: &[u8]) -> Option<(&'static str, &'static str)> {
     let found = OTHER_FORMATS.iter().find(|(magic, ..)| begin.starts_with(magic));
     if let Some((_, what, command)) = found {
@@ -70,9 +71,11 @@ static OTHER_FORMATS: &[(&[u8], &str, &str)] = &[
     (b"XCP\0", "a capture of NetXray or Sniffer for Windows", EDITCAP),
 ];
 
-/// Reads the packets of one format, one after the other, and never fails: damage is noted, skipped and survived.
+/// Reads the packets of one format, one after the other, and never fails: damage is noted, skipped and
+/// survived.
 pub(crate) trait Format {
-    /// The next packet; its bytes stay available in `input` until `input` is moved past them. Absent at the end.
+    /// The next packet; its bytes stay available in `input` until `input` is moved past them. Absent at the
+    /// end.
     fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<Record>;
 }
 
@@ -158,7 +161,8 @@ impl<'k> Notes<'k> {
     }
 }
 
-/// Largest packet accepted, in bytes. tcpdump's largest snap length is 256 KiB; a length above this one is damage.
+/// Largest packet accepted, in bytes. tcpdump's largest snap length is 256 KiB; a length above this one is
+/// damage.
 pub(crate) const MAX_PACKET: usize = 1 << 20;
 /// Bytes searched for the next record after damage.
 pub(crate) const SEARCH: usize = 256 << 10;

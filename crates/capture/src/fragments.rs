@@ -42,8 +42,8 @@ pub(crate) struct Whole {
 }
 
 impl Fragments {
-    /// Adds one fragment; returns the packet when it was the last missing one. A fragment cut by the snap length
-    /// can never make a whole packet and is dropped.
+    /// Adds one fragment; returns the packet when it was the last missing one. A fragment cut by the snap
+    /// length can never make a whole packet and is dropped.
     pub fn add(&mut self, at: Timestamp, datagram: &Datagram<'_>, wire: u32) -> Option<Whole> {
         let place = datagram.fragment?;
         let end = place.offset + datagram.length;
@@ -108,8 +108,8 @@ impl Partial {
         }
     }
 
-    /// Keeps a fragment unless it overlaps one that is kept already: RFC 5722 forbids overlaps, so the later one is either
-    /// a duplicate or an attack.
+    /// Keeps a fragment unless it overlaps one that is kept already: RFC 5722 forbids overlaps, so the later
+    /// one is either a duplicate or an attack.
     fn insert(&mut self, offset: usize, bytes: &[u8]) {
         let before = self
             .pieces

@@ -1,4 +1,5 @@
-//! What is missing from a direction: bytes that came ahead of their round trip wait, a gap is closed or given up.
+//! What is missing from a direction: bytes that came ahead of their round trip wait, a gap is closed or given
+//! up.
 
 use crate::half::{Half, LATEST, Output};
 use crate::pending::Chunk;
@@ -39,8 +40,8 @@ impl Half {
         added
     }
 
-    /// Takes a packet whose first bytes are old, or that closes a gap; returns the time since when the bytes behind
-    /// the gap waited.
+    /// Takes a packet whose first bytes are old, or that closes a gap; returns the time since when the bytes
+    /// behind the gap waited.
     pub fn take_overlap(
         &mut self,
         id: ConnectionId,
@@ -68,9 +69,9 @@ impl Half {
         since.filter(|_| self.charge() < before)
     }
 
-    /// Gives up what is missing before `place`: it passed, but is not in the capture. Bytes that wait behind a gap
-    /// passed when they were seen, so a gap before them had passed by then; otherwise it had by `at`. What passed
-    /// after `at` keeps waiting: [`Half::drain_passed`].
+    /// Gives up what is missing before `place`: it passed, but is not in the capture. Bytes that wait behind
+    /// a gap passed when they were seen, so a gap before them had passed by then; otherwise it had by `at`.
+    /// What passed after `at` keeps waiting: [`Half::drain_passed`].
     pub fn give_up(&mut self, id: ConnectionId, place: u64, at: Timestamp, out: &mut Output<'_>) {
         let place = self.fin.map_or(place, |fin| place.min(fin));
         self.drain(id, Closed::Never { place, at }, out);
@@ -93,8 +94,8 @@ impl Half {
     /// Settles the first gap: gives it up when the bytes behind it are believable, drops those otherwise.
     /// Returns whether there was one.
     ///
-    /// Believable are bytes that the other side acknowledged, that a one-sided capture shows, or that lie within
-    /// a window of the last acknowledgement.
+    /// Believable are bytes that the other side acknowledged, that a one-sided capture shows, or that lie
+    /// within a window of the last acknowledgement.
     pub fn settle_gap(
         &mut self,
         id: ConnectionId,
@@ -171,8 +172,8 @@ impl Half {
 enum Closed {
     /// Since the gap was closed.
     At(Timestamp),
-    /// The gap is only in the capture, so each chunk has had its round trip since it passed. Those that begin before `place`, and
-    /// those that had passed by `at`, are delivered.
+    /// The gap is only in the capture, so each chunk has had its round trip since it passed. Those that begin
+    /// before `place`, and those that had passed by `at`, are delivered.
     Never { place: u64, at: Timestamp },
 }
 

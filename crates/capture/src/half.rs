@@ -51,7 +51,8 @@ pub(crate) struct Half {
     pub direction: Direction,
     /// Whether `next` is known.
     pub started: bool,
-    /// Whether a packet without payload began it, which may have been a keep-alive: one place before the next byte.
+    /// Whether a packet without payload began it, which may have been a keep-alive: one place before the next
+    /// byte.
     pub tentative: bool,
     /// Place of the first byte.
     pub first: u64,
@@ -87,8 +88,8 @@ pub(crate) struct Half {
     pub pending: Option<Box<Pending>>,
     /// When the last new payload passed, and how much.
     pub sent: Option<(Timestamp, u32)>,
-    /// Bytes the receiver's window had room for after it, as far as the sender knew; `None` while the window's
-    /// scale is not known.
+    /// Bytes the receiver's window had room for after it, as far as the sender knew; `None` while the
+    /// window's scale is not known.
     pub room: Option<u64>,
     /// When this direction last repeated itself.
     pub repeated_at: Timestamp,
@@ -154,8 +155,8 @@ impl Half {
         self.acked = self.first;
     }
 
-    /// Begins the stream in the middle, with the first packet seen. Bytes the other side had acknowledged before
-    /// are old: a keep-alive probe or a retransmission. So is a single byte that was not pushed.
+    /// Begins the stream in the middle, with the first packet seen. Bytes the other side had acknowledged
+    /// before are old: a keep-alive probe or a retransmission. So is a single byte that was not pushed.
     pub fn start_midway(&mut self, head: &Head) {
         let end = head.sequence.wrapping_add(head.length);
         match self.claimed {
@@ -169,8 +170,8 @@ impl Half {
         self.recent.add(head);
     }
 
-    /// Takes the place of the first byte that passes, or is acknowledged, where only the packet before it said where the
-    /// stream goes on: when it is one further, that packet was a keep-alive.
+    /// Takes the place of the first byte that passes, or is acknowledged, where only the packet before it
+    /// said where the stream goes on: when it is one further, that packet was a keep-alive.
     #[cold]
     pub fn settle_start(&mut self, place: u64) {
         self.tentative = false;
@@ -194,8 +195,9 @@ impl Half {
         self.pending.is_some() || self.fin.is_some()
     }
 
-    /// Counts a packet. One with more payload than the sides agreed on is several on the wire: segmentation offload cuts it up behind the
-    /// observation point, or has put it together before. Not one whose fragments were seen.
+    /// Counts a packet. One with more payload than the sides agreed on is several on the wire: segmentation
+    /// offload cuts it up behind the observation point, or has put it together before. Not one whose
+    /// fragments were seen.
     #[inline]
     pub fn count(&mut self, head: &Head, faults: &mut Faults) {
         self.packets += head.packets;
@@ -234,8 +236,8 @@ impl Half {
         }
     }
 
-    /// Counts a packet that brings bytes already seen, unless it is the same packet captured again. When they were
-    /// not acknowledged, they had waited for it since they passed first.
+    /// Counts a packet that brings bytes already seen, unless it is the same packet captured again. When they
+    /// were not acknowledged, they had waited for it since they passed first.
     #[cold]
     pub fn repeat(&mut self, id: ConnectionId, head: &Head, start: u64, out: &mut Output<'_>) {
         if self.recent.has(head) {

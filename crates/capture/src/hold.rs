@@ -13,8 +13,8 @@ pub(crate) struct Hold {
     pub direction: Direction,
     /// When the wait ends.
     pub until: Timestamp,
-    /// Whether the other direction went on in order in the meantime: then its bytes were late, or the acknowledgement is
-    /// wrong, and nothing is missing.
+    /// Whether the other direction went on in order in the meantime: then its bytes were late, or the
+    /// acknowledgement is wrong, and nothing is missing.
     pub progressed: bool,
     packets: VecDeque<(Head, Vec<u8>)>,
     charge: usize,
@@ -66,7 +66,8 @@ impl Hold {
 impl Flow {
     /// Whether a packet acknowledges bytes of the other direction that were not seen in order. A single place
     /// beyond the end is a FIN that was not captured, as long as nothing waits behind it and the side that
-    /// acknowledges it sends nothing more; and where it does, once the other side had time to go on and did not.
+    /// acknowledges it sends nothing more; and where it does, once the other side had time to go on and did
+    /// not.
     #[inline]
     pub fn acknowledges_unknown(&self, direction: Direction, head: &Head) -> bool {
         let data = &self.halves[direction.reverse().index()];
@@ -169,9 +170,11 @@ impl Flow {
     }
 }
 
-/// How long packets are held, on the capture's clock: capturing hosts with several queues mix packets by less.
+/// How long packets are held, on the capture's clock: capturing hosts with several queues mix packets by
+/// less.
 const HOLD_TIMEOUT: Duration = Duration::from_millis(2);
-/// The same for what may acknowledge a FIN that was not captured: longer than a reset or the other side's next bytes take.
+/// The same for what may acknowledge a FIN that was not captured: longer than a reset or the other side's
+/// next bytes take.
 const FIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Packets held per connection.
 const MAX_PACKETS: usize = 32;

@@ -1,7 +1,8 @@
-//! How far hosts are from the observation point: what their connections showed, for those that show nothing themselves.
+//! How far hosts are from the observation point: what their connections showed, for those that show nothing
+//! themselves.
 //!
-//! A connection that was open before the capture has no handshake, and while its acknowledgements travel with replies, no
-//! round trip of its own. Its hosts still have one.
+//! A connection that was open before the capture has no handshake, and while its acknowledgements travel with
+//! replies, no round trip of its own. Its hosts still have one.
 
 use crate::flow::{Flow, side_index};
 use crate::half::Output;
@@ -95,11 +96,13 @@ impl Hosts {
         known.answers = known.answers.saturating_add(1);
     }
 
-    /// The round trip to one side of a connection, as far as its hosts show it. The first condition that holds decides:
+    /// The round trip to one side of a connection, as far as its hosts show it. The first condition that
+    /// holds decides:
     ///
     /// 1. Another connection between them showed one: that, or a faster answer.
     /// 2. Both are this machine: none.
-    /// 3. No longer than the fastest answer. That is reported for both sides, since which one is the server may only show later.
+    /// 3. No longer than the fastest answer. That is reported for both sides, since which one is the server
+    ///    may only show later.
     pub fn estimate(&self, host_pair: HostPair, side: Side) -> Option<Estimate> {
         let pair = &self.pairs[host_pair.pair as usize];
         let known = pair.known[host_pair.index(side)];
@@ -122,7 +125,8 @@ impl Hosts {
         pair.loopback || known.sampled.is_some() || known.answers >= ENOUGH_ANSWERS
     }
 
-    /// Whether it is worth waiting for the hosts of a connection: no connection did before, and they are not known.
+    /// Whether it is worth waiting for the hosts of a connection: no connection did before, and they are not
+    /// known.
     pub fn wait_once(&mut self, host_pair: HostPair) -> bool {
         let wait = !self.is_settled(host_pair);
         !std::mem::replace(&mut self.pairs[host_pair.pair as usize].awaited, true) && wait
@@ -140,8 +144,8 @@ impl HostPair {
 }
 
 impl Flow {
-    /// Reports what is known from its hosts about the round trips of a connection that was open before, when that changed and the
-    /// connection itself shows nothing shorter.
+    /// Reports what is known from its hosts about the round trips of a connection that was open before, when
+    /// that changed and the connection itself shows nothing shorter.
     pub fn borrow_round_trips(&mut self, host_pair: HostPair, at: Timestamp, out: &mut Output<'_>) {
         for side in [Side::Client, Side::Server] {
             let index = side_index(side);
@@ -168,7 +172,8 @@ impl Estimate {
         }
     }
 
-    /// What is known from the hosts of a connection about each side: to be reported for connection `id` at `at`.
+    /// What is known from the hosts of a connection about each side: to be reported for connection `id` at
+    /// `at`.
     pub fn all(
         hosts: &Hosts,
         host_pair: HostPair,

@@ -1,8 +1,9 @@
 //! The bytes of one source: a file, window by window, or any reader behind a buffer.
 //!
-//! Both look the same to a format: [`Input::peek`] shows what lies ahead without copying it, [`Input::consume`]
-//! moves on. Resident memory stays at three windows or one buffer, whatever the size of the file. Files are read and not mapped: one
-//! that another process shortens at the same time is a fault, and does not end this process.
+//! Both look the same to a format: [`Input::peek`] shows what lies ahead without copying it,
+//! [`Input::consume`] moves on. Resident memory stays at three windows or one buffer, whatever the size of
+//! the file. Files are read and not mapped: one that another process shortens at the same time is a fault,
+//! and does not end this process.
 
 use crate::read_ahead::{ROOM, ReadAhead, WINDOW};
 use std::fs::File;
@@ -161,7 +162,8 @@ impl<'a> Input<'a> {
 }
 
 impl Ahead {
-    /// Puts the next window behind the rest of this one. `None` if that is not all that is wanted: the rest is read at once.
+    /// Puts the next window behind the rest of this one. `None` if that is not all that is wanted: the rest
+    /// is read at once.
     fn next_packet(
         &mut self,
         window: &mut Vec<u8>,
@@ -204,8 +206,8 @@ struct Refill {
     cause: io::Error,
 }
 
-/// Moves what is left to the front of the window and continues to read after it. The length of the file is requested again
-/// for each window, so a capture that is still being written is read as far as it goes.
+/// Moves what is left to the front of the window and continues to read after it. The length of the file is
+/// requested again for each window, so a capture that is still being written is read as far as it goes.
 fn read_window(
     file: &File,
     window: &mut Vec<u8>,
@@ -243,8 +245,9 @@ fn shortened(before: u64, now: u64) -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, text)
 }
 
-/// Moves what is left to the front of the buffer and reads until `count` bytes are available. The buffer grows only
-/// with bytes that have really arrived, and it never waits for more than was requested: a live pipe is shown at once.
+/// Moves what is left to the front of the buffer and reads until `count` bytes are available. The buffer
+/// grows only with bytes that have really arrived, and it never waits for more than was requested: a live
+/// pipe is shown at once.
 fn fill_buffer(
     reader: &mut dyn Read,
     buffer: &mut Vec<u8>,

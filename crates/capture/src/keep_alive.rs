@@ -14,8 +14,8 @@ pub(crate) struct Probe {
     stamp: Option<u32>,
 }
 
-/// Whether a packet is a keep-alive probe (RFC 9293 section 3.8.4): at most one byte, at the place before the next one, when
-/// all is acknowledged.
+/// Whether a packet is a keep-alive probe (RFC 9293 section 3.8.4): at most one byte, at the place before the
+/// next one, when all is acknowledged.
 fn is_probe(half: &Half, head: &Head) -> bool {
     head.length <= 1
         && !head.has(SYN | FIN | RST)
@@ -27,8 +27,9 @@ fn is_probe(half: &Half, head: &Head) -> bool {
 impl Flow {
     /// Takes a packet that may be a keep-alive probe or the answer to one: a host answers at once.
     ///
-    /// A packet without payload that acknowledges all is the answer, and where both have timestamps it repeats the probe's
-    /// (RFC 7323 section 4): one that crossed the probe does not. Any other packet from there ends the wait.
+    /// A packet without payload that acknowledges all is the answer, and where both have timestamps it
+    /// repeats the probe's (RFC 7323 section 4): one that crossed the probe does not. Any other packet from
+    /// there ends the wait.
     #[inline]
     pub fn keep_alive(&mut self, direction: Direction, head: &Head, out: &mut Output<'_>) {
         if head.length > 1 {

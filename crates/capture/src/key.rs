@@ -3,7 +3,8 @@
 use crate::tcp::Head;
 use std::hash::{Hash, Hasher};
 
-/// Both endpoints and the virtual network they are in, the lower endpoint first, so that both directions have the same key.
+/// Both endpoints and the virtual network they are in, the lower endpoint first, so that both directions have
+/// the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     low: u128,
@@ -49,8 +50,8 @@ impl Key {
         Self { network: 0, ..self }
     }
 
-    /// Whether packets of both can be those of one connection before and after a translation: not when they differ in nothing
-    /// but ports. Those are what a client's connections to one server differ in.
+    /// Whether packets of both can be those of one connection before and after a translation: not when they
+    /// differ in nothing but ports. Those are what a client's connections to one server differ in.
     pub fn may_be_translated(&self, other: &Self) -> bool {
         (self.low, self.high, self.network) != (other.low, other.high, other.network)
     }

@@ -1,15 +1,18 @@
-//! Packets in, from capture files, streams or an interface, and what an observation point saw of each TCP connection out.
+//! Packets in, from capture files, streams or an interface, and what an observation point saw of each TCP
+//! connection out.
 //!
-//! [`read`] takes sources (pcap, pcapng, plain or compressed, files or streams), merges them on one clock, finds the
-//! TCP packets in their link layers and IP packets, puts each direction's bytes in order, and reports to a
-//! [`model::Observer`] payload, round trips and recovery as [`model::ConnectionEvent`]s. [`LiveCapture`] does the same with packets that are
-//! handed to it as they pass; [`filter`] says which ones the kernel is to hand over.
+//! [`read`] takes sources (pcap, pcapng, plain or compressed, files or streams), merges them on one clock,
+//! finds the TCP packets in their link layers and IP packets, puts each direction's bytes in order, and
+//! reports to a [`model::Observer`] payload, round trips and recovery as [`model::ConnectionEvent`]s.
+//! [`LiveCapture`] does the same with packets that are handed to it as they pass; [`filter`] says which ones
+//! the kernel is to hand over.
 //!
-//! A capture is taken as it is: cut, damaged, reordered, duplicated, one-sided, begun in the middle. What is present
-//! is reported; what is missing is counted and causes a warning. Only a source that is no capture at all is an error.
+//! A capture is taken as it is: cut, damaged, reordered, duplicated, one-sided, begun in the middle. What is
+//! present is reported; what is missing is counted and causes a warning. Only a source that is no capture at
+//! all is an error.
 //!
-//! The path of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip` (`encapsulations`, `fragments`) ->
-//! `tcp` -> `flows` -> `flow` -> `half`. Start reading at [`read`], then `flow`.
+//! The path of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip` (`encapsulations`,
+//! `fragments`) -> `tcp` -> `flows` -> `flow` -> `half`. Start reading at [`read`], then `flow`.
 
 mod addresses;
 mod clock;
@@ -66,17 +69,19 @@ use source::{Frame, Reader};
 
 /// Reads all sources to their ends and reports to `observer` what they show.
 ///
-/// Several sources are merged by packet time. A connection that several of them show is reported from the first one
-/// that shows it, unless the others go on where that one ends (a rotated capture).
+/// Several sources are merged by packet time. A connection that several of them show is reported from the
+/// first one that shows it, unless the others go on where that one ends (a rotated capture).
 ///
 /// # Errors
-/// When a source cannot be opened or is no capture. All sources are opened before the first event is reported.
+/// When a source cannot be opened or is no capture. All sources are opened before the first event is
+/// reported.
 pub fn read_sources(sources: Vec<Source<'_>>, observer: &mut dyn Observer) -> Result<Report, Error> {
     read_with_keys(sources, observer, &|_| true)
 }
 
-/// As [`read`]; the lines of key logs that sources hold (pcapng's Decryption Secrets Blocks) go to `key_lines` when they are passed: before the
-/// packets that come after them. [`find_keys`] has those of the packets before them too.
+/// As [`read`]; the lines of key logs that sources hold (pcapng's Decryption Secrets Blocks) go to
+/// `key_lines` when they are passed: before the packets that come after them. [`find_keys`] has those of the
+/// packets before them too.
 ///
 /// # Errors
 /// As [`read`].

@@ -21,7 +21,8 @@ pub(crate) struct Link {
 /// What a link layer says about who sent a frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sender {
-    /// The link-layer address of one interface alone. `None` where the link layer has none, several machines may use it (VRRP), or it is blanked.
+    /// The link-layer address of one interface alone. `None` where the link layer has none, several machines
+    /// may use it (VRRP), or it is blanked.
     pub address: Option<[u8; 6]>,
     pub passage: Passage,
     /// Whether the frame may be of any interface, and the link layer does not say of which.
@@ -80,7 +81,8 @@ pub(crate) struct Found<'a> {
     pub packet: &'a [u8],
     /// Number of the interface where the link layer contains it; 0 elsewhere.
     pub interface: u32,
-    /// The virtual network that tags put it in; 0 without tags. The same addresses in two of them are not the same hosts.
+    /// The virtual network that tags put it in; 0 without tags. The same addresses in two of them are not the
+    /// same hosts.
     pub network: u32,
 }
 
@@ -205,8 +207,8 @@ fn cooked(kind: Option<u16>, device: Option<u16>, length: Option<u16>, address: 
     }
 }
 
-/// An address that one interface has: not a group's, none that routers share (VRRP, HSRP, GLBP), and not blank, as on loopback and where a capture
-/// was made anonymous.
+/// An address that one interface has: not a group's, none that routers share (VRRP, HSRP, GLBP), and not
+/// blank, as on loopback and where a capture was made anonymous.
 fn link_address(bytes: Option<&[u8]>) -> Option<[u8; 6]> {
     let address = *bytes?.first_chunk::<6>()?;
     let is_shared = SHARED_ADDRESSES.iter().any(|shared| address.starts_with(shared));
@@ -225,8 +227,8 @@ fn raw(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
     Ok(plain(frame))
 }
 
-/// The address family is in the byte order of the capturing host for BSD null, big endian for BSD loopback, and
-/// IPv6 has another number on every BSD: whichever order gives a known one.
+/// The address family is in the byte order of the capturing host for BSD null, big endian for BSD loopback,
+/// and IPv6 has another number on every BSD: whichever order gives a known one.
 fn loopback(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
     let known = |big| matches!(u32_at(frame, 0, big), Some(2 | 10 | 24 | 28 | 30));
     let packet = frame.get(4..).filter(|_| known(false) || known(true));
@@ -242,8 +244,9 @@ pub(crate) fn plain(packet: &[u8]) -> Found<'_> {
     }
 }
 
-/// What follows a stack of MPLS labels (RFC 3032): the labels do not say, so the first four bits have to decide. A pseudowire
-/// carries Ethernet frames behind a control word that begins with 0 (RFC 4448), or without one.
+/// What follows a stack of MPLS labels (RFC 3032): the labels do not say, so the first four bits have to
+/// decide. A pseudowire carries Ethernet frames behind a control word that begins with 0 (RFC 4448), or
+/// without one.
 pub(crate) fn mpls(mut labels: &[u8]) -> Option<Found<'_>> {
     for _ in 0..MAX_TAGS {
         let is_last = labels.get(2)? & 1 != 0;
@@ -263,8 +266,8 @@ pub(crate) fn mpls(mut labels: &[u8]) -> Option<Found<'_>> {
     None
 }
 
-/// What follows an EtherType, through any tags: VLANs, VN-Tag (802.1BR), Cisco MetaData, HSR, PBB (802.1ah) and LLC/SNAP; MPLS labels and PPPoE
-/// (RFC 2516).
+/// What follows an EtherType, through any tags: VLANs, VN-Tag (802.1BR), Cisco MetaData, HSR, PBB (802.1ah)
+/// and LLC/SNAP; MPLS labels and PPPoE (RFC 2516).
 #[inline]
 fn network(mut ether_type: u16, mut rest: &[u8]) -> Result<Found<'_>, NoPacket> {
     let mut network = 0;
@@ -335,7 +338,8 @@ static CARRIERS: &[(u16, &str)] = &[
     (0x880b, "PPP"),
     (0x4305, "B.A.T.M.A.N."),
 ];
-/// EtherTypes that never carry IP packets: of switches, of storage and of industrial networks, and other network layers.
+/// EtherTypes that never carry IP packets: of switches, of storage and of industrial networks, and other
+/// network layers.
 static WITHOUT_IP: &[u16] = &[
     0x0806, 0x0842, 0x22ea, 0x22f0, 0x2fe5, 0x6001, 0x6002, 0x6003, 0x6004, 0x6007, 0x8035, 0x809b, 0x80f3,
     0x8137, 0x8204, 0x8808, 0x8809, 0x8819, 0x8863, 0x8864, 0x8874, 0x887b, 0x888e, 0x8892, 0x8899, 0x889a,
@@ -343,7 +347,8 @@ static WITHOUT_IP: &[u16] = &[
     0x88d9, 0x88dc, 0x88e1, 0x88e3, 0x88f5, 0x88f6, 0x88f7, 0x88fb, 0x8902, 0x8906, 0x890d, 0x8914, 0x8915,
     0x891d, 0x893a, 0x8940, 0x9000, 0x9003, 0xcafe,
 ];
-/// Linux's number of the loopback device (ARPHRD_LOOPBACK), and of packets that leave (PACKET_OUTGOING); those below it arrive.
+/// Linux's number of the loopback device (ARPHRD_LOOPBACK), and of packets that leave (PACKET_OUTGOING);
+/// those below it arrive.
 const LOOPBACK_DEVICE: u16 = 772;
 const OUTGOING: u16 = 4;
 /// How addresses of several routers begin: VRRP and CARP for IPv4 and IPv6, HSRP, HSRP version 2, GLBP.

@@ -62,8 +62,8 @@ impl<'o> LiveCapture<'o> {
         self.tally.count(frame);
     }
 
-    /// No packet passed before `at` that was not handed over: what was held back for one is let go, and connections that have ended are
-    /// given up.
+    /// No packet passed before `at` that was not handed over: what was held back for one is let go, and
+    /// connections that have ended are given up.
     pub fn pass_time(&mut self, at: Timestamp) {
         self.flows.pass_time_until(self.clock.without_steps(at));
     }

@@ -12,8 +12,8 @@ pub fn section() -> Vec<u8> {
     block(0x0a0d_0d0a, &body)
 }
 
-/// An interface, whose packets have this link layer (<https://www.tcpdump.org/linktypes.html>) and times in nanoseconds. Interfaces are
-/// numbered in their order, from 0 on.
+/// An interface, whose packets have this link layer (<https://www.tcpdump.org/linktypes.html>) and times in
+/// nanoseconds. Interfaces are numbered in their order, from 0 on.
 pub fn interface(name: &str, link_type: u16) -> Vec<u8> {
     let mut body = Vec::from(link_type.to_ne_bytes());
     body.extend([0; 2]);

@@ -115,8 +115,8 @@ impl Pcap {
         None
     }
 
-    /// Moves on to the next place within `limit` bytes where two records, or one and the end, follow each other:
-    /// one near the time of the last record if there is any, else any.
+    /// Moves on to the next place within `limit` bytes where two records, or one and the end, follow each
+    /// other: one near the time of the last record if there is any, else any.
     #[cold]
     fn search_within(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>, limit: usize) -> bool {
         let bytes = input.peek(limit.min(SEARCH) + 2 * (self.header + MAX_PACKET));
@@ -167,8 +167,8 @@ impl Head {
         })
     }
 
-    /// Whether it can be the head of a record: something was captured, no length is implausible, the fraction is below a second
-    /// (twice that, for writers that carry late).
+    /// Whether it can be the head of a record: something was captured, no length is implausible, the fraction
+    /// is below a second (twice that, for writers that carry late).
     #[inline]
     fn is_sane(&self, unit: u64) -> bool {
         (1..=MAX_PACKET).contains(&self.captured)

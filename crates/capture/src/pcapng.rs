@@ -1,4 +1,5 @@
-//! The pcapng format (draft-ietf-opsawg-pcapng): blocks of several kinds, in sections, for several interfaces.
+//! The pcapng format (draft-ietf-opsawg-pcapng): blocks of several kinds, in sections, for several
+//! interfaces.
 
 mod interface;
 
@@ -224,7 +225,8 @@ impl Pcapng {
         Some(())
     }
 
-    /// The key log of many sessions, read piece by piece. A block whose two lengths do not fit each other is searched for the next one.
+    /// The key log of many sessions, read piece by piece. A block whose two lengths do not fit each other is
+    /// searched for the next one.
     #[cold]
     fn large_secrets(&mut self, length: usize, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         let place = input.position();

@@ -30,7 +30,8 @@ impl Chunk {
 }
 
 impl Pending {
-    /// Keeps the bytes from `start` on that are not kept yet (the first copy wins); returns whether there were any.
+    /// Keeps the bytes from `start` on that are not kept yet (the first copy wins); returns whether there
+    /// were any.
     pub fn insert(&mut self, at: Timestamp, start: u64, length: u64, payload: &[u8]) -> bool {
         let end = start + length;
         let before = self.chunks.range(..=start).next_back();

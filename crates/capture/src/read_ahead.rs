@@ -1,4 +1,5 @@
-//! A file's next window, read on a thread of its own while the one before it is taken apart: the kernel's copying takes as long as a tenth of that.
+//! A file's next window, read on a thread of its own while the one before it is taken apart: the kernel's
+//! copying takes as long as a tenth of that.
 //!
 //! What it cannot bring whole (the end of the file, a fault) is left to the reader, who finds out why.
 
@@ -24,8 +25,8 @@ struct Window {
     filled: usize,
 }
 
-/// Bytes of a window: small enough to stay in the cache of the processor and negligible in resident memory, large enough that system calls
-/// cost nothing.
+/// Bytes of a window: small enough to stay in the cache of the processor and negligible in resident memory,
+/// large enough that system calls cost nothing.
 pub(crate) const WINDOW: usize = 1 << 20;
 
 /// What may be left of a window when the next one is requested: more than any packet.

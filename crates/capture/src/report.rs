@@ -51,7 +51,8 @@ pub struct FileFacts {
     pub first_at: Option<Timestamp>,
     /// When its last one passed.
     pub last_at: Option<Timestamp>,
-    /// What is missing of it as a file: it was cut short, or is damaged. Empty when it is whole. Also among the warnings.
+    /// What is missing of it as a file: it was cut short, or is damaged. Empty when it is whole. Also among
+    /// the warnings.
     pub faults: Vec<String>,
 }
 

@@ -14,20 +14,22 @@ pub(crate) struct Pair {
     pub exact: bool,
 }
 
-/// Whether a pair is a sample of the round trip, given the shortest one so far and the payload of a full packet.
+/// Whether a pair is a sample of the round trip, given the shortest one so far and the payload of a full
+/// packet.
 ///
-/// Each span is the round trip plus however long the receiver took, so none is too short; the question is whether
-/// it may be far too long. Pairs with retransmitted bytes never come here (Karn's rule, RFC 6298 section 3).
-/// A pair is a sample when
+/// Each span is the round trip plus however long the receiver took, so none is too short; the question is
+/// whether it may be far too long. Pairs with retransmitted bytes never come here (Karn's rule, RFC 6298
+/// section 3). A pair is a sample when
 ///
 /// 1. the acknowledgement is pure and covers, to the byte, at least two full packets: a receiver acknowledges
 ///    those at once (RFC 9293 section 3.8.6.3); or
-/// 2. it is pure and near the shortest one: at most half as long again and 50 us, which a host takes to wake up, and at
-///    most 20 ms longer, half of the shortest delayed-acknowledgement timer in use (Linux 40 ms, Windows 40 or 200 ms,
-///    BSD 100 ms). Acknowledgements that waited for the application to read lie beyond; or
+/// 2. it is pure and near the shortest one: at most half as long again and 50 us, which a host takes to wake
+///    up, and at most 20 ms longer, half of the shortest delayed-acknowledgement timer in use (Linux 40 ms,
+///    Windows 40 or 200 ms, BSD 100 ms). Acknowledgements that waited for the application to read lie beyond;
+///    or
 /// 3. it is pure, there is no shortest one yet, and it is below that timer; or
-/// 4. it is shorter than the shortest one: an answer that carries payload waited for the application, so it can
-///    only tighten a bound, never make one.
+/// 4. it is shorter than the shortest one: an answer that carries payload waited for the application, so it
+///    can only tighten a bound, never make one.
 pub(crate) fn is_sample(pair: &Pair, least: Option<Duration>, full_size: u32) -> bool {
     let Some(least) = least else {
         return pair.pure && (pair.span < DELAYED || covers_two(pair, full_size));

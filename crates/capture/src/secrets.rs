@@ -1,8 +1,8 @@
 //! Keys of sessions that a capture holds next to its packets: pcapng's Decryption Secrets Blocks.
 //!
-//! Source: draft-ietf-opsawg-pcapng section 4.7. A block has a type of secrets, their length, and the secrets. Those of TLS are the text
-//! of a key log (RFC 9850), of which lines are handed on one by one: nothing of it is kept here, and none of it is in a warning. Blocks of other
-//! types are counted.
+//! Source: draft-ietf-opsawg-pcapng section 4.7. A block has a type of secrets, their length, and the
+//! secrets. Those of TLS are the text of a key log (RFC 9850), of which lines are handed on one by one:
+//! nothing of it is kept here, and none of it is in a warning. Blocks of other types are counted.
 
 use crate::formats::u32_at;
 
@@ -16,7 +16,8 @@ pub(crate) struct SecretsTally {
     pub foreign: u64,
     /// Blocks of TLS from which something is missing.
     pub faulty: u64,
-    /// Where the first of those begins, in bytes from the beginning of the (decompressed) source, and what is wrong with it.
+    /// Where the first of those begins, in bytes from the beginning of the (decompressed) source, and what is
+    /// wrong with it.
     pub first_fault: Option<(u64, SecretsFault)>,
     /// Where the block begins that the source ends in.
     pub cut: Option<u64>,

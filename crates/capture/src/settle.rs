@@ -1,8 +1,10 @@
-//! Events held back until it is known how far away the hosts of a connection are that was open before the capture.
+//! Events held back until it is known how far away the hosts of a connection are that was open before the
+//! capture.
 //!
-//! The observer of the events needs the round trip with the first of them. So while the hosts of such a connection are new,
-//! all events wait, in their order, until a round trip between these hosts was seen, or enough answers. The wait is short and
-//! bounded, in time of the capture and in memory; then what is known has to suffice. Each pair of hosts is waited for once.
+//! The observer of the events needs the round trip with the first of them. So while the hosts of such a
+//! connection are new, all events wait, in their order, until a round trip between these hosts was seen, or
+//! enough answers. The wait is short and bounded, in time of the capture and in memory; then what is known
+//! has to suffice. Each pair of hosts is waited for once.
 
 use crate::hosts::{Estimate, HostPair, Hosts};
 use model::{ConnectionEvent, ConnectionId, Endpoint, Observer, Timestamp};
@@ -67,7 +69,8 @@ impl<'o> Settling<'o> {
         }
     }
 
-    /// Reports a connection, now or with its next event: until the answer to a SYN it may show that it has other addresses, too.
+    /// Reports a connection, now or with its next event: until the answer to a SYN it may show that it has
+    /// other addresses, too.
     pub fn open(&mut self, id: ConnectionId, opening: Opening) {
         match opening.sides_certain {
             true => drop(self.unopened.insert(id, opening)),

@@ -17,7 +17,8 @@ impl Servers {
         }
     }
 
-    /// Whether the first endpoint is more likely the server than the second. The first condition that distinguishes them decides:
+    /// Whether the first endpoint is more likely the server than the second. The first condition that
+    /// distinguishes them decides:
     ///
     /// 1. an endpoint that was the server of another connection, seen from its handshake on;
     /// 2. a port of [`WELL_KNOWN`];

@@ -169,9 +169,9 @@ impl<'a> Reader<'a> {
         self.faults.packet(record.at, record.wire);
     }
 
-    /// A packet after a long silence, or before its predecessor, is held against the one that follows: when its time
-    /// lies outside both of theirs, it is damaged, and the packet gets the time of the one that follows. Taken as it
-    /// is, it would move the time of everything after it.
+    /// A packet after a long silence, or before its predecessor, is held against the one that follows: when
+    /// its time lies outside both of theirs, it is damaged, and the packet gets the time of the one that
+    /// follows. Taken as it is, it would move the time of everything after it.
     #[cold]
     fn check_time(&mut self, mut record: Record) -> Record {
         let bytes = self.frame(&record).to_vec();
@@ -259,8 +259,8 @@ pub(crate) fn begin(source: Source<'_>) -> Result<Begun<'_>, Error> {
     })
 }
 
-/// Hands the lines of all key logs that a source holds to `key_lines`, wherever in it they are: for who reads its packets later. Of a format
-/// that holds none nothing is read but its first bytes.
+/// Hands the lines of all key logs that a source holds to `key_lines`, wherever in it they are: for who reads
+/// its packets later. Of a format that holds none nothing is read but its first bytes.
 ///
 /// What is damaged is passed over: reading the packets reports it.
 ///
@@ -282,7 +282,8 @@ pub fn find_keys(source: Source<'_>, key_lines: &KeyLineSink<'_>) -> Result<(), 
     Ok(())
 }
 
-/// The interfaces of which a source states several addresses, as far as it describes them before its first packet.
+/// The interfaces of which a source states several addresses, as far as it describes them before its first
+/// packet.
 ///
 /// # Errors
 /// When the source cannot be opened or is no capture.
@@ -346,8 +347,8 @@ pub const PROBE_BYTES: usize = 160 << 10;
 
 /// Whether a source that begins with `first_bytes` is a capture, plain or compressed.
 ///
-/// Give the first [`PROBE_BYTES`] bytes, or all there are: of a compressed source as much must be there as it takes
-/// to decompress four bytes.
+/// Give the first [`PROBE_BYTES`] bytes, or all there are: of a compressed source as much must be there as it
+/// takes to decompress four bytes.
 pub fn is_capture(first_bytes: &[u8]) -> bool {
     let Some(magic) = first_bytes.first_chunk::<4>().copied() else {
         return false;

@@ -68,8 +68,8 @@ pub(crate) struct Envelope {
 }
 
 impl Envelope {
-    /// What surrounds the TCP packet of an IP packet that was captured as `record` on `interface`, as its link layer
-    /// says.
+    /// What surrounds the TCP packet of an IP packet that was captured as `record` on `interface`, as its
+    /// link layer says.
     #[inline]
     pub fn new(record: &Record, interface: u32, datagram: &Datagram<'_>) -> Self {
         Self {
@@ -85,8 +85,8 @@ impl Envelope {
     }
 }
 
-/// Reads the TCP packet of which `bytes` were captured and which had `length` bytes on the wire. Returns the options
-/// too when it is a SYN. `None` if the header is cut or impossible.
+/// Reads the TCP packet of which `bytes` were captured and which had `length` bytes on the wire. Returns the
+/// options too when it is a SYN. `None` if the header is cut or impossible.
 #[inline]
 pub(crate) fn parse_segment<'a>(
     bytes: &'a [u8],

@@ -131,7 +131,8 @@ fn what_a_machine_passes_on_is_not_its_own() {
             &[(3, 0, 64), (2, 4, 63)],
             [Elsewhere, Elsewhere],
         ),
-        // A bridge of containers takes nothing off: they arrive at one port, for somebody else, and leave at another.
+        // A bridge of containers takes nothing off: they arrive at one port, for somebody else, and leave at
+        // another.
         (
             &[OTHER, (4, 4, 64)],
             &[(4, 3, 64), (3, 4, 64)],

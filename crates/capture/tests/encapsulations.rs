@@ -1,4 +1,5 @@
-//! Connections inside of tunnels and of a switch's copies are those that plain Ethernet gives; what cannot be opened is named.
+//! Connections inside of tunnels and of a switch's copies are those that plain Ethernet gives; what cannot be
+//! opened is named.
 
 #![allow(clippy::disallowed_types, reason = "the test asks tshark, which is a process")]
 
@@ -348,7 +349,8 @@ fn what_cannot_be_opened_is_named() {
     }
 }
 
-/// Where a capture has no TCP, most of what it has instead is named; ARP and LLDP are nothing that is missing.
+/// Where a capture has no TCP, most of what it has instead is named; ARP and LLDP are nothing that is
+/// missing.
 #[test]
 fn what_a_capture_without_tcp_has_is_named() {
     let cases: [(&str, Wrap); 3] = [

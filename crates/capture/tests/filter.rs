@@ -183,7 +183,8 @@ const ARRIVED: Around = Around {
     network: 14,
 };
 
-/// Runs classic BPF as Linux does (`Documentation/networking/filter.rst`), with offsets from the network header and what the kernel knows.
+/// Runs classic BPF as Linux does (`Documentation/networking/filter.rst`), with offsets from the network
+/// header and what the kernel knows.
 fn passes(program: &[Instruction], frame: &[u8], around: Around) -> bool {
     let (mut a, mut x, mut memory) = (0_u32, 0_u32, [0_u32; 16]);
     let mut at = 0;
@@ -278,8 +279,8 @@ fn parsed(expression: &str) -> Result<PacketFilter, FilterError> {
     PacketFilter::parse(expression, &names)
 }
 
-/// Both programs say the same of every packet. What they are known to differ in: a later fragment has no ports, which tcpdump takes for
-/// another port; then longwire lets it pass.
+/// Both programs say the same of every packet. What they are known to differ in: a later fragment has no
+/// ports, which tcpdump takes for another port; then longwire lets it pass.
 fn agrees(expression: &str) {
     let ours = parsed(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
     let ours = ours.program(&[]).expect("it is short");
@@ -287,7 +288,8 @@ fn agrees(expression: &str) {
     for packet in tcp_packets().iter().chain(&odd_packets()) {
         let pass = passes(&ours, &packet.frame, ARRIVED);
         if packet.name == CUT {
-            // Which of two loads comes first, and so which condition a cut packet fails, is each one's own affair.
+            // Which of two loads comes first, and so which condition a cut packet fails, is each one's own
+            // affair.
             continue;
         }
         let expected = passes(&theirs, &packet.frame, ARRIVED);

@@ -1,4 +1,5 @@
-//! Packets that are handed over as they pass: the events are those of a file, and the time passes without packets too.
+//! Packets that are handed over as they pass: the events are those of a file, and the time passes without
+//! packets too.
 
 mod support;
 

@@ -77,7 +77,8 @@ fn a_lost_fin_is_no_byte() {
     assert_eq!(observed.totals().unseen_bytes, [0, 0]);
 }
 
-/// The server has closed, which is not in the capture; the client acknowledges it with its last words, or with a reset that comes back later.
+/// The server has closed, which is not in the capture; the client acknowledges it with its last words, or
+/// with a reset that comes back later.
 #[test]
 fn a_lost_fin_that_last_words_acknowledge_is_no_byte() {
     let endings: [&[Tcp]; 4] = [

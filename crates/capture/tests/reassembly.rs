@@ -370,7 +370,8 @@ fn every_packet_captured_twice_changes_the_packet_counts_only() {
 
 #[test]
 fn both_ports_of_a_bridge_with_a_delay_between_are_one_connection() {
-    // Linux cooked v2 contains the interface: the second copy of each packet comes from the other port, 10 ms later.
+    // Linux cooked v2 contains the interface: the second copy of each packet comes from the other port, 10 ms
+    // later.
     let mut packets = build::handshake();
     for number in 0..50u32 {
         let at = 1_000 + 100 * u64::from(number);
@@ -478,7 +479,8 @@ fn turns() -> impl Strategy<Value = Vec<(Vec<u8>, Vec<u8>)>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Packets that change places, come twice or overlap give the same streams, nothing unseen, nothing doubled.
+    /// Packets that change places, come twice or overlap give the same streams, nothing unseen, nothing
+    /// doubled.
     #[test]
     fn disorder_changes_no_byte(
         turns in turns(),
@@ -523,7 +525,8 @@ proptest! {
         prop_assert_eq!(observed.stream(ServerToClient), server);
     }
 
-    /// Whatever packets are missing or out of order, each byte is reported or counted as unseen, in its place.
+    /// Whatever packets are missing or out of order, each byte is reported or counted as unseen, in its
+    /// place.
     #[test]
     fn missing_packets_are_counted_to_the_byte(
         turns in turns(),

@@ -1,5 +1,5 @@
-//! Key logs that pcapng files hold (Decryption Secrets Blocks): every line of them is handed on, wherever the block is and whatever its length
-//! says, and the packets are those without it.
+//! Key logs that pcapng files hold (Decryption Secrets Blocks): every line of them is handed on, wherever the
+//! block is and whatever its length says, and the packets are those without it.
 
 mod support;
 
@@ -266,7 +266,8 @@ fn a_format_without_keys_is_not_searched() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the blocks became, reading ends, as a stream and searching it finds the same lines, and no line is longer than one of a key log.
+    /// Whatever the blocks became, reading ends, as a stream and searching it finds the same lines, and no
+    /// line is longer than one of a key log.
     #[test]
     fn damaged_blocks_give_results(
         big in any::<bool>(),

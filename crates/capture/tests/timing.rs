@@ -1,5 +1,5 @@
-//! Handshake, round trips, idleness of senders: the times a capture shows, taken near the client, in the middle
-//! and near the server of one conversation.
+//! Handshake, round trips, idleness of senders: the times a capture shows, taken near the client, in the
+//! middle and near the server of one conversation.
 
 mod support;
 

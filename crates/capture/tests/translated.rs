@@ -1,4 +1,5 @@
-//! The same packets under several pairs of addresses are one connection; the same addresses in two virtual networks are two.
+//! The same packets under several pairs of addresses are one connection; the same addresses in two virtual
+//! networks are two.
 
 mod support;
 
@@ -37,7 +38,8 @@ fn conversation() -> Vec<Tcp> {
     packets
 }
 
-/// The frames of the packets of which `is_seen` says so, as a view shows them. The way back passes the views the other way round.
+/// The frames of the packets of which `is_seen` says so, as a view shows them. The way back passes the views
+/// the other way round.
 fn seen(packets: &[Tcp], view: View, is_seen: impl Fn(usize, &Tcp) -> bool) -> Vec<Frame> {
     let visible = packets
         .iter()

@@ -3,9 +3,11 @@
 /// A server's error: its code, and its text, without the values that it quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorReply {
-    /// An SQLSTATE; of MySQL and MariaDB their number, a slash and the SQLSTATE (`1062/23000`), or the number alone before the login.
+    /// An SQLSTATE; of MySQL and MariaDB their number, a slash and the SQLSTATE (`1062/23000`), or the number
+    /// alone before the login.
     pub code: String,
-    /// What the server says: as it says it where it quotes names of tables, columns, users and the like alone, else by [`without_values`].
+    /// What the server says: as it says it where it quotes names of tables, columns, users and the like
+    /// alone, else by [`without_values`].
     pub text: String,
 }
 
@@ -33,7 +35,8 @@ impl std::fmt::Display for ErrorReply {
     }
 }
 
-/// Errors whose messages quote names and no value (PostgreSQL, appendix "PostgreSQL Error Codes"; MySQL, "Server Error Message Reference").
+/// Errors whose messages quote names and no value (PostgreSQL, appendix "PostgreSQL Error Codes"; MySQL,
+/// "Server Error Message Reference").
 const NAMES_ALONE: [&str; 27] = [
     "26000",      // prepared statement
     "28000",      // role
@@ -68,7 +71,8 @@ const NAMES_ALONE: [&str; 27] = [
 const FACILITIES: [&str; 12] = [
     "DPI", "DPY", "KUP", "LPX", "NNL", "NNO", "NZE", "ORA", "PLS", "SP2", "TNS", "UPI",
 ];
-/// Words in front of codes, with `=`, `:`, a blank or a bracket between them: DB2's, the SQL standard's, the operating system's.
+/// Words in front of codes, with `=`, `:`, a blank or a bracket between them: DB2's, the SQL standard's, the
+/// operating system's.
 const WORDS_OF_CODES: [&str; 4] = ["SQLCODE", "SQLSTATE", "errno", "Errcode"];
 /// Digits and letters of the longest code.
 const MAX_CODE_LEN: usize = 6;
@@ -81,11 +85,12 @@ fn readable(text: &[u8]) -> String {
     text.chars().filter(|letter| !letter.is_control()).collect()
 }
 
-/// A server's message without what it quotes: `relation "?" does not exist`. Numbers go too, but for those of error codes (`ORA-12541`,
-/// `SQLSTATE=42704`, `errno: 13`). At most 200 letters.
+/// A server's message without what it quotes: `relation "?" does not exist`. Numbers go too, but for those of
+/// error codes (`ORA-12541`, `SQLSTATE=42704`, `errno: 13`). At most 200 letters.
 ///
-/// A quote begins behind anything but a letter (`doesn't`) and ends with the last one of its kind that has no letter
-/// behind it, since a value may hold quotes itself: it is better to hide too much than to show a part of a value.
+/// A quote begins behind anything but a letter (`doesn't`) and ends with the last one of its kind that has no
+/// letter behind it, since a value may hold quotes itself: it is better to hide too much than to show a part
+/// of a value.
 pub fn without_values(text: &[u8]) -> String {
     let text = readable(text);
     let mut plain = String::new();
@@ -117,7 +122,8 @@ pub fn without_values(text: &[u8]) -> String {
     plain.chars().take(MAX_MESSAGE_LEN).collect()
 }
 
-/// Whether digits that begin `rest` are the number of an error, by what is in front of them: a facility and a hyphen, or a word for it.
+/// Whether digits that begin `rest` are the number of an error, by what is in front of them: a facility and a
+/// hyphen, or a word for it.
 fn is_error_code(before: &str, rest: &str) -> bool {
     let code = rest.split(|next: char| !next.is_ascii_alphanumeric()).next();
     if code.is_none_or(|code| code.len() > MAX_CODE_LEN) {

@@ -1,7 +1,7 @@
 //! Messages of MySQL and MariaDB as a client writes and reads them: bytes in, values out, without a socket.
 //!
-//! Sources: MySQL 8.4 source documentation, "Client/Server Protocol"; MariaDB Knowledge Base, "COM_STMT_BULK_EXECUTE". Login
-//! conversations are in [`crate::session`].
+//! Sources: MySQL 8.4 source documentation, "Client/Server Protocol"; MariaDB Knowledge Base,
+//! "COM_STMT_BULK_EXECUTE". Login conversations are in [`crate::session`].
 
 mod login;
 mod replies;

@@ -1,12 +1,12 @@
 //! Replies read as far as a client needs to know them, without keeping their rows.
 //!
-//! For clients that ask for more than they could keep, or faster than they could decode. What observes and explains is the
-//! decoders of `wire`.
+//! For clients that ask for more than they could keep, or faster than they could decode. What observes and
+//! explains is the decoders of `wire`.
 
 use crate::ErrorReply;
 
-/// Reads the replies of one connection. First say what is asked for (each database has its own words for that), then give it all
-/// that comes.
+/// Reads the replies of one connection. First say what is asked for (each database has its own words for
+/// that), then give it all that comes.
 pub trait ReplyReader: Default {
     /// Requests that were asked so far.
     fn asked(&self) -> u64;
@@ -33,8 +33,8 @@ pub enum ReplyFault {
     },
 }
 
-/// Cuts the received bytes into messages, each a header of a fixed number of bytes and a body, of which only the beginning is
-/// kept.
+/// Cuts the received bytes into messages, each a header of a fixed number of bytes and a body, of which only
+/// the beginning is kept.
 #[derive(Debug)]
 pub(crate) struct MessageCutter<const HEADER: usize> {
     header: [u8; HEADER],
@@ -67,8 +67,9 @@ impl<const HEADER: usize> MessageCutter<HEADER> {
         &self.body
     }
 
-    /// Takes from `bytes` up to the end of a message: whether that is there. `length` reads the length of the body from a header,
-    /// `wanted` says how many bytes of the body are kept, by the header and the first byte of the body, which always is.
+    /// Takes from `bytes` up to the end of a message: whether that is there. `length` reads the length of the
+    /// body from a header, `wanted` says how many bytes of the body are kept, by the header and the first
+    /// byte of the body, which always is.
     pub fn next_message(
         &mut self,
         bytes: &mut &[u8],

@@ -1,10 +1,13 @@
-//! Sessions: a client's own connection to a server, connected, encrypted where the target asks for it, logged in where
-//! its protocol has a login. What instruments that ask on their own (`ping`, `load`, `split`) ask with.
+//! Sessions: a client's own connection to a server, connected, encrypted where the target asks for it, logged
+//! in where its protocol has a login. What instruments that ask on their own (`ping`, `load`, `split`) ask
+//! with.
 //!
-//! All bytes sent and received are shown to the same decoders that read captures, which determine when a reply is complete. Round trips
-//! and bytes are counted on the socket, arrivals stamped by the kernel where it does that.
+//! All bytes sent and received are shown to the same decoders that read captures, which determine when a
+//! reply is complete. Round trips and bytes are counted on the socket, arrivals stamped by the kernel where
+//! it does that.
 //!
-//! A protocol that has a login, or a query, is a file and a row of [`Dialect`]. Start reading at [`Session::open`].
+//! A protocol that has a login, or a query, is a file and a row of [`Dialect`]. Start reading at
+//! [`Session::open`].
 
 mod connection;
 mod deadline;
@@ -62,17 +65,18 @@ pub struct SessionOptions<'a> {
     pub clock: Clock,
     /// Where to connect instead of asking for the addresses of the target's host.
     pub address: Option<SocketAddr>,
-    /// Whether to look again and again while waiting for a reply instead of sleeping: costs a processor, saves what waking
-    /// up takes.
+    /// Whether to look again and again while waiting for a reply instead of sleeping: costs a processor,
+    /// saves what waking up takes.
     pub spin: bool,
     /// Whether a MySQL or MariaDB server is asked to compress. What is said to it then has to be in blocks
     /// ([`crate::mysql::in_blocks`]): [`Session::exchange`] is not for such a session.
     pub compression: bool,
-    /// Whether a MySQL or MariaDB server is informed that it may ask for data (`LOAD DATA LOCAL`), and a MariaDB server that
-    /// rows may come in bulk (`COM_STMT_BULK_EXECUTE`). The code that sets it has to answer such a request.
+    /// Whether a MySQL or MariaDB server is informed that it may ask for data (`LOAD DATA LOCAL`), and a
+    /// MariaDB server that rows may come in bulk (`COM_STMT_BULK_EXECUTE`). The code that sets it has to
+    /// answer such a request.
     pub loading: bool,
-    /// Whether a server that says nothing where it has to speak first is asked in other protocols, on connections of their own: for one session with a
-    /// server, not for many at once.
+    /// Whether a server that says nothing where it has to speak first is asked in other protocols, on
+    /// connections of their own: for one session with a server, not for many at once.
     pub asks_otherwise: bool,
     /// Is shown every byte as a relay would show it, under this number.
     pub observer: Option<(ConnectionId, Box<dyn Observer + Send>)>,
@@ -113,7 +117,8 @@ enum Dialect {
 }
 
 impl<'a> Session<'a> {
-    /// Connects to the target, agrees on TLS where it asks for that, and logs in where its protocol has a login.
+    /// Connects to the target, agrees on TLS where it asks for that, and logs in where its protocol has a
+    /// login.
     ///
     /// # Errors
     /// Every [`SessionError`] but [`SessionError::TooLong`].
@@ -218,13 +223,14 @@ impl<'a> Session<'a> {
         self.legs.total()
     }
 
-    /// Sends the bytes of one request, or of several that are sent together, and waits for the complete reply to all of
-    /// them. Where the protocol is not decoded, the first bytes received are taken for the reply. Data that the server asks for
-    /// in the middle of it (COPY, LOCAL INFILE) is refused.
+    /// Sends the bytes of one request, or of several that are sent together, and waits for the complete reply
+    /// to all of them. Where the protocol is not decoded, the first bytes received are taken for the reply.
+    /// Data that the server asks for in the middle of it (COPY, LOCAL INFILE) is refused.
     ///
     /// # Errors
-    /// [`SessionError::TimedOut`], [`SessionError::Closed`], [`SessionError::Broken`], [`SessionError::Unexpected`],
-    /// [`SessionError::Stopped`]. What the server answers, errors of statements among it, is in the reply.
+    /// [`SessionError::TimedOut`], [`SessionError::Closed`], [`SessionError::Broken`],
+    /// [`SessionError::Unexpected`], [`SessionError::Stopped`]. What the server answers, errors of statements
+    /// among it, is in the reply.
     pub fn exchange(&mut self, request: &[u8], timeout: Duration) -> Result<Reply, SessionError> {
         self.converse(request, timeout, Listening::default())
             .map(|(reply, _)| reply)
@@ -233,8 +239,8 @@ impl<'a> Session<'a> {
     /// Runs the statements of `sql` in one simple query and keeps the rows of the last result.
     ///
     /// # Errors
-    /// As [`Session::exchange`]; [`SessionError::TooLong`] when the reply has more than [`Rows::LIMIT`] bytes,
-    /// [`SessionError::NoSql`] where there is no SQL.
+    /// As [`Session::exchange`]; [`SessionError::TooLong`] when the reply has more than [`Rows::LIMIT`]
+    /// bytes, [`SessionError::NoSql`] where there is no SQL.
     pub fn query(&mut self, sql: &str, timeout: Duration) -> Result<Rows, SessionError> {
         let protocol = self.dialect.sql().ok_or(SessionError::NoSql)?;
         let mut request = Vec::new();
@@ -253,13 +259,14 @@ impl<'a> Session<'a> {
         self.version.as_deref()
     }
 
-    /// The server's own number of what serves this session: PostgreSQL's process, MySQL's and MariaDB's connection. `None` if
-    /// it does not report it.
+    /// The server's own number of what serves this session: PostgreSQL's process, MySQL's and MariaDB's
+    /// connection. `None` if it does not report it.
     pub const fn server_process(&self) -> Option<u32> {
         self.process
     }
 
-    /// Whether the server takes `COM_STMT_BULK_EXECUTE` from this session: MariaDB, when [`SessionOptions::loading`] was said.
+    /// Whether the server takes `COM_STMT_BULK_EXECUTE` from this session: MariaDB, when
+    /// [`SessionOptions::loading`] was said.
     pub const fn takes_bulk(&self) -> bool {
         self.takes_bulk
     }
@@ -274,8 +281,8 @@ impl<'a> Session<'a> {
         self.line.transport().socket().info()
     }
 
-    /// Its connection, for code that sends requests in another way. Bytes that came with the login and were not inspected are in
-    /// it.
+    /// Its connection, for code that sends requests in another way. Bytes that came with the login and were
+    /// not inspected are in it.
     pub fn into_connection(self) -> ClientConnection<'a> {
         self.line
     }
@@ -368,8 +375,9 @@ impl Dialect {
     }
 }
 
-/// How a connection is tried that failed for `error`, where libpq would try again: `prefer` without TLS when that could not be agreed on,
-/// or the server accepts no login with it; `allow` with TLS when it accepts none without.
+/// How a connection is tried that failed for `error`, where libpq would try again: `prefer` without TLS when
+/// that could not be agreed on, or the server accepts no login with it; `allow` with TLS when it accepts none
+/// without.
 fn second(security: &TlsSettings, error: &SessionError) -> Option<TlsMode> {
     let kept_out = is_kept_out(error);
     let without_tls = matches!(error, SessionError::Connect(error) if error.is_about_tls());

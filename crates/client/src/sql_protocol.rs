@@ -69,8 +69,8 @@ impl SqlProtocol {
         }
     }
 
-    /// The error that `bytes` of a server begin with; `None` while it is not complete, and where they begin with something
-    /// else.
+    /// The error that `bytes` of a server begin with; `None` while it is not complete, and where they begin
+    /// with something else.
     pub fn begun_error(self, bytes: &[u8]) -> Option<ErrorReply> {
         match self {
             Self::Postgres => postgres::begun_error(bytes),

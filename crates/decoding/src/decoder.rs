@@ -4,15 +4,17 @@ use crate::framing::Input;
 use crate::resume::Resumption;
 use model::{Decoding, Direction, Message, Timestamp};
 
-/// Receives messages as they complete. The message borrows from the decoder: keep what is needed, not the message.
+/// Receives messages as they complete. The message borrows from the decoder: keep what is needed, not the
+/// message.
 pub type MessageSink<'s> = dyn FnMut(Message<'_>) + 's;
 
 /// Round trips the payload of one connection into messages.
 ///
-/// Calling order: `feed` and `skip` in any order and any number, in the order in which the bytes passed; within
-/// one direction every stream byte exactly once. The result does not depend on how the bytes were split into calls.
-/// After an error the direction that failed must not be fed again before it was restarted: its bytes are opaque from
-/// the start of the message that failed. The other direction can go on where the protocol allows it.
+/// Calling order: `feed` and `skip` in any order and any number, in the order in which the bytes passed;
+/// within one direction every stream byte exactly once. The result does not depend on how the bytes were
+/// split into calls. After an error the direction that failed must not be fed again before it was restarted:
+/// its bytes are opaque from the start of the message that failed. The other direction can go on where the
+/// protocol allows it.
 pub trait Decoder {
     /// Takes all of `input`: what one call of [`Decoder::feed`] or [`Decoder::skip`] brings.
     ///
@@ -39,8 +41,8 @@ pub trait Decoder {
         self.process_input(direction, Input::seen(at, bytes), sink)
     }
 
-    /// `count` bytes passed that are not available (missing from the capture). Inside the body of a message whose
-    /// content is not needed they change nothing.
+    /// `count` bytes passed that are not available (missing from the capture). Inside the body of a message
+    /// whose content is not needed they change nothing.
     ///
     /// # Errors
     /// When the place in the protocol is lost.
@@ -57,47 +59,49 @@ pub trait Decoder {
     /// Bytes taken in `direction` that no message was emitted for yet (an unfinished message).
     fn pending(&self, direction: Direction) -> u64;
 
-    /// Whether what follows on the connection is TLS (after an answered request for it): the stream then goes on
-    /// with the TLS decoder. Asked after each `feed`. Bytes that came behind the switch in the same `feed` are not
-    /// this decoder's: it leaves them alone, and the caller knows from the messages' bytes where they begin.
+    /// Whether what follows on the connection is TLS (after an answered request for it): the stream then goes
+    /// on with the TLS decoder. Asked after each `feed`. Bytes that came behind the switch in the same `feed`
+    /// are not this decoder's: it leaves them alone, and the caller knows from the messages' bytes where they
+    /// begin.
     fn tls_follows(&self) -> bool {
         false
     }
 
-    /// Goes on inside TLS, once it follows, with what is known of the connection; `None` if that is not known, or where it
-    /// begins anew. The decoder is of no further use.
+    /// Goes on inside TLS, once it follows, with what is known of the connection; `None` if that is not
+    /// known, or where it begins anew. The decoder is of no further use.
     fn go_on_inside(&mut self) -> Option<Box<dyn Decoder + Send>> {
         None
     }
 
-    /// What was found inside, of a decoder that opens encryption; `None` for others, and while nothing was opened or refused.
+    /// What was found inside, of a decoder that opens encryption; `None` for others, and while nothing was
+    /// opened or refused.
     fn inside(&self) -> Option<Decoding> {
         None
     }
 
-    /// Whether something passed that the protocol does not have, though it was no error: a beginning that has it is probably
-    /// another protocol's.
+    /// Whether something passed that the protocol does not have, though it was no error: a beginning that has
+    /// it is probably another protocol's.
     fn has_doubts(&self) -> bool {
         false
     }
 
-    /// Goes on after an error in `direction`: the next byte fed there is taken for the first of a message. Returns whether
-    /// the protocol can do that; where it cannot, the direction stays opaque.
+    /// Goes on after an error in `direction`: the next byte fed there is taken for the first of a message.
+    /// Returns whether the protocol can do that; where it cannot, the direction stays opaque.
     fn restart(&mut self, direction: Direction) -> bool {
         let _ = direction;
         false
     }
 
-    /// Where in `bytes` a message of `direction` begins, behind bytes that were lost. `whole` says that no more comes before the
-    /// other side speaks. `None` if a protocol has no way to determine it: then a message may only begin where the search
-    /// does.
+    /// Where in `bytes` a message of `direction` begins, behind bytes that were lost. `whole` says that no
+    /// more comes before the other side speaks. `None` if a protocol has no way to determine it: then a
+    /// message may only begin where the search does.
     fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         let _ = (direction, bytes, whole);
         None
     }
 
-    /// The place in `direction` is lost, because bytes were not captured: what was being said there is over, and how many
-    /// messages were lost is not known. Its bytes are opaque until it is restarted.
+    /// The place in `direction` is lost, because bytes were not captured: what was being said there is over,
+    /// and how many messages were lost is not known. Its bytes are opaque until it is restarted.
     fn desync(&mut self, direction: Direction) {
         let _ = direction;
     }
@@ -110,8 +114,8 @@ pub trait Decoder {
     /// The client begins a new round trip while a direction is lost: what was owed before is over.
     fn clear_pending(&mut self) {}
 
-    /// Nothing follows in `direction`, as was seen at `at`: emits a message that only the end completes (a body that lasts
-    /// until the close).
+    /// Nothing follows in `direction`, as was seen at `at`: emits a message that only the end completes (a
+    /// body that lasts until the close).
     fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let _ = (at, direction, sink);
     }

@@ -1,8 +1,9 @@
-//! Cuts one direction of a stream into framed messages (a header that gives the length of the body, then the body),
-//! wherever the calls split it.
+//! Cuts one direction of a stream into framed messages (a header that gives the length of the body, then the
+//! body), wherever the calls split it.
 //!
-//! A message that lies wholly inside one call is emitted in place, without a copy. Of a message that spans calls
-//! only the bytes its decoder asked to keep are copied; a body that is not needed is counted, never stored.
+//! A message that lies wholly inside one call is emitted in place, without a copy. Of a message that spans
+//! calls only the bytes its decoder asked to keep are copied; a body that is not needed is counted, never
+//! stored.
 //!
 //! Use: a decoder holds one [`Framer`] a direction next to (not inside) its own state, and loops:
 //! `while let Some(frame) = framer.next(&mut input, header_length, plan)? { state.take(frame, sink) }`.
@@ -79,8 +80,8 @@ impl<'a> Input<'a> {
 pub struct FramePlan {
     /// Bytes that follow the header.
     pub body: u64,
-    /// How many of them, from the first, the decoder wants to see. Bounds what is stored; 0 for a body that is only
-    /// counted.
+    /// How many of them, from the first, the decoder wants to see. Bounds what is stored; 0 for a body that
+    /// is only counted.
     pub keep: usize,
 }
 
@@ -110,7 +111,8 @@ pub struct Frame<'a> {
     pub holed: bool,
 }
 
-/// Cuts one direction of a stream into messages. Holds at most [`MAX_HEADER`] bytes and what plans ask to keep.
+/// Cuts one direction of a stream into messages. Holds at most [`MAX_HEADER`] bytes and what plans ask to
+/// keep.
 #[derive(Debug)]
 pub struct Framer {
     protocol: &'static str,
@@ -156,8 +158,8 @@ impl Framer {
 
     /// The next whole message of `input`, or `None` when it is used up.
     ///
-    /// `header_length` (1 to [`MAX_HEADER`]) is only inspected when a message begins, `plan` only when its header is
-    /// whole: neither may depend on how the input was split.
+    /// `header_length` (1 to [`MAX_HEADER`]) is only inspected when a message begins, `plan` only when its
+    /// header is whole: neither may depend on how the input was split.
     ///
     /// # Errors
     /// When `plan` refuses the header, or bytes of a header were not seen.

@@ -1,5 +1,6 @@
-//! What decoders of protocols are made of: the [`decoder::Decoder`] they implement, [`framing`] that cuts a stream into messages,
-//! a bounds-checked [`reader`], [`resume`] behind lost bytes, [`pending_replies`] with their limit.
+//! What decoders of protocols are made of: the [`decoder::Decoder`] they implement, [`framing`] that cuts a
+//! stream into messages, a bounds-checked [`reader`], [`resume`] behind lost bytes, [`pending_replies`] with
+//! their limit.
 //!
 //! It knows no protocol, does no I/O, knows no clock and never panics on what was received.
 

@@ -1,4 +1,5 @@
-//! Requests without a reply: the one place where they wait, in decoders and in pairing, and no more of them than a limit.
+//! Requests without a reply: the one place where they wait, in decoders and in pairing, and no more of them
+//! than a limit.
 
 use crate::framing::HeaderFault;
 use std::collections::VecDeque;
@@ -6,9 +7,10 @@ use std::ops::Deref;
 
 /// One entry for every request that waits for its reply, oldest first; at most `LIMIT`.
 ///
-/// A client can send requests for ever and read nothing. Beyond the limit [`PendingReplies::push`] refuses an entry, and who calls it must give up
-/// the place in the protocol: a decoder returns the error, so that the client's direction is opaque from there on, because a reply could not be
-/// distinguished from that to another request any more. Reading is that of [`VecDeque`]; the memory grows in steps and is given back.
+/// A client can send requests for ever and read nothing. Beyond the limit [`PendingReplies::push`] refuses an
+/// entry, and who calls it must give up the place in the protocol: a decoder returns the error, so that the
+/// client's direction is opaque from there on, because a reply could not be distinguished from that to
+/// another request any more. Reading is that of [`VecDeque`]; the memory grows in steps and is given back.
 #[derive(Debug, Clone)]
 pub struct PendingReplies<T, const LIMIT: usize> {
     entries: VecDeque<T>,

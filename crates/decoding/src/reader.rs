@@ -1,6 +1,7 @@
 //! Checked reading of a byte slice: the one way in which decoders look at lengths and numbers.
 
-/// Reads a slice from its beginning. Every method gives `None`, and takes nothing, when the slice is too short.
+/// Reads a slice from its beginning. Every method gives `None`, and takes nothing, when the slice is too
+/// short.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -96,8 +97,8 @@ impl<'a> Reader<'a> {
         Some(text)
     }
 
-    /// MySQL's length-encoded integer: one byte below 251, or 0xFC, 0xFD, 0xFE and 2, 3, 8 bytes. `None` also for
-    /// 0xFB (NULL) and 0xFF (an error packet), which are no integers.
+    /// MySQL's length-encoded integer: one byte below 251, or 0xFC, 0xFD, 0xFE and 2, 3, 8 bytes. `None` also
+    /// for 0xFB (NULL) and 0xFF (an error packet), which are no integers.
     pub fn lenenc_int(&mut self) -> Option<u64> {
         let mut ahead = *self;
         let value = match ahead.u8()? {

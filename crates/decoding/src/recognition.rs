@@ -15,7 +15,8 @@ pub enum Recognition {
     Never,
 }
 
-/// What every `recognise` is held to, for the tests of decoders: each sample gets its verdict, at some point and from there on.
+/// What every `recognise` is held to, for the tests of decoders: each sample gets its verdict, at some point
+/// and from there on.
 ///
 /// # Panics
 /// When a sample gets another verdict.

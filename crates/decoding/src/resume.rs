@@ -24,9 +24,9 @@ pub enum MessageShape {
     Wrong,
 }
 
-/// The first place from which on messages follow each other: to the end of `bytes`, or at least three of them, of which the
-/// last may go on beyond. At the very beginning, where a message is expected, one that fits is enough. Only when `whole`:
-/// before that, more bytes could show a better place.
+/// The first place from which on messages follow each other: to the end of `bytes`, or at least three of
+/// them, of which the last may go on beyond. At the very beginning, where a message is expected, one that
+/// fits is enough. Only when `whole`: before that, more bytes could show a better place.
 ///
 /// `shape` is shown what stands at a place, and the bytes of the message before it if there is one.
 pub fn find(bytes: &[u8], whole: bool, shape: impl Fn(&[u8], Option<&[u8]>) -> MessageShape) -> Resumption {

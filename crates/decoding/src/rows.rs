@@ -1,5 +1,5 @@
-//! The rows of a text result, read from the bytes of a whole reply: for clients that want to know what they were
-//! answered. What a reply is, and where it ends, the decoders know.
+//! The rows of a text result, read from the bytes of a whole reply: for clients that want to know what they
+//! were answered. What a reply is, and where it ends, the decoders know.
 
 /// Rows of one result, as text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,6 +1,7 @@
 //! How statements begin: what distinguishes a text that is SQL from one that is not.
 
-/// Whether a text begins with a word that statements begin with; comments, brackets and white space before it do not count.
+/// Whether a text begins with a word that statements begin with; comments, brackets and white space before it
+/// do not count.
 pub fn begins_statement(text: &[u8]) -> bool {
     let text = behind_comments(text);
     let is_of_word = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';

@@ -16,8 +16,8 @@ pub struct ShopApplication {
 /// How a page gets its content. The content is the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageVariant {
-    /// One statement for the products, then for each product one for its author and one for its reviews: 1 + N
-    /// statements, one after the other.
+    /// One statement for the products, then for each product one for its author and one for its reviews: 1 +
+    /// N statements, one after the other.
     Chatty,
     /// One statement with a join.
     Joined,
@@ -32,7 +32,8 @@ pub struct FetchedPage {
     pub statements: usize,
     /// FNV-1a of everything shown: equal when two pages show the same.
     pub checksum: u64,
-    /// From before the connection was requested until the goodbye was passed to the system. Real time, no think time.
+    /// From before the connection was requested until the goodbye was passed to the system. Real time, no
+    /// think time.
     pub duration: Duration,
 }
 

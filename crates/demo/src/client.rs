@@ -1,6 +1,7 @@
 //! The application's own small PostgreSQL client: blocking, one statement at a time, simple queries.
 //!
-//! Messages: PostgreSQL manual, sections 55.2.1, 55.2.3 and 55.7. It asks for no TLS, so that logging in is one round trip.
+//! Messages: PostgreSQL manual, sections 55.2.1, 55.2.3 and 55.7. It asks for no TLS, so that logging in is
+//! one round trip.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -188,7 +189,8 @@ fn error_field(body: &[u8], code: u8) -> Option<String> {
     Some(String::from_utf8_lossy(&field[1..]).into_owned())
 }
 
-/// How long the application waits for a connection or a byte. A page's waits are far below it on any link shown.
+/// How long the application waits for a connection or a byte. A page's waits are far below it on any link
+/// shown.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Largest message of a page, with a wide margin, in bytes.

@@ -55,7 +55,8 @@ impl PgWireServerHandlers for Handlers {
 impl NoopStartupHandler for Conversation {}
 
 impl Conversation {
-    /// Runs one statement; while another connection's transaction blocks it, waits for its end, up to a limit.
+    /// Runs one statement; while another connection's transaction blocks it, waits for its end, up to a
+    /// limit.
     async fn run(
         &self,
         sql: &str,
@@ -113,8 +114,8 @@ impl ExtendedQueryHandler for Extended {
         Arc::clone(&self.0)
     }
 
-    /// `pgwire` reserves room for as many rows as the client says it wants, so a number above the rows that a result can have
-    /// becomes 0, which is "all"; so does a negative one, as in PostgreSQL.
+    /// `pgwire` reserves room for as many rows as the client says it wants, so a number above the rows that a
+    /// result can have becomes 0, which is "all"; so does a negative one, as in PostgreSQL.
     async fn on_execute<C>(&self, client: &mut C, mut message: Execute) -> PgWireResult<()>
     where
         C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,

@@ -13,11 +13,12 @@ use crate::DemoError;
 use crate::postgres::Handlers;
 use crate::shop::Shop;
 
-/// A running shop: PostgreSQL's protocol on a port that the caller opens, no password, no TLS, SQLite's dialect of SQL.
+/// A running shop: PostgreSQL's protocol on a port that the caller opens, no password, no TLS, SQLite's
+/// dialect of SQL.
 ///
-/// One thread serves all connections, so a statement that computes for a long time delays the others (it is ended after
-/// 5 s). It is a database for demonstration; its own speed means nothing. Dropping the value closes the port and
-/// every connection, and waits for the thread.
+/// One thread serves all connections, so a statement that computes for a long time delays the others (it is
+/// ended after 5 s). It is a database for demonstration; its own speed means nothing. Dropping the value
+/// closes the port and every connection, and waits for the thread.
 pub struct Server {
     address: SocketAddr,
     stopping: Arc<AtomicBool>,
@@ -86,7 +87,8 @@ async fn serve(listener: tokio::net::TcpListener, shop: Shop, mut stopped: onesh
             _ = &mut stopped => return,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _client)) => {
-                    // Only a lack of memory prevents a session from opening: then the client sees its connection close.
+                    // Only a lack of memory prevents a session from opening: then the client sees its
+                    // connection close.
                     if let Ok(session) = shop.session() {
                         let handlers = Handlers::new(session);
                         // A connection ends for its client's reasons; nothing waits for the result.

@@ -43,8 +43,9 @@ impl Shop {
 
     /// A further connection to the shop, for one client.
     ///
-    /// It may read and write the shop's tables and make its own; it may not attach files or set SQLite's pragmas,
-    /// because any client that reaches the port could otherwise write files as the user who runs the demo.
+    /// It may read and write the shop's tables and make its own; it may not attach files or set SQLite's
+    /// pragmas, because any client that reaches the port could otherwise write files as the user who runs the
+    /// demo.
     pub(crate) fn session(&self) -> rusqlite::Result<Session> {
         let mut connection = connect(&self.name)?;
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_LIMIT)?;
@@ -55,7 +56,8 @@ impl Shop {
 }
 
 fn connect(name: &str) -> rusqlite::Result<Connection> {
-    // A connection is used by one thread at a time (it sits in a mutex), so SQLite's own mutexes are not needed.
+    // A connection is used by one thread at a time (it sits in a mutex), so SQLite's own mutexes are not
+    // needed.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_URI

@@ -19,7 +19,8 @@ pub(crate) fn error(sqlstate: &str, message: impl Into<String>) -> Refusal {
     ))
 }
 
-/// What SQLite said, with the SQLSTATE that PostgreSQL would give and the place in the statement where it is known.
+/// What SQLite said, with the SQLSTATE that PostgreSQL would give and the place in the statement where it is
+/// known.
 pub(crate) fn from_sqlite(failure: &rusqlite::Error) -> Refusal {
     match failure {
         rusqlite::Error::SqlInputError {

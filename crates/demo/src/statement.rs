@@ -19,7 +19,8 @@ pub(crate) enum Command<'a> {
     Sql,
 }
 
-/// The statements of a query string, without their semicolons; empty ones and those with only comments are skipped.
+/// The statements of a query string, without their semicolons; empty ones and those with only comments are
+/// skipped.
 ///
 /// Quotes, double quotes and comments are respected. Dollar quoting is not: SQLite has none.
 pub(crate) fn statements(query: &str) -> Vec<&str> {

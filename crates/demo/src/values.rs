@@ -1,4 +1,5 @@
-//! Values on their way in and out: the types of PostgreSQL's protocol against the five storage classes of SQLite.
+//! Values on their way in and out: the types of PostgreSQL's protocol against the five storage classes of
+//! SQLite.
 
 use std::sync::Arc;
 
@@ -193,9 +194,9 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// PostgreSQL infers the type of a parameter the client did not declare; SQLite cannot, and would find `4 > '3'`
-/// false. So text that is exactly how a number is written becomes that number: where a text column is compared or
-/// filled, SQLite turns it back into the same text.
+/// PostgreSQL infers the type of a parameter the client did not declare; SQLite cannot, and would find
+/// `4 > '3'` false. So text that is exactly how a number is written becomes that number: where a text column
+/// is compared or filled, SQLite turns it back into the same text.
 fn undeclared(text: &str) -> Value {
     if let Some(number) = text
         .parse::<i64>()

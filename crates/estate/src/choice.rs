@@ -5,8 +5,8 @@ use model::PlacementOutcome;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-/// The position of the cheapest that keeps all budgets: of those with the same price that with the fewest moves, then the one whose
-/// operations take least. `None` if none keeps them.
+/// The position of the cheapest that keeps all budgets: of those with the same price that with the fewest
+/// moves, then the one whose operations take least. `None` if none keeps them.
 pub fn cheapest(outcomes: &[PlacementOutcome]) -> Option<usize> {
     let kept = outcomes
         .iter()
@@ -24,8 +24,9 @@ pub fn cheapest(outcomes: &[PlacementOutcome]) -> Option<usize> {
     best.map(|(index, _)| index)
 }
 
-/// The placements on the way from `from` to `to`, the last one included, in which one service moves at a time and none breaks a budget:
-/// one of the shortest ways, cheap early. Services may stop at a third place on it. `None` if there is none among those predicted.
+/// The placements on the way from `from` to `to`, the last one included, in which one service moves at a time
+/// and none breaks a budget: one of the shortest ways, cheap early. Services may stop at a third place on it.
+/// `None` if there is none among those predicted.
 ///
 /// `outcomes` are those of `placements`. Each placement is inspected once.
 pub fn order(

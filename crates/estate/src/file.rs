@@ -132,7 +132,8 @@ struct RawBudget {
 struct Text<'a>(&'a str);
 
 impl Estate {
-    /// Reads the text of a file. `read` gives the text of a measurement that the file names, or says why it cannot.
+    /// Reads the text of a file. `read` gives the text of a measurement that the file names, or says why it
+    /// cannot.
     ///
     /// # Errors
     /// When it is no estate: with the place, what is wrong, and what to write.

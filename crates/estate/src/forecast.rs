@@ -1,4 +1,5 @@
-//! Operations predicted in placements, all tiers at once: each pair of services over the link between their places.
+//! Operations predicted in placements, all tiers at once: each pair of services over the link between their
+//! places.
 
 use crate::file::Estate;
 use crate::placement::{Placement, link_of};
@@ -31,8 +32,9 @@ pub struct Observed<'a> {
 
 /// What operations take, what budgets break and what a month costs in each of `placements`, in their order.
 ///
-/// Placements in which the same pairs of services get another distance are predicted together: connections of other pairs stay as they
-/// were measured. Operations are replayed one by one; how they wait for each other elsewhere is not predicted.
+/// Placements in which the same pairs of services get another distance are predicted together: connections of
+/// other pairs stay as they were measured. Operations are replayed one by one; how they wait for each other
+/// elsewhere is not predicted.
 pub fn forecast(observed: Observed<'_>, placements: &[Placement]) -> Vec<PlacementOutcome> {
     let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for (index, placement) in placements.iter().enumerate() {
@@ -122,8 +124,8 @@ fn link_of_step(traffic: &Arc<EstateTraffic>, moved: Vec<usize>) -> Box<LinkOfSt
     })
 }
 
-/// Each prediction with its target: they come by name, and of each name by target, in order. A name that some target lacks is left out:
-/// which one lacks it cannot be told.
+/// Each prediction with its target: they come by name, and of each name by target, in order. A name that some
+/// target lacks is left out: which one lacks it cannot be told.
 fn by_target<T, K: PartialEq>(all: Vec<T>, targets: usize, key: impl Fn(&T) -> K) -> Vec<(usize, T)> {
     let mut found = Vec::with_capacity(all.len());
     let mut name: Vec<T> = Vec::new();

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// For each service and each other place that it may have: why it may not move there by itself; nothing where it may. `outcomes` are
-/// those of `placements`, today's first.
+/// For each service and each other place that it may have: why it may not move there by itself; nothing where
+/// it may. `outcomes` are those of `placements`, today's first.
 pub fn held_back(
     observed: Observed<'_>,
     placements: &[Placement],
@@ -56,7 +56,8 @@ fn excess(broken: &BrokenBudget) -> f64 {
     broken.found.as_secs_f64() / broken.allowed.as_secs_f64().max(1e-9)
 }
 
-/// What is predicted with all fixes; `None` without any, and for held transactions, of which it is not known which statements are inside.
+/// What is predicted with all fixes; `None` without any, and for held transactions, of which it is not known
+/// which statements are inside.
 fn fixed(broken: &BrokenBudget, fixes: &[PlanFix]) -> Option<Duration> {
     if fixes.is_empty() || broken.measure == PlanMeasure::Held {
         return None;
@@ -161,8 +162,9 @@ impl<'a> Burden<'a> {
         fixes.collect()
     }
 
-    /// What a remedy saves an operation, mean: its round trips, each the round trip of its statement's new link. Of connections opened again, the
-    /// same share of what opening those over longer links takes as the remedy saves of all. `None` for what is known of no single statement.
+    /// What a remedy saves an operation, mean: its round trips, each the round trip of its statement's new
+    /// link. Of connections opened again, the same share of what opening those over longer links takes as the
+    /// remedy saves of all. `None` for what is known of no single statement.
     fn saves(&self, finding: &Finding) -> Option<Duration> {
         let operations = self.operations.max(1) as f64;
         let turns = finding.saves_turns as f64 / operations;

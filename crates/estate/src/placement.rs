@@ -45,8 +45,8 @@ pub fn possible(estate: &Estate) -> u64 {
     choices.fold(1, u64::saturating_mul)
 }
 
-/// All placements when there are at most `most`. Otherwise those that move the fewest services from today's, as far as whole numbers of
-/// moved services fit. Today's is the first.
+/// All placements when there are at most `most`. Otherwise those that move the fewest services from today's,
+/// as far as whole numbers of moved services fit. Today's is the first.
 pub fn placements(estate: &Estate, most: usize) -> Vec<Placement> {
     let today = Placement::today(estate);
     let mut found = vec![today.clone()];
@@ -69,7 +69,8 @@ pub fn placements(estate: &Estate, most: usize) -> Vec<Placement> {
     found
 }
 
-/// The link that connections from one service to another get in `placement`; `None` if their distance stays what it is today.
+/// The link that connections from one service to another get in `placement`; `None` if their distance stays
+/// what it is today.
 pub fn link_of(
     estate: &Estate,
     [client, server]: [usize; 2],

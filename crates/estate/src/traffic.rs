@@ -7,8 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// The connections that were observed, as those of services. Memory: a number for each connection between services, and the
-/// first [`MAX_UNKNOWN_ADDRESSES`] addresses of others.
+/// The connections that were observed, as those of services. Memory: a number for each connection between
+/// services, and the first [`MAX_UNKNOWN_ADDRESSES`] addresses of others.
 #[derive(Debug, Default)]
 pub struct EstateTraffic {
     /// Pairs of services: who asks, who answers.

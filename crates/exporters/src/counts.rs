@@ -43,7 +43,8 @@ impl ExportCounts {
         self.0.spans_dropped.fetch_add(count as u64, Ordering::Relaxed);
     }
 
-    /// Exports that were given up, with all retries. Of metrics nothing is lost by it: they are sums, which the next one brings.
+    /// Exports that were given up, with all retries. Of metrics nothing is lost by it: they are sums, which
+    /// the next one brings.
     pub fn given_up(&self) -> u64 {
         self.0.failed.load(Ordering::Relaxed)
     }

@@ -53,7 +53,8 @@ impl Exposition {
         &self.counts
     }
 
-    /// All series as they are now. The observation waits for the time it takes to copy them: a few milliseconds for the usual number of names.
+    /// All series as they are now. The observation waits for the time it takes to copy them: a few
+    /// milliseconds for the usual number of names.
     pub fn families(&self) -> Vec<SeriesFamily> {
         let since = self.began.as_nanos();
         let mut all = self.registry.families();

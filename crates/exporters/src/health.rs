@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Says whether the observation goes on: whoever observes reports that it does, and whoever asks learns how long ago that was.
+/// Says whether the observation goes on: whoever observes reports that it does, and whoever asks learns how
+/// long ago that was.
 #[derive(Debug, Clone)]
 pub struct Health(Arc<State>);
 

@@ -1,6 +1,8 @@
-//! Hands sums and spans to monitoring systems, without ever making the observation wait: a page for Prometheus, and OTLP over HTTP.
+//! Hands sums and spans to monitoring systems, without ever making the observation wait: a page for
+//! Prometheus, and OTLP over HTTP.
 //!
-//! What cannot be delivered is counted ([`ExportCounts`]) and exported itself as soon as somebody listens again.
+//! What cannot be delivered is counted ([`ExportCounts`]) and exported itself as soon as somebody listens
+//! again.
 
 mod counts;
 mod error;

@@ -4,7 +4,8 @@ use metrics::{FamilyKind, SeriesFamily};
 use std::sync::Arc;
 use sys::processor::{Of, processor_time};
 
-/// Processor time, memory and open files of this process, under the names that Prometheus's own clients use, and the version.
+/// Processor time, memory and open files of this process, under the names that Prometheus's own clients use,
+/// and the version.
 pub(crate) fn families(since: u64) -> Vec<SeriesFamily> {
     let gauge = |name, otel_name, help| SeriesFamily::new(name, otel_name, help, FamilyKind::Gauge);
     let seconds = processor_time(Of::Process).as_secs_f64();

@@ -38,7 +38,8 @@ fn metrics_page(exposition: &Exposition, request: &HttpRequest) -> HttpResponse 
     }
 }
 
-/// Whether the client prefers protobuf: Prometheus names what it wants first, and does so when it scrapes native histograms.
+/// Whether the client prefers protobuf: Prometheus names what it wants first, and does so when it scrapes
+/// native histograms.
 fn takes_protobuf(accept: &str) -> bool {
     let first = accept.split(',').next().unwrap_or_default();
     first.contains("application/vnd.google.protobuf") && first.contains("io.prometheus.client.MetricFamily")

@@ -33,8 +33,8 @@ pub enum HttpClientError {
     NoAuthorities,
 }
 
-/// A client for `url` and others of its scheme. An answer is an answer, whatever its status; nothing is redirected. `timeout` is for a request as a whole,
-/// where the request has none of its own.
+/// A client for `url` and others of its scheme. An answer is an answer, whatever its status; nothing is
+/// redirected. `timeout` is for a request as a whole, where the request has none of its own.
 ///
 /// # Errors
 /// When a file of `tls` cannot be used, or nobody is trusted.

@@ -1,13 +1,16 @@
-//! Preloaded into a program (`LD_PRELOAD`), so that every OpenSSL in it writes the keys of its TLS sessions, in the key log format of NSS
-//! (RFC 9850), to the file that `LONGWIRE_KEY_LOG` names.
+//! Preloaded into a program (`LD_PRELOAD`), so that every OpenSSL in it writes the keys of its TLS sessions,
+//! in the key log format of NSS (RFC 9850), to the file that `LONGWIRE_KEY_LOG` names.
 //!
-//! It stands in front of the functions that make a context, calls the real one and sets OpenSSL's key log callback. A program that
-//! sets a callback of its own replaces this one: that is a program that was told by other means where to write its keys.
+//! It stands in front of the functions that make a context, calls the real one and sets OpenSSL's key log
+//! callback. A program that sets a callback of its own replaces this one: that is a program that was told by
+//! other means where to write its keys.
 //!
-//! It must not disturb the program: nothing here allocates in the program's own memory after loading, prints, panics, or changes `errno`; what
-//! fails is left undone. The file has to exist: one that was removed is not made again.
+//! It must not disturb the program: nothing here allocates in the program's own memory after loading, prints,
+//! panics, or changes `errno`; what fails is left undone. The file has to exist: one that was removed is not
+//! made again.
 
-// Without the standard library, which would bring as much as a program again; as an example of the crate, for the lints, with it.
+// Without the standard library, which would bring as much as a program again; as an example of the crate, for
+// the lints, with it.
 #![cfg_attr(key_log_preload, no_std)]
 #![allow(non_snake_case, reason = "the functions of OpenSSL have names of their own")]
 
@@ -74,7 +77,8 @@ static PATH: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 static AT_LOAD: extern "C" fn() = remember_path;
 
 extern "C" fn remember_path() {
-    // SAFETY: the name ends in a zero byte; what getenv returns is null or does, and is read before anything can change it.
+    // SAFETY: the name ends in a zero byte; what getenv returns is null or does, and is read before anything
+    // can change it.
     unsafe {
         let path = getenv(c"LONGWIRE_KEY_LOG".as_ptr());
         if !path.is_null() {
@@ -94,7 +98,8 @@ pub unsafe extern "C" fn SSL_CTX_new(method: *const c_void) -> *mut c_void {
     let Some(real) = library.function(c"SSL_CTX_new", SSL_CTX_new as *const ()) else {
         return ptr::null_mut();
     };
-    // SAFETY: it is the function of this name of the library that `method` belongs to, given what the program gave.
+    // SAFETY: it is the function of this name of the library that `method` belongs to, given what the program
+    // gave.
     let context = unsafe { transmute::<*mut c_void, Real>(real)(method) };
     library.log_keys_of(context);
     context
@@ -121,8 +126,8 @@ pub unsafe extern "C" fn SSL_CTX_new_ex(
     context
 }
 
-/// The library whose functions belong to a context: a program may have loaded several OpenSSLs (Python's own, and that of a driver's wheel), for itself alone
-/// (`RTLD_LOCAL`), under any name.
+/// The library whose functions belong to a context: a program may have loaded several OpenSSLs (Python's own,
+/// and that of a driver's wheel), for itself alone (`RTLD_LOCAL`), under any name.
 struct Library {
     /// Null when it is not known.
     handle: *mut c_void,
@@ -138,8 +143,8 @@ impl Library {
             symbol: ptr::null(),
             symbol_address: ptr::null_mut(),
         };
-        // SAFETY: dladdr only compares the address, and fills `info` where it returns more than 0; the name is that of a loaded
-        // library, which dlopen loads no second time.
+        // SAFETY: dladdr only compares the address, and fills `info` where it returns more than 0; the name
+        // is that of a loaded library, which dlopen loads no second time.
         let handle = unsafe {
             if dladdr(method, &raw mut info) == 0 || info.file.is_null() {
                 ptr::null_mut()
@@ -183,7 +188,8 @@ impl Drop for Library {
     fn drop(&mut self) {
         if !self.handle.is_null() {
             let _errno = KeptErrno::now();
-            // SAFETY: opened by `from_method`, and closed here alone; the program's own use keeps the library loaded.
+            // SAFETY: opened by `from_method`, and closed here alone; the program's own use keeps the library
+            // loaded.
             unsafe { dlclose(self.handle) };
         }
     }
@@ -196,8 +202,8 @@ unsafe extern "C" fn write_line(_connection: *const c_void, line: *const c_char)
         return;
     }
     let _errno = KeptErrno::now();
-    // SAFETY: both texts end in a zero byte, the path for the life of the process and the line for this call; the parts point to bytes
-    // that outlive the write; the file is closed by none but this function.
+    // SAFETY: both texts end in a zero byte, the path for the life of the process and the line for this call;
+    // the parts point to bytes that outlive the write; the file is closed by none but this function.
     unsafe {
         // Opened for each line: programs close descriptors that they do not know, and change into others.
         let file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);

@@ -16,8 +16,8 @@ pub(crate) struct PrivateDirectory {
 }
 
 impl PrivateDirectory {
-    /// A new one: in memory where the system has such a place for this user and libraries are loaded from there, else where temporary
-    /// files are. Those of runs that were killed are removed from both places.
+    /// A new one: in memory where the system has such a place for this user and libraries are loaded from
+    /// there, else where temporary files are. Those of runs that were killed are removed from both places.
     pub fn make() -> Result<Self, KeyCollectionError> {
         let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let own = own.filter(|path| is_own(path));
@@ -67,7 +67,8 @@ impl Drop for PrivateDirectory {
     }
 }
 
-/// Removes directories of runs that were killed, with the files that longwire makes in them: earlier versions kept keys there.
+/// Removes directories of runs that were killed, with the files that longwire makes in them: earlier versions
+/// kept keys there.
 pub(crate) fn sweep(around: &Path) {
     let entries = fs::read_dir(around).into_iter().flatten().flatten();
     let named = entries.filter(|entry| {
@@ -87,7 +88,8 @@ pub(crate) fn sweep(around: &Path) {
     }
 }
 
-/// The lock of a directory of this user's, where no run has it; absent too where the directory went meanwhile.
+/// The lock of a directory of this user's, where no run has it; absent too where the directory went
+/// meanwhile.
 fn locked(path: &Path) -> Option<File> {
     let directory = OpenOptions::new()
         .read(true)

@@ -39,7 +39,8 @@ fn joined(before: Option<OsString>, separator: u8, more: &OsStr) -> OsString {
     OsString::from_vec(joined)
 }
 
-/// In NODE_OPTIONS blanks part options, double quotes hold them together, and a backslash inside them stands before either.
+/// In NODE_OPTIONS blanks part options, double quotes hold them together, and a backslash inside them stands
+/// before either.
 fn node_option(file: &Path) -> OsString {
     let mut option = b"--tls-keylog=\"".to_vec();
     for &byte in file.as_os_str().as_bytes() {
@@ -52,8 +53,9 @@ fn node_option(file: &Path) -> OsString {
     OsString::from_vec(option)
 }
 
-/// In JAVA_TOOL_OPTIONS white space parts options, and single or double quotes hold them together, without a way to write those; the first `=` of an
-/// agent's option ends its path. `None` for paths that cannot be written so.
+/// In JAVA_TOOL_OPTIONS white space parts options, and single or double quotes hold them together, without a
+/// way to write those; the first `=` of an agent's option ends its path. `None` for paths that cannot be
+/// written so.
 pub(crate) fn java_option(jar: &Path, file: &Path) -> Option<OsString> {
     let (jar, file) = (jar.as_os_str().as_bytes(), file.as_os_str().as_bytes());
     let option = [b"-javaagent:", jar, b"=", file].concat();

@@ -20,7 +20,8 @@ pub(crate) struct KeyFile {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// It has no name in any directory: it is gone with the last process that has it open, however that one ends.
+    /// It has no name in any directory: it is gone with the last process that has it open, however that one
+    /// ends.
     Memory,
     /// On disk, made here.
     Made,
@@ -62,7 +63,8 @@ impl KeyFile {
         })
     }
 
-    /// One in memory is reached as an open file of this process from now on, which has it under the same number.
+    /// One in memory is reached as an open file of this process from now on, which has it under the same
+    /// number.
     pub fn reach_in(&mut self, process: u32) {
         if self.place == Place::Memory {
             self.path = open_file_of(process, &self.file);

@@ -1,5 +1,5 @@
-//! Programs started so that they write the keys of their TLS sessions: the file for the keys, and the environment that makes a program
-//! write them. For users: `docs/keys.md`.
+//! Programs started so that they write the keys of their TLS sessions: the file for the keys, and the
+//! environment that makes a program write them. For users: `docs/keys.md`.
 //!
 //! Start at [`KeyCollection`].
 
@@ -25,8 +25,9 @@ use std::process::Command;
 
 /// Where the keys of a program's TLS sessions are collected, and what makes the program write them there.
 ///
-/// Has to live as long as the program: what the program loads is removed when this is dropped, and with it a file that is
-/// has remained empty. What is [temporary](KeyCollection::temporary) has no name on any disk, and is gone however this process ends.
+/// Has to live as long as the program: what the program loads is removed when this is dropped, and with it a
+/// file that is has remained empty. What is [temporary](KeyCollection::temporary) has no name on any disk,
+/// and is gone however this process ends.
 #[derive(Debug)]
 pub struct KeyCollection {
     // Dropped in this order: files before the directory that they may be in.
@@ -37,7 +38,8 @@ pub struct KeyCollection {
 }
 
 impl KeyCollection {
-    /// Keys are appended to the file at `path`, which is made with access for its owner alone if it is not there.
+    /// Keys are appended to the file at `path`, which is made with access for its owner alone if it is not
+    /// there.
     ///
     /// # Errors
     /// When it cannot be written, is a symbolic link or no ordinary file, or is not this user's alone.
@@ -48,7 +50,8 @@ impl KeyCollection {
         Self::collect(KeyFile::open(path)?, directory)
     }
 
-    /// Keys are in memory alone: programs of this user write them to an open file of this process (`/proc/PID/fd`).
+    /// Keys are in memory alone: programs of this user write them to an open file of this process
+    /// (`/proc/PID/fd`).
     ///
     /// # Errors
     /// When the directory for the library or the file cannot be made.
@@ -66,8 +69,8 @@ impl KeyCollection {
         self.file.memory()
     }
 
-    /// Programs write temporary keys to the open file of `process` instead, which has it under the same number: for where this process will have
-    /// other rights than the programs.
+    /// Programs write temporary keys to the open file of `process` instead, which has it under the same
+    /// number: for where this process will have other rights than the programs.
     pub fn reach_in(&mut self, process: u32) {
         self.file.reach_in(process);
     }
@@ -81,7 +84,8 @@ impl KeyCollection {
         })
     }
 
-    /// Java programs are given the agent in `jar`, which writes keys to the file that its argument names (extract-tls-secrets does).
+    /// Java programs are given the agent in `jar`, which writes keys to the file that its argument names
+    /// (extract-tls-secrets does).
     ///
     /// # Errors
     /// When there is no such file, or Java's options cannot express its name.
@@ -107,7 +111,8 @@ impl KeyCollection {
         self.preload.as_ref().err().copied()
     }
 
-    /// Sets what makes the program of `command`, and those that it starts, write their keys. Variables that hold options are extended.
+    /// Sets what makes the program of `command`, and those that it starts, write their keys. Variables that
+    /// hold options are extended.
     pub fn prepare(&self, command: &mut Command) {
         command.envs(self.environment(&|name| std::env::var_os(name)));
     }
@@ -121,7 +126,8 @@ impl KeyCollection {
         variables.all(inherited)
     }
 
-    /// Whether anything was written since this was made: lines that are counted as no session may hold secrets too.
+    /// Whether anything was written since this was made: lines that are counted as no session may hold
+    /// secrets too.
     pub fn has_grown(&self) -> bool {
         self.file.has_grown()
     }

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead, BufReader, Read};
 
-/// Counts the sessions whose application data the keys open (RFC 9850, section 2): up to TLS 1.2 by their master secret, of TLS 1.3 by the client's first
-/// traffic secret. A session that both of its ends wrote is one.
+/// Counts the sessions whose application data the keys open (RFC 9850, section 2): up to TLS 1.2 by their
+/// master secret, of TLS 1.3 by the client's first traffic secret. A session that both of its ends wrote is
+/// one.
 pub(crate) fn count(log: impl Read) -> io::Result<u64> {
     let mut log = BufReader::new(log);
     let (mut line, mut seen, mut sessions) = (Vec::new(), HashSet::new(), 0);

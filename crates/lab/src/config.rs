@@ -1,7 +1,7 @@
 //! What a lab's file says: hosts, links, services, workload, sweeps.
 //!
-//! The language is documented in docs/lab.md. [`tree`] has every value with its place, so that every error can give line
-//! and column, also for a sweep's values.
+//! The language is documented in docs/lab.md. [`tree`] has every value with its place, so that every error
+//! can give line and column, also for a sweep's values.
 
 mod error;
 mod links;
@@ -226,11 +226,13 @@ pub struct MeasureSettings {
     pub repeat: u32,
     /// After this many points, no distance is measured again.
     pub baseline_every: u32,
-    /// Whether it is known which addresses are the same host's. Otherwise the captures have to show it, as anywhere else.
+    /// Whether it is known which addresses are the same host's. Otherwise the captures have to show it, as
+    /// anywhere else.
     pub hosts_known: bool,
 }
 
-/// When a workload ends: at the first of these limits, after the operations in progress completed. At least one is set.
+/// When a workload ends: at the first of these limits, after the operations in progress completed. At least
+/// one is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amount {
     /// After this many operations of all clients together.

@@ -27,8 +27,8 @@ pub struct Addresses {
 /// The operations of one run of a workload.
 #[derive(Debug, Default)]
 pub struct ObservedOperations {
-    /// The workload's operations, in the order of their ends. Operations that only connect are among them, see
-    /// `is_counted`.
+    /// The workload's operations, in the order of their ends. Operations that only connect are among them,
+    /// see `is_counted`.
     pub operations: Vec<Operation>,
     /// The link that each connection lay on, by its place in [`Lab::links`].
     pub links: HashMap<ConnectionId, usize>,
@@ -70,8 +70,8 @@ impl Addresses {
         found.map(|(address, _)| *address)
     }
 
-    /// The same endpoint with one and the same address of its host, whichever of its addresses was used: else an
-    /// HTTP server that asks a database over another link would seem to be two hosts.
+    /// The same endpoint with one and the same address of its host, whichever of its addresses was used: else
+    /// an HTTP server that asks a database over another link would seem to be two hosts.
     fn canonical(&self, endpoint: Endpoint) -> Endpoint {
         let first = self.host(endpoint.address).and_then(|host| self.first(host));
         Endpoint {

@@ -52,8 +52,8 @@ fn lab_point(point: &SweepPoint, kept: Option<&MeasuredPoint>, prediction: Optio
     }
 }
 
-/// Several measurements of one point as one: the median of their medians, with the spread of the measurement in the middle (of an even
-/// number the lower of the two); operations and errors summed.
+/// Several measurements of one point as one: the median of their medians, with the spread of the measurement
+/// in the middle (of an even number the lower of the two); operations and errors summed.
 fn together(rounds: &[LabRound]) -> Option<MeasuredDurations> {
     let all = || rounds.iter().map(|round| &round.measured);
     let mut sorted: Vec<&MeasuredDurations> = all().collect();

@@ -41,7 +41,8 @@ pub fn remove(directory: &Path) -> Result<()> {
     fs::remove_dir_all(directory).with_context(|| format!("could not remove {shown}"))
 }
 
-/// Whether longwire made it for this user: a directory and no link to one, with the marker in it, both this user's.
+/// Whether longwire made it for this user: a directory and no link to one, with the marker in it, both this
+/// user's.
 fn is_own(directory: &Path) -> bool {
     let own = fs::metadata("/proc/self").map(|own| own.uid());
     let is_ours = |metadata: &fs::Metadata| own.as_ref().is_ok_and(|own| *own == metadata.uid());

@@ -1,4 +1,5 @@
-//! A lab's page: the first capture without distance, the curves predicted from it, and what was measured on them.
+//! A lab's page: the first capture without distance, the curves predicted from it, and what was measured on
+//! them.
 
 use super::config::Lab;
 use super::observed::{ObservedOperations, operation_word};
@@ -104,8 +105,8 @@ fn name(lab: &Lab, changed: &[usize]) -> String {
     }
 }
 
-/// What the sliders move over: each link that some point changes, alone, at round trips and rates around those requested,
-/// with as many clients as the first baseline has.
+/// What the sliders move over: each link that some point changes, alone, at round trips and rates around
+/// those requested, with as many clients as the first baseline has.
 fn grid(plan: &LabPlan, basis: &Basis<'_>) -> Grid {
     let observed = fewer(basis);
     let (rtts, rates) = axes(plan);

@@ -57,8 +57,8 @@ pub struct SweepPoint {
 }
 
 impl LabPlan {
-    /// The settings that have one value at all of `points`, each with its place in [`LabPlan::settings`] and that value; none of
-    /// those that say how much is measured.
+    /// The settings that have one value at all of `points`, each with its place in [`LabPlan::settings`] and
+    /// that value; none of those that say how much is measured.
     pub fn shared_settings<'a>(
         &'a self,
         points: &'a [usize],
@@ -72,7 +72,8 @@ impl LabPlan {
         })
     }
 
-    /// Every point of every sweep; one that is in two sweeps is listed once. Without a sweep the lab itself is the point.
+    /// Every point of every sweep; one that is in two sweeps is listed once. Without a sweep the lab itself
+    /// is the point.
     ///
     /// # Errors
     /// When a value is wrong, at its place.
@@ -126,7 +127,8 @@ impl LabPlan {
         }
     }
 
-    /// The points that have one of the `wanted` values (`SETTING=VALUE`) of each setting named there; all without any.
+    /// The points that have one of the `wanted` values (`SETTING=VALUE`) of each setting named there; all
+    /// without any.
     ///
     /// # Errors
     /// When one is no such text, or no point has it.
@@ -322,7 +324,8 @@ pub fn is_at_rest(link: &LinkDescription) -> bool {
 }
 
 impl Lab {
-    /// Everything in the lab that affects measurements, as text: points with the same text are the same point, across runs too.
+    /// Everything in the lab that affects measurements, as text: points with the same text are the same
+    /// point, across runs too.
     pub fn identity(&self) -> String {
         format!(
             "{:?}",

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Predicts each of `points` from what was `observed` at their baseline, whose operations the workload itself timed as
-/// `measured`. `None` if nothing was observed that could be predicted.
+/// Predicts each of `points` from what was `observed` at their baseline, whose operations the workload itself
+/// timed as `measured`. `None` if nothing was observed that could be predicted.
 pub fn predict(
     observed: &ObservedOperations,
     measured: &MeasuredDurations,
@@ -47,8 +47,9 @@ pub fn predict(
     predictions
 }
 
-/// The operations as they are replayed: in the order of their begins, and with what the workload's own clock saw
-/// beyond the capture (from the last packet to the client having it, a command's own start and end) as the client's time.
+/// The operations as they are replayed: in the order of their begins, and with what the workload's own clock
+/// saw beyond the capture (from the last packet to the client having it, a command's own start and end) as
+/// the client's time.
 fn prepared(observed: &ObservedOperations, measured: &MeasuredDurations, lab: &Lab) -> Vec<Operation> {
     let mut captured = DistributionBuilder::new();
     observed

@@ -1,4 +1,5 @@
-//! How far a lab's run is: a bar with the time left on a terminal, a line for each point elsewhere. On stderr.
+//! How far a lab's run is: a bar with the time left on a terminal, a line for each point elsewhere. On
+//! stderr.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pipeline::progress::ProgressSink;

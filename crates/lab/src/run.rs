@@ -40,7 +40,8 @@ pub struct LabRun<'a> {
     pub warnings: Vec<Warning>,
 }
 
-/// What a page is made from: one baseline's lab, its capture, and what its operations took by the workload's own clock.
+/// What a page is made from: one baseline's lab, its capture, and what its operations took by the workload's
+/// own clock.
 pub struct Basis<'a> {
     /// The lab without distance.
     pub lab: &'a Lab,
@@ -367,8 +368,8 @@ impl<'a> LabRun<'a> {
         Ok(ran)
     }
 
-    /// Runs the workload while all links are captured. Where a run of the command is the operation and there is one
-    /// client, also gives the start and end of each run.
+    /// Runs the workload while all links are captured. Where a run of the command is the operation and there
+    /// is one client, also gives the start and end of each run.
     #[allow(clippy::type_complexity, reason = "what was measured, and when")]
     fn captured(
         &self,
@@ -475,7 +476,8 @@ fn is_timed_by_capture(lab: &Lab) -> bool {
     matches!(lab.workload.kind, WorkloadKind::Command { .. }) && lab.workload.operation.is_some()
 }
 
-/// The outcome with the times of the operations that the captures show, where the workload itself did not time them.
+/// The outcome with the times of the operations that the captures show, where the workload itself did not
+/// time them.
 fn by_capture(ran: LoadOutcome, lab: &Lab, files: &[PathBuf], captured: &Captured) -> Result<LoadOutcome> {
     if !is_timed_by_capture(lab) {
         return Ok(ran);

@@ -75,11 +75,12 @@ impl Drop for RunningServices {
     }
 }
 
-/// Starts the services of `lab` in their order, each set up before the next one starts. `directory` is the lab's own;
-/// `say` receives the progress.
+/// Starts the services of `lab` in their order, each set up before the next one starts. `directory` is the
+/// lab's own; `say` receives the progress.
 ///
 /// # Errors
-/// When a program is missing, a service does not get ready, or a command of its set-up fails; those that run are ended.
+/// When a program is missing, a service does not get ready, or a command of its set-up fails; those that run
+/// are ended.
 pub fn start(lab: &Lab, wiring: &Wiring, directory: &Path, say: &dyn Fn(&str)) -> Result<RunningServices> {
     let home = std::path::absolute(directory)?;
     let mut services = RunningServices {
@@ -298,7 +299,8 @@ impl Starting<'_> {
             .collect()
     }
 
-    /// A path of the file: from its directory; `NAME:PATH` is one in the private directory of the service NAME.
+    /// A path of the file: from its directory; `NAME:PATH` is one in the private directory of the service
+    /// NAME.
     fn path(&self, text: &str) -> Result<PathBuf> {
         let service = text
             .split_once(':')

@@ -5,7 +5,8 @@ use link::LinkDescription;
 use report::outcome::{LabPoint, LabSlope};
 use std::time::Duration;
 
-/// The slopes of every link whose round trip varies while everything else stays. `outcomes` are those of the plan's points.
+/// The slopes of every link whose round trip varies while everything else stays. `outcomes` are those of the
+/// plan's points.
 pub fn slopes(plan: &LabPlan, outcomes: &[LabPoint]) -> Vec<LabSlope> {
     let links = plan.points.first().map_or(0, |point| point.lab.links.len());
     (0..links)
@@ -56,7 +57,8 @@ fn slope(plan: &LabPlan, outcomes: &[LabPoint], link: usize, group: &[usize]) ->
             Some((rtt(index), prediction.duration.as_secs_f64()))
         })
         .collect();
-    // Where all other links are at rest, only this link's connections were moved: then the round trips are this link's.
+    // Where all other links are at rest, only this link's connections were moved: then the round trips are
+    // this link's.
     let alone = |point: &SweepPoint| {
         let others = point
             .lab

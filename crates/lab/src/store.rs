@@ -1,4 +1,5 @@
-//! What is kept of a lab's runs: a file for each point and each baseline, so that a rerun continues where the last run ended.
+//! What is kept of a lab's runs: a file for each point and each baseline, so that a rerun continues where the
+//! last run ended.
 
 use super::observed::Addresses;
 use super::own_directory;
@@ -46,10 +47,12 @@ pub struct Captured {
 }
 
 impl Store {
-    /// Opens `directory`, and makes it when it is missing; with `fresh`, empties it of what longwire made there.
+    /// Opens `directory`, and makes it when it is missing; with `fresh`, empties it of what longwire made
+    /// there.
     ///
     /// # Errors
-    /// When it cannot be made or written, or another run uses it; when longwire did not make what is to be removed.
+    /// When it cannot be made or written, or another run uses it; when longwire did not make what is to be
+    /// removed.
     pub fn open(directory: &Path, fresh: bool) -> Result<Self> {
         let doing = || format!("could not make the lab's directory {}", directory.display());
         fs::create_dir_all(directory).with_context(doing)?;
@@ -167,8 +170,8 @@ fn key(identity: &str) -> String {
 #[derive(Serialize, Deserialize)]
 struct StoredPoint {
     version: String,
-    /// A second hash, in addition to the one in the file's name. Not the identity itself: its statements, URLs and commands may
-    /// hold secrets.
+    /// A second hash, in addition to the one in the file's name. Not the identity itself: its statements,
+    /// URLs and commands may hold secrets.
     identity: String,
     rounds: Vec<StoredRound>,
     errors: Vec<(String, u64)>,
@@ -232,7 +235,8 @@ struct StoredDirection {
     realised_rate_bits_per_second: Option<u64>,
 }
 
-/// `None` if the file is missing, was truncated, or is of another version or point: then the point is measured again.
+/// `None` if the file is missing, was truncated, or is of another version or point: then the point is
+/// measured again.
 fn load(path: &Path, identity: &str) -> Option<MeasuredPoint> {
     let text = read_small_text(path, MAX_STORED_BYTES).ok()?;
     let stored: StoredPoint = serde_json::from_str(&text).ok()?;

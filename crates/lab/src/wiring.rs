@@ -23,8 +23,8 @@ pub struct Wiring {
 }
 
 impl Wiring {
-    /// Makes the hosts and links of `lab`, every link without distance, and gives the hosts each other's names in a file
-    /// in `directory`.
+    /// Makes the hosts and links of `lab`, every link without distance, and gives the hosts each other's
+    /// names in a file in `directory`.
     ///
     /// # Errors
     /// When the system refuses.
@@ -106,7 +106,8 @@ impl Wiring {
             .unwrap_or_else(|| panic!("the lab was checked to have a host {name}"))
     }
 
-    /// The address by which other hosts know `host`: that of its first link. Loopback for a host without links.
+    /// The address by which other hosts know `host`: that of its first link. Loopback for a host without
+    /// links.
     pub fn address(&self, host: &str) -> IpAddr {
         self.addresses
             .first(host)

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 /// One direction of a link with the packets that are on it. Sans-IO: the caller passes the time in.
 ///
-/// Calling order: [`DelayLine::accept`] as packets arrive; [`DelayLine::release`] until it gives nothing more, at
-/// [`DelayLine::next_wake`] or later. Packets come out in the order in which they went in.
+/// Calling order: [`DelayLine::accept`] as packets arrive; [`DelayLine::release`] until it gives nothing
+/// more, at [`DelayLine::next_wake`] or later. Packets come out in the order in which they went in.
 #[derive(Debug)]
 pub struct DelayLine<T> {
     pipe: Pipe,

@@ -15,19 +15,23 @@ use std::time::Duration;
 /// The path between two endpoints.
 ///
 /// Text form, settings in any order, separated by white space or commas:
-/// `rtt=40ms rate=10mbit/2mbit queue=64KiB loss=0.1% jitter=2ms seed=7`. What is left out is not limited and not
-/// impaired (`rtt` 0, no rate, no queue limit; `mtu` 1500). tc's way of writing, `delay 20ms 2ms loss 0.1%`, is read as
-/// well: `delay` is one way, and each direction gets it. [`fmt::Display`] writes a text that parses to the same link.
+/// `rtt=40ms rate=10mbit/2mbit queue=64KiB loss=0.1% jitter=2ms seed=7`. What is left out is not limited and
+/// not impaired (`rtt` 0, no rate, no queue limit; `mtu` 1500). tc's way of writing,
+/// `delay 20ms 2ms loss 0.1%`, is read as well: `delay` is one way, and each direction gets it.
+/// [`fmt::Display`] writes a text that parses to the same link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkDescription {
-    /// Round trip of a minimal packet on the idle link, without serialisation; half of it each way. At most one hour.
+    /// Round trip of a minimal packet on the idle link, without serialisation; half of it each way. At most
+    /// one hour.
     pub rtt: Duration,
-    /// Rate client-to-server (index 0) and server-to-client (index 1), counted in wire bytes; absent when unlimited.
+    /// Rate client-to-server (index 0) and server-to-client (index 1), counted in wire bytes; absent when
+    /// unlimited.
     pub rate: LinkRates,
-    /// Bytes that an idle link lets pass at once, each way, before its rate applies; `None` if each packet takes its
-    /// serialisation time.
+    /// Bytes that an idle link lets pass at once, each way, before its rate applies; `None` if each packet
+    /// takes its serialisation time.
     pub burst: Option<ByteCount>,
-    /// Bytes that may wait for serialisation, each way; what exceeds it is dropped. Absent: nothing is ever dropped.
+    /// Bytes that may wait for serialisation, each way; what exceeds it is dropped. Absent: nothing is ever
+    /// dropped.
     pub queue: Option<ByteCount>,
     /// Share of the packets lost at random, each way.
     pub loss: Option<LossShare>,
@@ -42,8 +46,8 @@ pub struct LinkDescription {
 }
 
 /// Bytes of headers on each TCP packet, as a link counts them: IPv4 (20, RFC 791), TCP (20, RFC 9293) and its
-/// timestamps option (12 with padding, RFC 7323), which every Linux connection carries. Ethernet's 14 bytes are not
-/// counted: rates are those of the IP layer. IPv6 would be 20 more.
+/// timestamps option (12 with padding, RFC 7323), which every Linux connection carries. Ethernet's 14 bytes
+/// are not counted: rates are those of the IP layer. IPv6 would be 20 more.
 pub const TCP_HEADER_BYTES: u32 = 52;
 
 /// The seed of a link that does not name one: runs repeat each other unless another is requested.

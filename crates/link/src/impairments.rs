@@ -57,8 +57,8 @@ impl Impairment {
 
 /// The impairments of this direction of `link`, in the order in which a packet meets them.
 ///
-/// 1. An outage drops what would enter the queue. 2. The rate serialises, and its queue bounds what waits. 3. A lost
-///    packet has taken its share of the rate. 4. The rest travels.
+/// 1. An outage drops what would enter the queue. 2. The rate serialises, and its queue bounds what waits. 3.
+///    A lost packet has taken its share of the rate. 4. The rest travels.
 pub fn for_direction(link: &LinkDescription, direction: Direction) -> Vec<Impairment> {
     let rows = [
         link.outage

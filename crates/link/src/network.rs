@@ -1,7 +1,7 @@
 //! A link with the TCP flows that share it: one event after another, with the time passed in or virtual.
 //!
-//! Prediction drives it as fast as possible; emulation of connections drives it by a clock ([`SimulatedNetwork::next_at`])
-//! and asks for more: see `network/emulation.rs`.
+//! Prediction drives it as fast as possible; emulation of connections drives it by a clock
+//! ([`SimulatedNetwork::next_at`]) and asks for more: see `network/emulation.rs`.
 
 mod emulation;
 
@@ -91,8 +91,8 @@ enum What<W> {
     },
 }
 
-/// A packet without payload that is waited for. Dropped, it is sent again after its timeout, then after twice as long
-/// each time (RFC 6298).
+/// A packet without payload that is waited for. Dropped, it is sent again after its timeout, then after twice
+/// as long each time (RFC 6298).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Control {
     direction: Direction,
@@ -102,7 +102,8 @@ struct Control {
     waiter: u64,
 }
 
-/// Bytes of a SYN or SYN-ACK packet: 52 and 8 of options (maximum segment size, window scale, SACK permitted).
+/// Bytes of a SYN or SYN-ACK packet: 52 and 8 of options (maximum segment size, window scale, SACK
+/// permitted).
 const HANDSHAKE_BYTES: u32 = 60;
 
 impl<W: Ord> SimulatedNetwork<W> {
@@ -167,7 +168,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.flows
     }
 
-    /// The connection's handshake begins. One that was used before stays as it is: its packets may be on their way.
+    /// The connection's handshake begins. One that was used before stays as it is: its packets may be on
+    /// their way.
     pub fn open(&mut self, connection: u32) {
         for direction in 0..2 {
             let flow = &mut self.flows[2 * connection as usize + direction];
@@ -217,8 +219,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         };
     }
 
-    /// `waiter` waits for the acknowledgement that ended the connection's handshake to reach the server: what a server
-    /// that speaks first waits for. Of a connection established before, for another one.
+    /// `waiter` waits for the acknowledgement that ended the connection's handshake to reach the server: what
+    /// a server that speaks first waits for. Of a connection established before, for another one.
     pub fn wait_for_establishment(&mut self, connection: u32, waiter: u64) {
         let at = self.established[connection as usize];
         if at < self.now {
@@ -240,8 +242,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         });
     }
 
-    /// The application of `flow` writes `bytes`, spread evenly over `span` from now; `waiter` waits until all of
-    /// them have arrived.
+    /// The application of `flow` writes `bytes`, spread evenly over `span` from now; `waiter` waits until all
+    /// of them have arrived.
     pub fn write(&mut self, flow: u32, bytes: u64, span: u64, waiter: u64) {
         let pieces = if span == 0 {
             1
@@ -264,7 +266,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// The application of `flow` writes `bytes` now, and more at this very moment: they leave with what [`SimulatedNetwork::write`] adds.
+    /// The application of `flow` writes `bytes` now, and more at this very moment: they leave with what
+    /// [`SimulatedNetwork::write`] adds.
     pub fn append(&mut self, flow: u32, bytes: u64, waiter: u64) {
         self.flows[flow as usize].announce(bytes, waiter);
         self.settle_both(flow);
@@ -276,8 +279,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.advance_to(u64::MAX)
     }
 
-    /// What happens next, until `limit` at the latest; `None` if nothing does. For users with a clock, and for those with
-    /// several networks, whose events must be returned in the order of their times.
+    /// What happens next, until `limit` at the latest; `None` if nothing does. For users with a clock, and
+    /// for those with several networks, whose events must be returned in the order of their times.
     pub fn advance_to(&mut self, limit: u64) -> Option<NetworkEvent<W>> {
         loop {
             if let Some(waiter) = self.satisfied.pop_front() {
@@ -334,7 +337,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.flush_acknowledged(flow ^ 1);
     }
 
-    /// Catches up with a delayed acknowledgement that has left since: no event was made for it, because nothing waited.
+    /// Catches up with a delayed acknowledgement that has left since: no event was made for it, because
+    /// nothing waited.
     fn flush_acknowledged(&mut self, flow: u32) {
         let delay = self.delays[(flow & 1) as usize ^ 1];
         self.flows[flow as usize].resolve_timer(self.now, delay);
@@ -361,7 +365,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.note_data(flow, &sending, outcome);
         let at = match outcome {
             PacketOutcome::Arrives(arrives) => arrives.as_nanos(),
-            // A real connection would break now. That this one goes on makes it no faster than the patience of TCP.
+            // A real connection would break now. That this one goes on makes it no faster than the patience
+            // of TCP.
             PacketOutcome::Dropped(_) if self.flows[flow as usize].has_lost_patience() => {
                 self.now.saturating_add(self.delays[direction])
             }
@@ -443,8 +448,9 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// Wakes the sender of `flow` when it stops waiting for an acknowledgement. Only asked for after a loss: without one
-    /// every acknowledgement arrives. One timer a flow: a later deadline is looked up when the earlier one is over.
+    /// Wakes the sender of `flow` when it stops waiting for an acknowledgement. Only asked for after a loss:
+    /// without one every acknowledgement arrives. One timer a flow: a later deadline is looked up when the
+    /// earlier one is over.
     fn arm_give_up_timer(&mut self, flow: u32) {
         if self.gives_up_at[flow as usize] == 0
             && let Some(at) = self.flows[flow as usize].gives_up_at()

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 /// One direction of a link, as arithmetic: it holds no packets, but computes when each arrives.
 ///
-/// Calling order: [`Pipe::accept`] for each packet, in the order of time. All connections that share the link share
-/// the pipe: that is what makes its rate the link's and not each connection's.
+/// Calling order: [`Pipe::accept`] for each packet, in the order of time. All connections that share the link
+/// share the pipe: that is what makes its rate the link's and not each connection's.
 #[derive(Debug, Clone)]
 pub struct Pipe {
     chain: Vec<Impairment>,

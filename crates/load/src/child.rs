@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use sys::error::OsError;
 use sys::{program, signals};
 
-/// Waits for `child`, which leads a process group of its own, and says how and when it ended. The group is killed at
-/// the deadline, or when the run is ended.
+/// Waits for `child`, which leads a process group of its own, and says how and when it ended. The group is
+/// killed at the deadline, or when the run is ended.
 ///
 /// # Errors
 /// [`LoadError::TimedOut`], [`LoadError::Stopped`]; the child is gone then.
@@ -50,7 +50,8 @@ fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>
         }
         let stopped = stop.load(Ordering::Relaxed).then_some(LoadError::Stopped);
         if let Some(reason) = left.err().map(LoadError::from).or(stopped) {
-            // The group's leader is not reaped before this thread has ended, so the number cannot belong to another group.
+            // The group's leader is not reaped before this thread has ended, so the number cannot belong to
+            // another group.
             signals::send_to_group(id as i32, libc::SIGKILL);
             return Err(reason);
         }

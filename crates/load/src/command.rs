@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 use sys::error::OsError;
 
-/// Runs of a command, from its start to its end. What it prints is thrown away, unless `make` says otherwise. It has a
-/// process group of its own, which is killed when it takes too long or the run is ended.
+/// Runs of a command, from its start to its end. What it prints is thrown away, unless `make` says otherwise.
+/// It has a process group of its own, which is killed when it takes too long or the run is ended.
 pub struct CommandLoad<'a> {
     make: &'a (dyn Fn() -> Command + Sync),
 }

@@ -1,8 +1,9 @@
 //! The engine: what drives clients, whatever they do.
 //!
-//! Most clients are state machines ([`machine::Machine`]), many to a thread, each thread an event loop ([`driver`]): the
-//! [`multiplexed`]. Those that have to block (commands; a login in every operation) have a thread each: [`threaded`]. Both take their
-//! operations from the same [`shared_run`] and count them in the same [`sums`].
+//! Most clients are state machines ([`machine::Machine`]), many to a thread, each thread an event loop
+//! ([`driver`]): the [`multiplexed`]. Those that have to block (commands; a login in every operation) have a
+//! thread each: [`threaded`]. Both take their operations from the same [`shared_run`] and count them in the
+//! same [`sums`].
 
 mod arrivals;
 pub(crate) mod connection;
@@ -106,5 +107,6 @@ const MIN_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long is waited before looking whether something took too long, or the run was ended.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Between a failed operation and the next connection of that client, so that a server that refuses is not flooded.
+/// Between a failed operation and the next connection of that client, so that a server that refuses is not
+/// flooded.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(10);

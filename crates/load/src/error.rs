@@ -5,8 +5,8 @@ use client::session::SessionError;
 use std::time::Duration;
 use sys::error::{Blame, LiveError};
 
-/// Why an operation failed, or a client could not be made. Texts hold no literal and no value: what a server quotes is
-/// replaced by `?`.
+/// Why an operation failed, or a client could not be made. Texts hold no literal and no value: what a server
+/// quotes is replaced by `?`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LoadError {
     /// No connection.

@@ -11,11 +11,11 @@ use sys::target::Target;
 use wire::Decoder;
 use wire::http::HttpDecoder;
 
-/// GET requests of one URL. A reply counts when its status is 200 to 299 and its body is complete; redirects are not
-/// followed, bodies are counted to their end and forgotten.
+/// GET requests of one URL. A reply counts when its status is 200 to 299 and its body is complete; redirects
+/// are not followed, bodies are counted to their end and forgotten.
 ///
-/// Kept connections that the server closes between requests are opened again, and the request that found its connection closed
-/// is asked again: that is part of its duration.
+/// Kept connections that the server closes between requests are opened again, and the request that found its
+/// connection closed is asked again: that is part of its duration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpLoad {
     target: Target,
@@ -26,9 +26,9 @@ pub struct HttpLoad {
 }
 
 impl HttpLoad {
-    /// Requests of `url` (`http://host:port/path?query`), whose host is at `address`. With `keep_alive` a client's
-    /// requests share one connection, and a duration is that of a request; without it each has its own, and
-    /// connecting is part of it.
+    /// Requests of `url` (`http://host:port/path?query`), whose host is at `address`. With `keep_alive` a
+    /// client's requests share one connection, and a duration is that of a request; without it each has its
+    /// own, and connecting is part of it.
     ///
     /// # Errors
     /// [`LoadError::NotHttp`].

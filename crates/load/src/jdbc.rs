@@ -1,5 +1,5 @@
-//! SQL load through a JDBC driver: clients of any database that run scripts, each run an operation, each client a thread here and one
-//! in the bridge.
+//! SQL load through a JDBC driver: clients of any database that run scripts, each run an operation, each
+//! client a thread here and one in the bridge.
 
 use super::engine::threaded::{Client, Operated};
 use super::engine::{RunContext, threaded};
@@ -15,8 +15,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Scripts run by clients through a driver. A duration is the sum of what the driver's calls took, by Java's clock, and of the script's own
-/// pauses; with a connection for each operation, of opening it too. What the bridge adds between them is in none.
+/// Scripts run by clients through a driver. A duration is the sum of what the driver's calls took, by Java's
+/// clock, and of the script's own pauses; with a connection for each operation, of opening it too. What the
+/// bridge adds between them is in none.
 #[derive(Debug)]
 pub struct JdbcLoad {
     bridge: Arc<Bridge>,
@@ -27,11 +28,12 @@ pub struct JdbcLoad {
 }
 
 impl JdbcLoad {
-    /// `scripts` run by clients of the database that `login` leads to, their statements run as `mode` says: `Statement`,
-    /// `PreparedStatement` each time, or `PreparedStatement` kept.
+    /// `scripts` run by clients of the database that `login` leads to, their statements run as `mode` says:
+    /// `Statement`, `PreparedStatement` each time, or `PreparedStatement` kept.
     ///
     /// # Errors
-    /// [`LoadError::Script`] when the scripts do not go with the mode, [`LoadError::NoScript`] when there is none.
+    /// [`LoadError::Script`] when the scripts do not go with the mode, [`LoadError::NoScript`] when there is
+    /// none.
     pub fn new(
         bridge: Arc<Bridge>,
         login: Login,

@@ -1,11 +1,13 @@
 //! Load: clients that do the same kind of operation again and again, and how long each took.
 //!
-//! In a closed loop each client begins its next operation when its last one has ended, as a user does who waits: a slow
-//! server is asked less often. In an open loop ([`LoadPlan::rate`]) operations are to begin at times of their own, and what they
-//! took is counted from these as well: what users see who do not wait for each other.
+//! In a closed loop each client begins its next operation when its last one has ended, as a user does who
+//! waits: a slow server is asked less often. In an open loop ([`LoadPlan::rate`]) operations are to begin at
+//! times of their own, and what they took is counted from these as well: what users see who do not wait for
+//! each other.
 //!
-//! A kind of load is a file and an implementation of [`Workload`]: [`http`], [`sql`], [`jdbc`], [`command`]. What they share is the
-//! engine: `engine.rs` has the picture. Threads inherit the network namespace of the one that calls [`run`].
+//! A kind of load is a file and an implementation of [`Workload`]: [`http`], [`sql`], [`jdbc`], [`command`].
+//! What they share is the engine: `engine.rs` has the picture. Threads inherit the network namespace of the
+//! one that calls [`run`].
 //!
 //! Start reading at [`run`].
 
@@ -48,15 +50,15 @@ pub trait Runs {
 ///
 /// 1. Every client's connection is made, where it lasts longer than one operation.
 /// 2. Each client does its operations of the warm-up. When all have, the clock starts for all.
-/// 3. A client whose operation failed goes on over another connection after a pause, so that a server that refuses is not
-///    flooded. Each attempt to connect that fails is an operation that failed.
+/// 3. A client whose operation failed goes on over another connection after a pause, so that a server that
+///    refuses is not flooded. Each attempt to connect that fails is an operation that failed.
 ///
 /// With `watch` every connection is shown to an observer, as a relay would show it.
 ///
 /// # Errors
-/// When a client cannot connect at first, or an operation of the warm-up fails: later failures are counted in the
-/// outcome. [`LoadError::Script`] when an expression of a script has no value, whenever that happens: the run ends.
-/// [`LoadError::Stopped`] when `control` stops the run before the clock starts.
+/// When a client cannot connect at first, or an operation of the warm-up fails: later failures are counted in
+/// the outcome. [`LoadError::Script`] when an expression of a script has no value, whenever that happens: the
+/// run ends. [`LoadError::Stopped`] when `control` stops the run before the clock starts.
 pub fn run(
     workload: &dyn Workload,
     plan: &LoadPlan,
@@ -95,12 +97,13 @@ pub struct LoadPlan {
     pub operations: Option<u64>,
     /// A client ends after this many operations of its own, failed ones included.
     pub operations_per_client: Option<u64>,
-    /// Ends after this long; operations in progress are completed and count. With several ends, the first one applies.
+    /// Ends after this long; operations in progress are completed and count. With several ends, the first one
+    /// applies.
     pub duration: Option<Duration>,
     /// An operation that takes longer has failed.
     pub timeout: Duration,
-    /// Open loop: operations are to begin at times of their own (a Poisson process of this rate), whatever became of
-    /// those before. `None` for the closed loop.
+    /// Open loop: operations are to begin at times of their own (a Poisson process of this rate), whatever
+    /// became of those before. `None` for the closed loop.
     pub rate: Option<Rate>,
     /// Clients join evenly over this time.
     pub ramp: Duration,
@@ -129,32 +132,38 @@ impl Default for LoadPlan {
 /// What came out of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoadOutcome {
-    /// The operations that succeeded, each timed from when it really began; `None` if none did. In a closed loop
-    /// without ramp their rate is the sum of the clients' own, each counted over the time that client worked, so that
-    /// waiting for the last one at the end does not lower it; otherwise it is their number over `elapsed`.
+    /// The operations that succeeded, each timed from when it really began; `None` if none did. In a closed
+    /// loop without ramp their rate is the sum of the clients' own, each counted over the time that client
+    /// worked, so that waiting for the last one at the end does not lower it; otherwise it is their number
+    /// over `elapsed`.
     pub measured: Option<MeasuredDurations>,
     /// The durations themselves, to be put together with those of other runs.
     pub durations: DistributionBuilder,
     /// Standard deviation of the same durations.
     pub deviation: Option<Duration>,
-    /// Open loop: the same operations timed from when they were to begin. What a user waits who does not care that
-    /// others are before him.
+    /// Open loop: the same operations timed from when they were to begin. What a user waits who does not care
+    /// that others are before him.
     pub intended: Option<Distribution>,
     /// Open loop: how much later than intended operations began.
     pub lag: Option<Distribution>,
-    /// Open loop: operations that were to begin before the end of the run and never could. They are in no other figure.
+    /// Open loop: operations that were to begin before the end of the run and never could. They are in no
+    /// other figure.
     pub not_begun: u64,
-    /// Of each script its operations that succeeded, in the order of the scripts; empty where there is only one.
+    /// Of each script its operations that succeeded, in the order of the scripts; empty where there is only
+    /// one.
     pub scripts: Vec<Distribution>,
-    /// Why operations failed, most frequent first. At most [`LoadOutcome::MAX_ERRORS`] texts are distinguished.
+    /// Why operations failed, most frequent first. At most [`LoadOutcome::MAX_ERRORS`] texts are
+    /// distinguished.
     pub errors: Vec<ErrorCount>,
     /// From the first operation that counts to the end of the last.
     pub elapsed: Duration,
     /// What making all clients took at the beginning, connecting and logging in.
     pub connecting: Duration,
-    /// Round trips of all operations, failed ones included: how often a client waited for the server's next bytes.
+    /// Round trips of all operations, failed ones included: how often a client waited for the server's next
+    /// bytes.
     pub turns: u64,
-    /// Payload bytes to the server and from it ([`model::Direction::index`]) in all operations; with TLS, of the plaintext.
+    /// Payload bytes to the server and from it ([`model::Direction::index`]) in all operations; with TLS, of
+    /// the plaintext.
     pub payload_bytes: [u64; 2],
     /// Processor time of the threads that drove the clients, in the program and in the kernel on its behalf.
     pub cpu: CpuTime,

@@ -2,8 +2,8 @@
 
 use std::process::{Child, Command, Stdio};
 
-/// Runs `line` in a shell and returns what it printed, if that is `wanted`. The client's thread waits for it, as pgbench's does,
-/// and with it the other clients of that thread.
+/// Runs `line` in a shell and returns what it printed, if that is `wanted`. The client's thread waits for it,
+/// as pgbench's does, and with it the other clients of that thread.
 ///
 /// # Errors
 /// Why there is nothing, in words.

@@ -19,9 +19,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use sys::target::{Scheme, Target};
 
-/// Scripts run by clients of a database: each client chooses one by its weight, runs it, and that is an operation.
-/// Statements are sent one by one, each when the reply to the last is complete (but in pipelines). Results are counted to
-/// their end and forgotten, except those a script keeps.
+/// Scripts run by clients of a database: each client chooses one by its weight, runs it, and that is an
+/// operation. Statements are sent one by one, each when the reply to the last is complete (but in pipelines).
+/// Results are counted to their end and forgotten, except those a script keeps.
 #[derive(Debug)]
 pub struct SqlLoad {
     target: Target,
@@ -39,8 +39,8 @@ impl SqlLoad {
     /// `scripts` run by clients of the database `target`, their statements sent as `mode` says.
     ///
     /// # Errors
-    /// [`LoadError::Scheme`] when there is no SQL load for such a target; [`LoadError::Script`] when the scripts do not go
-    /// with the mode, [`LoadError::NoScript`] when there is none.
+    /// [`LoadError::Scheme`] when there is no SQL load for such a target; [`LoadError::Script`] when the
+    /// scripts do not go with the mode, [`LoadError::NoScript`] when there is none.
     pub fn new(target: &Target, mut scripts: Scripts, mode: QueryMode) -> Result<Self, LoadError> {
         let protocol = protocol_of(target)?;
         if scripts.list().is_empty() {
@@ -76,8 +76,8 @@ impl SqlLoad {
         }
     }
 
-    /// The same with a pause before each request that a client waits for: a further distance of that round trip, without
-    /// packets that take longer.
+    /// The same with a pause before each request that a client waits for: a further distance of that round
+    /// trip, without packets that take longer.
     #[must_use]
     pub fn pausing(self, pause: Duration) -> Self {
         Self {
@@ -91,8 +91,8 @@ impl SqlLoad {
         is_compressed(&self.target, self.protocol)
     }
 
-    /// The same with a connection of its own for each operation: connecting and logging in are part of it. Otherwise a
-    /// client connects once, and a duration is that of the script.
+    /// The same with a connection of its own for each operation: connecting and logging in are part of it.
+    /// Otherwise a client connects once, and a duration is that of the script.
     #[must_use]
     pub fn reconnecting(self, reconnect: bool) -> Self {
         Self { reconnect, ..self }

@@ -1,8 +1,8 @@
 //! The tables that the built-in scripts work on: those of `pgbench -i`, in PostgreSQL, MySQL and MariaDB.
 //!
-//! Rows are made by the server from numbers, 100,000 accounts a statement, so that distance costs a round trip for each of
-//! these and no rate. PostgreSQL's own tool sends them instead, unless it is given `-I dtGvp`; the rows are the same but
-//! for `filler`, which it leaves null in branches and tellers.
+//! Rows are made by the server from numbers, 100,000 accounts a statement, so that distance costs a round
+//! trip for each of these and no rate. PostgreSQL's own tool sends them instead, unless it is given
+//! `-I dtGvp`; the rows are the same but for `filler`, which it leaves null in branches and tellers.
 
 use super::LoadError;
 use super::sql::protocol_of;
@@ -112,10 +112,12 @@ impl InitStep {
     }
 }
 
-/// Makes the tables for `scale`, which is the number of branches, in the database of `target`. Reports to `tell` how far it is.
+/// Makes the tables for `scale`, which is the number of branches, in the database of `target`. Reports to
+/// `tell` how far it is.
 ///
 /// # Errors
-/// [`LoadError::Scheme`], those of a session, [`LoadError::Statement`]; [`LoadError::Stopped`] when `stop` is set.
+/// [`LoadError::Scheme`], those of a session, [`LoadError::Statement`]; [`LoadError::Stopped`] when `stop` is
+/// set.
 pub fn initialise(
     target: &Target,
     steps: &[InitStep],
@@ -146,7 +148,8 @@ pub fn initialise(
     Ok(())
 }
 
-/// The scale for which the tables were made: how many branches there are; `None` if there are none or no such table.
+/// The scale for which the tables were made: how many branches there are; `None` if there are none or no such
+/// table.
 ///
 /// # Errors
 /// Those of a session.

@@ -27,7 +27,8 @@ pub fn report(error: &anyhow::Error, arguments: &[OsString]) -> ExitCode {
         })
 }
 
-/// A file that is setuid or setgid would let everybody have longwire write files, start programs and capture as another user.
+/// A file that is setuid or setgid would let everybody have longwire write files, start programs and capture
+/// as another user.
 pub fn refuse_other_users_rights() -> ExitCode {
     let mut stderr = io::stderr().lock();
     let _ = writeln!(

@@ -4,9 +4,9 @@ use client::session::{Session, SessionError, SessionOptions};
 use std::sync::atomic::AtomicBool;
 use sys::{Credentials, Scheme, Target, terminal};
 
-/// The target, with the password read from the terminal where the server wants one and neither the target nor the
-/// environment nor a file has it. To determine whether it wants one, a connection is opened first, only where a person could
-/// answer. Any other fault of the target shows when it is used.
+/// The target, with the password read from the terminal where the server wants one and neither the target nor
+/// the environment nor a file has it. To determine whether it wants one, a connection is opened first, only
+/// where a person could answer. Any other fault of the target shows when it is used.
 pub fn completed(mut target: Target) -> Target {
     let credentials = Credentials::from_target(&target);
     if !has_login(target.scheme) || credentials.password.is_some() || !terminal::is_there() {

@@ -62,8 +62,8 @@ pub fn connect_to(relay: &Relay) -> Endpoint {
     }
 }
 
-/// How long connections may take to end by themselves after the command has ended: their last bytes and ends cross the
-/// link.
+/// How long connections may take to end by themselves after the command has ended: their last bytes and ends
+/// cross the link.
 pub fn last_bytes(link: Option<&LinkDescription>) -> Duration {
     LAST_BYTES + link.map_or(Duration::ZERO, |link| link.rtt * 4)
 }

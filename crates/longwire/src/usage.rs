@@ -1,4 +1,5 @@
-//! What is wrong with a command line, in one line and with a hint: what clap found, said as all errors are, and what newcomers type.
+//! What is wrong with a command line, in one line and with a hint: what clap found, said as all errors are,
+//! and what newcomers type.
 
 mod words;
 
@@ -11,7 +12,8 @@ use std::process::ExitCode;
 use words::{COMMANDS, FLAGS};
 pub use words::{RENAMED, Renamed};
 
-/// Prints what clap has to say, and gives the exit status: help and versions as they are, an error in one line with a hint.
+/// Prints what clap has to say, and gives the exit status: help and versions as they are, an error in one
+/// line with a hint.
 pub fn report(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp
@@ -73,7 +75,8 @@ pub fn older_names(arguments: &[OsString]) -> Vec<String> {
     .collect()
 }
 
-/// A hint for a command that could not run, from its command line alone: files where servers are expected, and the other way round.
+/// A hint for a command that could not run, from its command line alone: files where servers are expected,
+/// and the other way round.
 pub fn hint_for(arguments: &[OsString]) -> Option<String> {
     let typed = Typed::from_arguments(arguments);
     let reads_files = matches!(typed.command.as_str(), "read" | "predict" | "check");

@@ -1,7 +1,7 @@
 //! Predictions proved: operations replayed over an emulated link, measured next to predicted.
 //!
-//! What is proved is TCP and the arithmetic of waiting: the bytes are filler and the servers wait as long as they were
-//! measured to take. How a server behaves elsewhere is not: docs/predict.md.
+//! What is proved is TCP and the arithmetic of waiting: the bytes are filler and the servers wait as long as
+//! they were measured to take. How a server behaves elsewhere is not: docs/predict.md.
 
 mod backend;
 mod choice;
@@ -42,8 +42,8 @@ pub struct Proof {
     pub warnings: Vec<Warning>,
 }
 
-/// Replays an operation of each of the most important names on every target, and notes in the predictions what it took.
-/// Ends early, with what it has, when `stop` is set.
+/// Replays an operation of each of the most important names on every target, and notes in the predictions
+/// what it took. Ends early, with what it has, when `stop` is set.
 pub fn verify(
     outcome: &mut ReadOutcome,
     claim: &Claim<'_>,
@@ -142,7 +142,8 @@ impl Proof {
     }
 }
 
-/// The result of durations measured one after another; `None` without any. `per_second` of several clients at once is given.
+/// The result of durations measured one after another; `None` without any. `per_second` of several clients at
+/// once is given.
 pub fn measured(durations: &[Duration], per_second: Option<f64>) -> Option<MeasuredDurations> {
     let mut all = DistributionBuilder::new();
     for duration in durations {

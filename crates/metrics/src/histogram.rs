@@ -1,4 +1,5 @@
-//! Histograms with the buckets of both kinds that Prometheus and OTLP know: given bounds, and a constant number for each doubling.
+//! Histograms with the buckets of both kinds that Prometheus and OTLP know: given bounds, and a constant
+//! number for each doubling.
 
 use std::time::Duration;
 
@@ -23,7 +24,8 @@ pub struct Histogram {
     zeros: u64,
     /// How many are at most as large as each bound, and larger than the one before; last those beyond all.
     classic: Vec<u64>,
-    /// Number of a bucket, and how many are in it; ordered by number. Bucket i ends at 2^(i / 8), included, and begins where i - 1 ends.
+    /// Number of a bucket, and how many are in it; ordered by number. Bucket i ends at 2^(i / 8), included,
+    /// and begins where i - 1 ends.
     exponential: Vec<(i32, u64)>,
 }
 
@@ -33,8 +35,8 @@ pub const SCHEMA: i32 = 3;
 const BUCKETS_A_DOUBLING: i32 = 1 << SCHEMA;
 
 impl Quantity {
-    /// Upper bounds of the given buckets, ascending, in [`Quantity::unit`]. Those of times contain the ones that the OpenTelemetry conventions
-    /// advise for `db.client.operation.duration`.
+    /// Upper bounds of the given buckets, ascending, in [`Quantity::unit`]. Those of times contain the ones
+    /// that the OpenTelemetry conventions advise for `db.client.operation.duration`.
     pub const fn bounds(self) -> &'static [f64] {
         match self {
             Self::Time => &[
@@ -153,12 +155,14 @@ impl Histogram {
         self.zeros
     }
 
-    /// How many lie above the bound before and at most at each of [`Quantity::bounds`]; last those beyond all.
+    /// How many lie above the bound before and at most at each of [`Quantity::bounds`]; last those beyond
+    /// all.
     pub fn classic(&self) -> &[u64] {
         &self.classic
     }
 
-    /// Buckets with something in them, by number: bucket i ends at 2^(i / 8), included, and begins where i - 1 ends. Zeros are in none.
+    /// Buckets with something in them, by number: bucket i ends at 2^(i / 8), included, and begins where i -
+    /// 1 ends. Zeros are in none.
     pub fn exponential(&self) -> &[(i32, u64)] {
         &self.exponential
     }
@@ -166,7 +170,8 @@ impl Histogram {
 
 /// The bucket of a value above zero.
 fn bucket_of(value: f64) -> i32 {
-    // The logarithm rounds; at the bounds themselves, which round trips often are, the neighbour may be right.
+    // The logarithm rounds; at the bounds themselves, which round trips often are, the neighbour may be
+    // right.
     let near = (value.log2() * f64::from(BUCKETS_A_DOUBLING)).ceil() as i32;
     if value <= end_of(near - 1) {
         near - 1

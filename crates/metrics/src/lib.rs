@@ -1,10 +1,12 @@
-//! What was observed, as series for monitoring systems: histograms of duration, round trips, network, server and client time by target, operation
-//! and statement, transactions held, findings, and counts.
+//! What was observed, as series for monitoring systems: histograms of duration, round trips, network, server
+//! and client time by target, operation and statement, transactions held, findings, and counts.
 //!
-//! [`Registry`] takes the same facts and operations as the totals of a run do, so that sums agree with what `read` says of the same traffic, to the
-//! nanosecond. [`Registry::families`] gives them as [`SeriesFamily`], which [`prometheus_text`], [`prometheus_protobuf`] and OTLP write.
+//! [`Registry`] takes the same facts and operations as the totals of a run do, so that sums agree with what
+//! `read` says of the same traffic, to the nanosecond. [`Registry::families`] gives them as [`SeriesFamily`],
+//! which [`prometheus_text`], [`prometheus_protobuf`] and OTLP write.
 //!
-//! Memory is bounded: names are limited ([`NameLimits`]), and what has no series of its own is summed under [`OTHER`].
+//! Memory is bounded: names are limited ([`NameLimits`]), and what has no series of its own is summed under
+//! [`OTHER`].
 
 mod family;
 mod histogram;

@@ -1,4 +1,5 @@
-//! Names that have a series of their own, of any number of names: those with most round trips and those with most time.
+//! Names that have a series of their own, of any number of names: those with most round trips and those with
+//! most time.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -20,10 +21,12 @@ pub(crate) trait Mergeable: Default {
     fn merge(&mut self, other: &Self);
 }
 
-/// Values of at most so many names, and of all others together. Nothing is lost: the values of a name that has to go are added to the others'.
+/// Values of at most so many names, and of all others together. Nothing is lost: the values of a name that
+/// has to go are added to the others'.
 ///
-/// While there is room, a name has its own at once. When there is none, its cost is noted, and [`TopNames::refresh`] decides again: one half of the room is
-/// for those with most round trips, the other for those with most time, both lately.
+/// While there is room, a name has its own at once. When there is none, its cost is noted, and
+/// [`TopNames::refresh`] decides again: one half of the room is for those with most round trips, the other
+/// for those with most time, both lately.
 #[derive(Debug)]
 pub(crate) struct TopNames<K, V> {
     most: usize,
@@ -104,7 +107,8 @@ impl<K: Eq + Hash + Clone + Ord, V: Mergeable> TopNames<K, V> {
         self.waiting.retain(|_, cost| cost.time > middle);
     }
 
-    /// Decides anew who has a series; call it about once a minute, with the time. What was spent before counts half.
+    /// Decides anew who has a series; call it about once a minute, with the time. What was spent before
+    /// counts half.
     pub(crate) fn refresh(&mut self, now: u64) {
         if !self.waiting.is_empty() {
             for name in self.newcomers() {
@@ -166,7 +170,8 @@ impl<K: Eq + Hash + Clone + Ord, V: Mergeable> TopNames<K, V> {
         self.merged
     }
 
-    /// All values with the time since when they count, in the order of their names; last that of the others, without a name.
+    /// All values with the time since when they count, in the order of their names; last that of the others,
+    /// without a name.
     pub(crate) fn values(&self) -> impl Iterator<Item = (Option<&K>, &V, u64)> {
         let mut names: Vec<(&K, &Named<V>)> = self.named.iter().collect();
         names.sort_by_key(|(name, _)| *name);

@@ -1,4 +1,5 @@
-//! The five histograms of one name: duration, round trips, and the network's, the server's and the client's part.
+//! The five histograms of one name: duration, round trips, and the network's, the server's and the client's
+//! part.
 
 use crate::family::{FamilyKind, Label, Series, SeriesFamily, SeriesValue};
 use crate::histogram::{Histogram, Quantity};
@@ -62,7 +63,8 @@ impl Parts {
 
 /// What a group of five families is about.
 pub(crate) struct PartNames {
-    /// Names of the five families, in the order of [`PartFamilies`]: Prometheus's, OpenTelemetry's, and what it says.
+    /// Names of the five families, in the order of [`PartFamilies`]: Prometheus's, OpenTelemetry's, and what
+    /// it says.
     pub(crate) families: [(&'static str, &'static str, &'static str); 5],
 }
 

@@ -1,4 +1,5 @@
-//! Prometheus's protobuf format: `io.prometheus.client.MetricFamily`, each behind its length. The only one that carries native histograms.
+//! Prometheus's protobuf format: `io.prometheus.client.MetricFamily`, each behind its length. The only one
+//! that carries native histograms.
 //!
 //! The messages are those of `metrics.proto` of prometheus/client_model, without what is never written.
 
@@ -83,7 +84,8 @@ fn histogram_message(histogram: &Histogram) -> HistogramMessage {
     }
 }
 
-/// Runs of buckets that follow each other, each by its distance from the one before, and the difference of each bucket from the one before.
+/// Runs of buckets that follow each other, each by its distance from the one before, and the difference of
+/// each bucket from the one before.
 fn spans(buckets: &[(i32, u64)]) -> (Vec<BucketSpan>, Vec<i64>) {
     let mut spans: Vec<BucketSpan> = Vec::new();
     let mut deltas = Vec::new();

@@ -41,7 +41,8 @@ impl Default for NameLimits {
 
 /// Sums up what was observed since the beginning, for as long as it goes on.
 ///
-/// Memory: [`NameLimits`], sixteen names more for each that has a series, and a few bytes for each open connection.
+/// Memory: [`NameLimits`], sixteen names more for each that has a series, and a few bytes for each open
+/// connection.
 #[derive(Debug)]
 pub struct Registry {
     limits: NameLimits,

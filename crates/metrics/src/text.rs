@@ -8,7 +8,8 @@ use std::sync::Arc;
 /// What an answer in this format is called in HTTP.
 pub const TEXT_CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The families in Prometheus's text format. Of histograms it has the given buckets alone; those of both kinds are in protobuf.
+/// The families in Prometheus's text format. Of histograms it has the given buckets alone; those of both
+/// kinds are in protobuf.
 pub fn prometheus_text(families: &[SeriesFamily]) -> String {
     let mut text = String::new();
     for family in families.iter().filter(|family| !family.series.is_empty()) {
@@ -83,7 +84,8 @@ fn escaped(value: &str) -> String {
         .replace('\n', "\\n")
 }
 
-/// A name as the value of a label: one that is longer than [`MAX_VALUE_LEN`] is cut, and a hash of all of it keeps it apart from others that begin alike.
+/// A name as the value of a label: one that is longer than [`MAX_VALUE_LEN`] is cut, and a hash of all of it
+/// keeps it apart from others that begin alike.
 pub(crate) fn short(name: &str) -> Arc<str> {
     if name.len() <= MAX_VALUE_LEN {
         return Arc::from(name);

@@ -1,4 +1,5 @@
-//! What a tunnel would give: traffic at each level, and the time of its operations over links of several rates.
+//! What a tunnel would give: traffic at each level, and the time of its operations over links of several
+//! rates.
 
 use crate::{BitRate, ParseQuantityError, Share};
 use std::fmt;
@@ -11,8 +12,8 @@ use std::time::Duration;
 pub struct AtLevel {
     /// The level, 0 (off) to 9.
     pub level: u8,
-    /// Bytes between the ends of the tunnel: frames with their headers, and what encryption adds. Of a chunk that carries
-    /// several exchanges, each has the part that it has of the chunk's payload.
+    /// Bytes between the ends of the tunnel: frames with their headers, and what encryption adds. Of a chunk
+    /// that carries several exchanges, each has the part that it has of the chunk's payload.
     pub tunnel_bytes: [u64; 2],
     /// Processor time of the end that sends, for compressing.
     pub compressing: [Duration; 2],
@@ -42,8 +43,8 @@ pub struct Advice {
     pub turns: u64,
     /// Their payload bytes, request and reply.
     pub payload_bytes: [u64; 2],
-    /// From the beginning of the first of these operations to the end of the last. `None` if longwire made the traffic itself:
-    /// its pace then says nothing about a month.
+    /// From the beginning of the first of these operations to the end of the last. `None` if longwire made
+    /// the traffic itself: its pace then says nothing about a month.
     pub span: Option<Duration>,
     /// Round trip of the links.
     pub rtt: Duration,
@@ -68,7 +69,8 @@ pub struct LevelAdvice {
     pub tunnel_bytes: [u64; 2],
     /// Processor time of compressing and of decompressing, of all operations.
     pub processor: [Duration; 2],
-    /// How far the passes over the same bytes differ in processor time, as a share of their median; `None` after one pass.
+    /// How far the passes over the same bytes differ in processor time, as a share of their median; `None`
+    /// after one pass.
     pub noise: Option<Share>,
     /// Mean duration of a replayed operation at each of [`Advice::rates`].
     pub durations: Vec<Duration>,
@@ -99,7 +101,8 @@ impl Advice {
         self.levels.iter().find(|level| level.level == 0)
     }
 
-    /// How much shorter an operation is at `level` than without compression, in nanoseconds; negative when it is longer.
+    /// How much shorter an operation is at `level` than without compression, in nanoseconds; negative when it
+    /// is longer.
     pub fn saved_ns(&self, level: &LevelAdvice, rate: usize) -> Option<i64> {
         let nanos = |level: &LevelAdvice| i64::try_from(level.durations.get(rate)?.as_nanos()).ok();
         nanos(self.off()?)?.checked_sub(nanos(level)?)

@@ -140,7 +140,8 @@ pub struct Change {
 }
 
 impl Change {
-    /// Whether anything that a user decides by has changed: round trips, or findings. Predicted times vary with what was measured.
+    /// Whether anything that a user decides by has changed: round trips, or findings. Predicted times vary
+    /// with what was measured.
     pub fn is_none(&self) -> bool {
         self.turns[0] == self.turns[1] && self.new_findings.is_empty()
     }

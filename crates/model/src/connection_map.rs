@@ -4,8 +4,8 @@ use crate::ConnectionId;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map whose keys are the numbers longwire gives to connections itself: no outside party can choose them, so that
-/// their hash needs no protection against chosen collisions.
+/// A map whose keys are the numbers longwire gives to connections itself: no outside party can choose them,
+/// so that their hash needs no protection against chosen collisions.
 pub type ConnectionMap<V> = HashMap<ConnectionId, V, BuildHasherDefault<ConnectionHasher>>;
 
 /// Spreads consecutive numbers over all bits (Fibonacci hashing).

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 /// Collects durations and returns their [`Distribution`].
 ///
-/// Exact up to 4096 samples. Beyond that, samples are counted in buckets whose middle is at most 0.1 % away from any
-/// sample in them; minimum, maximum, sum and count stay exact. Memory grows with the number of *different* buckets
-/// met, a few thousand for real data, 27,000 at most.
+/// Exact up to 4096 samples. Beyond that, samples are counted in buckets whose middle is at most 0.1 % away
+/// from any sample in them; minimum, maximum, sum and count stay exact. Memory grows with the number of
+/// *different* buckets met, a few thousand for real data, 27,000 at most.
 ///
-/// A percentile is the nearest rank: the smallest sample that has at least that share of all samples at or below it.
-/// So it is a duration that happened (or its bucket). The median of an even number of samples is the mean of the two in the middle.
+/// A percentile is the nearest rank: the smallest sample that has at least that share of all samples at or
+/// below it. So it is a duration that happened (or its bucket). The median of an even number of samples is
+/// the mean of the two in the middle.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DistributionBuilder {
     count: u64,
@@ -82,8 +83,8 @@ impl DistributionBuilder {
         }
     }
 
-    /// The samples, each with how often it was met, to be kept and added again: exact as long as there are few, then the
-    /// middles of their buckets.
+    /// The samples, each with how often it was met, to be kept and added again: exact as long as there are
+    /// few, then the middles of their buckets.
     pub fn samples(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         let exact = self.recent.iter().map(|&sample| (sample, 1));
         let counted = self
@@ -112,14 +113,16 @@ impl DistributionBuilder {
         Some(Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
     }
 
-    /// The duration that `percent` of the samples do not exceed (nearest rank), however few samples stand behind it; of 50, the median.
-    /// `None` without samples. [`DistributionBuilder::distribution`] is the one that withholds what cannot be known.
+    /// The duration that `percent` of the samples do not exceed (nearest rank), however few samples stand
+    /// behind it; of 50, the median. `None` without samples. [`DistributionBuilder::distribution`] is the one
+    /// that withholds what cannot be known.
     pub fn percentile(&mut self, percent: u8) -> Option<Duration> {
         if self.count == 0 {
             return None;
         }
         if self.buckets.is_empty() {
-            // Asked again and again while samples come, most are in order already: a stable sort finds that out.
+            // Asked again and again while samples come, most are in order already: a stable sort finds that
+            // out.
             self.recent.sort();
         } else {
             self.move_to_buckets();

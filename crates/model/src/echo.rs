@@ -5,8 +5,9 @@ use std::time::Duration;
 
 /// Round trips of one size of request and reply, on a number of streams at once.
 ///
-/// A round trip is from right before the request was handed to the kernel until right after the reply's last byte was read:
-/// both one ways and both machines' handling of it. Tools that report half of it (qperf's `tcp_lat`) say "one way".
+/// A round trip is from right before the request was handed to the kernel until right after the reply's last
+/// byte was read: both one ways and both machines' handling of it. Tools that report half of it (qperf's
+/// `tcp_lat`) say "one way".
 #[derive(Debug, Clone, PartialEq)]
 pub struct EchoOutcome {
     /// Payload bytes of a request.
@@ -17,8 +18,8 @@ pub struct EchoOutcome {
     pub streams: u32,
     /// Whether both sides polled for messages instead of sleeping until they came.
     pub spin: bool,
-    /// Round trips whose reply this side found by polling a little before it would have slept: those have no wake-up of this side in them. Not
-    /// counted where `spin` is set, which has none in any.
+    /// Round trips whose reply this side found by polling a little before it would have slept: those have no
+    /// wake-up of this side in them. Not counted where `spin` is set, which has none in any.
     pub polled: u64,
     /// Spread of the round trips.
     pub spread: Distribution,
@@ -28,12 +29,13 @@ pub struct EchoOutcome {
     pub per_second: f64,
     /// Processor time that this side used for them, of its sending and receiving threads.
     pub client_processor: Duration,
-    /// Processor time that the process on the other side used meanwhile, by its own account; `None` if it could not be
-    /// asked. With other clients at the same time theirs is in it: `other_clients`.
+    /// Processor time that the process on the other side used meanwhile, by its own account; `None` if it
+    /// could not be asked. With other clients at the same time theirs is in it: `other_clients`.
     pub server_processor: Option<Duration>,
     /// Clients that the other side served at the same time.
     pub other_clients: u32,
-    /// The kernel's minimum round trip of the streams (`tcpi_min_rtt`): of packets, without the wake-ups of both processes.
+    /// The kernel's minimum round trip of the streams (`tcpi_min_rtt`): of packets, without the wake-ups of
+    /// both processes.
     pub kernel_rtt: Option<Duration>,
     /// Packets that this side sent again.
     pub retransmitted: u64,
@@ -65,7 +67,8 @@ pub struct BulkOutcome {
     pub direction: Direction,
     /// Payload bytes that arrived while they were counted.
     pub payload_bytes: u64,
-    /// Over which they were counted, by the receiver's clock: the beginning, in which TCP finds its rate, is left out.
+    /// Over which they were counted, by the receiver's clock: the beginning, in which TCP finds its rate, is
+    /// left out.
     pub elapsed: Duration,
     /// Payload over time; `None` if nothing arrived. Headers come on top of it: some 3 to 5 % on the wire.
     pub rate: Option<BitRate>,
@@ -82,8 +85,8 @@ pub struct BulkOutcome {
 }
 
 impl BulkOutcome {
-    /// How much longer the median round trip was while the bytes were transferred; `None` if nothing was measured, zero
-    /// when it was not.
+    /// How much longer the median round trip was while the bytes were transferred; `None` if nothing was
+    /// measured, zero when it was not.
     pub fn queue_delay(&self) -> Option<Duration> {
         Some(self.loaded.p50?.saturating_sub(self.idle.p50?))
     }

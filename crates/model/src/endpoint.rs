@@ -21,8 +21,8 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Number of a connection within one run, counted from 0 in the order of first packets. Never reused: the same
-/// pair of endpoints opened again is a new connection.
+/// Number of a connection within one run, counted from 0 in the order of first packets. Never reused: the
+/// same pair of endpoints opened again is a new connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u32);
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 /// Takes what an observation point sees, in the order in which it saw it.
 ///
-/// Calling order for one connection: [`ConnectionEvent::Opened`] once and first; then any number of the others;
-/// [`ConnectionEvent::Closed`] once and last. Times of one direction never go back. Events of different
-/// connections interleave.
+/// Calling order for one connection: [`ConnectionEvent::Opened`] once and first; then any number of the
+/// others; [`ConnectionEvent::Closed`] once and last. Times of one direction never go back. Events of
+/// different connections interleave.
 pub trait Observer {
     /// One thing that was seen on `connection`.
     fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>);
@@ -35,8 +35,8 @@ pub enum ConnectionEvent<'a> {
     RelayHandshake(RelayHandshake),
     /// Payload passed.
     Segment(Segment<'a>),
-    /// A measured round trip between the observation point and one side, without delayed acknowledgements. The
-    /// source emits samples as it has them; the consumer keeps the minimum over a window.
+    /// A measured round trip between the observation point and one side, without delayed acknowledgements.
+    /// The source emits samples as it has them; the consumer keeps the minimum over a window.
     RoundTrip {
         /// When the sample was complete.
         at: Timestamp,
@@ -45,9 +45,10 @@ pub enum ConnectionEvent<'a> {
         /// The round trip; never negative, zero when below the clock's resolution.
         rtt: Duration,
     },
-    /// A round trip of one side that was not measured on this connection but follows from something else. It holds until a
-    /// measured one, or the next of these, is shorter. [`RttSource::FastestReply`] is reported for both sides, but means
-    /// something only for the server's: a server answers at once when it can, a client may think for any time.
+    /// A round trip of one side that was not measured on this connection but follows from something else. It
+    /// holds until a measured one, or the next of these, is shorter. [`RttSource::FastestReply`] is reported
+    /// for both sides, but means something only for the server's: a server answers at once when it can, a
+    /// client may think for any time.
     AssumedRoundTrip {
         /// Since when it is known.
         at: Timestamp,
@@ -62,13 +63,14 @@ pub enum ConnectionEvent<'a> {
     Recovery {
         /// The direction whose bytes were lost or late.
         direction: Direction,
-        /// When the first of the missing bytes was due (its original passage, or the first byte seen beyond it).
+        /// When the first of the missing bytes was due (its original passage, or the first byte seen beyond
+        /// it).
         from: Timestamp,
         /// When the missing bytes had passed.
         to: Timestamp,
     },
-    /// One direction ended: nothing follows in it. Reported where the source sees it, before [`ConnectionEvent::Closed`],
-    /// which may come much later.
+    /// One direction ended: nothing follows in it. Reported where the source sees it, before
+    /// [`ConnectionEvent::Closed`], which may come much later.
     Ended {
         /// When its FIN, or a RST of either side, was due in the order of the stream.
         at: Timestamp,
@@ -87,7 +89,8 @@ pub enum ConnectionEvent<'a> {
 }
 
 impl<'a> ConnectionEvent<'a> {
-    /// The event without its payload, and the payload: for keeping both. [`ConnectionEvent::with_payload`] joins them again.
+    /// The event without its payload, and the payload: for keeping both. [`ConnectionEvent::with_payload`]
+    /// joins them again.
     pub fn detach(self) -> (ConnectionEvent<'static>, &'a [u8]) {
         let detached = match self {
             Self::Segment(segment) => {
@@ -150,8 +153,8 @@ pub struct TcpHandshake {
     pub ack: Timestamp,
 }
 
-/// One round trip that the observation point made to the server on the client's behalf, to agree on TLS: a client that
-/// encrypts by itself makes the same.
+/// One round trip that the observation point made to the server on the client's behalf, to agree on TLS: a
+/// client that encrypts by itself makes the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RelayHandshake {
     /// When its request was sent.
@@ -194,9 +197,9 @@ pub struct Segment<'a> {
     /// Bytes that follow `payload` on the stream but were not captured (cut by the snap length or lost by the
     /// capturing host). The consumer must count them and cannot decode them.
     pub unseen: u64,
-    /// How long, directly before this segment, the sender had nothing in flight and room to send: time it spent
-    /// computing or waiting for something else, as far as the observation point can determine. Zero while the
-    /// sender was limited by window, rate or loss. `None` if it cannot be determined.
+    /// How long, directly before this segment, the sender had nothing in flight and room to send: time it
+    /// spent computing or waiting for something else, as far as the observation point can determine. Zero
+    /// while the sender was limited by window, rate or loss. `None` if it cannot be determined.
     pub sender_idle: Option<Duration>,
 }
 
@@ -221,8 +224,8 @@ pub struct ConnectionTotals {
     /// Bytes of those packets as they were on the wire, link-layer header included, frame check sequence not.
     /// `None` if the source cannot count them.
     pub wire_bytes: Option<[u64; 2]>,
-    /// Packets sent again, both directions: they carried payload, a SYN or a FIN already seen, or closed a gap later
-    /// than packets that change places would. `None` if the source cannot count them.
+    /// Packets sent again, both directions: they carried payload, a SYN or a FIN already seen, or closed a
+    /// gap later than packets that change places would. `None` if the source cannot count them.
     pub retransmitted_packets: Option<u64>,
     /// Payload bytes that passed (by their sequence numbers) but are not in the capture, per direction. A
     /// one-sided capture leaves the other direction's payload unknown, not unseen.
@@ -249,7 +252,7 @@ impl ConnectionTotals {
 
 /// Makes the observer of each connection.
 pub trait ObserverFactory: Send + Sync {
-    /// The observer of the connection `id`. Called once for each connection that reached the server, on the thread
-    /// that will forward it, just before its first event; the observer stays on that thread.
+    /// The observer of the connection `id`. Called once for each connection that reached the server, on the
+    /// thread that will forward it, just before its first event; the observer stays on that thread.
     fn observe(&self, id: ConnectionId) -> Box<dyn Observer + Send>;
 }

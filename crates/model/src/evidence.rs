@@ -40,8 +40,9 @@ impl NotSeen {
     }
 }
 
-/// How many round trips of work were waited for, and what was seen of them. Connecting, TLS and login are in no figure, nor are requests
-/// that web servers answer: their statements are elsewhere. Counts of operations add up.
+/// How many round trips of work were waited for, and what was seen of them. Connecting, TLS and login are in
+/// no figure, nor are requests that web servers answer: their statements are elsewhere. Counts of operations
+/// add up.
 ///
 /// Misleads where a round trip was not recognised as one: it is in no figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,7 +53,8 @@ pub struct Evidence {
     pub guessed: u64,
     /// Of these, those that certainly belong to no HTTP request ([`OperationStep::outside_requests`]).
     pub outside_requests: u64,
-    /// How many of the guessed ones are another operation's, most likely, in thousandths. A guess that was not compared with others counts as right.
+    /// How many of the guessed ones are another operation's, most likely, in thousandths. A guess that was
+    /// not compared with others counts as right.
     pub doubted: u64,
     /// Of these, those of connections without a known round-trip time.
     pub untimed: u64,
@@ -131,7 +133,8 @@ impl Evidence {
         reasons
     }
 
-    /// Whether statements of enough round trips were seen to say that something is not among them. Never without a round trip.
+    /// Whether statements of enough round trips were seen to say that something is not among them. Never
+    /// without a round trip.
     pub fn shows_statements(&self) -> bool {
         self.is_enough(self.round_trips - self.nameless().min(self.round_trips))
     }
@@ -147,7 +150,8 @@ impl Evidence {
         Share::of_counts(all - self.doubted.min(all), all)
     }
 
-    /// The share of all round trips that is another operation's, most likely; as many of its own are elsewhere then. `None` without a round trip.
+    /// The share of all round trips that is another operation's, most likely; as many of its own are
+    /// elsewhere then. `None` without a round trip.
     pub fn others(&self) -> Option<Share> {
         Share::of_counts(self.doubted, self.round_trips.saturating_mul(1_000))
     }
@@ -158,7 +162,8 @@ impl Evidence {
         Share::of_counts(all - self.doubted.min(all), all)
     }
 
-    /// Whether enough round trips are the operation's own, most likely, for a prediction; otherwise their share.
+    /// Whether enough round trips are the operation's own, most likely, for a prediction; otherwise their
+    /// share.
     pub fn enough_own(&self) -> Result<(), Share> {
         match self.own() {
             Some(own) if own.as_fraction() < Self::LIKELY_ENOUGH => Err(own),
@@ -194,7 +199,8 @@ pub struct Strays {
 }
 
 impl Strays {
-    /// Those of a run with these operations, where there are requests, and more than [`Evidence::ENOUGH`] leaves.
+    /// Those of a run with these operations, where there are requests, and more than [`Evidence::ENOUGH`]
+    /// leaves.
     pub fn that_matter(groups: &[OperationGroup]) -> Option<Self> {
         let mut strays = Self {
             round_trips: 0,

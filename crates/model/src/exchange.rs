@@ -8,8 +8,9 @@ use std::time::Duration;
 /// statements share one allocation.
 pub type Fingerprint = Arc<str>;
 
-/// The fingerprint of a statement whose preparation was not seen, `(prepared NAME)`: by what the protocol calls it, or, where it
-/// has no name, by its parameters. The protocol's names are of one connection: equal ones on two need not be one statement.
+/// The fingerprint of a statement whose preparation was not seen, `(prepared NAME)`: by what the protocol
+/// calls it, or, where it has no name, by its parameters. The protocol's names are of one connection: equal
+/// ones on two need not be one statement.
 pub fn unseen_fingerprint(name: &[u8], parameters: Option<u16>) -> String {
     let cut = &name[..name.len().min(MAX_NAME_LEN)];
     match (cut, parameters) {
@@ -20,7 +21,8 @@ pub fn unseen_fingerprint(name: &[u8], parameters: Option<u16>) -> String {
     }
 }
 
-/// The same of a statement that has its name in common with another one: the shape of its parameters and of its result distinguishes them.
+/// The same of a statement that has its name in common with another one: the shape of its parameters and of
+/// its result distinguishes them.
 pub fn unseen_fingerprint_with_shape(name: &[u8], parameters: Option<u16>, columns: Option<u16>) -> String {
     let mut made = unseen_fingerprint(name, parameters);
     made.pop();
@@ -35,8 +37,8 @@ pub fn unseen_fingerprint_with_shape(name: &[u8], parameters: Option<u16>, colum
     made
 }
 
-/// Whether a fingerprint stands for statements whose text was not seen: prepared before the observation, or without any name
-/// ([`NO_TEXT_SEEN`]).
+/// Whether a fingerprint stands for statements whose text was not seen: prepared before the observation, or
+/// without any name ([`NO_TEXT_SEEN`]).
 pub fn is_unseen_fingerprint(fingerprint: &str) -> bool {
     fingerprint.starts_with(UNSEEN) || fingerprint == NO_TEXT_SEEN
 }
@@ -52,11 +54,11 @@ const MAX_NAME_LEN: usize = 64;
 
 /// One request and its complete reply, as seen at the observation point.
 ///
-/// A TCP handshake is one too: phase connect, no payload, one round trip. So the round trips of a connection are the sum of its
-/// exchanges' round trips.
+/// A TCP handshake is one too: phase connect, no payload, one round trip. So the round trips of a connection
+/// are the sum of its exchanges' round trips.
 ///
-/// An exchange without a round trip is one whose reply was not waited for separately: a pipelined request behind
-/// another (its wait is the first one's), or a one-way message.
+/// An exchange without a round trip is one whose reply was not waited for separately: a pipelined request
+/// behind another (its wait is the first one's), or a one-way message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
     /// The connection it belongs to.
@@ -65,7 +67,8 @@ pub struct Exchange {
     pub phase: Phase,
     /// When the first byte of the request (or of a greeting) passed.
     pub at: Timestamp,
-    /// Waits of the client for the server's next bytes that a longer distance would lengthen by one round trip.
+    /// Waits of the client for the server's next bytes that a longer distance would lengthen by one round
+    /// trip.
     pub turns: u32,
     /// Payload bytes of the request.
     pub request_bytes: u64,
@@ -81,7 +84,8 @@ pub struct Exchange {
     pub executions: u32,
     /// The first step: the request, the wait, and the reply up to its end or to the first pause.
     pub first: Step,
-    /// Further steps of an exchange with more round trips (COPY, LOCAL INFILE, `100 Continue`). Empty otherwise.
+    /// Further steps of an exchange with more round trips (COPY, LOCAL INFILE, `100 Continue`). Empty
+    /// otherwise.
     pub more: Vec<Step>,
     /// The first statement executed, without its literals.
     pub fingerprint: Option<Fingerprint>,
@@ -99,8 +103,9 @@ pub struct Exchange {
     pub tags: Option<Arc<Tags>>,
     /// What its bytes become in a tunnel at each level that was tried; `None` if none was.
     pub levels: Option<Arc<[AtLevel]>>,
-    /// What a pooler or database proxy between client and database added, where the exchange behind it was seen too. The first step's
-    /// `server` is then the database's own time. Absent otherwise, and in recordings, which hold both exchanges.
+    /// What a pooler or database proxy between client and database added, where the exchange behind it was
+    /// seen too. The first step's `server` is then the database's own time. Absent otherwise, and in
+    /// recordings, which hold both exchanges.
     pub pooler: Option<Box<PoolerTime>>,
 }
 
@@ -121,8 +126,8 @@ impl Exchange {
         last.reply_ended.unwrap_or(last.request_ended)
     }
 
-    /// All steps in order, for who asks again over the same connection: the first has as server time all that was behind its connection, a
-    /// pooler with its database.
+    /// All steps in order, for who asks again over the same connection: the first has as server time all that
+    /// was behind its connection, a pooler with its database.
     pub fn steps_with_pooler(&self) -> impl Iterator<Item = Step> {
         let mut first = self.first;
         first.server += self.pooler_time().total();
@@ -148,11 +153,12 @@ impl Exchange {
     }
 }
 
-/// Of an exchange with a pooler: the time between the request reaching the pooler and its reply leaving, without the database's own.
-/// From the exchange of the pooler with the database.
+/// Of an exchange with a pooler: the time between the request reaching the pooler and its reply leaving,
+/// without the database's own. From the exchange of the pooler with the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PoolerTime {
-    /// From the request reaching the pooler until the pooler sent one to the database: mostly waiting for a free connection.
+    /// From the request reaching the pooler until the pooler sent one to the database: mostly waiting for a
+    /// free connection.
     pub waiting: Duration,
     /// From the database's reply reaching the pooler until the pooler's own reply left: its processing.
     pub processing: Duration,
@@ -172,7 +178,8 @@ impl PoolerTime {
     }
 }
 
-/// What a request asks for in addition to statements that run; findings are made from it. All of its messages together.
+/// What a request asks for in addition to statements that run; findings are made from it. All of its messages
+/// together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RequestTraits {
     /// Statements it prepares.
@@ -183,21 +190,23 @@ pub struct RequestTraits {
     pub fetches: u32,
     /// Prepared statements it closes.
     pub closes: u32,
-    /// Rows requested at most, by the last message that limits them; `None` if none does. 0 where the limit is in
-    /// other messages (MySQL's cursors).
+    /// Rows requested at most, by the last message that limits them; `None` if none does. 0 where the limit
+    /// is in other messages (MySQL's cursors).
     pub fetch_rows: Option<u32>,
     /// Bytes of rows requested at most, by the last message that limits them; `None` if none does.
     pub fetch_bytes: Option<u32>,
     /// Sets of parameters, where one execution carries several (array and bulk execution); 0 otherwise.
     pub sets: u32,
-    /// Rows came back. Only of a statement whose text was not seen ([`is_unseen_fingerprint`]): it shows that it reads.
+    /// Rows came back. Only of a statement whose text was not seen ([`is_unseen_fingerprint`]): it shows that
+    /// it reads.
     pub returns_rows: bool,
-    /// Recognises equal questions: a hash of statements with their literals and parameters, keyed with a random key of the
-    /// run, so that it reveals nothing about them. Only of reads, and only where all of the question was seen. Never equal across
-    /// runs but by chance.
+    /// Recognises equal questions: a hash of statements with their literals and parameters, keyed with a
+    /// random key of the run, so that it reveals nothing about them. Only of reads, and only where all of the
+    /// question was seen. Never equal across runs but by chance.
     pub request_digest: Option<u64>,
-    /// Recognises writes of the same rows: a hash, keyed as that of [`RequestTraits::request_digest`], of what is behind WHERE in an
-    /// `update` or `delete` that is sent as text, alone in its request. Not of what it writes.
+    /// Recognises writes of the same rows: a hash, keyed as that of [`RequestTraits::request_digest`], of
+    /// what is behind WHERE in an `update` or `delete` that is sent as text, alone in its request. Not of
+    /// what it writes.
     pub rows_digest: Option<u64>,
 }
 
@@ -218,21 +227,24 @@ pub struct Step {
     pub reply_bytes: u64,
     /// Whether the client waited here for one round trip (false for a pipelined or one-way step).
     pub turn: bool,
-    /// The part of the request's time (from its first to its last byte) in which the client had nothing in flight:
-    /// it was still producing the request (rows of a COPY, say).
+    /// The part of the request's time (from its first to its last byte) in which the client had nothing in
+    /// flight: it was still producing the request (rows of a COPY, say).
     pub client_inside_request: Duration,
     /// From the last byte of the request reaching the server to the first byte of the reply leaving it, plus
     /// waits for the server inside the reply. Never below zero; includes the server host's own network stack.
     /// Zero where the server-side round trip is unknown: the wait is then unknown as a whole.
     pub server: Duration,
-    /// By how much `server` may be wrong, because the round trip of this step itself is not known: it took no less than the shortest
-    /// that was seen and, as far as can be seen, no more than the longest. None where nothing was subtracted.
+    /// By how much `server` may be wrong, because the round trip of this step itself is not known: it took no
+    /// less than the shortest that was seen and, as far as can be seen, no more than the longest. None where
+    /// nothing was subtracted.
     pub server_margin: Margin,
     /// The part of `server` spent inside the reply, after its first byte.
     pub server_inside_reply: Duration,
-    /// Round trip between observation point and client that holds for this step; `None` before any was measured.
+    /// Round trip between observation point and client that holds for this step; `None` before any was
+    /// measured.
     pub client_side_rtt: Option<Duration>,
-    /// Round trip between observation point and server that holds for this step; `None` before any was measured.
+    /// Round trip between observation point and server that holds for this step; `None` before any was
+    /// measured.
     pub server_side_rtt: Option<Duration>,
     /// Time within this step during which its bytes waited for a retransmission.
     pub recovery: Duration,

@@ -10,32 +10,40 @@ use std::time::Duration;
 pub struct Finding {
     /// What kind of waste.
     pub kind: FindingKind,
-    /// The statement it is about; `None` if it is about no single one (round trips of BEGIN and COMMIT, connections).
+    /// The statement it is about; `None` if it is about no single one (round trips of BEGIN and COMMIT,
+    /// connections).
     pub fingerprint: Option<Fingerprint>,
-    /// The name of the operations it was seen in. Seen in operations of several names, it is several findings.
+    /// The name of the operations it was seen in. Seen in operations of several names, it is several
+    /// findings.
     pub operation_name: Arc<str>,
     /// Operations it was seen in.
     pub operations: u64,
     /// Whether its round trips are known to be those of these operations.
     pub owners: FindingOwners,
-    /// Of repeated statements: whether each was asked after the reply to another statement of the same loop, so that it
-    /// may need what that replied. True of a row of different statements, which may too. `None` for other kinds.
+    /// Of repeated statements: whether each was asked after the reply to another statement of the same loop,
+    /// so that it may need what that replied. True of a row of different statements, which may too. `None`
+    /// for other kinds.
     pub dependent: Option<bool>,
     /// How often it was seen: executions, fetches, connections, by kind (docs/findings.md).
     pub count: u64,
     /// Round trips that what is found cost in all.
     pub turns: u64,
-    /// Round trips that the remedy would save. 0 for waste that is not round trips (rate, window, delayed ACK).
+    /// Round trips that the remedy would save. 0 for waste that is not round trips (rate, window, delayed
+    /// ACK).
     pub saves_turns: u64,
-    /// Round trips that it would save at most: more than `saves_turns` where it does not show whether a driver makes them, which the remedy spares, or its program.
+    /// Round trips that it would save at most: more than `saves_turns` where it does not show whether a
+    /// driver makes them, which the remedy spares, or its program.
     pub saves_turns_most: u64,
-    /// Time saved with the remedy over all operations at each round trip asked, ascending: by replays without what falls away, or where there were none
-    /// `saves_turns` round trips and what else the kind reports, which misleads where these overlapped with others on another connection. Of [`FindingKind::HeldTransaction`] it is time for which rows are held, which
-    /// others may wait for, and not to be added.
+    /// Time saved with the remedy over all operations at each round trip asked, ascending: by replays without
+    /// what falls away, or where there were none `saves_turns` round trips and what else the kind reports,
+    /// which misleads where these overlapped with others on another connection. Of
+    /// [`FindingKind::HeldTransaction`] it is time for which rows are held, which others may wait for, and
+    /// not to be added.
     pub savings: Vec<Saving>,
     /// The client software of the connections it was seen on, as it introduced itself; `None` if it did not.
     pub driver: Option<Arc<str>>,
-    /// What to do, for the driver seen where one was: one or two sentences, no literal of the traffic in them.
+    /// What to do, for the driver seen where one was: one or two sentences, no literal of the traffic in
+    /// them.
     pub remedy: String,
 }
 
@@ -45,9 +53,11 @@ pub enum FindingOwners {
     /// As far as [`Evidence::shows_owners`] asks.
     #[default]
     Known,
-    /// Too many belong to operations of the name by a guess. Of all their round trips, this share is their own, most likely.
+    /// Too many belong to operations of the name by a guess. Of all their round trips, this share is their
+    /// own, most likely.
     Guessed(Share),
-    /// Likewise, and fewer than half of the operations have it: statements that were taken for another's make a loop in few.
+    /// Likewise, and fewer than half of the operations have it: statements that were taken for another's make
+    /// a loop in few.
     Doubtful(Share),
 }
 
@@ -66,7 +76,8 @@ impl FindingOwners {
         }
     }
 
-    /// Of all round trips of the operations, the share that is their own, most likely. `None` where that is known.
+    /// Of all round trips of the operations, the share that is their own, most likely. `None` where that is
+    /// known.
     pub const fn likely_right(self) -> Option<Share> {
         match self {
             Self::Known => None,
@@ -82,14 +93,15 @@ pub struct Saving {
     pub rtt: Duration,
     /// Time saved over all operations that were observed.
     pub saves: Duration,
-    /// Bounds of that, where operations were replayed with and without what the remedy leaves out; otherwise it is a number of round trips
-    /// times the distance, which is too much where they overlapped with others.
+    /// Bounds of that, where operations were replayed with and without what the remedy leaves out; otherwise
+    /// it is a number of round trips times the distance, which is too much where they overlapped with others.
     pub bounds: Option<[Duration; 2]>,
     /// What an operation takes with the remedy, likewise.
     pub remedied: Option<Remedied>,
 }
 
-/// What an operation takes with a remedy at one distance: the median of those that were replayed, and its bounds.
+/// What an operation takes with a remedy at one distance: the median of those that were replayed, and its
+/// bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remedied {
     /// The operation.
@@ -107,7 +119,8 @@ pub enum Remains {
     Work,
     /// The same, and its bytes come with another round trip.
     WorkAndBytes,
-    /// One statement does it for all: its rows are read or written as before, and what each statement costs by itself falls away.
+    /// One statement does it for all: its rows are read or written as before, and what each statement costs
+    /// by itself falls away.
     Rows,
     /// The client goes on as before, without asking.
     Client,
@@ -126,7 +139,8 @@ pub struct FindingKey {
     pub operation_name: Arc<str>,
 }
 
-/// What the remedy of a finding leaves out of one operation. Nothing, where it is no exchange as a whole: then no replay shows what it saves.
+/// What the remedy of a finding leaves out of one operation. Nothing, where it is no exchange as a whole:
+/// then no replay shows what it saves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// The finding.
@@ -181,7 +195,8 @@ pub enum FindingKind {
     SmallFetch,
     /// Statements prepared, run once and closed: two or three round trips where one does.
     OneShotPrepare,
-    /// Statements prepared anew each time, because a comment in their text carries an identifier that changes.
+    /// Statements prepared anew each time, because a comment in their text carries an identifier that
+    /// changes.
     CommentDefeatsCache,
     /// BEGIN, COMMIT, SET, `SELECT 1` and similar statements as round trips of their own.
     ControlTurns,
@@ -193,7 +208,8 @@ pub enum FindingKind {
     Sequential,
     /// Much compressible data on a slow link, not compressed.
     NoCompression,
-    /// A client that waits for an acknowledgement before it sends the rest of a request (Nagle against delayed ACK).
+    /// A client that waits for an acknowledgement before it sends the rest of a request (Nagle against
+    /// delayed ACK).
     AckStall,
     /// Transfers that wait for the receiver's window instead of the link.
     WindowLimited,
@@ -270,7 +286,8 @@ impl FindingKind {
             Self::SmallFetch | Self::Sequential => Remains::WorkAndBytes,
             Self::RepeatedRead | Self::Redirected => Remains::Client,
             Self::Reconnect | Self::ListenerTurn => Remains::Nothing,
-            // The server does what a COMMIT did, and what a statement is prepared for, all the same; others save no round trips.
+            // The server does what a COMMIT did, and what a statement is prepared for, all the same; others
+            // save no round trips.
             _ => Remains::Work,
         }
     }

@@ -36,10 +36,11 @@ pub struct CapturedAddress {
     pub address: IpAddr,
     /// Whether its machine is the one that captured.
     pub origin: Origin,
-    /// The lowest and the highest hop limit (IPv4: time to live) of its packets, as they passed. `None` if none of them shows it: a middlebox
-    /// may answer SYNs and send resets with a hop limit of its own.
+    /// The lowest and the highest hop limit (IPv4: time to live) of its packets, as they passed. `None` if
+    /// none of them shows it: a middlebox may answer SYNs and send resets with a hop limit of its own.
     pub hop_limits: Option<(u8, u8)>,
-    /// The link-layer addresses of packets that no router passed on, each with the network segment it was seen in.
+    /// The link-layer addresses of packets that no router passed on, each with the network segment it was
+    /// seen in.
     pub links: Vec<LinkAddress>,
 }
 
@@ -65,7 +66,8 @@ pub enum Origin {
 }
 
 impl CapturedAddress {
-    /// The hop limit that its packets began with; `None` if they do not agree on one of the usual ones (64, 128, 255).
+    /// The hop limit that its packets began with; `None` if they do not agree on one of the usual ones (64,
+    /// 128, 255).
     pub fn initial_hop_limit(&self) -> Option<u8> {
         let of = |seen: u8| {
             let initial = INITIAL_HOP_LIMITS.iter().find(|initial| **initial >= seen)?;

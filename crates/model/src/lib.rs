@@ -1,8 +1,9 @@
 //! Longwire's nouns and their units: plain data that every other crate shares.
 //!
-//! Data flows one way: [`ConnectionEvent`]s (from a capture file or a live relay) become [`Message`]s
-//! (in `wire`), then [`Exchange`]s and [`Operation`]s (in `analysis`), then [`Prediction`]s (in `predict`),
-//! and all of them are shown by `report`. This crate depends on nothing and computes nothing but units and percentiles.
+//! Data flows one way: [`ConnectionEvent`]s (from a capture file or a live relay) become [`Message`]s (in
+//! `wire`), then [`Exchange`]s and [`Operation`]s (in `analysis`), then [`Prediction`]s (in `predict`), and
+//! all of them are shown by `report`. This crate depends on nothing and computes nothing but units and
+//! percentiles.
 //!
 //! Start reading at [`event`], then [`message`], [`exchange`], [`operation`].
 

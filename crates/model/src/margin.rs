@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// By how much a span of time may be shorter, or longer, than the figure given for it. None where the figure is exact.
+/// By how much a span of time may be shorter, or longer, than the figure given for it. None where the figure
+/// is exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Margin {
     /// By how much it may be shorter.

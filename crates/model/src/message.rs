@@ -28,7 +28,8 @@ pub struct Message<'a> {
 /// The part a message plays in the conversation: all that pairing needs to know about a protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Client: belongs to a request that is still being written; no reply is expected yet (a PostgreSQL `Parse`).
+    /// Client: belongs to a request that is still being written; no reply is expected yet (a PostgreSQL
+    /// `Parse`).
     RequestPart,
     /// Client: completes a request; one reply is expected for it (`Query`, `Sync`, `COM_QUERY`).
     Request,
@@ -38,8 +39,9 @@ pub enum Role {
     ReplyPart,
     /// Server: completes the oldest owed reply.
     Reply,
-    /// Server: now waits for more from the client before the same reply can end (`CopyInResponse`, LOCAL INFILE,
-    /// `100 Continue`, an answer to `Flush`). The client's next message begins a further turn of the same exchange.
+    /// Server: now waits for more from the client before the same reply can end (`CopyInResponse`, LOCAL
+    /// INFILE, `100 Continue`, an answer to `Flush`). The client's next message begins a further turn of the
+    /// same exchange.
     ReplyPause,
     /// Server: speaks without having been asked, and the client waits for it (the MySQL greeting).
     Greeting,
@@ -77,8 +79,8 @@ impl Phase {
     }
 }
 
-/// What a message says, as far as longwire looks. Texts are raw bytes in the connection's encoding and may hold
-/// literals: code that keeps them makes a fingerprint first.
+/// What a message says, as far as longwire looks. Texts are raw bytes in the connection's encoding and may
+/// hold literals: code that keeps them makes a fingerprint first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content<'a> {
     /// Nothing longwire looks at.
@@ -103,13 +105,13 @@ pub enum Content<'a> {
         statement: Option<StatementId>,
         /// Rows requested at most in this round trip; `None` if the client asks for all.
         fetch_rows: Option<u32>,
-        /// Bytes of rows requested at most in this round trip, where the protocol counts in bytes (Informix's FET_BUF_SIZE,
-        /// DRDA's QRYBLKSZ); `None` otherwise.
+        /// Bytes of rows requested at most in this round trip, where the protocol counts in bytes (Informix's
+        /// FET_BUF_SIZE, DRDA's QRYBLKSZ); `None` otherwise.
         fetch_bytes: Option<u32>,
         /// Sets of parameters carried (array or bulk execution); 1 otherwise.
         sets: u32,
-        /// Values of the parameters as sent; empty where there are none, or where a [`Content::Bind`] gave them.
-        /// `None` if the decoder does not report them, or not all of them.
+        /// Values of the parameters as sent; empty where there are none, or where a [`Content::Bind`] gave
+        /// them. `None` if the decoder does not report them, or not all of them.
         values: Option<&'a [u8]>,
     },
     /// A prepared statement is given the values of its parameters; its execution follows.
@@ -119,8 +121,8 @@ pub enum Content<'a> {
     },
     /// A prepared statement is closed.
     Close,
-    /// A statement whose preparation was not seen is used from here on. A message of its own, without bytes, in front of the one that
-    /// uses it; once for each statement.
+    /// A statement whose preparation was not seen is used from here on. A message of its own, without bytes,
+    /// in front of the one that uses it; once for each statement.
     Unseen {
         /// The decoder's number for it.
         statement: StatementId,
@@ -129,7 +131,8 @@ pub enum Content<'a> {
         /// Parameters that it was given; `None` if that does not show.
         parameters: Option<u16>,
     },
-    /// A prepared statement whose preparation was seen has this name. A message of its own, without bytes; once for each statement with a name.
+    /// A prepared statement whose preparation was seen has this name. A message of its own, without bytes;
+    /// once for each statement with a name.
     Named {
         /// The decoder's number for it.
         statement: StatementId,
@@ -138,8 +141,9 @@ pub enum Content<'a> {
         /// Its parameters; `None` if that does not show.
         parameters: Option<u16>,
     },
-    /// How many columns the result of a prepared statement has; 0 where it writes and returns none. A message of its own, without bytes, in
-    /// front of the one that shows it; once for each statement that was announced by [`Content::Unseen`] or [`Content::Named`].
+    /// How many columns the result of a prepared statement has; 0 where it writes and returns none. A message
+    /// of its own, without bytes, in front of the one that shows it; once for each statement that was
+    /// announced by [`Content::Unseen`] or [`Content::Named`].
     Columns {
         /// The decoder's number for it.
         statement: StatementId,
@@ -150,7 +154,8 @@ pub enum Content<'a> {
     Command {
         /// As the protocol's documentation calls it.
         name: &'static str,
-        /// What it is given, where it is another command with another number: of a function call the function.
+        /// What it is given, where it is another command with another number: of a function call the
+        /// function.
         number: Option<u32>,
     },
     /// More rows of a statement that runs already.
@@ -204,8 +209,8 @@ pub enum Content<'a> {
         method: &'a [u8],
         /// The request target as sent, query string included (which may hold literals).
         target: &'a [u8],
-        /// The identifier it carries: that of its `traceparent`, otherwise of its `X-Request-Id`. `None` without one, and where
-        /// the field is there twice with different values.
+        /// The identifier it carries: that of its `traceparent`, otherwise of its `X-Request-Id`. `None`
+        /// without one, and where the field is there twice with different values.
         request: Option<RequestId>,
         /// The span it was sent in, where the identifier is that of a `traceparent`.
         span: Option<SpanId>,
@@ -235,7 +240,8 @@ pub enum TransactionState {
 /// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
-    /// PostgreSQL frontend/backend protocol 3, and its relatives (KingbaseES, openGauss, Redshift, CockroachDB).
+    /// PostgreSQL frontend/backend protocol 3, and its relatives (KingbaseES, openGauss, Redshift,
+    /// CockroachDB).
     Postgres,
     /// MySQL and MariaDB client/server protocol.
     Mysql,
@@ -316,7 +322,7 @@ pub struct Decoding {
     pub protocol: Protocol,
     /// Whether payload is (or became) encrypted.
     pub encrypted: bool,
-    /// Why messages are not (or no longer) decoded, in one clause for a person; `None` while they are. Round trips,
-    /// bytes and times are still counted, from the changes of direction.
+    /// Why messages are not (or no longer) decoded, in one clause for a person; `None` while they are. Round
+    /// trips, bytes and times are still counted, from the changes of direction.
     pub opaque: Option<String>,
 }

@@ -29,15 +29,18 @@ pub struct Operation {
     pub setup: Duration,
     /// Time of the client after the last exchange, before the operation ended.
     pub client_after: Duration,
-    /// Whether more parts of the same operation follow. A very long operation is passed on in parts with the same
-    /// `id`, so that memory stays bounded; durations, round trips and attributions of the parts sum to the whole.
+    /// Whether more parts of the same operation follow. A very long operation is passed on in parts with the
+    /// same `id`, so that memory stays bounded; durations, round trips and attributions of the parts sum to
+    /// the whole.
     pub continues: bool,
-    /// The transactions in it that stayed open between two replies, in the order in which they ended; last those still open.
+    /// The transactions in it that stayed open between two replies, in the order in which they ended; last
+    /// those still open.
     pub transactions: Vec<OperationTransaction>,
 }
 
 impl Operation {
-    /// Steps of one connection, in order, as if they were all that its client waited for; their time is not attributed.
+    /// Steps of one connection, in order, as if they were all that its client waited for; their time is not
+    /// attributed.
     pub fn of_steps(id: u64, name: Arc<str>, steps: Vec<OperationStep>) -> Self {
         let at = steps.first().map(|first| first.exchange.at).unwrap_or_default();
         let ended = steps.last().map(|last| last.exchange.ended());
@@ -115,28 +118,30 @@ pub struct OperationStep {
     /// Index of the step whose completion allowed this one to begin; `None` if it began with the operation.
     pub after: Option<u32>,
     /// Whether `after` counts from that step's request (having reached its server) rather than from its reply
-    /// (having reached its client): true for a pipelined request, and for a call that a server makes on behalf of
-    /// a request it received.
+    /// (having reached its client): true for a pipelined request, and for a call that a server makes on
+    /// behalf of a request it received.
     pub after_start: bool,
-    /// Indices of further steps that must be complete too before this one begins. As measured: for a pipelined request of a client with a
-    /// window, the step a window before it. A prediction adds those of queries that ran at once, where something waited for all of them.
+    /// Indices of further steps that must be complete too before this one begins. As measured: for a
+    /// pipelined request of a client with a window, the step a window before it. A prediction adds those of
+    /// queries that ran at once, where something waited for all of them.
     pub also_after: Vec<u32>,
     /// Client time between what it waited for and its own first byte, seen at the client of this exchange.
     pub client_before: Duration,
-    /// For an exchange whose server made calls of its own (an HTTP request with database work inside): index of the
-    /// last of them, which its reply waited for. Its own `server` time is then the time of that server's own
-    /// computing only: the time from that step's end to the first byte of the reply.
+    /// For an exchange whose server made calls of its own (an HTTP request with database work inside): index
+    /// of the last of them, which its reply waited for. Its own `server` time is then the time of that
+    /// server's own computing only: the time from that step's end to the first byte of the reply.
     pub reply_after: Option<u32>,
     /// Indices of further steps that its reply waits for. Empty in an operation as it was measured.
     pub reply_also_after: Vec<u32>,
-    /// How it is known that the step belongs to this operation; `None` if that is no question (the request itself, a connection's
-    /// life, what a mark names).
+    /// How it is known that the step belongs to this operation; `None` if that is no question (the request
+    /// itself, a connection's life, what a mark names).
     pub assigned: Option<Assigned>,
-    /// How likely a guess is right; `None` for a proof, and where the question does not arise or was not answered. Calibrated: of the steps that
-    /// are called 90 % likely, about 90 % are right (docs/requests.md).
+    /// How likely a guess is right; `None` for a proof, and where the question does not arise or was not
+    /// answered. Calibrated: of the steps that are called 90 % likely, about 90 % are right
+    /// (docs/requests.md).
     pub probability: Option<Share>,
-    /// That no HTTP request was waiting for the step, although its client's host serves some: none was in progress, or the host does the same without any.
-    /// `false` also where that is not known.
+    /// That no HTTP request was waiting for the step, although its client's host serves some: none was in
+    /// progress, or the host does the same without any. `false` also where that is not known.
     pub outside_requests: bool,
 }
 
@@ -160,7 +165,8 @@ impl OperationStep {
     }
 }
 
-/// Where an operation's wall time went. The parts exclude each other and sum to the duration to the nanosecond.
+/// Where an operation's wall time went. The parts exclude each other and sum to the duration to the
+/// nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Attribution {
     /// The client computed, or waited for something longwire did not see.
@@ -169,7 +175,8 @@ pub struct Attribution {
     pub server: Duration,
     /// By how much `server` may be wrong. What of it is not the server's is the network's, as transfer.
     pub server_margin: Margin,
-    /// The operation waited for a pooler: for a free connection to the database, or for its own processing. Zero where none was seen.
+    /// The operation waited for a pooler: for a free connection to the database, or for its own processing.
+    /// Zero where none was seen.
     pub pooler: Duration,
     /// Bytes were on their way: one round trip per round trip.
     pub round_trip: Duration,

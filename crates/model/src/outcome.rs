@@ -37,7 +37,8 @@ pub struct ConnectionOutcome {
     pub client: Endpoint,
     /// The side that accepted it.
     pub server: Endpoint,
-    /// The program at each side, client first, as far as it is one of the host where the connection was observed, and was found.
+    /// The program at each side, client first, as far as it is one of the host where the connection was
+    /// observed, and was found.
     pub processes: [Option<Arc<HostProcess>>; 2],
     /// When it was first seen.
     pub at: Timestamp,
@@ -49,8 +50,8 @@ pub struct ConnectionOutcome {
     pub server_version: Option<String>,
     /// The client's software as it introduced itself (a driver, a program), printable and cut to 128 bytes.
     pub driver: Option<Arc<str>>,
-    /// Start-up parameters of the client that bear on speed, by name; only of a list of known ones, at most 16, printable
-    /// and cut. Never a user, a database or a password.
+    /// Start-up parameters of the client that bear on speed, by name; only of a list of known ones, at most
+    /// 16, printable and cut. Never a user, a database or a password.
     pub settings: Vec<(Arc<str>, Arc<str>)>,
     /// Round trips, the TCP handshake and the server's greeting included.
     pub turns: u64,
@@ -112,10 +113,11 @@ pub struct StatementOutcome {
     pub calls: u64,
     /// Round trips they cost.
     pub turns: u64,
-    /// Messages that requested rows of a result in parts (of an execution that asks for its first rows in a message of its own,
-    /// that one too).
+    /// Messages that requested rows of a result in parts (of an execution that asks for its first rows in a
+    /// message of its own, that one too).
     pub fetches: u64,
-    /// Rows that the last of them requested at most, or of an execution; `None` if the client asks for all, or in bytes.
+    /// Rows that the last of them requested at most, or of an execution; `None` if the client asks for all,
+    /// or in bytes.
     pub fetch_rows: Option<u32>,
     /// Bytes of rows, likewise (Informix's FET_BUF_SIZE, DRDA's QRYBLKSZ).
     pub fetch_bytes: Option<u32>,
@@ -137,7 +139,8 @@ pub struct StatementOutcome {
     pub errors: u64,
     /// Spread of the time per exchange.
     pub spread: Distribution,
-    /// How the text is known, where the preparation of some of its executions was not seen; `None` if all were.
+    /// How the text is known, where the preparation of some of its executions was not seen; `None` if all
+    /// were.
     pub text_source: Option<TextSource>,
 }
 
@@ -157,7 +160,8 @@ pub struct RecognisedStatement {
 pub enum TextSource {
     /// Its connection prepared a statement of the same name and shape later.
     SameConnection,
-    /// Another connection prepared a statement of the same name and shape, and its name is none that a driver counts up.
+    /// Another connection prepared a statement of the same name and shape, and its name is none that a driver
+    /// counts up.
     AnotherConnection,
 }
 
@@ -205,19 +209,20 @@ pub struct Prediction {
     pub operations: u64,
     /// Round trip of the target link.
     pub rtt: Duration,
-    /// Rate of the target link client-to-server (index 0) and server-to-client (index 1); absent when unlimited.
+    /// Rate of the target link client-to-server (index 0) and server-to-client (index 1); absent when
+    /// unlimited.
     pub rate: LinkRates,
     /// The whole target link in its text form: including what it has besides round trip and rate.
     pub link: Arc<str>,
     /// Clients at once, each with one operation after another.
     pub clients: u32,
-    /// How many requests the server works on at once, where that is limited: inferred from the measurement, or given. The clients then
-    /// carry out all operations as they were mixed when measured.
+    /// How many requests the server works on at once, where that is limited: inferred from the measurement,
+    /// or given. The clients then carry out all operations as they were mixed when measured.
     pub workers: Option<u32>,
     /// Predicted median duration.
     pub duration: Duration,
-    /// Lower bound of the median: in 9 of 10 runs on such a link with as many operations as were replayed, the median
-    /// duration is expected between the bounds. Single operations vary more: see `spread`.
+    /// Lower bound of the median: in 9 of 10 runs on such a link with as many operations as were replayed,
+    /// the median duration is expected between the bounds. Single operations vary more: see `spread`.
     pub low: Duration,
     /// Upper bound.
     pub high: Duration,
@@ -225,13 +230,15 @@ pub struct Prediction {
     pub spread: Distribution,
     /// Operations per second at that number of clients.
     pub per_second: f64,
-    /// Round trips per operation on the moved connections, mean. Round trips on several connections at once are all counted.
+    /// Round trips per operation on the moved connections, mean. Round trips on several connections at once
+    /// are all counted.
     pub turns: f64,
-    /// Milliseconds that one more millisecond of round trip adds to an operation: the slope of its predicted duration. Less than
-    /// `turns` where several connections wait at once, more where transfers take further round trips.
+    /// Milliseconds that one more millisecond of round trip adds to an operation: the slope of its predicted
+    /// duration. Less than `turns` where several connections wait at once, more where transfers take further
+    /// round trips.
     pub slope: f64,
-    /// Whether exchanges on several connections waited for each other; `None` if an operation never has more than one
-    /// connection to a server.
+    /// Whether exchanges on several connections waited for each other; `None` if an operation never has more
+    /// than one connection to a server.
     pub order: Option<Order>,
     /// What takes most of the predicted time.
     pub bound_by: BoundBy,
@@ -245,8 +252,9 @@ pub struct Prediction {
     pub measured: Option<MeasuredDurations>,
 }
 
-/// What operations took beyond their replays over the paths on which they were measured: waits that are neither the distance's, nor client's, server's or
-/// a known rest of the protocol. Taken not to change with the distance.
+/// What operations took beyond their replays over the paths on which they were measured: waits that are
+/// neither the distance's, nor client's, server's or a known rest of the protocol. Taken not to change with
+/// the distance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Unexplained {
     /// Median, in nanoseconds; negative where replays take longer than what was measured.
@@ -256,8 +264,8 @@ pub struct Unexplained {
 }
 
 impl Prediction {
-    /// Its bounds, low and high, where they say something: they do not where they lie farther apart, as a factor, than [`WIDEST_BOUNDS`]. The duration
-    /// between such bounds is no prediction either.
+    /// Its bounds, low and high, where they say something: they do not where they lie farther apart, as a
+    /// factor, than [`WIDEST_BOUNDS`]. The duration between such bounds is no prediction either.
     pub fn bounds(&self) -> Option<[Duration; 2]> {
         (self.high <= self.low.saturating_mul(WIDEST_BOUNDS)).then_some([self.low, self.high])
     }
@@ -284,14 +292,16 @@ impl Prediction {
 /// Bounds that lie farther apart, as a factor, bound nothing.
 const WIDEST_BOUNDS: u32 = 20;
 
-/// A slope so many times the round trips of a typical operation is not its own, where others have many more round trips.
+/// A slope so many times the round trips of a typical operation is not its own, where others have many more
+/// round trips.
 const MIXED_SLOPE: f64 = 1.5;
 
-/// Two of the operations of a name. Their figures belong together, as medians and means of unlike operations do not.
+/// Two of the operations of a name. Their figures belong together, as medians and means of unlike operations
+/// do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PredictedExamples {
-    /// The one whose predicted duration is the median; of an even count, the shorter of the two in the middle. Of very many operations, the
-    /// median is that of some, evenly chosen.
+    /// The one whose predicted duration is the median; of an even count, the shorter of the two in the
+    /// middle. Of very many operations, the median is that of some, evenly chosen.
     pub typical: PredictedOperation,
     /// The one that took longest when it was measured.
     pub longest: PredictedOperation,
@@ -306,18 +316,20 @@ pub struct PredictedOperation {
     pub measured: Duration,
     /// What it would take on the link.
     pub predicted: Duration,
-    /// Nanoseconds by which it took longer than its replay where it was measured; negative where the replay takes longer.
+    /// Nanoseconds by which it took longer than its replay where it was measured; negative where the replay
+    /// takes longer.
     pub unexplained_ns: i64,
     /// Its turns on connections that move to the link.
     pub turns: u64,
-    /// What it would take there without what the remedies of its findings leave out; `None` if that was not replayed.
+    /// What it would take there without what the remedies of its findings leave out; `None` if that was not
+    /// replayed.
     pub without: Option<Duration>,
 }
 
 impl Prediction {
-    /// How far the predicted median differs from the measured one, as a share of the measured one: +0.03 is 3 % too long.
-    /// `None` if nothing was measured. Misleads where few operations were measured, or where the measurement is
-    /// near the floor of the instrument.
+    /// How far the predicted median differs from the measured one, as a share of the measured one: +0.03 is 3
+    /// % too long. `None` if nothing was measured. Misleads where few operations were measured, or where the
+    /// measurement is near the floor of the instrument.
     pub fn error(&self) -> Option<f64> {
         let measured = self.measured.as_ref()?.duration.as_secs_f64();
         (measured > 0.0).then(|| self.duration.as_secs_f64() / measured - 1.0)
@@ -331,7 +343,8 @@ pub struct Order {
     pub kind: OrderKind,
     /// Operations with several connections that were examined.
     pub looked_at: u64,
-    /// Of these, operations in which a request was sent on one connection before the reply on another had arrived.
+    /// Of these, operations in which a request was sent on one connection before the reply on another had
+    /// arrived.
     pub at_once: u64,
 }
 
@@ -342,7 +355,8 @@ pub enum OrderKind {
     InSequence,
     /// Some were sent at once.
     AtOnce,
-    /// Too little was seen to decide: `low` is with all of these at once, `high` with all of them in sequence.
+    /// Too little was seen to decide: `low` is with all of these at once, `high` with all of them in
+    /// sequence.
     Open,
 }
 
@@ -381,14 +395,15 @@ pub struct LinkOutcome {
     pub asked: String,
     /// Round trip requested.
     pub rtt: Duration,
-    /// How much longer round trips were than asked (negative: shorter), from packets that had to wait for their time on
-    /// the link: median and 99th percentile. `None` if too few passed.
+    /// How much longer round trips were than asked (negative: shorter), from packets that had to wait for
+    /// their time on the link: median and 99th percentile. `None` if too few passed.
     pub rtt_error_p50_ns: Option<i64>,
     /// 99th percentile of the same.
     pub rtt_error_p99_ns: Option<i64>,
     /// Each way, client-to-server first.
     pub directions: [LinkDirectionOutcome; 2],
-    /// What this machine adds to a round trip through a link without any delay, measured at the start of the run.
+    /// What this machine adds to a round trip through a link without any delay, measured at the start of the
+    /// run.
     pub floor: Option<Duration>,
 }
 
@@ -405,8 +420,8 @@ pub struct LinkDirectionOutcome {
     pub dropped_by_loss: u64,
     /// Packets that came while the link was out, as asked.
     pub dropped_by_outage: u64,
-    /// Packets dropped though this was not requested: packets on their way took more memory than they may, or a device's
-    /// own queue was full. A figure made while it grew is wrong.
+    /// Packets dropped though this was not requested: packets on their way took more memory than they may, or
+    /// a device's own queue was full. A figure made while it grew is wrong.
     pub dropped_unasked: u64,
     /// Rate requested; `None` if unlimited.
     pub rate: Option<BitRate>,
@@ -471,14 +486,17 @@ pub struct Summary {
     pub setup: Duration,
     /// How it is known which exchanges belong to which operations.
     pub assigned: Assignments,
-    /// How much of what was waited for stands on what was seen: of all exchanges, also those that belong to no operation.
+    /// How much of what was waited for stands on what was seen: of all exchanges, also those that belong to
+    /// no operation.
     pub evidence: Evidence,
     /// Spread of the operations' durations.
     pub spread: Distribution,
     /// Packets read, of all protocols; `None` if there are none (a relay).
     pub packets: Option<u64>,
-    /// Exchanges that longwire dropped because it did not keep up with what passed: they are in no other figure of operations and statements.
+    /// Exchanges that longwire dropped because it did not keep up with what passed: they are in no other
+    /// figure of operations and statements.
     pub dropped_exchanges: u64,
-    /// Of a run that took samples of its own (ping, echo, load): how many, how many were lost. Its `spread` is theirs.
+    /// Of a run that took samples of its own (ping, echo, load): how many, how many were lost. Its `spread`
+    /// is theirs.
     pub samples: Option<SampleTotals>,
 }

@@ -24,8 +24,8 @@ pub struct PlacedOperation {
     pub median: Duration,
     /// Predicted 95th percentile; absent with too few operations for it.
     pub p95: Option<Duration>,
-    /// Operations a second with as many of them in progress as in the measurement, on average. Misleads where a server is near its
-    /// limit: more wait there than a replay one by one shows.
+    /// Operations a second with as many of them in progress as in the measurement, on average. Misleads where
+    /// a server is near its limit: more wait there than a replay one by one shows.
     pub per_second: f64,
 }
 
@@ -86,7 +86,8 @@ pub struct PlacementOutcome {
     pub operations: Vec<PlacedOperation>,
     /// Transactions that stay open between two replies.
     pub transactions: Vec<PlacedTransaction>,
-    /// Gigabytes (10^9 bytes) a month between different places. Today's bytes at the rate at which they were seen.
+    /// Gigabytes (10^9 bytes) a month between different places. Today's bytes at the rate at which they were
+    /// seen.
     pub gigabytes: f64,
     /// The price of a month in the file's currency: of these gigabytes, and of the services where they are.
     pub price: f64,
@@ -114,8 +115,8 @@ pub struct PlanFix {
     pub kind: FindingKind,
     /// The statement; `None` if it is about no single one.
     pub fingerprint: Option<Fingerprint>,
-    /// What the median operation becomes shorter: the trips saved, each a round trip of the new link. Server and client time that
-    /// falls away too is not counted.
+    /// What the median operation becomes shorter: the trips saved, each a round trip of the new link. Server
+    /// and client time that falls away too is not counted.
     pub saves: Duration,
     /// What to do.
     pub remedy: String,
@@ -136,7 +137,8 @@ pub struct HeldBack {
     pub statements: Vec<HoldingStatement>,
     /// Findings whose remedies shorten the operations there.
     pub fixes: Vec<PlanFix>,
-    /// The predicted figure of the broken budget with all these remedies; `None` without any, and of held transactions.
+    /// The predicted figure of the broken budget with all these remedies; `None` without any, and of held
+    /// transactions.
     pub fixed: Option<Duration>,
     /// Whether the move then breaks no budget.
     pub may_move: bool,

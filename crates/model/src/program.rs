@@ -9,8 +9,8 @@ use std::time::Duration;
 pub struct ProgramRun {
     /// From its start to its end: how long its caller waited.
     pub duration: Duration,
-    /// From the first byte to the last on its connections: without the start of the program itself. `None` if it made no connection
-    /// that carried a byte.
+    /// From the first byte to the last on its connections: without the start of the program itself. `None` if
+    /// it made no connection that carried a byte.
     pub connected: Option<Duration>,
     /// Connections it made.
     pub connections: u64,
@@ -30,7 +30,8 @@ impl ProgramRun {
         (self.connections, self.turns, self.payload_bytes)
     }
 
-    /// Bytes of a packet, with its headers, on average: payload and [`HEADER_BYTES`] a packet. `None` without packets.
+    /// Bytes of a packet, with its headers, on average: payload and [`HEADER_BYTES`] a packet. `None` without
+    /// packets.
     pub fn mean_packet(&self) -> Option<ByteCount> {
         let packets: u64 = self.packets?.iter().sum();
         let payload: u64 = self.payload_bytes.iter().sum();
@@ -40,7 +41,8 @@ impl ProgramRun {
     }
 }
 
-/// Headers of a packet as Linux sends it over Ethernet and IPv4: 14 of Ethernet, 20 of IP, 20 of TCP and 12 of its timestamps.
+/// Headers of a packet as Linux sends it over Ethernet and IPv4: 14 of Ethernet, 20 of IP, 20 of TCP and 12
+/// of its timestamps.
 pub const HEADER_BYTES: u64 = 66;
 
 /// One setting at one distance, all runs together.
@@ -75,6 +77,7 @@ pub struct ProgramBest {
     pub worst_setting: Arc<str>,
     /// That median: what is at stake.
     pub worst: Duration,
-    /// Whether every run with the setting was faster than every run with the worst one. Otherwise the difference may be chance.
+    /// Whether every run with the setting was faster than every run with the worst one. Otherwise the
+    /// difference may be chance.
     pub told_apart: bool,
 }

@@ -1,4 +1,5 @@
-//! Units: amounts of bytes, rates, shares, and the text forms of durations. One parser and one way to show each.
+//! Units: amounts of bytes, rates, shares, and the text forms of durations. One parser and one way to show
+//! each.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,7 +19,8 @@ impl ByteCount {
         self.0
     }
 
-    /// Reads `64KiB`, `10MB`, `1500B`, `4096`: `kB`, `MB`, `GB` are powers of 1000, `KiB`, `MiB`, `GiB` of 1024.
+    /// Reads `64KiB`, `10MB`, `1500B`, `4096`: `kB`, `MB`, `GB` are powers of 1000, `KiB`, `MiB`, `GiB`
+    /// of 1024.
     ///
     /// # Errors
     /// When the number or the unit is not understood, or the amount does not fit 64 bits.
@@ -57,7 +59,8 @@ impl fmt::Display for ByteCount {
     }
 }
 
-/// Rates of a link, client-to-server and server-to-client ([`crate::Direction::index`]); `None` if it has no limit.
+/// Rates of a link, client-to-server and server-to-client ([`crate::Direction::index`]); `None` if it has no
+/// limit.
 pub type LinkRates = [Option<BitRate>; 2];
 
 /// A rate in bits per second; never zero (a link without a limit has no rate).
@@ -188,7 +191,8 @@ impl std::error::Error for ParseQuantityError {}
 /// Reads `250ns`, `20us`, `1.5ms`, `2s`, `3min`, `1h`; a bare number is refused except `0`.
 ///
 /// # Errors
-/// When the number or unit is not understood, the unit is missing, or the span does not fit 64 bits of nanoseconds.
+/// When the number or unit is not understood, the unit is missing, or the span does not fit 64 bits of
+/// nanoseconds.
 pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
     let error = || {
         ParseQuantityError::new(

@@ -10,17 +10,18 @@ use std::time::Duration;
 pub struct RowTrain {
     /// Rows that came.
     pub rows: u64,
-    /// Packets with payload that the kernel counted while they came (`tcpi_data_segs_in`); `None` if it does not count.
-    /// Equal to `rows` when every row was a packet; what was sent again is in it too.
+    /// Packets with payload that the kernel counted while they came (`tcpi_data_segs_in`); `None` if it does
+    /// not count. Equal to `rows` when every row was a packet; what was sent again is in it too.
     pub packets: Option<u64>,
-    /// Payload of each of these packets: the row with its framing and the end mark behind it, as sent in one piece.
+    /// Payload of each of these packets: the row with its framing and the end mark behind it, as sent in one
+    /// piece.
     pub segment: ByteCount,
     /// Of this, the row's value: filler.
     pub filler: ByteCount,
     /// Payload of the largest packet that the server's replies came in while the size was calibrated.
     pub largest_seen: ByteCount,
-    /// Payload that a packet to the server may carry (`tcpi_snd_mss`): usually what one from the server may carry too. Where
-    /// it is larger than `segment`, the server sends less at a time than fits a packet.
+    /// Payload that a packet to the server may carry (`tcpi_snd_mss`): usually what one from the server may
+    /// carry too. Where it is larger than `segment`, the server sends less at a time than fits a packet.
     pub own_segment: Option<ByteCount>,
     /// Headers of IP and TCP that each packet carries.
     pub headers: ByteCount,
@@ -34,30 +35,32 @@ pub struct RowTrain {
     pub first_row: Duration,
     /// From the arrival of the first row to that of the last.
     pub span: Duration,
-    /// Between the arrivals of neighbouring rows, by the kernel's receive timestamps. Zero where two rows share one.
+    /// Between the arrivals of neighbouring rows, by the kernel's receive timestamps. Zero where two rows
+    /// share one.
     pub gaps: Distribution,
-    /// Gaps of half a round trip or more, and at least twice the median: the server waited for acknowledgements (TCP's slow
-    /// start) or had no row ready.
+    /// Gaps of half a round trip or more, and at least twice the median: the server waited for
+    /// acknowledgements (TCP's slow start) or had no row ready.
     pub pauses: u64,
-    /// Rows whose packet has no timestamp of its own: the kernel had joined it with the next one before it was read. Their
-    /// gaps say nothing individually; span and mean gap are not affected.
+    /// Rows whose packet has no timestamp of its own: the kernel had joined it with the next one before it
+    /// was read. Their gaps say nothing individually; span and mean gap are not affected.
     pub shared_stamps: u64,
 }
 
 impl RowTrain {
-    /// Payload and headers of one packet: what a link's rate counts, without the headers of the layer below IP.
+    /// Payload and headers of one packet: what a link's rate counts, without the headers of the layer below
+    /// IP.
     pub const fn wire_bytes(&self) -> ByteCount {
         ByteCount::from_bytes(self.segment.as_bytes() + self.headers.as_bytes())
     }
 
-    /// Packets' bits divided by the mean gap: the rate at which rows came, pauses included. `None` for a single row, or when
-    /// all came at one time.
+    /// Packets' bits divided by the mean gap: the rate at which rows came, pauses included. `None` for a
+    /// single row, or when all came at one time.
     pub fn rate(&self) -> Option<BitRate> {
         self.rate_at(self.gaps.mean?)
     }
 
-    /// The same for the median gap: nearer to the link's rate when there were pauses; absent also where most rows share a
-    /// timestamp.
+    /// The same for the median gap: nearer to the link's rate when there were pauses; absent also where most
+    /// rows share a timestamp.
     pub fn rate_between_pauses(&self) -> Option<BitRate> {
         self.rate_at(self.gaps.p50?)
     }

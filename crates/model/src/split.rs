@@ -6,7 +6,8 @@ use std::time::Duration;
 
 /// The median of a figure's rounds, with the smallest and the largest of them.
 ///
-/// The true median lies between these in 1 - 2^(1-n) of such runs of n rounds (order statistics): 15 of 16 for five rounds.
+/// The true median lies between these in 1 - 2^(1-n) of such runs of n rounds (order statistics): 15 of 16
+/// for five rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Interval {
     /// Median of the rounds. Of the parts of a transaction: the figure of the round whose
@@ -32,8 +33,8 @@ impl Interval {
         })
     }
 
-    /// The same with the figure of one round as the median: of several figures whose medians are all taken from the round in
-    /// the middle of one of them, so that what adds up in a round adds up here.
+    /// The same with the figure of one round as the median: of several figures whose medians are all taken
+    /// from the round in the middle of one of them, so that what adds up in a round adds up here.
     pub fn around(median: Duration, rounds: impl IntoIterator<Item = Duration>) -> Option<Self> {
         Some(Self {
             median,
@@ -45,12 +46,14 @@ impl Interval {
 /// Where round trips of a split come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RoundTripSource {
-    /// `longwire echo` on the server's host, with messages of the workload's sizes, at the rate of its round trips.
+    /// `longwire echo` on the server's host, with messages of the workload's sizes, at the rate of its round
+    /// trips.
     Echo,
     /// Both ends of an echo in this process: the server is on this machine.
     OwnEcho,
-    /// The kernel's minimum round trip of a connection to the server (`tcpi_min_rtt`): without the wake-ups of both processes,
-    /// and without what waits at many clients. So it is too short, and the server's share too long by as much.
+    /// The kernel's minimum round trip of a connection to the server (`tcpi_min_rtt`): without the wake-ups
+    /// of both processes, and without what waits at many clients. So it is too short, and the server's share
+    /// too long by as much.
     Kernel,
 }
 
@@ -84,8 +87,8 @@ pub struct SplitOutcome {
     pub round_trip: Interval,
     /// Where that comes from.
     pub source: RoundTripSource,
-    /// Clients divided by transactions a second. The medians of the parts below are those of the round that this median comes
-    /// from, and sum to it to the nanosecond.
+    /// Clients divided by transactions a second. The medians of the parts below are those of the round that
+    /// this median comes from, and sum to it to the nanosecond.
     pub transaction: Interval,
     /// The client's own part.
     pub client: Interval,
@@ -117,7 +120,8 @@ pub struct SplitPrediction {
 pub struct SplitForecast {
     /// Clients divided by transactions a second.
     pub transaction: Duration,
-    /// The same in another run there is not shorter: the rounds' spread, what the model cannot decide, and its own error.
+    /// The same in another run there is not shorter: the rounds' spread, what the model cannot decide, and
+    /// its own error.
     pub low: Duration,
     /// And not longer.
     pub high: Duration,
@@ -155,8 +159,8 @@ impl SplitPrediction {
         Some(per_second(self.clients, self.measured?.median))
     }
 
-    /// How far the predicted throughput differs from the measured one, as a share of it: +0.03 is 3 % too many. `None` if
-    /// nothing was measured or predicted.
+    /// How far the predicted throughput differs from the measured one, as a share of it: +0.03 is 3 % too
+    /// many. `None` if nothing was measured or predicted.
     pub fn error(&self) -> Option<f64> {
         let measured = self.measured_per_second()?;
         (measured > 0.0).then_some(self.per_second()? / measured - 1.0)

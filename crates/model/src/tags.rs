@@ -1,4 +1,5 @@
-//! What a request says about itself: identifiers and names that programs pass on in HTTP fields and in comments of statements.
+//! What a request says about itself: identifiers and names that programs pass on in HTTP fields and in
+//! comments of statements.
 
 use crate::Share;
 use std::fmt;
@@ -6,14 +7,15 @@ use std::sync::Arc;
 
 /// Identifies the request that something was done for, wherever it is passed on.
 ///
-/// Of a `traceparent` it is the trace's number (W3C Trace Context, section 3.2.2.3); of any other identifier a hash of its text,
-/// the same in every run, so that recordings of different places agree. Misleads where a program uses one identifier for several
-/// requests, or passes a client's on without checking it.
+/// Of a `traceparent` it is the trace's number (W3C Trace Context, section 3.2.2.3); of any other identifier
+/// a hash of its text, the same in every run, so that recordings of different places agree. Misleads where a
+/// program uses one identifier for several requests, or passes a client's on without checking it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u128);
 
 impl RequestId {
-    /// The trace's number of a `traceparent`: version, 32 hexadecimal digits, 16 more, flags. `None` if it is none, or all zeros.
+    /// The trace's number of a `traceparent`: version, 32 hexadecimal digits, 16 more, flags. `None` if it is
+    /// none, or all zeros.
     pub fn of_traceparent(text: &[u8]) -> Option<Self> {
         let mut parts = text.split(|&byte| byte == b'-');
         let (version, trace, parent) = (parts.next()?, parts.next()?, parts.next()?);
@@ -25,8 +27,8 @@ impl RequestId {
         (number != 0).then_some(Self(number))
     }
 
-    /// That of an identifier in a form of its own: a hash of its text (FNV-1a, 128 bits). `None` for an empty text, and for one longer
-    /// than [`RequestId::MAX_LEN`] bytes, which is none.
+    /// That of an identifier in a form of its own: a hash of its text (FNV-1a, 128 bits). `None` for an empty
+    /// text, and for one longer than [`RequestId::MAX_LEN`] bytes, which is none.
     pub fn of_text(text: &[u8]) -> Option<Self> {
         let text = text.trim_ascii();
         if text.is_empty() || text.len() > Self::MAX_LEN {
@@ -45,7 +47,8 @@ impl RequestId {
 const FNV_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
-/// The span that something was done in: the parent's number of a `traceparent` (W3C Trace Context, section 3.2.2.4).
+/// The span that something was done in: the parent's number of a `traceparent` (W3C Trace Context, section
+/// 3.2.2.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpanId(pub u64);
 
@@ -71,8 +74,8 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// The names and the identifier that came with a statement's comment or an HTTP head (sqlcommenter's keys). No values of the
-/// statement, no user, no password.
+/// The names and the identifier that came with a statement's comment or an HTTP head (sqlcommenter's keys).
+/// No values of the statement, no user, no password.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tags {
     /// Which request it was done for.
@@ -119,8 +122,8 @@ pub enum Assigned {
     Transaction,
     /// No other request was in flight that could have caused it.
     Only,
-    /// A guess: several requests were in flight, and this one fits best by the order and the times of requests, statements and
-    /// replies.
+    /// A guess: several requests were in flight, and this one fits best by the order and the times of
+    /// requests, statements and replies.
     Order,
 }
 
@@ -173,7 +176,8 @@ impl Assignments {
         }
     }
 
-    /// How many of the guesses are right, most likely. `None` if none has a probability: not every guess was compared with others.
+    /// How many of the guesses are right, most likely. `None` if none has a probability: not every guess was
+    /// compared with others.
     pub fn likely_right(&self) -> Option<Share> {
         Share::of_counts(self.likely[1], self.likely[0] * 1_000)
     }

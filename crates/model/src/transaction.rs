@@ -34,8 +34,8 @@ impl OperationTransaction {
 /// How long a transaction was open, as its server saw it, and what it did meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HeldTime {
-    /// Where the time went from the arrival of the request that opened it to that of its first statement that writes; without such
-    /// a statement, to its end.
+    /// Where the time went from the arrival of the request that opened it to that of its first statement that
+    /// writes; without such a statement, to its end.
     pub before_write: Attribution,
     /// Where the time went from then on, to the end: the time for which it held rows.
     pub after_write: Attribution,
@@ -84,7 +84,8 @@ pub struct HeldTransactions {
     pub spread: Distribution,
     /// Median of how long they were open; not withheld, however few they are.
     pub median: Duration,
-    /// Median of how long those that write held rows: from the arrival of their first write to their end. `None` if none writes.
+    /// Median of how long those that write held rows: from the arrival of their first write to their end.
+    /// `None` if none writes.
     pub rows_held: Option<Duration>,
     /// Where the time went in which they were open, summed.
     pub attribution: Attribution,

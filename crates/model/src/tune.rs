@@ -109,16 +109,18 @@ impl ParameterUnit {
 /// What one run of a way brought.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrialOutcome {
-    /// From the job's first byte (of its transaction) to its last, by the clock nearest to the work: the client's own.
+    /// From the job's first byte (of its transaction) to its last, by the clock nearest to the work: the
+    /// client's own.
     pub duration: Duration,
-    /// When the job began and ended, on the timeline of the observer; `None` if there was none, or where it shows in what was
-    /// seen.
+    /// When the job began and ended, on the timeline of the observer; `None` if there was none, or where it
+    /// shows in what was seen.
     pub span: Option<[Timestamp; 2]>,
     /// Rows inserted, fetched or updated, counted at the end.
     pub rows: u64,
     /// Round trips of the job; `None` if they were not counted in this run.
     pub turns: Option<u64>,
-    /// Requests that its client lets be in progress at once; `None` if it has no such limit, or that is not known.
+    /// Requests that its client lets be in progress at once; `None` if it has no such limit, or that is not
+    /// known.
     pub window: Option<u64>,
     /// Packets client-to-server and server-to-client, acknowledgements among them; absent likewise.
     pub packets: Option<[u64; 2]>,
@@ -126,9 +128,11 @@ pub struct TrialOutcome {
     pub payload_bytes: Option<[u64; 2]>,
     /// Wire bytes of those packets, likewise.
     pub wire_bytes: Option<[u64; 2]>,
-    /// Most memory that the job took in the client beyond what it had before; `None` if it cannot be determined.
+    /// Most memory that the job took in the client beyond what it had before; `None` if it cannot be
+    /// determined.
     pub client_memory: Option<ByteCount>,
-    /// The same of the server's process or thread for this connection; `None` if it cannot be determined (another host).
+    /// The same of the server's process or thread for this connection; `None` if it cannot be determined
+    /// (another host).
     pub server_memory: Option<ByteCount>,
 }
 

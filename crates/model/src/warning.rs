@@ -47,7 +47,8 @@ pub enum WarningKind {
     PoolerInferred,
     /// Connections have no round-trip time that was measured on them.
     RoundTripUnknown,
-    /// A round-trip time, or what stands for a round trip, is not what it would be without what stands in between.
+    /// A round-trip time, or what stands for a round trip, is not what it would be without what stands in
+    /// between.
     RoundTripBiased,
     /// The capture or recording ends before its end: cut short while it was written or copied.
     CaptureCut,

@@ -1,8 +1,8 @@
 //! How exactly links do what they are asked, measured from both of their hosts: for `bench/link.sh`.
 //!
-//! `link_bench SECTION...`: rtt, serialisation, rate, packets, throughput, loss. Prints what was requested next to what was
-//! realised. `link_bench select USER PORT COUNT PAUSE_MS`: median and p99 in microseconds of `select 1` asked of PostgreSQL at
-//! 127.0.0.1 COUNT times, each after a pause.
+//! `link_bench SECTION...`: rtt, serialisation, rate, packets, throughput, loss. Prints what was requested
+//! next to what was realised. `link_bench select USER PORT COUNT PAUSE_MS`: median and p99 in microseconds of
+//! `select 1` asked of PostgreSQL at 127.0.0.1 COUNT times, each after a pause.
 
 use link::LinkDescription;
 use netns::{Entered, HostId, LinkId, Network, Sandbox};
@@ -89,7 +89,8 @@ impl Pair {
         times
     }
 
-    /// Bytes and packets that a host has received over the link, as its kernel counts: packets that were joined as one.
+    /// Bytes and packets that a host has received over the link, as its kernel counts: packets that were
+    /// joined as one.
     fn received(&self, host: HostId) -> [u64; 2] {
         let table = self.network.within(host, || {
             std::fs::read_to_string("/proc/thread-self/net/dev").expect("devices")
@@ -105,15 +106,17 @@ impl Pair {
         })
     }
 
-    /// Wire bits per second at the client, of `connections` that receive as fast as they can: the payload that came, with the headers of
-    /// full packets. (Packets that were joined have only one in the host's count.)
+    /// Wire bits per second at the client, of `connections` that receive as fast as they can: the payload
+    /// that came, with the headers of full packets. (Packets that were joined have only one in the host's
+    /// count.)
     fn transfer(&self, connections: usize, settle: Duration, span: Duration) -> f64 {
         let listener = self
             .network
             .within(self.server, || TcpListener::bind((self.address, 4000)))
             .expect("a listener");
         let over = Arc::new(AtomicBool::new(false));
-        // No connection sends before all are connected: on a slow link the handshakes would wait behind the data.
+        // No connection sends before all are connected: on a slow link the handshakes would wait behind the
+        // data.
         let together = Arc::new(Barrier::new(connections + 1));
         let (sending, started) = (Arc::clone(&over), Arc::clone(&together));
         std::thread::spawn(move || {

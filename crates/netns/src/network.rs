@@ -1,9 +1,9 @@
 //! Hosts and links on this machine: real kernels' TCP over packets that longwire holds back.
 //!
-//! A host is a network namespace. A link is a pair of TUN devices, one in each of its two hosts; every packet that a
-//! host sends on it is read by one thread (`forwarder`), put into the link's `link::DelayLine` at the time it was
-//! read, and written to the other host when it is due. Both hosts use the system's own TCP, so handshakes, windows,
-//! losses and retransmissions are not a model's.
+//! A host is a network namespace. A link is a pair of TUN devices, one in each of its two hosts; every packet
+//! that a host sends on it is read by one thread (`forwarder`), put into the link's `link::DelayLine` at the
+//! time it was read, and written to the other host when it is due. Both hosts use the system's own TCP, so
+//! handshakes, windows, losses and retransmissions are not a model's.
 //!
 //! ```text
 //! host a: process - kernel TCP - TUN device -> forwarder: queues of the link -> TUN device - kernel TCP - process: host b
@@ -53,8 +53,8 @@ pub struct HostId(usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LinkId(usize);
 
-/// Hosts and the links between them, and the thread that forwards. All of it is gone when the value is dropped, except
-/// for processes still running in a host.
+/// Hosts and the links between them, and the thread that forwards. All of it is gone when the value is
+/// dropped, except for processes still running in a host.
 #[derive(Debug)]
 pub struct Network {
     hosts: Vec<Host>,
@@ -103,15 +103,15 @@ impl Network {
         })
     }
 
-    /// Makes the hosts' TCP over links added from now on send as `name` says (`cubic`, `bbr`, `reno`), whatever this
-    /// system's default is: what predictions are compared with must send as they assume. Connections that choose for
-    /// themselves (`TCP_CONGESTION`) still do.
+    /// Makes the hosts' TCP over links added from now on send as `name` says (`cubic`, `bbr`, `reno`),
+    /// whatever this system's default is: what predictions are compared with must send as they assume.
+    /// Connections that choose for themselves (`TCP_CONGESTION`) still do.
     pub const fn set_congestion_control(&mut self, name: &'static str) {
         self.congestion_control = Some(name);
     }
 
-    /// Keeps this machine's processors awake while packets are on a link, so that it is the link that hosts wait for
-    /// and not the machine's sleep. Takes what no other thread wants of at most eight of them.
+    /// Keeps this machine's processors awake while packets are on a link, so that it is the link that hosts
+    /// wait for and not the machine's sleep. Takes what no other thread wants of at most eight of them.
     pub fn keep_awake(&self) {
         self.forwarder.order(Order::KeepAwake);
     }
@@ -132,8 +132,8 @@ impl Network {
         Ok(HostId(self.hosts.len() - 1))
     }
 
-    /// Joins two hosts. `a` is the client's side: what it sends goes client-to-server. Every host then reaches every
-    /// other one that links lead to; hosts in between forward.
+    /// Joins two hosts. `a` is the client's side: what it sends goes client-to-server. Every host then
+    /// reaches every other one that links lead to; hosts in between forward.
     ///
     /// # Errors
     /// When the devices cannot be made.
@@ -183,8 +183,9 @@ impl Network {
         Ok(id)
     }
 
-    /// What this machine adds to a round trip, measured over the first link before its delay applies. It becomes part of
-    /// the delay requested: packets count as on the link since half of it before the forwarder reads them.
+    /// What this machine adds to a round trip, measured over the first link before its delay applies. It
+    /// becomes part of the delay requested: packets count as on the link since half of it before the
+    /// forwarder reads them.
     fn measure_floor(&mut self, host: HostId, peer: Ipv4Addr) {
         self.floor = self.within(host, || floor::measure(peer));
         let handling = self.floor.unwrap_or_default() / 2;
@@ -193,13 +194,14 @@ impl Network {
 
     /// Makes the `b` host of the link the way out of its `a` host, as far as TCP and names go.
     ///
-    /// - TCP to an address of the outside is connected from the system's own network, by this process; a refusal is a
-    ///   refusal. The connection of the host inside ends at the gateway, over the link, with the kernel's TCP.
+    /// - TCP to an address of the outside is connected from the system's own network, by this process; a
+    ///   refusal is a refusal. The connection of the host inside ends at the gateway, over the link, with the
+    ///   kernel's TCP.
     /// - TCP to the gateway's address reaches 127.0.0.1 of the system, or else ::1, or else its own address.
     /// - TCP to 127.0.0.1 and a port of `forwards` reaches 127.0.0.1 of the system, over the link.
     /// - UDP to port 53 reaches the server it is for; to the gateway's port 53, the system's own resolver.
-    /// - Nothing else leaves: other UDP is refused, pings are answered by the gateway for its own address only, and there is
-    ///   no IPv6.
+    /// - Nothing else leaves: other UDP is refused, pings are answered by the gateway for its own address
+    ///   only, and there is no IPv6.
     ///
     /// # Errors
     /// When the system refuses the routes or a thread.
@@ -221,8 +223,8 @@ impl Network {
         Ok(())
     }
 
-    /// What link and gateway together add to an exchange over TCP, measured without delay on the link: it becomes part of
-    /// the delay requested, as [`Network::measure_floor`] has it for the link alone.
+    /// What link and gateway together add to an exchange over TCP, measured without delay on the link: it
+    /// becomes part of the delay requested, as [`Network::measure_floor`] has it for the link alone.
     fn measure_gateway(&mut self, link: LinkId) {
         let Some(asked) = self.present_now().get(link.0).map(|present| present.link) else {
             return;
@@ -248,8 +250,8 @@ impl Network {
         of_gateway.map(|(_, floor)| *floor).or(self.floor)
     }
 
-    /// What of its floor is taken off the delay requested, both ways together, as long as there is a delay: so much less than
-    /// asked comes to an exchange over the link without delay.
+    /// What of its floor is taken off the delay requested, both ways together, as long as there is a delay:
+    /// so much less than asked comes to an exchange over the link without delay.
     pub fn taken_off(&self, link: LinkId) -> Duration {
         let with_gateway = self.gateway_floors.iter().any(|(of, _)| *of == link);
         let most = if with_gateway {
@@ -287,7 +289,8 @@ impl Network {
         self.hosts[host.0].namespace.within(work)
     }
 
-    /// From the next packet on the link is like this; packets on their way arrive as planned. Counters restart.
+    /// From the next packet on the link is like this; packets on their way arrive as planned. Counters
+    /// restart.
     ///
     /// The mtu of the devices stays: it is a property of the hosts' connections.
     pub fn change_link(&self, link: LinkId, to: &LinkDescription) {
@@ -305,8 +308,8 @@ impl Network {
         self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Packets of each direction that a host dropped because the forwarder, or the host that receives them, had not yet dealt with
-    /// those before them. Those that TCP sent as one count as one.
+    /// Packets of each direction that a host dropped because the forwarder, or the host that receives them,
+    /// had not yet dealt with those before them. Those that TCP sent as one count as one.
     fn dropped_by_devices(&self, link: LinkId) -> [u64; 2] {
         let wire = &self.topology.wires()[link.0];
         let dropped = |host| self.within(HostId(host), || namespace::dropped_packets(&wire.device));
@@ -314,8 +317,9 @@ impl Network {
         [sent_a + received_b, sent_b + received_a]
     }
 
-    /// Writes what passes the link to `file` from now on: pcap with nanoseconds, raw IP, seen at the link's `a` side
-    /// (packets of `a` when they enter the link, packets to `a` when they leave it). A capture that runs is stopped.
+    /// Writes what passes the link to `file` from now on: pcap with nanoseconds, raw IP, seen at the link's
+    /// `a` side (packets of `a` when they enter the link, packets to `a` when they leave it). A capture that
+    /// runs is stopped.
     ///
     /// # Errors
     /// When the file cannot be made.
@@ -324,10 +328,12 @@ impl Network {
         self.finish_capture(link, Some(tap))
     }
 
-    /// Ends the capture of the link; the file is complete when this returns. Without a capture nothing happens.
+    /// Ends the capture of the link; the file is complete when this returns. Without a capture nothing
+    /// happens.
     ///
     /// # Errors
-    /// When the file could not be written, or the writer could not keep pace so that packets are missing in it.
+    /// When the file could not be written, or the writer could not keep pace so that packets are missing in
+    /// it.
     pub fn stop_capture(&self, link: LinkId) -> Result<(), LiveError> {
         self.finish_capture(link, None)
     }
@@ -379,8 +385,8 @@ const MAX_HANDLING: Duration = Duration::from_micros(150);
 /// The same with a gateway, which has more to do.
 const MAX_GATEWAY_HANDLING: Duration = Duration::from_micros(150);
 
-/// Bits per second from which a link's receiving hosts need a processor besides the forwarder's: on a slower one, packets are received as
-/// soon as they are handed over, without the way to another processor.
+/// Bits per second from which a link's receiving hosts need a processor besides the forwarder's: on a slower
+/// one, packets are received as soon as they are handed over, without the way to another processor.
 const FAST: u64 = 200_000_000;
 
 /// How long the gateway may take to answer its own process.

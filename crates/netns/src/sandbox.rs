@@ -1,14 +1,17 @@
 //! Namespaces for one run of the program, so that hosts and links can be made without a trace on the system.
 //!
-//! A command that needs them calls [`enter`] first thing. The program then runs three times, one inside the other:
+//! A command that needs them calls [`enter`] first thing. The program then runs three times, one inside the
+//! other:
 //!
 //! 1. The process that the user started waits, passes signals on, and ends as the inner one ended (`outer`).
-//! 2. The first process of a new pid namespace takes in orphans (`init`). The kernel ends it with the outer process, and
-//!    every process in the namespace with it: that is what leaves nothing behind, also after `SIGKILL`.
+//! 2. The first process of a new pid namespace takes in orphans (`init`). The kernel ends it with the outer
+//!    process, and every process in the namespace with it: that is what leaves nothing behind, also after
+//!    `SIGKILL`.
 //! 3. The same program again, with the same arguments, where [`enter`] gives [`Entered::Inside`].
 //!
-//! Root needs no more; any other user gets a user namespace in which only their own user and group exist. The network
-//! namespace stays the system's own: hosts with namespaces of their own are made by [`crate::network`].
+//! Root needs no more; any other user gets a user namespace in which only their own user and group exist. The
+//! network namespace stays the system's own: hosts with namespaces of their own are made by
+//! [`crate::network`].
 
 mod attended;
 mod init;
@@ -36,16 +39,16 @@ pub struct Sandbox {
 pub enum Entered {
     /// In the inner process: go on.
     Inside(Sandbox),
-    /// In the outer process, when the inner one has ended: end with this status, at once (128 + n when a signal
-    /// n ended it).
+    /// In the outer process, when the inner one has ended: end with this status, at once (128 + n when a
+    /// signal n ended it).
     Finished(u8),
 }
 
-/// Runs the present program again, with the same arguments, in namespaces of its own (mount, pid; also user when not
-/// root), and waits for it.
+/// Runs the present program again, with the same arguments, in namespaces of its own (mount, pid; also user
+/// when not root), and waits for it.
 ///
-/// Call it before any thread is started. Standard input, output, error, the terminal, the working directory and the
-/// environment are shared with the inner process.
+/// Call it before any thread is started. Standard input, output, error, the terminal, the working directory
+/// and the environment are shared with the inner process.
 ///
 /// # Errors
 /// When the system refuses; [`LiveError::hint`] says what to do about it.
@@ -65,8 +68,8 @@ pub fn file_for_child(content: &str) -> std::io::Result<std::path::PathBuf> {
 }
 
 impl Sandbox {
-    /// Lets programs started from here ask `gateway` for names, where they could not reach the system's name servers from
-    /// a host behind a link (127.0.0.53, or IPv6). Nothing outside of the sandbox changes.
+    /// Lets programs started from here ask `gateway` for names, where they could not reach the system's name
+    /// servers from a host behind a link (127.0.0.53, or IPv6). Nothing outside of the sandbox changes.
     ///
     /// # Errors
     /// When the system refuses the mount.

@@ -1,6 +1,8 @@
-//! Sums and operations as OpenTelemetry's messages (OTLP 1.x, protobuf), after its conventions for databases where there are any.
+//! Sums and operations as OpenTelemetry's messages (OTLP 1.x, protobuf), after its conventions for databases
+//! where there are any.
 //!
-//! Only messages are made here: who sends them, when, and what happens if nobody takes them is not this crate's.
+//! Only messages are made here: who sends them, when, and what happens if nobody takes them is not this
+//! crate's.
 
 mod attributes;
 mod messages;

@@ -1,4 +1,5 @@
-//! The messages of OTLP that are sent, after `opentelemetry-proto`'s `.proto` files (version 1.7), without fields that are never written.
+//! The messages of OTLP that are sent, after `opentelemetry-proto`'s `.proto` files (version 1.7), without
+//! fields that are never written.
 
 use prost::{Message, Oneof};
 
@@ -257,8 +258,8 @@ struct PartialSuccess {
     message: String,
 }
 
-/// Of a collector's answer to an export that it took: how many data points or spans it rejected, and why; `None` if none. An answer that is not
-/// understood says nothing.
+/// Of a collector's answer to an export that it took: how many data points or spans it rejected, and why;
+/// `None` if none. An answer that is not understood says nothing.
 pub fn rejected(answer: &[u8]) -> Option<(u64, String)> {
     let partial = Answer::decode(answer).ok()?.partial_success?;
     let count = u64::try_from(partial.rejected).unwrap_or_default();

@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 pub struct MetricsOptions {
     /// Which buckets histograms have.
     pub histograms: HistogramKind,
-    /// Whether statements are attributes with all of their text (`db.query.text`; without literals in any case), and not only by their summary.
+    /// Whether statements are attributes with all of their text (`db.query.text`; without literals in any
+    /// case), and not only by their summary.
     pub keep_text: bool,
 }
 
@@ -29,7 +30,8 @@ pub enum HistogramKind {
     Exponential,
 }
 
-/// The body of an export of metrics, as they were at `time`. Series whose attributes are the same, because only their texts differ, are one.
+/// The body of an export of metrics, as they were at `time`. Series whose attributes are the same, because
+/// only their texts differ, are one.
 pub fn metrics_request(
     families: &[SeriesFamily],
     resource: &ResourceAttributes,
@@ -204,8 +206,8 @@ fn explicit(attributes: Vec<KeyValue>, start: u64, time: u64, histogram: &Histog
     }
 }
 
-/// The bounds that the conventions advise for durations of databases' operations, with the counts of the finer ones between; those of other quantities
-/// are as they are.
+/// The bounds that the conventions advise for durations of databases' operations, with the counts of the
+/// finer ones between; those of other quantities are as they are.
 fn advised(histogram: &Histogram) -> (Vec<f64>, Vec<u64>) {
     let all = histogram.quantity().bounds();
     let wanted = match histogram.quantity() {

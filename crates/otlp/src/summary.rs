@@ -1,9 +1,11 @@
-//! `db.query.summary`: what a statement does and to what, in a few words. Statements that differ in their columns and conditions have the same.
+//! `db.query.summary`: what a statement does and to what, in a few words. Statements that differ in their
+//! columns and conditions have the same.
 
 use model::Protocol;
 
-/// The summary of a fingerprint, after the OpenTelemetry conventions: operations in capitals and their targets in the order of the text, at most 255
-/// bytes. Of HTTP it is the fingerprint itself. Misleads where a target is named by a function's result or a literal.
+/// The summary of a fingerprint, after the OpenTelemetry conventions: operations in capitals and their
+/// targets in the order of the text, at most 255 bytes. Of HTTP it is the fingerprint itself. Misleads where
+/// a target is named by a function's result or a literal.
 pub fn query_summary(protocol: Protocol, fingerprint: &str) -> String {
     match protocol {
         Protocol::Redis => fingerprint.split(' ').next().unwrap_or_default().to_owned(),

@@ -13,7 +13,8 @@ use std::time::Duration;
 /// Which operations become traces.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TraceOptions {
-    /// The share of all operations, 0 to 1; decided by the trace's number, so that others who sample the same share by it take the same.
+    /// The share of all operations, 0 to 1; decided by the trace's number, so that others who sample the same
+    /// share by it take the same.
     pub sampled: f64,
     /// Operations that took at least this long; `None` for none.
     pub slow: Option<Duration>,
@@ -62,8 +63,8 @@ impl SpansOfOperation {
     }
 }
 
-/// The spans of an operation; `None` if it is not to become a trace. `is_flagged` says whether waste was found in it, `server_of` which server a
-/// connection is with.
+/// The spans of an operation; `None` if it is not to become a trace. `is_flagged` says whether waste was
+/// found in it, `server_of` which server a connection is with.
 ///
 /// Where its traffic carries a `traceparent`, the spans belong to that trace, below the span that it names.
 pub fn spans_of(
@@ -79,7 +80,8 @@ pub fn spans_of(
         |(trace, _)| trace,
     );
     let choice = choose(operation, trace, is_flagged, options)?;
-    // The request itself names the client's span; a statement inside names the one that sent it, which is the application's.
+    // The request itself names the client's span; a statement inside names the one that sent it, which is the
+    // application's.
     let of_request = operation
         .steps
         .first()
@@ -190,7 +192,8 @@ fn of_step(
     }
 }
 
-/// When the client began to wait, and when it had all: half a round trip of its side before and after what was observed.
+/// When the client began to wait, and when it had all: half a round trip of its side before and after what
+/// was observed.
 fn client_side(exchange: &Exchange) -> (Timestamp, Timestamp) {
     let half = exchange.first.client_side_rtt.unwrap_or_default() / 2;
     (exchange.at.before(half), exchange.ended().after(half))

@@ -1,4 +1,5 @@
-//! Round trips facts of all connections into outcomes: operations, totals, predictions, and the records of each.
+//! Round trips facts of all connections into outcomes: operations, totals, predictions, and the records of
+//! each.
 
 mod exports;
 mod owners;
@@ -71,9 +72,11 @@ pub struct AggregatorConfig {
     pub moved: Vec<ConnectionChoice>,
     /// Whether to keep the longest operation, with its exchanges.
     pub longest: bool,
-    /// Whether it is inspected while it goes on ([`Aggregator::so_far`]): what is open is then followed, and the last operations are kept.
+    /// Whether it is inspected while it goes on ([`Aggregator::so_far`]): what is open is then followed, and
+    /// the last operations are kept.
     pub live: bool,
-    /// Whether each autocommitted statement is an operation: of a recording of `load`, whose clients rest nowhere.
+    /// Whether each autocommitted statement is an operation: of a recording of `load`, whose clients rest
+    /// nowhere.
     pub statements_alone: bool,
     /// Names for connections to these servers, as operations.
     pub names: Vec<(Endpoint, Arc<str>)>,
@@ -89,7 +92,8 @@ pub struct AggregatorConfig {
     pub kept: Option<KeptOperations>,
     /// Where the boxes of exchanges are given back, when what decodes them on another thread uses them again.
     pub boxes: Option<ExchangePool>,
-    /// For a run that continues without its outputs: where it is noted that one was given up. Nothing waits for them then.
+    /// For a run that continues without its outputs: where it is noted that one was given up. Nothing waits
+    /// for them then.
     pub output_health: Option<OutputHealth>,
 }
 
@@ -345,7 +349,8 @@ impl Aggregator {
         }
     }
 
-    /// The programs of this machine at the ends of an open connection, client first: facts that come later are judged by them.
+    /// The programs of this machine at the ends of an open connection, client first: facts that come later
+    /// are judged by them.
     pub fn programs(&mut self, connection: ConnectionId, programs: &[Option<Arc<HostProcess>>; 2]) {
         let numbers = programs.each_ref().map(|program| Some(program.as_ref()?.number));
         self.operations.programs(connection, numbers);
@@ -367,8 +372,8 @@ impl Aggregator {
         self.sinks.write(|records| records.link(link));
     }
 
-    /// Whether an output is gone, and the rest is not wanted; for a run that continues without its outputs, whether all requested
-    /// ones are gone.
+    /// Whether an output is gone, and the rest is not wanted; for a run that continues without its outputs,
+    /// whether all requested ones are gone.
     pub fn is_over(&self) -> bool {
         let sinks = &self.sinks;
         match &sinks.output_health {
@@ -380,7 +385,8 @@ impl Aggregator {
         }
     }
 
-    /// The fingerprints of the run, for what decodes: they know which text a statement has whose preparation was not seen.
+    /// The fingerprints of the run, for what decodes: they know which text a statement has whose preparation
+    /// was not seen.
     pub fn fingerprints(&self) -> KnownFingerprints {
         self.fingerprints.clone()
     }
@@ -390,8 +396,8 @@ impl Aggregator {
         self.moved.clone()
     }
 
-    /// The run is over: writes the remaining records, and returns what the view is made from, and the longest operation
-    /// if it was wanted.
+    /// The run is over: writes the remaining records, and returns what the view is made from, and the longest
+    /// operation if it was wanted.
     ///
     /// # Errors
     /// When an output could not be written completely.
@@ -403,7 +409,8 @@ impl Aggregator {
         self.finish_amended(warnings, packets, |_| ())
     }
 
-    /// The same; `amend` adds to the outcome before it is written: for example, measurements for the predictions.
+    /// The same; `amend` adds to the outcome before it is written: for example, measurements for the
+    /// predictions.
     ///
     /// # Errors
     /// When an output could not be written completely.
@@ -624,7 +631,8 @@ impl Sinks {
         }
     }
 
-    /// Notes the outcome of a write of tables; a fault is the end of them, and their unfinished files are taken away.
+    /// Notes the outcome of a write of tables; a fault is the end of them, and their unfinished files are
+    /// taken away.
     fn tables_written(&mut self, written: io::Result<()>) {
         let Err(fault) = written else { return };
         self.tables = None;

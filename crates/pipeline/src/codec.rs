@@ -1,4 +1,5 @@
-//! Chunks through compressor and decompressor, as the two ends of a lane do it, with the processor time it took.
+//! Chunks through compressor and decompressor, as the two ends of a lane do it, with the processor time it
+//! took.
 
 use super::direction_payload::Cost;
 use anyhow::{Context, Result, ensure};

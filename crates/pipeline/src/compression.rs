@@ -1,15 +1,18 @@
 //! The payload of connections at every level: what each exchange would become in a tunnel.
 //!
-//! Calling order: [`CompressionMeter::segment`] for the payload that passes, before the facts that follow from it are given to
-//! [`CompressionMeter::fact`]; facts come out with their exchanges' levels filled in, in the same order, when a batch is full, at
-//! [`CompressionMeter::flush`] and at [`CompressionMeter::finish`]. Payload is kept only until its batch has been compressed.
+//! Calling order: [`CompressionMeter::segment`] for the payload that passes, before the facts that follow
+//! from it are given to [`CompressionMeter::fact`]; facts come out with their exchanges' levels filled in, in
+//! the same order, when a batch is full, at [`CompressionMeter::flush`] and at [`CompressionMeter::finish`].
+//! Payload is kept only until its batch has been compressed.
 //!
 //! How bytes become chunks:
-//! 1. What passes in one direction of a connection is gathered until it is [`tunnel::MAX_CHUNK_BYTES`], the other direction
-//!    speaks, or an exchange ends with it: that is a chunk, as the end of a lane would read it while the lane has no room.
-//! 2. Chunks go through one context per direction and level, shared by all connections, in the order in which they end.
-//! 3. Bytes of connecting and logging in, the first [`UNKNOWN_LOGIN`] of an unknown protocol, chunks below [`TINY`] and
-//!    those of connections whose last ones hardly became smaller are stored, as the tunnel does.
+//! 1. What passes in one direction of a connection is gathered until it is [`tunnel::MAX_CHUNK_BYTES`], the
+//!    other direction speaks, or an exchange ends with it: that is a chunk, as the end of a lane would read
+//!    it while the lane has no room.
+//! 2. Chunks go through one context per direction and level, shared by all connections, in the order in which
+//!    they end.
+//! 3. Bytes of connecting and logging in, the first [`UNKNOWN_LOGIN`] of an unknown protocol, chunks below
+//!    [`TINY`] and those of connections whose last ones hardly became smaller are stored, as the tunnel does.
 
 use super::codec::LevelCodec;
 use super::direction_payload::{Chunk, CompressedChunk, Cost, DirectionPayload, Span};
@@ -41,8 +44,8 @@ pub struct CompressionPlan {
 /// How the bytes are processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// All at the end, [`PASSES`] times where that takes no longer than [`LONG`]; of each chunk's times the median counts.
-    /// Payload bytes are kept up to a maximum; later ones are not processed.
+    /// All at the end, [`PASSES`] times where that takes no longer than [`LONG`]; of each chunk's times the
+    /// median counts. Payload bytes are kept up to a maximum; later ones are not processed.
     Passes {
         /// Maximum number of payload bytes.
         most_bytes: u64,
@@ -60,7 +63,8 @@ pub struct CompressionOutcome {
     pub missing_bytes: u64,
     /// Payload bytes after the maximum that is processed.
     pub beyond_bytes: u64,
-    /// For each level, how far the passes are apart in processor time, of their median; `None` after one pass.
+    /// For each level, how far the passes are apart in processor time, of their median; `None` after one
+    /// pass.
     pub noise: Vec<Option<Share>>,
 }
 

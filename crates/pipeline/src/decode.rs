@@ -64,13 +64,15 @@ impl ConnectionDecoders {
         Self { secrets, ..self }
     }
 
-    /// The same with a key for digests that other decoders of the run have too: equal reads of all connections are recognised.
+    /// The same with a key for digests that other decoders of the run have too: equal reads of all
+    /// connections are recognised.
     #[must_use]
     pub fn with_digests(self, digests: RandomState) -> Self {
         Self { digests, ..self }
     }
 
-    /// The same with fingerprints that other decoders of the run make too: the limit on how many are distinguished is the run's.
+    /// The same with fingerprints that other decoders of the run make too: the limit on how many are
+    /// distinguished is the run's.
     #[must_use]
     pub fn with_fingerprints(self, known: KnownFingerprints) -> Self {
         let fingerprints = Fingerprints::among(known);
@@ -255,8 +257,8 @@ impl Connection {
         }
     }
 
-    /// A page that lasts until its connection is closed ends when its server sends no more, and not when the connection is
-    /// forgotten; so is a request that gets no answer.
+    /// A page that lasts until its connection is closed ends when its server sends no more, and not when the
+    /// connection is forgotten; so is a request that gets no answer.
     fn ended(
         &mut self,
         at: Timestamp,
@@ -273,7 +275,8 @@ impl Connection {
         self.pairing.server_ended(at, self.protocol, out);
     }
 
-    /// Notes what affects the messages that follow: immediately, or, while earlier ones wait, when it is their round trip.
+    /// Notes what affects the messages that follow: immediately, or, while earlier ones wait, when it is
+    /// their round trip.
     fn apply_note(&mut self, note: Note) {
         if self.stream.is_undecided() {
             self.notes.add(note);
@@ -330,8 +333,9 @@ impl Connection {
         self.pairing.closed(at, totals, decoding, out);
     }
 
-    /// Runs the decoder. The bytes that determine the protocol are emitted before it can be queried: what follows from
-    /// them is named afterwards. Messages that waited are reported with what was seen up to their end.
+    /// Runs the decoder. The bytes that determine the protocol are emitted before it can be queried: what
+    /// follows from them is named afterwards. Messages that waited are reported with what was seen up to
+    /// their end.
     fn decode(
         &mut self,
         fingerprints: &mut Fingerprints,

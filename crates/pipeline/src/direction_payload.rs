@@ -1,4 +1,5 @@
-//! One direction of a connection: its bytes cut into chunks as a tunnel's end would read them, and the exchanges they belong to.
+//! One direction of a connection: its bytes cut into chunks as a tunnel's end would read them, and the
+//! exchanges they belong to.
 
 use model::Timestamp;
 use std::collections::VecDeque;
@@ -102,8 +103,8 @@ impl DirectionPayload {
         }
     }
 
-    /// The next `bytes` for an exchange whose first byte passed at `from`. Bytes before it that no exchange took (a notice, bytes
-    /// that a decoder does not count) are skipped.
+    /// The next `bytes` for an exchange whose first byte passed at `from`. Bytes before it that no exchange
+    /// took (a notice, bytes that a decoder does not count) are skipped.
     pub fn take_span(&mut self, from: Option<Timestamp>, bytes: u64) -> Span {
         if let Some(from) = from {
             while let Some(&(at, end)) = self.marks.front()
@@ -136,8 +137,8 @@ impl DirectionPayload {
         self.done.push_back(done);
     }
 
-    /// What the bytes of `span` became at level number `level` of those requested; `None` if some of them were not kept. Of a
-    /// chunk that is only partly in it, that part.
+    /// What the bytes of `span` became at level number `level` of those requested; `None` if some of them
+    /// were not kept. Of a chunk that is only partly in it, that part.
     pub fn cost(&self, span: &Span, level: usize) -> Option<Cost> {
         let mut sum = Cost::default();
         let mut covered = 0;

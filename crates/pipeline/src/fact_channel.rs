@@ -1,8 +1,10 @@
-//! Facts from the threads that forward bytes to the thread that sums them up: a channel, so that forwarding never waits.
+//! Facts from the threads that forward bytes to the thread that sums them up: a channel, so that forwarding
+//! never waits.
 //!
-//! It is bounded. When much waits, pipelined exchanges are summed up before they are posted; when it is full, exchanges are dropped and counted
-//! ([`FactLosses`]), because an application must neither wait for its observation nor be stopped by it. Only longwire's own clients wait for room
-//! ([`FactChannel::waiting`]): everything they do must be seen, and their pace does not matter then.
+//! It is bounded. When much waits, pipelined exchanges are summed up before they are posted; when it is full,
+//! exchanges are dropped and counted ([`FactLosses`]), because an application must neither wait for its
+//! observation nor be stopped by it. Only longwire's own clients wait for room ([`FactChannel::waiting`]):
+//! everything they do must be seen, and their pace does not matter then.
 
 mod posting;
 mod room;
@@ -47,7 +49,8 @@ pub struct FactChannel {
 #[derive(Debug)]
 struct Arrivals {
     receiver: Receiver<Posted>,
-    /// What arrived since the last time something was taken, in the order of time: what another thread saw before it may arrive after it.
+    /// What arrived since the last time something was taken, in the order of time: what another thread saw
+    /// before it may arrive after it.
     held: Vec<Posted>,
 }
 
@@ -107,7 +110,8 @@ impl FactChannel {
         Self::with_room(keep_literals, WhenFull::Drop)
     }
 
-    /// The same for longwire's own clients, which wait when it is full: another thread must take what arrives.
+    /// The same for longwire's own clients, which wait when it is full: another thread must take what
+    /// arrives.
     pub fn waiting(keep_literals: bool) -> Self {
         Self::with_room(keep_literals, WhenFull::Wait)
     }
@@ -153,8 +157,9 @@ impl FactChannel {
         self.taken(all)
     }
 
-    /// Waits at most `patience` for something to arrive, then a little for what other threads are about to send. What arrived then is
-    /// held until the next call: this one takes what the last one held and what was seen before that, in the order of time.
+    /// Waits at most `patience` for something to arrive, then a little for what other threads are about to
+    /// send. What arrived then is held until the next call: this one takes what the last one held and what
+    /// was seen before that, in the order of time.
     pub fn wait(&self, patience: Duration) -> Vec<Posted> {
         let mut arrivals = self.arrivals();
         let first = arrivals.receiver.recv_timeout(patience).ok();

@@ -1,7 +1,8 @@
 //! Round trips files of the command line into facts: captures are decoded, recordings hold facts already.
 //!
-//! [`opening`] finds out what a file is, [`captured`] decodes captures, [`recording`] takes the facts of a recording, [`merging`] puts
-//! those of several in the order of time. [`live`] does the same with what passes a network interface.
+//! [`opening`] finds out what a file is, [`captured`] decodes captures, [`recording`] takes the facts of a
+//! recording, [`merging`] puts those of several in the order of time. [`live`] does the same with what passes
+//! a network interface.
 
 mod captured;
 pub mod live;
@@ -193,14 +194,16 @@ fn decode(
     Ok(input)
 }
 
-/// The interfaces of which captures among `files` state several addresses, as far as they describe them before their first packet. What can be
-/// read only once is not inspected, and what cannot be read is reported by who reads it.
+/// The interfaces of which captures among `files` state several addresses, as far as they describe them
+/// before their first packet. What can be read only once is not inspected, and what cannot be read is
+/// reported by who reads it.
 pub fn interfaces(files: &[PathBuf]) -> Vec<InterfaceAddresses> {
     let described = captures(files).filter_map(|source| capture::interfaces(source).ok());
     described.flatten().collect()
 }
 
-/// Of each capture among `files`, the addresses that its packets come from, and what they say about their machines. The same files are inspected.
+/// Of each capture among `files`, the addresses that its packets come from, and what they say about their
+/// machines. The same files are inspected.
 pub fn captured_addresses(files: &[PathBuf]) -> Vec<Vec<CapturedAddress>> {
     let seen = captures(files).filter_map(|source| capture::addresses(source).ok());
     seen.flatten().collect()
@@ -217,7 +220,8 @@ fn captures(files: &[PathBuf]) -> impl Iterator<Item = capture::Source<'_>> {
     })
 }
 
-/// Whether all `files` are recordings that `longwire load` made: what waits there are transactions. What can be read only once is not inspected.
+/// Whether all `files` are recordings that `longwire load` made: what waits there are transactions. What can
+/// be read only once is not inspected.
 pub fn are_of_load(files: &[PathBuf]) -> bool {
     let is_of_load = |path: &PathBuf| {
         if path.as_os_str() == "-" || !path.is_file() {

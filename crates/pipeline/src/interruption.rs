@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The reason why a measurement has no result: the user ended the run. What was done before counts.
 ///
-/// It travels as an error, so that `?` leaves every loop; the code that owns the run checks for it with [`is_interruption`].
+/// It travels as an error, so that `?` leaves every loop; the code that owns the run checks for it with
+/// [`is_interruption`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the user ended the run")]
 pub struct Interrupted;

@@ -1,4 +1,5 @@
-//! The keys of a run: those of a key log that a TLS library wrote, and may still be writing, and those that its captures hold.
+//! The keys of a run: those of a key log that a TLS library wrote, and may still be writing, and those that
+//! its captures hold.
 
 mod ahead;
 mod counts;
@@ -15,14 +16,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::files::open_regular;
 use tls_keys::{Closed, KeyLog, KeyLogFault, Secrets, SessionSecrets};
 
-/// The keys of a run. Where a session's secrets are not in its key log yet, what was appended to the file since is read; where they are not among
-/// those of captures yet, the files of these captures are searched to their ends, once.
+/// The keys of a run. Where a session's secrets are not in its key log yet, what was appended to the file
+/// since is read; where they are not among those of captures yet, the files of these captures are searched to
+/// their ends, once.
 #[derive(Debug, Default)]
 pub struct RunKeys {
     /// The key log that was given.
     path: Option<PathBuf>,
-    /// A pipe can be read only once: absent then. What was opened is still read when its name leads nowhere any more, or when this process has given up
-    /// the right to open it.
+    /// A pipe can be read only once: absent then. What was opened is still read when its name leads nowhere
+    /// any more, or when this process has given up the right to open it.
     grows: Option<File>,
     known: Mutex<Known>,
     counts: Counts,
@@ -35,7 +37,8 @@ struct Known {
     /// Lines of the key log that are none, and the number of the first with what is wrong with it.
     skipped: u64,
     first_skipped: Option<(u64, KeyLogFault)>,
-    /// How much of the file was read for good: to the first line that was not whole, or into one longer than any of a key log.
+    /// How much of the file was read for good: to the first line that was not whole, or into one longer than
+    /// any of a key log.
     offset: u64,
     /// The whole lines before it.
     lines: u64,
@@ -65,7 +68,8 @@ impl RunKeys {
     /// Reads the key log `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or has lines and none of a key log: then with the number of the first, and nothing of its content.
+    /// When it cannot be read, or has lines and none of a key log: then with the number of the first, and
+    /// nothing of its content.
     pub fn open(path: &Path) -> Result<Arc<Self>> {
         let name = path.display();
         let file = open_regular(path).with_context(|| format!("could not open the key log {name}"))?;
@@ -96,7 +100,8 @@ impl RunKeys {
         self.path.is_some()
     }
 
-    /// The files of captures that may hold keys, behind packets too: they are searched when TLS begins on a connection.
+    /// The files of captures that may hold keys, behind packets too: they are searched when TLS begins on a
+    /// connection.
     pub(crate) fn search_in(&self, files: FilesAhead) {
         self.ahead.replace(files);
     }
@@ -110,7 +115,8 @@ impl RunKeys {
         matches!(taken, Ok(_) | Err(KeyLogFault::Room))
     }
 
-    /// What the keys did not have for the connections of a run that has ended, and what could not be opened for another reason.
+    /// What the keys did not have for the connections of a run that has ended, and what could not be opened
+    /// for another reason.
     pub fn warnings(&self) -> Vec<Warning> {
         let known = self.known();
         let of_file = self.path.as_ref().map(|path| path.display().to_string());
@@ -204,7 +210,8 @@ impl Secrets for RunKeys {
 }
 
 impl Known {
-    /// TLS connections whose keys may have come too late: those that began without any, where some came, and those whose own came.
+    /// TLS connections whose keys may have come too late: those that began without any, where some came, and
+    /// those whose own came.
     fn late(&self) -> u64 {
         let came = self
             .missed
@@ -224,8 +231,8 @@ impl Known {
         Ok(())
     }
 
-    /// Takes lines to the end of `file`; those that are none of a key log are counted. A `name` makes it an error where there are lines, and none is
-    /// one of a key log.
+    /// Takes lines to the end of `file`; those that are none of a key log are counted. A `name` makes it an
+    /// error where there are lines, and none is one of a key log.
     fn read_file(&mut self, file: impl Read, name: Option<&str>) -> Result<()> {
         let mut reader = BufReader::new(file);
         let mut line = Vec::new();
@@ -298,7 +305,8 @@ const MAX_WITHOUT_ONE: u64 = 1000;
 const MAX_SESSIONS: usize = 1 << 18;
 /// Sessions without keys that are remembered, so that keys that come too late are noticed.
 const MAX_MISSED_SESSIONS: usize = 1 << 16;
-/// A line has a label, 32 bytes and at most 64 bytes in hexadecimal digits; of comments, which may be longer, this much is held.
+/// A line has a label, 32 bytes and at most 64 bytes in hexadecimal digits; of comments, which may be longer,
+/// this much is held.
 const MAX_LINE_LEN: u64 = 4096;
 
 #[cfg(test)]

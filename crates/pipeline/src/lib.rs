@@ -1,10 +1,11 @@
 //! The flow through the crates: events of connections -> messages -> facts -> outcomes.
 //!
-//! [`decode`] serves one connection and runs wherever its bytes are (in the relay: on the thread that forwards
-//! them); [`aggregator`] looks at all of them together.
+//! [`decode`] serves one connection and runs wherever its bytes are (in the relay: on the thread that
+//! forwards them); [`aggregator`] looks at all of them together.
 //!
-//! [`input`] reads captures and recordings for it, [`fact_channel`] takes what a relay sees; [`page`], [`delivery`] and [`output`] bring
-//! results to where the user looks. [`progress`] is where engines say how a run goes.
+//! [`input`] reads captures and recordings for it, [`fact_channel`] takes what a relay sees; [`page`],
+//! [`delivery`] and [`output`] bring results to where the user looks. [`progress`] is where engines say how a
+//! run goes.
 
 #![forbid(unsafe_code)]
 

@@ -111,7 +111,8 @@ impl MovedConnections {
     }
 }
 
-/// Predictions of operations that wait for a connection that moves, and the names of the others: for these, a prediction only repeats what was measured.
+/// Predictions of operations that wait for a connection that moves, and the names of the others: for these, a
+/// prediction only repeats what was measured.
 pub fn by_whether_they_move(predictions: Vec<Prediction>) -> (Vec<Prediction>, Vec<Arc<str>>) {
     let (moved, others): (Vec<Prediction>, Vec<Prediction>) = predictions
         .into_iter()
@@ -125,8 +126,8 @@ pub fn by_whether_they_move(predictions: Vec<Prediction>) -> (Vec<Prediction>, V
     (moved, unmoved)
 }
 
-/// Whether a connection of this protocol, to this server if it is known, is among `choices`; without a choice all but
-/// HTTP, FastCGI and web ports are.
+/// Whether a connection of this protocol, to this server if it is known, is among `choices`; without a choice
+/// all but HTTP, FastCGI and web ports are.
 pub fn chosen(choices: &[ConnectionChoice], protocol: Protocol, server: Option<&Endpoint>) -> bool {
     if choices.is_empty() {
         let web = server.is_some_and(|server| matches!(server.port, 80 | 443 | 8000 | 8080 | 8443));

@@ -1,7 +1,9 @@
-//! Records on their way out of a run that must not wait for their reader: the application behind a relay has priority.
+//! Records on their way out of a run that must not wait for their reader: the application behind a relay has
+//! priority.
 //!
-//! A thread of its own writes; what it has not written is bounded. A file that cannot be written, a reader that left, and one
-//! that takes nothing until the bound is reached are all the same: this output is given up, and the run continues.
+//! A thread of its own writes; what it has not written is bounded. A file that cannot be written, a reader
+//! that left, and one that takes nothing until the bound is reached are all the same: this output is given
+//! up, and the run continues.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -70,7 +72,8 @@ impl NonBlockingWriter {
         Self::start(move || Ok(stdout))
     }
 
-    /// Writes to `path`, which is emptied. A named pipe is opened when a process reads it; nothing waits for that.
+    /// Writes to `path`, which is emptied. A named pipe is opened when a process reads it; nothing waits for
+    /// that.
     ///
     /// # Errors
     /// When the file cannot be created.

@@ -62,7 +62,8 @@ impl Note {
 }
 
 impl Notes {
-    /// Keeps a note. With very many notes, the oldest round trips and segments are dropped: newer ones give the same information.
+    /// Keeps a note. With very many notes, the oldest round trips and segments are dropped: newer ones give
+    /// the same information.
     pub(crate) fn add(&mut self, note: Note) {
         if self.0.len() >= MAX_NOTES {
             self.0.pop_front();

@@ -73,7 +73,8 @@ pub fn style_of(all: bool) -> Style {
     }
 }
 
-/// Writes a finished view to stdout: whatever it contains, neither a terminal nor a CI interprets it as commands.
+/// Writes a finished view to stdout: whatever it contains, neither a terminal nor a CI interprets it as
+/// commands.
 ///
 /// # Errors
 /// When stdout cannot be written.

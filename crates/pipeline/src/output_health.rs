@@ -1,4 +1,5 @@
-//! Whether the outputs of a run were written, where the run continues without them because an application depends on it.
+//! Whether the outputs of a run were written, where the run continues without them because an application
+//! depends on it.
 
 use crate::output::Status;
 use std::cell::{Cell, RefCell};
@@ -109,7 +110,8 @@ impl OutputHealth {
         self.lost.get()
     }
 
-    /// The status of a run that ended with `status`: a failure of the command stays one, all else does not hide a loss.
+    /// The status of a run that ended with `status`: a failure of the command stays one, all else does not
+    /// hide a loss.
     pub fn status(&self, status: Status) -> Status {
         match status {
             Status::Done | Status::Interrupted | Status::Child(0) if self.lost.get() => Status::OutputLost,

@@ -1,7 +1,8 @@
 //! The HTML page of a run: collects its data, and writes it.
 //!
-//! A command that takes `--html` creates a [`PageFile`] before it begins (so that a path that cannot be written is
-//! reported immediately), gives its [`PageFile::samples`] to the tally, and calls [`PageFile::write`] at the end.
+//! A command that takes `--html` creates a [`PageFile`] before it begins (so that a path that cannot be
+//! written is reported immediately), gives its [`PageFile::samples`] to the tally, and calls
+//! [`PageFile::write`] at the end.
 
 mod grid;
 mod samples;
@@ -41,8 +42,8 @@ pub struct PageRun<'a> {
     pub moved: &'a MovedConnections,
     /// The requested links: the sliders reach them too, and keep their other settings.
     pub asked: &'a [PredictionTarget],
-    /// Cores that clients or servers share in the predictions. Where they do, the sliders move over the links asked for
-    /// alone: how busy the cores were cannot be determined from samples.
+    /// Cores that clients or servers share in the predictions. Where they do, the sliders move over the links
+    /// asked for alone: how busy the cores were cannot be determined from samples.
     pub computing: Computing,
     /// Whether predictions allow for client and server waking up.
     pub wake_up: WakeUp,
@@ -180,7 +181,8 @@ impl PageFile {
         self.keep(written, &html).map(|path| print_path(&path))
     }
 
-    /// Writes the page that `make` makes, and says on stderr where it is: for the pages of single runs, [`report::html`].
+    /// Writes the page that `make` makes, and says on stderr where it is: for the pages of single runs,
+    /// [`report::html`].
     ///
     /// # Errors
     /// When the file cannot be written.

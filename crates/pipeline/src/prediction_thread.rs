@@ -1,4 +1,5 @@
-//! Predictions on a thread of their own: they cost about as much as summing up does, and nothing waits for them before the end.
+//! Predictions on a thread of their own: they cost about as much as summing up does, and nothing waits for
+//! them before the end.
 
 use model::{LeftOut, Operation};
 use predict::{Predicted, Predictor};
@@ -35,7 +36,8 @@ impl PredictionThread {
         }
     }
 
-    /// Takes the next operation, or part of one, with what remedies leave out of it; waits where the predictions are far behind.
+    /// Takes the next operation, or part of one, with what remedies leave out of it; waits where the
+    /// predictions are far behind.
     pub fn process_operation(&mut self, operation: Operation, left_out: Vec<LeftOut>) {
         self.steps += operation.steps.len().max(1);
         self.batch.push((operation, left_out));
@@ -60,8 +62,8 @@ impl PredictionThread {
     }
 }
 
-/// Steps after which a batch is passed on: the threads synchronise once for this many. A part of an operation may have
-/// [`analysis::operations::MAXIMUM_STEPS`] by itself.
+/// Steps after which a batch is passed on: the threads synchronise once for this many. A part of an operation
+/// may have [`analysis::operations::MAXIMUM_STEPS`] by itself.
 const BATCH_STEPS: usize = 1_000;
 
 /// Batches that may wait: at most some 20 MB.

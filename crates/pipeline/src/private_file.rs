@@ -5,7 +5,8 @@ use std::io;
 use std::path::Path;
 use sys::files::{Contents, create_for_owner};
 
-/// Makes a file that only its owner may read, or empties an existing one of this user, to which others lose their rights.
+/// Makes a file that only its owner may read, or empties an existing one of this user, to which others lose
+/// their rights.
 ///
 /// # Errors
 /// As [`create_for_owner`].

@@ -1,4 +1,5 @@
-//! The progress of a run, as its engine reports it: the command that starts the engine decides where it is shown.
+//! The progress of a run, as its engine reports it: the command that starts the engine decides where it is
+//! shown.
 
 use crate::output;
 use crate::output_health::OutputHealth;
@@ -62,8 +63,8 @@ enum ProgressPlace {
 }
 
 impl ShownProgress {
-    /// Nowhere beside a command at a terminal: what it shows, and what is typed for it, is not to be mixed with other lines. Nowhere either if
-    /// [the user wants none](output::be_quiet).
+    /// Nowhere beside a command at a terminal: what it shows, and what is typed for it, is not to be mixed
+    /// with other lines. Nowhere either if [the user wants none](output::be_quiet).
     pub fn new(has_command: bool) -> Self {
         Self {
             place: ProgressPlace::new(io::stderr().is_terminal(), has_command, output::is_quiet()),

@@ -7,8 +7,8 @@ use predict::predictor::{LEARNED_OPERATIONS, LEARNED_STEPS};
 use predict::{Predicted, PredictionTarget, Predictor, WakeUp};
 use std::collections::VecDeque;
 
-/// Operations in the order of their end; at most as many as a prediction learns from at once, so that what is predicted of a run that has
-/// no more is what `predict` says of it.
+/// Operations in the order of their end; at most as many as a prediction learns from at once, so that what is
+/// predicted of a run that has no more is what `predict` says of it.
 #[derive(Debug, Default)]
 pub struct RecentOperations {
     operations: VecDeque<Operation>,
@@ -67,7 +67,8 @@ impl RecentOperations {
         predictor.finish_all()
     }
 
-    /// What their statements would take, each by itself and named by its fingerprint: exchanges on connections that move.
+    /// What their statements would take, each by itself and named by its fingerprint: exchanges on
+    /// connections that move.
     pub fn predict_statements(&self, link: LinkDescription, moved: &MovedConnections) -> Vec<Prediction> {
         let mut steps: Vec<&OperationStep> = self
             .operations

@@ -1,4 +1,5 @@
-//! Clients that pipeline, simulated at a short distance and observed there: predicted for longer ones, against the same simulation there.
+//! Clients that pipeline, simulated at a short distance and observed there: predicted for longer ones,
+//! against the same simulation there.
 #![allow(clippy::expect_used, reason = "helpers of tests are tests too")]
 
 use analysis::fact::Fact;

@@ -13,15 +13,18 @@ pub struct BoundsEvidence<'a> {
     pub turns: f64,
     /// The part of one that is the allowance for waking up, in seconds.
     pub waking: f64,
-    /// What that would be if client and server had a processor each that none of the other clients keeps awake.
+    /// What that would be if client and server had a processor each that none of the other clients keeps
+    /// awake.
     pub waking_alone: f64,
     /// Whether the link loses packets at random.
     pub is_lossy: bool,
     /// By how much the server's time of one may be shorter, and longer, in seconds.
     pub server_margin: [f64; 2],
-    /// What pacing adds to the messages of one, in seconds, where senders space out what they send; `None` if they send as the model does.
+    /// What pacing adds to the messages of one, in seconds, where senders space out what they send; `None` if
+    /// they send as the model does.
     pub pacing: Option<f64>,
-    /// For how long windows of one grow on connections that were used before, and what sending the same takes at the link's rate, in seconds.
+    /// For how long windows of one grow on connections that were used before, and what sending the same takes
+    /// at the link's rate, in seconds.
     pub kept_windows: [f64; 2],
     /// The share of its round trips that is another operation's, most likely.
     pub others: f64,
@@ -32,19 +35,24 @@ pub struct BoundsEvidence<'a> {
 impl BoundsEvidence<'_> {
     /// The bounds of the median in a run of as many operations as were measured; `None` without `durations`.
     ///
-    /// Eight things keep it from being the predicted one, independently of each other, so that their squares add up:
-    /// - Which operations the two runs happened to consist of: so far apart are the order statistics that hold the median of
-    ///   as many draws nine times in ten, in both runs.
-    /// - The model: [`MODEL_ERROR`] of the network's time, and [`LOSS_ERROR`] of transfers over a link that loses packets.
-    /// - Client and server, which take other times in another run: [`COMPUTING_ERROR`] of theirs, more where few operations
-    ///   show how they vary, and [`TURN_ERROR`] a round trip.
-    /// - The allowance for waking up, which is assumed: [`FEWER`] of it less, [`MORE`] of it and [`SLEEP`] a round trip more; with several clients as much more as
-    ///   if none kept a processor awake for another.
+    /// Eight things keep it from being the predicted one, independently of each other, so that their squares
+    /// add up:
+    /// - Which operations the two runs happened to consist of: so far apart are the order statistics that
+    ///   hold the median of as many draws nine times in ten, in both runs.
+    /// - The model: [`MODEL_ERROR`] of the network's time, and [`LOSS_ERROR`] of transfers over a link that
+    ///   loses packets.
+    /// - Client and server, which take other times in another run: [`COMPUTING_ERROR`] of theirs, more where
+    ///   few operations show how they vary, and [`TURN_ERROR`] a round trip.
+    /// - The allowance for waking up, which is assumed: [`FEWER`] of it less, [`MORE`] of it and [`SLEEP`] a
+    ///   round trip more; with several clients as much more as if none kept a processor awake for another.
     /// - The server's time, which is known between bounds only where round trips of the measurement vary.
-    /// - Senders that space out what they send: the first round of each message takes longer by it, what follows by [`PACED_TRANSFER`]; where
-    ///   the link loses packets, they may be faster by [`FASTER_THAN_LOSS`], because losses do not slow them down.
-    /// - Senders whose windows do not fall while little is sent: connections that were used before need not let theirs grow again.
-    /// - Round trips of others that are taken for its own, and its own that are taken for others': the network's time of as many.
+    /// - Senders that space out what they send: the first round of each message takes longer by it, what
+    ///   follows by [`PACED_TRANSFER`]; where the link loses packets, they may be faster by
+    ///   [`FASTER_THAN_LOSS`], because losses do not slow them down.
+    /// - Senders whose windows do not fall while little is sent: connections that were used before need not
+    ///   let theirs grow again.
+    /// - Round trips of others that are taken for its own, and its own that are taken for others': the
+    ///   network's time of as many.
     pub fn bounds(&self, durations: &mut DistributionBuilder) -> Option<(Duration, Duration)> {
         let ranks = self.ranks();
         let median = durations.percentile(50)?;
@@ -64,8 +72,8 @@ impl BoundsEvidence<'_> {
         Some((median.saturating_sub(low), median.saturating_add(high)))
     }
 
-    /// The percentiles between which the median lies nine times in ten, when both it and its prediction come from as
-    /// many draws.
+    /// The percentiles between which the median lies nine times in ten, when both it and its prediction come
+    /// from as many draws.
     fn ranks(&self) -> (u8, u8) {
         // 1.645 standard deviations of a median's rank, sqrt(n) / 2, times sqrt(2) for two runs.
         let half = 116.3 / (self.operations.max(1) as f64).sqrt();
@@ -87,7 +95,8 @@ impl BoundsEvidence<'_> {
         [faster, pacing + PACED_TRANSFER * transfer]
     }
 
-    /// By how much senders may be faster whose windows do not fall: no more than transfers take beyond the link's rate.
+    /// By how much senders may be faster whose windows do not fall: no more than transfers take beyond the
+    /// link's rate.
     fn kept_windows(&self, median: f64) -> f64 {
         let [growing, at_rate] = self.kept_windows;
         growing.min((self.transfer(median) - at_rate).max(0.0))
@@ -119,14 +128,16 @@ impl BoundsEvidence<'_> {
 
 /// Holds for 98 of 100 exchanges measured with the kernel's TCP: docs/accuracy.md.
 const MODEL_ERROR: f64 = 0.02;
-/// Of what large transfers take where windows depend on losses that no two runs share: measured against cubic, 20 %.
+/// Of what large transfers take where windows depend on losses that no two runs share: measured against
+/// cubic, 20 %.
 const LOSS_ERROR: f64 = 0.25;
 /// BBR sends what it starts with at 2.885 windows a round trip, where cubic sends a window at once.
 const PACED_TRANSFER: f64 = 0.35;
 const FASTER_THAN_LOSS: f64 = 0.9;
 /// Seconds.
 const TURN_ERROR: f64 = 30e-6;
-/// One in ten of 130 operations of eight products took at least this much more or less, near, when it was measured a second time some minutes later.
+/// One in ten of 130 operations of eight products took at least this much more or less, near, when it was
+/// measured a second time some minutes later.
 const COMPUTING_ERROR: f64 = 0.33;
 const UNKNOWN_VARIATION: f64 = 0.5;
 /// A margin of a year is no margin.

@@ -83,8 +83,8 @@ pub struct SimulationConfig<'a> {
 /// Lets the clients of `target` carry out the operations of `mix`, each one after another.
 ///
 /// - Each client has connections of its own. They keep their windows from operation to operation.
-/// - The first client begins with the first operation, the others evenly spread over all; each goes on with the one that
-///   follows it.
+/// - The first client begins with the first operation, the others evenly spread over all; each goes on with
+///   the one that follows it.
 /// - Nothing is counted before each client has ended [`WARM_UP`] operations.
 /// - It ends when enough have ended: see [`wanted`].
 pub fn closed_loop(
@@ -129,8 +129,8 @@ pub fn closed_loop(
     }
 }
 
-/// How many operations are counted: twenty a client, as far as they can be replayed in about a second; never fewer than
-/// three a client.
+/// How many operations are counted: twenty a client, as far as they can be replayed in about a second; never
+/// fewer than three a client.
 fn wanted(target: &PredictionTarget, mix: &Mix<'_>) -> usize {
     let least = 3 * target.clients as usize;
     let cost = mix.mean_cost().max(1);
@@ -252,7 +252,8 @@ impl<'a> ClosedLoop<'a> {
     }
 }
 
-/// Operations of each client that are not counted: connections find their windows, and clients their places in the queues.
+/// Operations of each client that are not counted: connections find their windows, and clients their places
+/// in the queues.
 const WARM_UP: usize = 2;
 const MIN_OPERATIONS: usize = 400;
 /// Nodes, and packets, that are simulated for one prediction: about a second.

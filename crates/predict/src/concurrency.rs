@@ -1,23 +1,30 @@
-//! What an operation's exchanges on several connections waited for, determined from all operations of its name.
+//! What an operation's exchanges on several connections waited for, determined from all operations of its
+//! name.
 //!
-//! Over no distance one operation does not show it: an event loop that sends four queries at once sends the second when the
-//! reply to the first may be there already, and it looks as if it had waited. Several operations of a name show more:
+//! Over no distance one operation does not show it: an event loop that sends four queries at once sends the
+//! second when the reply to the first may be there already, and it looks as if it had waited. Several
+//! operations of a name show more:
 //!
-//! 1. Two exchanges of which the second was once sent before the reply to the first had arrived did not wait for each other,
-//!    in any operation of that name. They are the same two by their statements and how many of these came before
-//!    ([`evidence`]). A reply that had arrived more recently than the client ever takes to react counts as not arrived.
-//! 2. A pool that gives the connection back that was returned last gives another one only when that one is in use
-//!    ([`pools`]).
-//! 3. Two uses of connections (transactions, or what lies before the statement by which a pool takes a connection back) that overlap
-//!    without one lying within the other are of two that run at once, most likely.
-//! 4. The same statement on several connections, one use of each, is one volley: what is known of two of them holds for all.
-//! 5. Where the connections of a volley have unequal numbers of it, the same numbers in nearly all operations, these are chains: each step waited for the one before
-//!    it on its connection. A queue is shared out by chance.
-//! 6. Exchanges that were never seen at once in [`evidence::ENOUGH`] operations waited. With fewer it is open.
+//! 1. Two exchanges of which the second was once sent before the reply to the first had arrived did not wait
+//!    for each other, in any operation of that name. They are the same two by their statements and how many
+//!    of these came before ([`evidence`]). A reply that had arrived more recently than the client ever takes
+//!    to react counts as not arrived.
+//! 2. A pool that gives the connection back that was returned last gives another one only when that one is in
+//!    use ([`pools`]).
+//! 3. Two uses of connections (transactions, or what lies before the statement by which a pool takes a
+//!    connection back) that overlap without one lying within the other are of two that run at once, most
+//!    likely.
+//! 4. The same statement on several connections, one use of each, is one volley: what is known of two of them
+//!    holds for all.
+//! 5. Where the connections of a volley have unequal numbers of it, the same numbers in nearly all
+//!    operations, these are chains: each step waited for the one before it on its connection. A queue is
+//!    shared out by chance.
+//! 6. Exchanges that were never seen at once in [`evidence::ENOUGH`] operations waited. With fewer it is
+//!    open.
 //!
-//! Exchanges of one connection always wait for each other, except where a volley has more of the same statement than the pool
-//! has connections: then each waited for the next free connection ([`rewrite`]). What depends on the data of a reply cannot be
-//! seen. Start at [`Concurrency::ordered`].
+//! Exchanges of one connection always wait for each other, except where a volley has more of the same
+//! statement than the pool has connections: then each waited for the next free connection ([`rewrite`]). What
+//! depends on the data of a reply cannot be seen. Start at [`Concurrency::ordered`].
 
 mod evidence;
 mod family;
@@ -64,8 +71,9 @@ enum Reading {
 }
 
 impl Concurrency {
-    /// Learns from operations in the order of their ends. Requests that ran at the same time as others show less: which of them caused which
-    /// exchange is less certain there. What is no request has its own connections, and makes nothing less certain.
+    /// Learns from operations in the order of their ends. Requests that ran at the same time as others show
+    /// less: which of them caused which exchange is less certain there. What is no request has its own
+    /// connections, and makes nothing less certain.
     pub fn learn(&mut self, operations: &[Operation]) {
         let alone = alone(operations, |_| true);
         let only_request = alone_among_requests(operations);

@@ -1,7 +1,9 @@
-//! Pools of connections that all requests share: what asks for one while all are in use waits until one is given back.
+//! Pools of connections that all requests share: what asks for one while all are in use waits until one is
+//! given back.
 //!
-//! How many there are at most is not on the wire, but a pool in which every connection is in use opens another one, or makes the next
-//! statement wait if it may not. Where all that are known were in use again and again and there were no more of them, it may not.
+//! How many there are at most is not on the wire, but a pool in which every connection is in use opens
+//! another one, or makes the next statement wait if it may not. Where all that are known were in use again
+//! and again and there were no more of them, it may not.
 
 use crate::plan::OperationPlan;
 use model::{ConnectionId, Protocol};
@@ -65,8 +67,9 @@ impl PoolEvidence {
 
     /// What it shows.
     ///
-    /// A pool is one whose connections are given back before a request is answered: of those that went to another request one in [`ONE_EARLY_IN`] did, and
-    /// [`MIN_EARLY`]. Its connections are all there are if all were in use [`MIN_FULL`] times; else they may be.
+    /// A pool is one whose connections are given back before a request is answered: of those that went to
+    /// another request one in [`ONE_EARLY_IN`] did, and [`MIN_EARLY`]. Its connections are all there are if
+    /// all were in use [`MIN_FULL`] times; else they may be.
     pub fn conclude(self) -> PoolLimits {
         let mut limits = PoolLimits {
             requests: most_at_once(self.requests.iter().copied()).0,
@@ -90,7 +93,8 @@ impl PoolEvidence {
     }
 }
 
-/// How often a connection was given to another request, and of these, how often before the request that had it was answered.
+/// How often a connection was given to another request, and of these, how often before the request that had
+/// it was answered.
 fn handed_on(uses: &[Use], requests: &[(u64, u64)]) -> [usize; 2] {
     let mut before: HashMap<ConnectionId, usize> = HashMap::new();
     let (mut all, mut early) = (0, 0);

@@ -24,8 +24,8 @@ struct Left {
 }
 
 impl ConnectionHistory {
-    /// The flows that an operation beginning at `at` finds, their times moved so that the measured pause before it
-    /// lies directly before [`VirtualTime::BEGIN`].
+    /// The flows that an operation beginning at `at` finds, their times moved so that the measured pause
+    /// before it lies directly before [`VirtualTime::BEGIN`].
     pub fn take_flows(&mut self, id: ConnectionId, at: Timestamp) -> Option<[Flow; 2]> {
         let flows = self.peek_flows(id, at)?;
         self.left.remove(&id);
@@ -71,8 +71,8 @@ impl ConnectionHistory {
         }
     }
 
-    /// Forgets connections that have been idle for long: their windows have fallen back anyway. When all are recent,
-    /// forgets all.
+    /// Forgets connections that have been idle for long: their windows have fallen back anyway. When all are
+    /// recent, forgets all.
     fn forget(&mut self, now: Timestamp) {
         self.left
             .retain(|_, left| now.since(left.measured_end) < LONG_IDLE);

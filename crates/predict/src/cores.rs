@@ -10,8 +10,8 @@ pub enum Whose {
     Clients,
     /// Servers that make no calls: databases.
     Servers,
-    /// Servers that answer requests, with calls of their own: web servers. They share the servers' cores, unless the measurement shows that they
-    /// have cores of their own.
+    /// Servers that answer requests, with calls of their own: web servers. They share the servers' cores,
+    /// unless the measurement shows that they have cores of their own.
     WebServers,
 }
 
@@ -29,7 +29,8 @@ impl Whose {
 #[derive(Debug, Clone)]
 pub struct Cores<J> {
     cores: f64,
-    /// What a job that was present from the beginning would have got by `counted_to`, in nanoseconds of one core.
+    /// What a job that was present from the beginning would have got by `counted_to`, in nanoseconds of one
+    /// core.
     attained: f64,
     counted_to: u64,
     /// What [`Cores::attained`] is when a job ends, and the job.
@@ -114,7 +115,8 @@ impl<J: Ord> Cores<J> {
         ended
     }
 
-    /// How long the core has rested that a job would get now: the one whose caches are warmest. `None` if it has never computed.
+    /// How long the core has rested that a job would get now: the one whose caches are warmest. `None` if it
+    /// has never computed.
     pub fn rest_of_next(&self, at: u64) -> Option<u64> {
         if !self.has_idle_core() {
             return Some(0);

@@ -24,7 +24,8 @@ pub struct Explanation {
     pub assumptions: Vec<Assumption>,
     /// The replay as a whole.
     pub replayed: Replayed,
-    /// Nanoseconds by which it took longer than its replay where it was measured; negative where the replay takes longer.
+    /// Nanoseconds by which it took longer than its replay where it was measured; negative where the replay
+    /// takes longer.
     pub unexplained_ns: i64,
     /// The operation's exchanges in its order.
     pub steps: Vec<ExplainedStep>,

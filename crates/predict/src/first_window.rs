@@ -1,13 +1,15 @@
-//! With how large a window senders begin, where the measurement shows that it is larger than a new connection's.
+//! With how large a window senders begin, where the measurement shows that it is larger than a new
+//! connection's.
 //!
-//! Slow start needs a round trip for each doubling, so a large reply that came in fewer round trips than that takes was sent with a window that was
-//! open before: by transfers that were not seen, or because the sender's system is set so. Nothing is known of smaller replies.
+//! Slow start needs a round trip for each doubling, so a large reply that came in fewer round trips than that
+//! takes was sent with a window that was open before: by transfers that were not seen, or because the
+//! sender's system is set so. Nothing is known of smaller replies.
 
 use model::Step;
 use std::time::Duration;
 
-/// The packets with which the sender of this reply began, `limit` being the most bytes that its receiver allows in progress; `None` if slow start from
-/// [`link::tcp::INITIAL_WINDOW`] is as fast.
+/// The packets with which the sender of this reply began, `limit` being the most bytes that its receiver
+/// allows in progress; `None` if slow start from [`link::tcp::INITIAL_WINDOW`] is as fast.
 pub fn first_window(step: &Step, limit: Option<u64>) -> Option<u32> {
     let rtt = step.client_side_rtt.unwrap_or_default() + step.server_side_rtt.unwrap_or_default();
     let span = step.reply_ended?.since(step.reply_started?);
@@ -27,7 +29,8 @@ pub fn first_window(step: &Step, limit: Option<u64>) -> Option<u32> {
     u32::try_from(first.min(limit)).ok()
 }
 
-/// Bytes that a sender which begins with `first` packets has sent after so many rounds, with at most `limit` packets in each.
+/// Bytes that a sender which begins with `first` packets has sent after so many rounds, with at most `limit`
+/// packets in each.
 fn slow_start(first: u64, rounds: u64, limit: u64) -> u64 {
     let (mut sent, mut window, mut left) = (0_u64, first, rounds);
     while left > 0 && window < limit {

@@ -1,8 +1,9 @@
-//! How long transactions are open on the targets: from the arrival of the request that opens them to the moment at which the reply that ends them
-//! leaves the server, in the replays of the operations they are in.
+//! How long transactions are open on the targets: from the arrival of the request that opens them to the
+//! moment at which the reply that ends them leaves the server, in the replays of the operations they are in.
 //!
-//! By one client alone: that clients wait for each other's rows is not modelled. A transaction that goes on in another operation (not in
-//! another part of the same) is left out: the pause between the two is in no replay.
+//! By one client alone: that clients wait for each other's rows is not modelled. A transaction that goes on
+//! in another operation (not in another part of the same) is left out: the pause between the two is in no
+//! replay.
 
 use crate::critical_path::CriticalPath;
 use crate::plan::OperationPlan;
@@ -15,7 +16,8 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Held times of all transactions, by the name of their operation and their own; at most [`MAX_NAMES`], others are left out.
+/// Held times of all transactions, by the name of their operation and their own; at most [`MAX_NAMES`],
+/// others are left out.
 #[derive(Debug, Default)]
 pub struct HeldTimes {
     names: HashMap<(Arc<str>, Arc<str>), Vec<Spans>>,
@@ -134,7 +136,8 @@ impl HeldTimes {
 }
 
 impl HeldReplay<'_> {
-    /// What the transaction takes up to its end in this replay, or to that of the part; it took `before` in earlier ones.
+    /// What the transaction takes up to its end in this replay, or to that of the part; it took `before` in
+    /// earlier ones.
     fn span(&self, transaction: &OperationTransaction, before: Span) -> Option<Span> {
         let opened = match transaction.opened_by {
             Some(step) => self.arrived(step)?,

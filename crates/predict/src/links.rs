@@ -1,4 +1,5 @@
-//! The links that the moved connections of a replay lie on: each with flows and queues of its own, all on one clock.
+//! The links that the moved connections of a replay lie on: each with flows and queues of its own, all on one
+//! clock.
 
 use link::LinkDescription;
 use link::network::{NetworkEvent, SimulatedNetwork};

@@ -35,7 +35,8 @@ impl Load {
         }
     }
 
-    /// The work that was done in the spans of all of `whose` together, if `cores` did it and shared themselves evenly.
+    /// The work that was done in the spans of all of `whose` together, if `cores` did it and shared
+    /// themselves evenly.
     pub fn work(&self, whose: &[Whose], cores: u32) -> CoreTime {
         let mut changes: Vec<(u64, i32)> = Vec::new();
         for &(begin, end) in whose.iter().flat_map(|whose| &self.spans[whose.index()]) {

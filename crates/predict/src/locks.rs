@@ -1,14 +1,16 @@
 //! What transactions hold: who asks for it while another's transaction holds it waits until that is over.
 //!
-//! What a statement locks (rows, a table, an advisory lock, a server that lets only one write) is not on the wire. Two things show it:
+//! What a statement locks (rows, a table, an advisory lock, a server that lets only one write) is not on the
+//! wire. Two things show it:
 //!
-//! 1. Which rows an `update` or `delete` writes is known by its fingerprint and [`model::RequestTraits::rows_digest`]. Clients that carry out the
-//!    same recorded operation would meet on all its rows, so only rows that several operations wrote count.
-//! 2. Of several clients in the measurement: a statement of which no two transactions held what it requested at once, although it often came
-//!    while another's did ([`LockEvidence::conclude`]).
+//! 1. Which rows an `update` or `delete` writes is known by its fingerprint and
+//!    [`model::RequestTraits::rows_digest`]. Clients that carry out the same recorded operation would meet on
+//!    all its rows, so only rows that several operations wrote count.
+//! 2. Of several clients in the measurement: a statement of which no two transactions held what it requested
+//!    at once, although it often came while another's did ([`LockEvidence::conclude`]).
 //!
-//! Where it waited in the measurement already, that wait is taken out of the server's time and simulated again: on a longer link the
-//! other transaction takes longer, and so does the wait.
+//! Where it waited in the measurement already, that wait is taken out of the server's time and simulated
+//! again: on a longer link the other transaction takes longer, and so does the wait.
 
 use crate::plan::{OperationPlan, PlanNode};
 use model::{ConnectionId, Exchange};
@@ -16,7 +18,8 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{Hash, Hasher};
 
-/// What an exchange may have to wait for: a number that is the same wherever the same statement asks for the same.
+/// What an exchange may have to wait for: a number that is the same wherever the same statement asks for the
+/// same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LockKey {
     of: u64,
@@ -51,8 +54,8 @@ struct Asked {
     /// When it had reached the server, and when the reply left.
     arrived: u64,
     replied: u64,
-    /// When the request that ended its transaction reached the server, and when that was answered. `None` if nothing was held any more
-    /// after the reply.
+    /// When the request that ended its transaction reached the server, and when that was answered. `None` if
+    /// nothing was held any more after the reply.
     ended: Option<[u64; 2]>,
 }
 
@@ -87,10 +90,12 @@ impl LockEvidence {
     /// What clients wait for, and how long those of the measurement did.
     ///
     /// - Rows that were written more than once, unless two transactions held them at once.
-    /// - What a statement asks for of which the rows are not known, if it came at least [`MIN_TESTS`] times while another's transaction held it and
-    ///   would have been answered before that was over, taking the usual time: and was, no more than one time in [`ONE_HELD_BOTH_IN`]. Each time it
-    ///   waited for that transaction's end, then.
-    /// - Where it waited so in one of [`ONE_WAITED_IN`], and [`MIN_TESTS`] times, it may be that some of them meet: open.
+    /// - What a statement asks for of which the rows are not known, if it came at least [`MIN_TESTS`] times
+    ///   while another's transaction held it and would have been answered before that was over, taking the
+    ///   usual time: and was, no more than one time in [`ONE_HELD_BOTH_IN`]. Each time it waited for that
+    ///   transaction's end, then.
+    /// - Where it waited so in one of [`ONE_WAITED_IN`], and [`MIN_TESTS`] times, it may be that some of them
+    ///   meet: open.
     pub fn conclude(self) -> Locked {
         let mut locked = Locked::default();
         for (key, mut asked) in self.asked {
@@ -115,7 +120,8 @@ const fn arrived(node: &PlanNode) -> u64 {
 /// What all executions of one statement show.
 #[derive(Debug, Default)]
 struct Exclusion {
-    /// How often it came while another's transaction held what it requested, and would have been answered meanwhile.
+    /// How often it came while another's transaction held what it requested, and would have been answered
+    /// meanwhile.
     tests: usize,
     /// How often it was.
     held_both: usize,
@@ -167,7 +173,8 @@ impl Exclusion {
     }
 }
 
-/// What other connections asked, were given before the one at `place`, and may not have been done with when it came.
+/// What other connections asked, were given before the one at `place`, and may not have been done with when
+/// it came.
 fn others_before(asked: &[Asked], place: usize) -> impl Iterator<Item = &Asked> + Clone {
     let one = asked[place];
     asked[place.saturating_sub(LOOKED_BACK)..place]
@@ -175,7 +182,8 @@ fn others_before(asked: &[Asked], place: usize) -> impl Iterator<Item = &Asked> 
         .filter(move |other| other.by != one.by && other.ended.is_some_and(|[_, ended]| ended > one.arrived))
 }
 
-/// What it takes where nobody else holds anything: the median; where that is seldom, what the quickest tenth takes from the end of another's transaction on.
+/// What it takes where nobody else holds anything: the median; where that is seldom, what the quickest tenth
+/// takes from the end of another's transaction on.
 fn usual_time(asked: &[Asked]) -> u64 {
     let took = |one: &Asked| one.replied.saturating_sub(one.arrived);
     let alone = (0..asked.len()).filter(|place| others_before(asked, *place).next().is_none());
@@ -268,8 +276,8 @@ impl<'a> Locks<'a> {
         self.keys.is_some_and(|keys| keys.contains(&key))
     }
 
-    /// Whether the request `id` of `client` gets what it asks for now; otherwise it waits. One that would wait for itself, through others,
-    /// goes on: a real server would end one of the transactions.
+    /// Whether the request `id` of `client` gets what it asks for now; otherwise it waits. One that would
+    /// wait for itself, through others, goes on: a real server would end one of the transactions.
     pub fn acquire(&mut self, key: LockKey, client: u32, id: u64) -> bool {
         if !self.concern(key) {
             return true;

@@ -27,7 +27,8 @@ pub struct OperationPlan {
     pub links: Vec<u32>,
     /// The most bytes that each of them has in progress, where the measurement shows that a window limits it.
     pub windows: Vec<Option<u64>>,
-    /// The packets that the server of each of them begins with, where its first large reply shows more than a new connection's.
+    /// The packets that the server of each of them begins with, where its first large reply shows more than a
+    /// new connection's.
     pub first_windows: Vec<Option<u32>>,
     /// Nodes that wait for nothing, in order.
     pub roots: Vec<NodeIndex>,
@@ -66,8 +67,8 @@ pub struct PlanNode {
     pub ends_transaction: bool,
     /// Time over which the client produces the request.
     pub client_inside: u64,
-    /// Time within request and reply in which their sender held bytes back for a delayed acknowledgement: the same at every distance. Of what
-    /// stays where it was, a part of its [`Crossing`].
+    /// Time within request and reply in which their sender held bytes back for a delayed acknowledgement: the
+    /// same at every distance. Of what stays where it was, a part of its [`Crossing`].
     pub held_back: [u64; 2],
     /// Server time before the reply's first byte.
     pub server_before: u64,
@@ -77,9 +78,11 @@ pub struct PlanNode {
     pub pooler: u64,
     /// Of `server_before`, the network between the pooler and its database.
     pub behind_pooler: u64,
-    /// When the client's time before the request, and the server's before the reply, ended in the measurement.
+    /// When the client's time before the request, and the server's before the reply, ended in the
+    /// measurement.
     pub computed_at: [u64; 2],
-    /// How long its client had rested before `client_before`, and its server before `server_before`, in the measurement.
+    /// How long its client had rested before `client_before`, and its server before `server_before`, in the
+    /// measurement.
     pub rested: [u64; 2],
     /// Round trip of its connection in the measurement.
     pub round_trip: u64,
@@ -93,9 +96,11 @@ pub struct PlanNode {
     pub client_before: u64,
     /// Whether its client is a server that makes this call for a request it received.
     pub by_server: bool,
-    /// Where it is a call that a server makes to a database: what that speaks. Its connection may be one of a pool.
+    /// Where it is a call that a server makes to a database: what that speaks. Its connection may be one of a
+    /// pool.
     pub pool: Option<Protocol>,
-    /// Whether the connection cannot be given back to a pool after it: there is more of the exchange, or a transaction is open.
+    /// Whether the connection cannot be given back to a pool after it: there is more of the exchange, or a
+    /// transaction is open.
     pub keeps_connection: bool,
     /// Whether its server is one that answers requests of users: a web server.
     pub to_web_server: bool,
@@ -189,7 +194,8 @@ pub enum Crossing {
 }
 
 impl OperationPlan {
-    /// Reads the operation; `moved` says which exchanges' connections move, and to which of the target's links.
+    /// Reads the operation; `moved` says which exchanges' connections move, and to which of the target's
+    /// links.
     ///
     /// Dependencies that point forward (which no observation can produce) count as absent.
     pub fn new(operation: &Operation, moved: &dyn Fn(&OperationStep) -> Option<u32>) -> Self {
@@ -295,8 +301,8 @@ impl OperationPlan {
         self.reply_joins = Joins::default();
     }
 
-    /// Takes out of the computing that was measured the time in which it waited for cores: `work` of clients, and of
-    /// servers, where it is known.
+    /// Takes out of the computing that was measured the time in which it waited for cores: `work` of clients,
+    /// and of servers, where it is known.
     pub fn keep_work_only(&mut self, work: &Work) {
         self.nodes.iter_mut().for_each(|node| node.keep_work_only(work));
         if let Some(work) = &work[0] {
@@ -367,7 +373,8 @@ impl OperationPlan {
         }
     }
 
-    /// Of the first large reply on each connection: what comes after it was sent with a window that has grown meanwhile.
+    /// Of the first large reply on each connection: what comes after it was sent with a window that has grown
+    /// meanwhile.
     fn set_first_windows(&mut self, operation: &Operation) {
         let mut is_known = vec![false; self.connections.len()];
         for (step, node) in operation.steps.iter().zip(&self.first_nodes) {
@@ -486,15 +493,16 @@ fn node(
     }
 }
 
-/// For how long the reply had begun before the request ended: a server that answers a stream of statements works while its client still sends, and what it took
-/// then is in the time of the request.
+/// For how long the reply had begun before the request ended: a server that answers a stream of statements
+/// works while its client still sends, and what it took then is in the time of the request.
 fn worked_meanwhile(step: &Step) -> Duration {
     step.reply_started
         .map_or(Duration::ZERO, |started| step.request_ended.since(started))
 }
 
-/// How long a sender held the rest of a small request, and of a small reply, back until the first part was acknowledged (Nagle's algorithm against
-/// delayed acknowledgements, which Linux delays by 40 ms and others by up to 200 ms). Of large ones, and of what a slow link explains, nothing is known.
+/// How long a sender held the rest of a small request, and of a small reply, back until the first part was
+/// acknowledged (Nagle's algorithm against delayed acknowledgements, which Linux delays by 40 ms and others
+/// by up to 200 ms). Of large ones, and of what a slow link explains, nothing is known.
 fn held_back(step: &Step) -> [u64; 2] {
     let of = |span: Duration, inside: Duration, bytes: u64| {
         let pause = span.saturating_sub(inside + step.recovery);
@@ -521,7 +529,8 @@ const MIN_DELAYED_ACK: Duration = Duration::from_millis(30);
 /// Bytes a second of the slowest link that is taken for one: 500 kbit/s.
 const SLOWEST_LINK: f64 = 62_500.0;
 
-/// Whether a large reply came as a receiver without window scaling allows it: just under 64 KiB a round trip. n bursts span n - 1 round trips.
+/// Whether a large reply came as a receiver without window scaling allows it: just under 64 KiB a round trip.
+/// n bursts span n - 1 round trips.
 fn is_limited_by_window(step: &Step) -> bool {
     let rtt = step.client_side_rtt.unwrap_or_default() + step.server_side_rtt.unwrap_or_default();
     let (Some(started), Some(ended)) = (step.reply_started, step.reply_ended) else {
@@ -539,7 +548,8 @@ fn is_limited_by_window(step: &Step) -> bool {
 
 /// The largest window without scaling (RFC 9293 section 3.1).
 const UNSCALED_WINDOW: u64 = 65_535;
-/// Bytes a round trip that show one: full packets leave a part of it unused, and the first bursts are smaller.
+/// Bytes a round trip that show one: full packets leave a part of it unused, and the first bursts are
+/// smaller.
 const LIMITED: std::ops::RangeInclusive<f64> = 50_000.0..=66_000.0;
 /// A shorter round trip limits nothing that a link would not limit too.
 const MIN_LIMITING_RTT: Duration = Duration::from_millis(2);
@@ -551,9 +561,10 @@ fn measured_wait(step: &Step) -> Duration {
         .map_or(Duration::ZERO, |started| started.since(step.request_ended))
 }
 
-/// Times of a step that stays where it was. What the observation point saw of request and reply is kept, and half a
-/// round trip to each side is added to each. A wait that server time and round trip do not explain (a pipelined
-/// request behind another) stays with the reply, unless the reply waited for other steps (`nested`).
+/// Times of a step that stays where it was. What the observation point saw of request and reply is kept, and
+/// half a round trip to each side is added to each. A wait that server time and round trip do not explain (a
+/// pipelined request behind another) stays with the reply, unless the reply waited for other steps
+/// (`nested`).
 fn measured(step: &Step, nested: bool) -> Crossing {
     let client_side = step.client_side_rtt.unwrap_or_default();
     let server_side = step.server_side_rtt.unwrap_or_default();
@@ -579,8 +590,8 @@ fn measured(step: &Step, nested: bool) -> Crossing {
     }
 }
 
-/// Client time between two steps of one exchange: between the reply of the first (or its request, without one) and
-/// the request of the second, less the way to the client and back.
+/// Client time between two steps of one exchange: between the reply of the first (or its request, without
+/// one) and the request of the second, less the way to the client and back.
 fn pause_between(previous: &Step, next: &Step) -> u64 {
     let pause = match previous.reply_ended {
         Some(ended) => next

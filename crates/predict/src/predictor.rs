@@ -38,15 +38,16 @@ use without::RemediedConnections;
 pub struct PredictionTarget {
     /// The link the moved connections get.
     pub link: LinkDescription,
-    /// Clients at once: each with one operation after another, without a pause that a user makes. At least one.
+    /// Clients at once: each with one operation after another, without a pause that a user makes. At least
+    /// one.
     pub clients: u32,
 }
 
 /// Returns which link the connection of an exchange moves to.
 pub type LinkOfStep = dyn Fn(&OperationStep) -> Option<u32> + Send;
 
-/// Replays operations on every target as they come. Where they meet others (several clients, shared cores), some of each
-/// name are kept and replayed at the end.
+/// Replays operations on every target as they come. Where they meet others (several clients, shared cores),
+/// some of each name are kept and replayed at the end.
 pub struct Predictor {
     targets: Vec<PredictionTarget>,
     /// Per target, all its links; the first is that of the target.
@@ -87,8 +88,9 @@ pub struct Predictor {
 /// All that a predictor has to say.
 #[derive(Debug, Default)]
 pub struct Predicted {
-    /// What the operations take: by name, the one whose operations take longest in all first (over all targets; of equal ones the one
-    /// that ended first), then by target in the order given. Parts of operations whose end never came are left out.
+    /// What the operations take: by name, the one whose operations take longest in all first (over all
+    /// targets; of equal ones the one that ended first), then by target in the order given. Parts of
+    /// operations whose end never came are left out.
     pub predictions: Vec<Prediction>,
     /// How long their transactions are open, on targets on which operations are replayed one by one.
     pub held: Vec<HeldPrediction>,
@@ -98,7 +100,8 @@ pub struct Predicted {
     pub remedies: Remedies,
     /// What the replies show of how senders send.
     pub paced_replies: PacedReplies,
-    /// Round trips that pacing adds to an operation, on average: of the name to whose operations it adds most.
+    /// Round trips that pacing adds to an operation, on average: of the name to whose operations it adds
+    /// most.
     pub paced_round_trips: f64,
 }
 
@@ -114,8 +117,8 @@ struct Named {
     sums: Vec<Sum>,
     /// Likewise, of operations replayed alone.
     examples: Vec<Examples>,
-    /// The same by one client alone of operations whose order is open: as expected, with everything at once that may be, and
-    /// with everything in sequence.
+    /// The same by one client alone of operations whose order is open: as expected, with everything at once
+    /// that may be, and with everything in sequence.
     open_sums: [Vec<DistributionBuilder>; 3],
     pool: SamplePool,
     pauses: DistributionBuilder,
@@ -185,8 +188,9 @@ impl Predictor {
         Self::over_links(targets.collect(), Box::new(move |step| moved(step).then_some(0)))
     }
 
-    /// One for targets with several links at once: each target has further ones besides its own. `moved` says which of the
-    /// target's links the connection of an exchange moves to, its own being number 0; absent for those that stay.
+    /// One for targets with several links at once: each target has further ones besides its own. `moved` says
+    /// which of the target's links the connection of an exchange moves to, its own being number 0; absent for
+    /// those that stay.
     pub fn over_links(
         targets: Vec<(PredictionTarget, Vec<LinkDescription>)>,
         moved: Box<LinkOfStep>,
@@ -234,13 +238,15 @@ impl Predictor {
         Self { computing, ..self }
     }
 
-    /// The same, with or without an allowance for sides that rest longer between two messages than measured; without at first.
+    /// The same, with or without an allowance for sides that rest longer between two messages than measured;
+    /// without at first.
     #[must_use]
     pub fn with_wake_up(self, wake_up: WakeUp) -> Self {
         Self { wake_up, ..self }
     }
 
-    /// The same, with a server that works on a limited number of requests at once; initially as many as the measurement shows.
+    /// The same, with a server that works on a limited number of requests at once; initially as many as the
+    /// measurement shows.
     #[must_use]
     pub fn with_workers(self, workers: Workers) -> Self {
         Self { workers, ..self }
@@ -252,8 +258,9 @@ impl Predictor {
         Self { senders, ..self }
     }
 
-    /// Takes one operation, or one part of a long one ([`Operation::continues`]), to be replayed on every target. Connections keep
-    /// their windows from operation to operation: add these in the order in which they begin.
+    /// Takes one operation, or one part of a long one ([`Operation::continues`]), to be replayed on every
+    /// target. Connections keep their windows from operation to operation: add these in the order in which
+    /// they begin.
     pub fn add(&mut self, operation: &Operation) {
         self.process_operation(operation.clone());
     }
@@ -377,7 +384,8 @@ impl Predictor {
         self.finish_all().predictions
     }
 
-    /// All that was predicted, and what is known of the operations. Nothing is predicted for a name of which too many round trips may be others'.
+    /// All that was predicted, and what is known of the operations. Nothing is predicted for a name of which
+    /// too many round trips may be others'.
     pub fn finish_all(mut self) -> Predicted {
         self.replay_waiting();
         self.simulate_contention();
@@ -561,8 +569,8 @@ impl Named {
         self.sums.iter().map(of_target).sum()
     }
 
-    /// What a client does between two operations: the median of what was measured, if that is the time of a program
-    /// and not of a user.
+    /// What a client does between two operations: the median of what was measured, if that is the time of a
+    /// program and not of a user.
     fn pause(&mut self) -> u64 {
         let pause = self.pauses.percentile(50).unwrap_or_default();
         if pause <= MAX_PAUSE {
@@ -664,8 +672,8 @@ impl Sum {
     }
 }
 
-/// The slopes of one name's predictions: over those that differ in the round trip alone, from the nearest to the farthest. Where there is
-/// one only, it is left at the round trips on its path.
+/// The slopes of one name's predictions: over those that differ in the round trip alone, from the nearest to
+/// the farthest. Where there is one only, it is left at the round trips on its path.
 pub fn set_slopes(predictions: &mut [Prediction]) {
     let slopes: Vec<Option<f64>> = predictions.iter().map(|one| slope(one, predictions)).collect();
     for (prediction, slope) in predictions.iter_mut().zip(slopes) {
@@ -688,8 +696,8 @@ fn slope(one: &Prediction, all: &[Prediction]) -> Option<f64> {
     (apart > 0.0).then(|| longer / apart)
 }
 
-/// How often an operation is replayed, of whose name `before` came before: more than once where the link draws what
-/// happens, the first operations most.
+/// How often an operation is replayed, of whose name `before` came before: more than once where the link
+/// draws what happens, the first operations most.
 fn replays(links: &[LinkDescription], before: u64) -> usize {
     let draws = |link: &LinkDescription| link.loss.is_some() || link.jitter.is_some();
     if !links.iter().any(draws) {

@@ -1,8 +1,9 @@
 //! Operations replayed without what the remedies of findings leave out.
 //!
-//! What is left out loses its way: no round trip. What remains of its work and its bytes depends on the remedy ([`Remains`]), and how much that is cannot
-//! be seen: so an operation is replayed with what is likely, with the least and with the most that may remain. A saving is what the operation as a
-//! whole gains, with all that overlapped.
+//! What is left out loses its way: no round trip. What remains of its work and its bytes depends on the
+//! remedy ([`Remains`]), and how much that is cannot be seen: so an operation is replayed with what is
+//! likely, with the least and with the most that may remain. A saving is what the operation as a whole gains,
+//! with all that overlapped.
 
 use crate::plan::{Crossing, OperationPlan, PlanNode, nanos};
 use foldhash::HashMap;
@@ -58,8 +59,8 @@ pub struct Remedies {
 }
 
 impl Remedies {
-    /// Adds an operation, or a part of one: on each of the targets on which it was replayed what it takes (`full`), and what without, with each
-    /// [`Estimate`].
+    /// Adds an operation, or a part of one: on each of the targets on which it was replayed what it takes
+    /// (`full`), and what without, with each [`Estimate`].
     pub(crate) fn add(
         &mut self,
         finding: &FindingKey,
@@ -88,7 +89,8 @@ impl Remedies {
         }
     }
 
-    /// What the remedy of a finding saves on the target with this number; `None` if nothing was replayed without it.
+    /// What the remedy of a finding saves on the target with this number; `None` if nothing was replayed
+    /// without it.
     pub fn remedy_sum(&self, finding: &FindingKey, target: usize) -> Option<&RemedySum> {
         let sum = self.sums.get(finding)?.get(target)?;
         (!sum.left.is_empty()).then_some(sum)
@@ -197,11 +199,14 @@ fn carried(kind: FindingKind, node: &PlanNode, estimate: Estimate) -> [u64; 2] {
     }
 }
 
-/// Of a client's time before a statement, what is the statement's own at most: to write it and to read the reply to the one before. What is longer, the program computes.
+/// Of a client's time before a statement, what is the statement's own at most: to write it and to read the
+/// reply to the one before. What is longer, the program computes.
 const CLIENTS_OWN: Duration = Duration::from_micros(500);
-/// Of a server's time for a statement, what is the statement's own at most: to read, parse and plan it. What is longer, its rows take.
+/// Of a server's time for a statement, what is the statement's own at most: to read, parse and plan it. What
+/// is longer, its rows take.
 const SERVERS_OWN: Duration = Duration::from_micros(250);
 /// Of what is a statement's own, a row of a statement for many costs this share.
 const ROW_SHARE: f64 = 0.08;
-/// Bytes of a reply, or of a statement that writes, that are there once however many its rows: the columns' names, the text.
+/// Bytes of a reply, or of a statement that writes, that are there once however many its rows: the columns'
+/// names, the text.
 const NAMES: u64 = 128;

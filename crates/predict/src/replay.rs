@@ -61,8 +61,9 @@ pub fn replay(
     }
 }
 
-/// Carries out `plan` by one client alone: the times of all nodes, and the flows of the plan's connections as they are
-/// then, two a connection. `before` are these flows as an earlier replay left them; connections without flows start from scratch.
+/// Carries out `plan` by one client alone: the times of all nodes, and the flows of the plan's connections as
+/// they are then, two a connection. `before` are these flows as an earlier replay left them; connections
+/// without flows start from scratch.
 pub fn run_alone(
     plan: &OperationPlan,
     links: &[LinkDescription],

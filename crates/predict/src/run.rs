@@ -31,7 +31,8 @@ pub struct Times {
     pub replied: Option<VirtualTime>,
     /// The last byte of the reply is at the client.
     pub completed: Option<VirtualTime>,
-    /// What of the client's computing before the request, and of the server's before the reply, is the allowance for waking up.
+    /// What of the client's computing before the request, and of the server's before the reply, is the
+    /// allowance for waking up.
     pub waking: [Waking; 2],
 }
 
@@ -97,8 +98,8 @@ pub struct SimulatedRun<'a> {
 /// One client with the plan it carries out.
 struct Client<'a> {
     plan: &'a OperationPlan,
-    /// How many plans it has begun, as far as an id has room for it: late events of one that is over are distinguished from what
-    /// happens of this one.
+    /// How many plans it has begun, as far as an id has room for it: late events of one that is over are
+    /// distinguished from what happens of this one.
     generation: u64,
     /// For each connection of the plan, its number in the network.
     connections: Vec<u32>,
@@ -323,8 +324,8 @@ impl<'a> SimulatedRun<'a> {
         self.now().since(last.unwrap_or(client.begin))
     }
 
-    /// The times of the first client's nodes, and the flows as they are now, two a connection, in the order in which
-    /// these were added.
+    /// The times of the first client's nodes, and the flows as they are now, two a connection, in the order
+    /// in which these were added.
     pub fn into_times_and_flows(mut self) -> (Vec<Times>, Vec<Flow>) {
         let times = self.clients.drain(..).next().map(|client| client.times);
         (times.unwrap_or_default(), self.network.into_flows())
@@ -340,7 +341,8 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// The client computes on, if it shares its cores; otherwise its plan is over, and its own time is only counted.
+    /// The client computes on, if it shares its cores; otherwise its plan is over, and its own time is only
+    /// counted.
     fn replied_all(&mut self, client: u32) {
         let after = self.clients[client as usize].plan.client_after;
         if self.computing[0].is_some() {
@@ -362,8 +364,8 @@ impl<'a> SimulatedRun<'a> {
         (client as usize, (id & NODES) as usize)
     }
 
-    /// Whether it is of the plan that its client carries out now. Of a plan that is over, a request may come late that
-    /// nothing waits for, or the end of what a server computed.
+    /// Whether it is of the plan that its client carries out now. Of a plan that is over, a request may come
+    /// late that nothing waits for, or the end of what a server computed.
     fn is_current(&self, id: u64) -> bool {
         let (client, _) = Self::parts(id);
         self.clients[client].generation == id >> NODE_BITS & GENERATIONS
@@ -419,7 +421,8 @@ impl<'a> SimulatedRun<'a> {
         self.compute(whose, work, Wake::Node(id, NodeEvent::Start));
     }
 
-    /// How much longer than measured both sides rest while they wait for each other on the connection of `id`.
+    /// How much longer than measured both sides rest while they wait for each other on the connection of
+    /// `id`.
     fn longer(&self, id: u64) -> u64 {
         let what = self.node(id);
         match what.crossing {
@@ -430,7 +433,8 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// The server's allowance before the reply: it has waited for the request, or for the last call that it made itself.
+    /// The server's allowance before the reply: it has waited for the request, or for the last call that it
+    /// made itself.
     fn server_waking(&self, id: u64) -> Waking {
         let what = self.node(id);
         let waited_for = what.reply_after.map_or(id, |call| self.beside(id, call));
@@ -445,8 +449,8 @@ impl<'a> SimulatedRun<'a> {
         )
     }
 
-    /// The allowance for `work` on `whose` cores at one `side` of the connection of `id` that rested `own` before, or longer where it had to
-    /// wait for a core, too.
+    /// The allowance for `work` on `whose` cores at one `side` of the connection of `id` that rested `own`
+    /// before, or longer where it had to wait for a core, too.
     fn waking(&self, id: u64, whose: Whose, side: usize, work: u64, own: u64) -> Waking {
         let now = self.network.now();
         let shared = self.computing[self.cores_of(whose)].as_ref();
@@ -552,7 +556,8 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// All simulated bytes of a request, or of a reply, have arrived: of the request when it had not arrived yet.
+    /// All simulated bytes of a request, or of a reply, have arrived: of the request when it had not arrived
+    /// yet.
     fn arrived(&mut self, id: u64) {
         let what = self.node(id);
         let request = self.times_of(id).arrived.is_none();
@@ -625,8 +630,8 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// Lets the server of the moved connection of `id` begin its next reply, when it is free and nothing else is waited
-    /// for.
+    /// Lets the server of the moved connection of `id` begin its next reply, when it is free and nothing else
+    /// is waited for.
     fn serve_next(&mut self, id: u64) {
         let server = self.server(id);
         let Some(&next) = server.waiting.front().filter(|_| !server.busy) else {
@@ -825,8 +830,8 @@ impl<'a> SimulatedRun<'a> {
         first_missing || plan.joins.joined_with(NodeIndex::new(node)).any(is_missing)
     }
 
-    /// A reply that waits for a step which waits for that reply (no observation can produce it, a damaged one can)
-    /// is released. False when nothing was stuck.
+    /// A reply that waits for a step which waits for that reply (no observation can produce it, a damaged one
+    /// can) is released. False when nothing was stuck.
     fn release_stuck(&mut self) -> bool {
         for client in 0..self.clients.len() {
             while self.clients[client].checked < self.clients[client].times.len() {

@@ -133,8 +133,8 @@ impl Recorded {
     }
 }
 
-/// Whether replies of the plan wait for each other. Alone, a client is released when nothing else happens any more; among
-/// others, which continue, it would wait for ever.
+/// Whether replies of the plan wait for each other. Alone, a client is released when nothing else happens any
+/// more; among others, which continue, it would wait for ever.
 fn gets_stuck(plan: &OperationPlan) -> bool {
     let waits = plan.nodes.iter().any(|node| node.reply_after.is_some());
     if !waits {

@@ -1,4 +1,5 @@
-//! Whether senders space out what they send, as BBR does: the model sends as cubic does, so the bounds allow for the difference.
+//! Whether senders space out what they send, as BBR does: the model sends as cubic does, so the bounds allow
+//! for the difference.
 
 use link::LinkDescription;
 use model::{Exchange, Step};
@@ -17,7 +18,8 @@ pub enum Senders {
 /// What the replies that were measured show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PacedReplies {
-    /// Replies that would show it: of 4 to 10 packets, over a round trip of 1 ms or more, without a pause of their server.
+    /// Replies that would show it: of 4 to 10 packets, over a round trip of 1 ms or more, without a pause of
+    /// their server.
     pub replies: u64,
     /// Of these, those that came as far apart as BBR sends them.
     pub paced: u64,
@@ -32,14 +34,15 @@ impl PacedReplies {
         }
     }
 
-    /// Whether the senders are taken to space out. Not all replies are: after a rest, what a rest of credit allows leaves at once.
+    /// Whether the senders are taken to space out. Not all replies are: after a rest, what a rest of credit
+    /// allows leaves at once.
     pub fn are_paced(&self) -> bool {
         self.paced >= MIN_PACED && self.paced * 5 >= self.replies
     }
 }
 
-/// What senders gain whose windows do not fall while little is sent: BBR's, and those of a system with `tcp_slow_start_after_idle` off. Without
-/// distance nothing shows it: windows do not matter there.
+/// What senders gain whose windows do not fall while little is sent: BBR's, and those of a system with
+/// `tcp_slow_start_after_idle` off. Without distance nothing shows it: windows do not matter there.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KeptWindows {
     round_trips: f64,
@@ -58,7 +61,8 @@ impl KeptWindows {
         }
     }
 
-    /// Seconds of an operation in which windows grow on that link, and what sending the same takes at its rate.
+    /// Seconds of an operation in which windows grow on that link, and what sending the same takes at its
+    /// rate.
     pub(crate) fn seconds(&self, link: &LinkDescription, operations: u64) -> [f64; 2] {
         let rates = link.rate.iter().zip(self.bytes);
         let at_rate = rates.filter_map(|(rate, bytes)| Some(rate.as_ref()?.time_for(bytes).as_secs_f64()));
@@ -70,7 +74,8 @@ impl KeptWindows {
     }
 }
 
-/// Round trips after the first that this many bytes take from a sender that begins with ten packets and doubles them.
+/// Round trips after the first that this many bytes take from a sender that begins with ten packets and
+/// doubles them.
 fn later_rounds(bytes: u64) -> u32 {
     let windows = packets(bytes).div_ceil(INITIAL_WINDOW);
     (u64::BITS - windows.leading_zeros()).saturating_sub(1)
@@ -92,8 +97,9 @@ fn is_paced(step: &Step) -> Option<bool> {
 
 /// Round trips by which pacing makes the first round of this many bytes longer.
 ///
-/// BBR begins with a rate of 2.885 initial windows of ten packets a round trip (Linux `bbr_init_pacing_rate_from_rtt`), does not fall below
-/// it while it starts up, and lets two packets leave at once.
+/// BBR begins with a rate of 2.885 initial windows of ten packets a round trip (Linux
+/// `bbr_init_pacing_rate_from_rtt`), does not fall below it while it starts up, and lets two packets leave at
+/// once.
 fn round_trips(bytes: u64) -> f64 {
     packets(bytes).min(INITIAL_WINDOW).saturating_sub(AT_ONCE) as f64 / (STARTUP_GAIN * INITIAL_WINDOW as f64)
 }

@@ -1,11 +1,12 @@
 //! A workload measured at some numbers of clients, elsewhere: the arithmetic of `split`.
 //!
-//! In a closed loop a transaction of one of `c` clients takes `c / throughput`. For one client that is client + network +
-//! server, and network is round trips times the round trip, both ways of it: [`shares`].
+//! In a closed loop a transaction of one of `c` clients takes `c / throughput`. For one client that is
+//! client + network + server, and network is round trips times the round trip, both ways of it: [`shares`].
 //!
-//! How long it takes elsewhere is not derived from a run without distance: requests that come after a rest find a processor asleep and
-//! caches used by others, and come one by one instead of many at once, so that the same work takes longer the less hurried it
-//! is. It is measured with clients that pause for the further round trip, and [`elsewhere`] adds to that what a pause cannot show.
+//! How long it takes elsewhere is not derived from a run without distance: requests that come after a rest
+//! find a processor asleep and caches used by others, and come one by one instead of many at once, so that
+//! the same work takes longer the less hurried it is. It is measured with clients that pause for the further
+//! round trip, and [`elsewhere`] adds to that what a pause cannot show.
 
 mod elsewhere;
 mod interval;
@@ -26,8 +27,9 @@ pub struct Shares {
     pub server: Duration,
 }
 
-/// Splits a transaction of this many round trips, given the round trip and the client's own time. Where round trips under load took
-/// longer than the whole transaction, the network is cut to what the client leaves of it.
+/// Splits a transaction of this many round trips, given the round trip and the client's own time. Where round
+/// trips under load took longer than the whole transaction, the network is cut to what the client leaves of
+/// it.
 pub fn shares(transaction: Duration, turns: f64, round_trip: Duration, client: Duration) -> Shares {
     let client = client.min(transaction);
     let network = span(turns * round_trip.as_secs_f64()).min(transaction - client);
@@ -38,7 +40,8 @@ pub fn shares(transaction: Duration, turns: f64, round_trip: Duration, client: D
     }
 }
 
-/// Round trips of messages alone, measured by an echo at two numbers of streams that always have a message on its way.
+/// Round trips of messages alone, measured by an echo at two numbers of streams that always have a message on
+/// its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EchoedRoundTrips {
     /// With one stream.
@@ -50,11 +53,13 @@ pub struct EchoedRoundTrips {
 }
 
 impl EchoedRoundTrips {
-    /// The round trip where messages come at the rate at which `clients` have round trips, each `turns` of them in a `transaction`.
+    /// The round trip where messages come at the rate at which `clients` have round trips, each `turns` of
+    /// them in a `transaction`.
     ///
-    /// All streams of an echo wait for the network and for the processors that handle its packets; of the clients only those that do not
-    /// wait for the server. By Little's law `n` of them are in progress, for which n / round trip(n) is that rate; between the two
-    /// measured numbers of streams the round trip grows linearly.
+    /// All streams of an echo wait for the network and for the processors that handle its packets; of the
+    /// clients only those that do not wait for the server. By Little's law `n` of them are in progress, for
+    /// which n / round trip(n) is that rate; between the two measured numbers of streams the round trip grows
+    /// linearly.
     pub fn under(&self, clients: u32, turns: f64, transaction: Duration) -> Duration {
         let streams = f64::from(self.streams.max(1));
         let [alone, together] = [self.alone, self.together].map(|span| span.as_secs_f64());

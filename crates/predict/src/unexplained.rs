@@ -1,7 +1,9 @@
-//! What the model does not explain of an operation: what it took when it was measured, less its replay over paths like those on which it was measured.
+//! What the model does not explain of an operation: what it took when it was measured, less its replay over
+//! paths like those on which it was measured.
 //!
-//! The times of client and server, what senders held back, windows, and waits of which the network's part is not known are in the replay as they were
-//! measured. So what is left is neither theirs nor the distance's: docs/definitions.md#unexplained-wait.
+//! The times of client and server, what senders held back, windows, and waits of which the network's part is
+//! not known are in the replay as they were measured. So what is left is neither theirs nor the distance's:
+//! docs/definitions.md#unexplained-wait.
 
 use crate::connections::ConnectionHistory;
 use crate::critical_path;
@@ -52,8 +54,8 @@ impl MeasuredPaths {
 }
 
 impl ReplayedHere {
-    /// The wait that is kept where transfers take `transfer`: what they take longer there comes in its place, since a sender that was slow for another reason
-    /// waits for the link meanwhile.
+    /// The wait that is kept where transfers take `transfer`: what they take longer there comes in its place,
+    /// since a sender that was slow for another reason waits for the link meanwhile.
     pub fn wait(&self, transfer: Duration) -> Duration {
         let wait = u64::try_from(self.unexplained_ns).unwrap_or_default();
         let wait = Duration::from_nanos(wait);

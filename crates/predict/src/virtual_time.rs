@@ -2,7 +2,8 @@
 
 use std::num::NonZeroU64;
 
-/// A point of a replay's virtual time, to the nanosecond. What did not happen has none: `Option<VirtualTime>` is no larger.
+/// A point of a replay's virtual time, to the nanosecond. What did not happen has none: `Option<VirtualTime>`
+/// is no larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VirtualTime(NonZeroU64);
 

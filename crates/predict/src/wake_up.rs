@@ -1,11 +1,12 @@
 //! What it costs to compute after a longer rest than in the measurement.
 //!
-//! Over a longer link client and server rest longer between two messages. Meanwhile their processor has slept, and others have used its
-//! caches: the same work takes longer than at no distance, where one message follows the other at once. How much longer depends on
-//! how long it takes at all, because what has to be loaded again is what the work touches: docs/prediction.md#waking-up.
+//! Over a longer link client and server rest longer between two messages. Meanwhile their processor has
+//! slept, and others have used its caches: the same work takes longer than at no distance, where one message
+//! follows the other at once. How much longer depends on how long it takes at all, because what has to be
+//! loaded again is what the work touches: docs/prediction.md#waking-up.
 //!
-//! Where many share a processor it rests less than each of them. What they have in common stays loaded then, and what each has of its own
-//! (a connection's process, its memory) does not.
+//! Where many share a processor it rests less than each of them. What they have in common stays loaded then,
+//! and what each has of its own (a connection's process, its memory) does not.
 
 use crate::plan::{After, OperationPlan, nanos};
 use model::{Operation, Step, Timestamp};
@@ -73,8 +74,8 @@ impl WakeUp {
     }
 }
 
-/// Fills in how long clients and servers had rested before they computed, as far as the operation shows it: who comes first on a connection
-/// is taken not to have rested, as where one operation follows the other.
+/// Fills in how long clients and servers had rested before they computed, as far as the operation shows it:
+/// who comes first on a connection is taken not to have rested, as where one operation follows the other.
 pub fn set_rests(plan: &mut OperationPlan, operation: &Operation) {
     let parts = operation.steps.iter().flat_map(|step| step.exchange.steps());
     let mut replied: Vec<Option<Timestamp>> = vec![None; plan.connections.len()];
@@ -135,8 +136,8 @@ pub const MAX_CONNECTION_ALLOWANCE: Duration = Duration::from_micros(150);
 pub const FEWER: f64 = 1.0;
 /// See [`FEWER`].
 pub const MORE: f64 = 1.0;
-/// How much more it may be for every round trip, however short the work: client, server and link each have a processor that sleeps deeper
-/// the longer nothing comes.
+/// How much more it may be for every round trip, however short the work: client, server and link each have a
+/// processor that sleeps deeper the longer nothing comes.
 pub const SLEEP: Duration = Duration::from_micros(150);
 
 #[cfg(test)]

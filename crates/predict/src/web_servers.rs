@@ -1,9 +1,11 @@
-//! How many cores web servers compute on at once: as many as their system has, or fewer, where an interpreter lets one thread run at a time
-//! (Python's lock, an event loop). Where part of what looks like computing is waiting, it is as if they had more.
+//! How many cores web servers compute on at once: as many as their system has, or fewer, where an interpreter
+//! lets one thread run at a time (Python's lock, an event loop). Where part of what looks like computing is
+//! waiting, it is as if they had more.
 //!
-//! The same place of an operation (from one reply to the next statement, say) is the same work each time. Where n compute at once on K cores,
-//! it takes n / K times as long; so with the right K the work at a place does not depend on how many others computed. With too many
-//! cores it seems to grow with their number, with too few to shrink.
+//! The same place of an operation (from one reply to the next statement, say) is the same work each time.
+//! Where n compute at once on K cores, it takes n / K times as long; so with the right K the work at a place
+//! does not depend on how many others computed. With too many cores it seems to grow with their number, with
+//! too few to shrink.
 
 use crate::cores::Whose;
 use crate::load::{CoreTime, Load};
@@ -84,7 +86,8 @@ impl Spans {
         }
     }
 
-    /// How the work at a place grows with the number of those that computed at once: its logarithm with that of the number.
+    /// How the work at a place grows with the number of those that computed at once: its logarithm with that
+    /// of the number.
     fn trend(&self, alone: &CoreTime, work: &CoreTime) -> Trend {
         let mut places: HashMap<(usize, usize), Vec<[f64; 3]>> = HashMap::new();
         for &(place, begin, end) in &self.0 {

@@ -1,9 +1,9 @@
 //! Servers that work on as many requests at once as they have workers, and make the others wait.
 //!
-//! A request that finds all workers busy sends its first statement when one of those before it has been answered. On a longer link
-//! workers are busy for longer, and others wait longer: a wait is not computing that stays as it was, but is simulated again
-//! in the replay. What limits need not be processes: threads, or connections of a pool that a request holds from its first
-//! statement on, show the same.
+//! A request that finds all workers busy sends its first statement when one of those before it has been
+//! answered. On a longer link workers are busy for longer, and others wait longer: a wait is not computing
+//! that stays as it was, but is simulated again in the replay. What limits need not be processes: threads, or
+//! connections of a pool that a request holds from its first statement on, show the same.
 
 use crate::plan::{After, OperationPlan, PlanNode};
 use model::ConnectionId;
@@ -65,12 +65,13 @@ impl Requests {
 
     /// What limited them; `None` if nothing shows a limit.
     ///
-    /// No more requests are worked on than there are connections on which their server makes calls: where some had to wait
-    /// for that, that is the number of workers. A capture may give a statement to the wrong request, so that only half of
-    /// those need show it. Otherwise: there are as many workers as requests were worked on at once at most, each from its
-    /// first call to its answer. With them, in the order in which requests came, one in [`ONE_WAITED_IN`] must have waited
-    /// for a worker; and all of these but one in [`ONE_DID_NOT_IN`] must indeed have made their first call after that worker
-    /// was free: a server with enough workers does not wait for others to be answered.
+    /// No more requests are worked on than there are connections on which their server makes calls: where
+    /// some had to wait for that, that is the number of workers. A capture may give a statement to the wrong
+    /// request, so that only half of those need show it. Otherwise: there are as many workers as requests
+    /// were worked on at once at most, each from its first call to its answer. With them, in the order in
+    /// which requests came, one in [`ONE_WAITED_IN`] must have waited for a worker; and all of these but one
+    /// in [`ONE_DID_NOT_IN`] must indeed have made their first call after that worker was free: a server with
+    /// enough workers does not wait for others to be answered.
     pub fn limit(&self, wanted: Workers) -> Option<CapacityLimit> {
         let workers = match wanted {
             Workers::Unlimited => return None,
@@ -86,7 +87,8 @@ impl Requests {
         self.limit_of(workers, None)
     }
 
-    /// The limit with this many workers; `None` if more than one in `too_many` of those that should have waited did not.
+    /// The limit with this many workers; `None` if more than one in `too_many` of those that should have
+    /// waited did not.
     fn limit_of(&self, workers: u32, too_many: Option<usize>) -> Option<CapacityLimit> {
         let mut spans = self.spans.clone();
         spans.sort_unstable_by_key(|span| (span.arrived, span.began));
@@ -158,7 +160,8 @@ impl CapacityLimit {
     }
 }
 
-/// When the request of the plan had reached its server, and when that made its first call, in the measurement.
+/// When the request of the plan had reached its server, and when that made its first call, in the
+/// measurement.
 fn first_call(plan: &OperationPlan) -> Option<(u64, u64)> {
     let first = plan.nodes.iter().filter(|node| is_first_call(plan, node));
     let first = first.min_by_key(|node| node.computed_at[0])?;

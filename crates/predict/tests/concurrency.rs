@@ -14,8 +14,8 @@ const fn micros(number: u64) -> Duration {
     Duration::from_micros(number)
 }
 
-/// An operation as a relay at its client would have seen it on a path without distance; each query waited for the one that
-/// ended last before it, as `analysis` says.
+/// An operation as a relay at its client would have seen it on a path without distance; each query waited for
+/// the one that ended last before it, as `analysis` says.
 fn page(name: &str, number: u64, queries: &[Query]) -> Operation {
     let begin = Timestamp::from_nanos(1_000_000_000_000).after(Duration::from_millis(100) * number as u32);
     let ended = |query: &Query| query.2;
@@ -272,8 +272,8 @@ fn begun_at(mut one: Operation, since: Duration) -> Operation {
     one
 }
 
-/// Four queries by as many threads, each with a connection of its own: over no distance a thread is often back for the next query
-/// before another one has begun.
+/// Four queries by as many threads, each with a connection of its own: over no distance a thread is often
+/// back for the next query before another one has begun.
 fn by_threads(number: u64) -> Operation {
     let spread = [
         (1, 100, 300, Q),
@@ -362,7 +362,8 @@ fn a_connection_that_was_back_so_soon_that_it_was_used_again_is_not_waited_for()
 
 #[test]
 fn connections_whose_setups_are_interleaved_are_opened_at_once() {
-    // The kernel answers a handshake before a program can begin the next: only the order of the setups shows it.
+    // The kernel answers a handshake before a program can begin the next: only the order of the setups shows
+    // it.
     let mut opened = page(
         "opened",
         0,
@@ -385,7 +386,8 @@ fn connections_whose_setups_are_interleaved_are_opened_at_once() {
     assert_eq!(rounds(&[opened]), 2);
 }
 
-/// What two connections call S_1 are two statements: that those of two connections ran at once says nothing about those of two others.
+/// What two connections call S_1 are two statements: that those of two connections ran at once says nothing
+/// about those of two others.
 #[test]
 fn statements_that_are_only_known_by_their_name_are_of_their_connection() {
     let of = |statement: &'static str| -> Vec<Operation> {

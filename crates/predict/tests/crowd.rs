@@ -287,7 +287,8 @@ fn what_arrives_late_of_an_operation_that_is_over_is_not_of_the_next() {
     assert_near(there.per_second, 2.0 * 2.0 / 0.06, 0.02);
 }
 
-/// Transactions of BEGIN, a write, COMMIT; which rows each writes by `rows`. One client measured them one after another.
+/// Transactions of BEGIN, a write, COMMIT; which rows each writes by `rows`. One client measured them one
+/// after another.
 fn writing(rows: impl Fn(u64) -> u64) -> Vec<Operation> {
     let query = Made::query(50, 100);
     let transaction = |number: u64| {
@@ -325,8 +326,8 @@ fn transactions_that_write_other_rows_do_not_wait() {
     assert_eq!(there.duration, 30 * MS);
 }
 
-/// Transactions of BEGIN, a write that takes 0.2 ms, a read of 0.3 ms, and COMMIT, of eight clients one after another without a pause. Nothing tells
-/// which rows the write asks for.
+/// Transactions of BEGIN, a write that takes 0.2 ms, a read of 0.3 ms, and COMMIT, of eight clients one after
+/// another without a pause. Nothing tells which rows the write asks for.
 fn contended(same_row: bool) -> Vec<Operation> {
     let start = Timestamp::from_nanos(1_000_000_000_000);
     let mut begins: Vec<(Timestamp, u32)> = (0..8)

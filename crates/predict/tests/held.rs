@@ -55,7 +55,8 @@ fn a_transaction_is_open_from_its_arrival_until_its_last_reply_leaves() {
         .iter()
         .map(|one| (one.rtt, one.median, one.rows_held))
         .collect();
-    // 4 x 2 ms of the server, 3 x 1 ms of the client and three round trips; after the write's arrival half of it.
+    // 4 x 2 ms of the server, 3 x 1 ms of the client and three round trips; after the write's arrival half of
+    // it.
     assert_eq!(
         told,
         [
@@ -108,7 +109,8 @@ fn the_parts_of_a_long_operation_are_one_transaction() {
     ];
     let held = predicted(&["rtt=10ms"], &operations);
     assert_eq!(held.len(), 1);
-    // From 1 ms and half a round trip; a part takes 52 ms; the reply of the last leaves half a round trip before its end.
+    // From 1 ms and half a round trip; a part takes 52 ms; the reply of the last leaves half a round trip
+    // before its end.
     assert_eq!(held[0].median, (52 - 6 + 52 + 52 - 5) * MS);
     // The write arrives after two exchanges of 13 ms, 1 ms and half a round trip.
     assert_eq!(held[0].rows_held, Some((52 - 26 - 6 + 52 + 52 - 5) * MS));

@@ -1,14 +1,16 @@
-//! The model against a TCP that shares no code with it: two smoltcp stacks in virtual time, over the same link.
+//! The model against a TCP that shares no code with it: two smoltcp stacks in virtual time, over the same
+//! link.
 //!
-//! smoltcp runs here without congestion control (it has no slow start like Linux's), so the two must agree where slow
-//! start makes no difference, and only there:
+//! smoltcp runs here without congestion control (it has no slow start like Linux's), so the two must agree
+//! where slow start makes no difference, and only there:
 //! * messages of at most ten packets, the initial window: both send them at once;
-//! * any size where rate times round trip is at most seven packets: the link is full from the first packet on, because
-//!   acknowledgements are back before ten packets are serialised (the other three: the first packet must be whole before it
-//!   travels on, and an acknowledgement may wait for a second packet).
+//! * any size where rate times round trip is at most seven packets: the link is full from the first packet
+//!   on, because acknowledgements are back before ten packets are serialised (the other three: the first
+//!   packet must be whole before it travels on, and an acknowledgement may wait for a second packet).
 //!
-//! Tolerance: 1 % of the time and 50 us. smoltcp's clock counts whole microseconds, several of which are lost along a
-//! transfer; acknowledgements that travel against the data leave at other times. Everything else must be equal.
+//! Tolerance: 1 % of the time and 50 us. smoltcp's clock counts whole microseconds, several of which are lost
+//! along a transfer; acknowledgements that travel against the data leave at other times. Everything else must
+//! be equal.
 
 mod made;
 

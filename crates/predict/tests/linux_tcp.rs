@@ -1,8 +1,9 @@
-//! The model against Linux: transfers measured with the kernel's TCP (6.18, cubic, default buffers) between two network
-//! namespaces through an emulated link, in `data/linux-tcp-6.18.txt`.
+//! The model against Linux: transfers measured with the kernel's TCP (6.18, cubic, default buffers) between
+//! two network namespaces through an emulated link, in `data/linux-tcp-6.18.txt`.
 //!
-//! Each line: the link; the exchanges of one connection as `idle_ms:request_bytes:reply_bytes`; and for each run the
-//! microseconds of the handshake and of each exchange, as the client saw them. Three runs; where they differed, nine.
+//! Each line: the link; the exchanges of one connection as `idle_ms:request_bytes:reply_bytes`; and for each
+//! run the microseconds of the handshake and of each exchange, as the client saw them. Three runs; where they
+//! differed, nine.
 
 mod made;
 
@@ -34,8 +35,8 @@ struct Compared {
 }
 
 impl Compared {
-    /// Against the median. Where the kernel itself took clearly different times from run to run (a timer or a buffer
-    /// on the brink), against the run that is nearest.
+    /// Against the median. Where the kernel itself took clearly different times from run to run (a timer or a
+    /// buffer on the brink), against the run that is nearest.
     fn error(&self) -> f64 {
         let to = |measured: f64| self.predicted / measured - 1.0;
         if self.is_repeatable() {
@@ -94,8 +95,8 @@ fn by_exchange(runs: &str) -> Vec<Vec<f64>> {
     exchanges
 }
 
-/// What both hosts and the emulator add to a round trip of minimal packets: the median over all handshakes. It is
-/// what a measurement at no distance would call server time.
+/// What both hosts and the emulator add to a round trip of minimal packets: the median over all handshakes.
+/// It is what a measurement at no distance would call server time.
 fn floor(connections: &[Connection]) -> Duration {
     let mut added: Vec<f64> = connections
         .iter()
@@ -147,9 +148,10 @@ fn compare(connection: &Connection, floor: Duration) -> Vec<Compared> {
         .collect()
 }
 
-/// The exchange in which Linux may make a sender wait one round trip longer than the model says: the second one on a
-/// connection whose message exceeds the send buffer's first size (87,040 bytes of memory, 85 kB of payload). The buffer is
-/// made wider during the first such message or at the first acknowledgement of the second, from run to run differently.
+/// The exchange in which Linux may make a sender wait one round trip longer than the model says: the second
+/// one on a connection whose message exceeds the send buffer's first size (87,040 bytes of memory, 85 kB of
+/// payload). The buffer is made wider during the first such message or at the first acknowledgement of the
+/// second, from run to run differently.
 fn waits_for_buffer(exchanges: &[(u64, u64, u64)]) -> Option<usize> {
     let large = |&&(_, request, reply): &&(u64, u64, u64)| request.max(reply) > 85_000;
     let position = |number: usize| {
@@ -162,8 +164,8 @@ fn waits_for_buffer(exchanges: &[(u64, u64, u64)]) -> Option<usize> {
     position(1).map(|(index, _)| index)
 }
 
-/// Without a rate, the emulator's own speed (about 2 Gbit/s on the measuring machine) is what large transfers meet, not
-/// TCP: these are not compared.
+/// Without a rate, the emulator's own speed (about 2 Gbit/s on the measuring machine) is what large transfers
+/// meet, not TCP: these are not compared.
 fn is_limited_by_emulator(connection: &Connection) -> bool {
     let bytes: u64 = connection
         .exchanges
@@ -255,8 +257,8 @@ fn predictions_agree_with_the_kernel() {
     );
 }
 
-/// With a queue that overflows, what is lost decides, and with it what recovery does: less certain. The goal of 10 %
-/// at worst is missed here; how far is in docs/accuracy.md.
+/// With a queue that overflows, what is lost decides, and with it what recovery does: less certain. The goal
+/// of 10 % at worst is missed here; how far is in docs/accuracy.md.
 #[test]
 fn most_predictions_agree_where_a_queue_overflows() {
     let compared = compare_all(BOUNDED_QUEUE);
@@ -302,8 +304,8 @@ fn predictions(connection: &Connection, floor: Duration) -> Vec<Prediction> {
     predictions
 }
 
-/// The share of exchanges whose measured median lies between the bounds, and half the distance of these, as a share of
-/// the prediction: its median.
+/// The share of exchanges whose measured median lies between the bounds, and half the distance of these, as a
+/// share of the prediction: its median.
 fn coverage(measured: &str) -> (f64, f64) {
     let mut connections = connections(measured);
     connections.retain(|connection| !is_limited_by_emulator(connection));

@@ -19,7 +19,8 @@ fn key(kind: FindingKind) -> FindingKey {
     }
 }
 
-/// What is replayed at 40 ms of an operation without these steps, which are waste of a kind; and what it takes with them, and without all waste.
+/// What is replayed at 40 ms of an operation without these steps, which are waste of a kind; and what it
+/// takes with them, and without all waste.
 fn replayed(
     operation: Operation,
     kind: FindingKind,
@@ -93,7 +94,8 @@ fn fetched_at_once_the_bytes_come_all_the_same() {
     assert_eq!(sum.left()[1].as_millis(), 40);
 }
 
-/// What the pages of a kept connection take at 40 ms, each with 20 fetches of 1.2 kB and this long after the one before, when all is fetched at once.
+/// What the pages of a kept connection take at 40 ms, each with 20 fetches of 1.2 kB and this long after the
+/// one before, when all is fetched at once.
 fn pages_fetched_at_once(pause: Duration) -> [Duration; 3] {
     let target = PredictionTarget {
         link: "rtt=40ms".parse().expect("a link"),

@@ -98,7 +98,8 @@ fn replies_that_wait_for_each_other_end_all_the_same() {
     assert_eq!(on("rtt=10ms", &operation).duration, 20 * MS);
 }
 
-/// `count` requests that follow each other by 10 us without waiting, answered in 5 us each by a server that is `rtt` away.
+/// `count` requests that follow each other by 10 us without waiting, answered in 5 us each by a server that
+/// is `rtt` away.
 fn pipelined(rtt: Duration, count: u32) -> Operation {
     pipelined_every(10 * US, rtt, count)
 }
@@ -129,8 +130,8 @@ fn pipelined_every(pause: Duration, rtt: Duration, count: u32) -> Operation {
     operation
 }
 
-/// What was seen of Linux: 1000 commands of redis-py at 10 ms took 39 ms, four rounds of slow start. No side waits for an acknowledgement
-/// that the other delays.
+/// What was seen of Linux: 1000 commands of redis-py at 10 ms took 39 ms, four rounds of slow start. No side
+/// waits for an acknowledgement that the other delays.
 #[test]
 fn small_packets_are_acknowledged_when_they_are_read() {
     for (rtt, rounds) in [(MS, 4), (10 * MS, 5), (40 * MS, 5)] {
@@ -140,7 +141,8 @@ fn small_packets_are_acknowledged_when_they_are_read() {
     }
 }
 
-/// Linux fills packets with what an application writes at once: a window of 64 commands takes six packets and one round trip.
+/// Linux fills packets with what an application writes at once: a window of 64 commands takes six packets and
+/// one round trip.
 #[test]
 fn what_is_written_at_once_shares_packets() {
     for rtt in [MS, 10 * MS, 40 * MS] {
@@ -169,8 +171,8 @@ fn any_exchange() -> impl Strategy<Value = Made> {
 }
 
 proptest! {
-    /// Predicting for the link that was measured gives what was measured. Exact, because the made operations fit the
-    /// initial window; larger ones take rounds that an ideal path does not.
+    /// Predicting for the link that was measured gives what was measured. Exact, because the made operations
+    /// fit the initial window; larger ones take rounds that an ideal path does not.
     #[test]
     fn the_measured_link_gives_the_measured_duration(
         rtt in 0..200_000_u32,
@@ -219,7 +221,8 @@ proptest! {
 
 #[test]
 fn what_a_server_does_while_its_client_still_sends_is_not_waited_for_again() {
-    // A stream of statements: 50 ms of sending, replies from the first of them on, the last one 2 ms after the end.
+    // A stream of statements: 50 ms of sending, replies from the first of them on, the last one 2 ms after
+    // the end.
     let mut operation = in_sequence(MS, &[Made::query(100_000, 10_000)]);
     let step = &mut operation.steps[0].exchange.first;
     step.request_ended = step.request_started.after(50 * MS);

@@ -35,8 +35,9 @@ fn page(
     predictor.finish().remove(0)
 }
 
-/// Client's and server's time a round trip near its database, and by how much each round trip took longer behind links than round trip and
-/// these, in microseconds: what bench/predictions.sh measured on pages of eight queries.
+/// Client's and server's time a round trip near its database, and by how much each round trip took longer
+/// behind links than round trip and these, in microseconds: what bench/predictions.sh measured on pages of
+/// eight queries.
 const MEASURED: &[(&str, u64, u64, &str, u64)] = &[
     ("Express", 116, 105, "rtt=20ms", 653),
     ("Go", 50, 42, "rtt=20ms", 244),
@@ -89,8 +90,8 @@ fn a_long_statement_is_slowed_down_by_no_more_than_a_short_while() {
     assert!(of(WakeUp::Assumed) - of(WakeUp::None) < 6 * MS);
 }
 
-/// 64 clients before one core: it never rests, and only what is each connection's own is loaded again. A client alone rests as long as without
-/// cores to share.
+/// 64 clients before one core: it never rests, and only what is each connection's own is loaded again. A
+/// client alone rests as long as without cores to share.
 #[test]
 fn a_core_that_others_keep_busy_is_hardly_slowed_down() {
     let query = Made::query(60, 80).server(micros(400));

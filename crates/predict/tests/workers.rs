@@ -13,7 +13,8 @@ const BEFORE: Duration = Duration::from_micros(800);
 const DATABASE: Duration = Duration::from_millis(1);
 const AFTER: Duration = Duration::from_micros(200);
 
-/// A page with `queries` queries one after another, requested at `arrived` and begun at `began`: what a capture without distance shows.
+/// A page with `queries` queries one after another, requested at `arrived` and begun at `began`: what a
+/// capture without distance shows.
 fn page(number: u32, arrived: Timestamp, began: Timestamp, queries: u32) -> Operation {
     let (client, database) = (number % 1000, 1000 + number % 1000);
     let mut steps = Vec::new();

@@ -1,13 +1,14 @@
 //! Echo: TCP round trips of messages of given sizes, and rates, between two longwires.
 //!
-//! One side listens ([`Listener`]) and answers every request with a reply; the other asks on one or many streams
-//! ([`measure`]), or fills one direction ([`bulk()`]) and asks at the same time. What the two say to each other first is in
-//! [`greeting`]; afterwards a stream carries requests and replies and nothing else, so that sizes are what was requested.
+//! One side listens ([`Listener`]) and answers every request with a reply; the other asks on one or many
+//! streams ([`measure`]), or fills one direction ([`bulk()`]) and asks at the same time. What the two say to
+//! each other first is in [`greeting`]; afterwards a stream carries requests and replies and nothing else, so
+//! that sizes are what was requested.
 //!
-//! The measured path is as short as the system allows: one stream a thread sends and receives with blocking calls, polling a
-//! little before it sleeps where that pays ([`sys::spin`]); many
-//! streams share one epoll loop a core, which has no time to sleep; nothing is allocated, locked or written per message. A round trip costs one
-//! reading of the clock (about 40 ns), and two more while it polls.
+//! The measured path is as short as the system allows: one stream a thread sends and receives with blocking
+//! calls, polling a little before it sleeps where that pays ([`sys::spin`]); many streams share one epoll
+//! loop a core, which has no time to sleep; nothing is allocated, locked or written per message. A round trip
+//! costs one reading of the clock (about 40 ns), and two more while it polls.
 //!
 //! Start reading at [`measure`], on the other side at [`Listener::serve`].
 
@@ -51,9 +52,11 @@ pub struct EchoPlan {
 pub enum Spin {
     /// Asleep: each wake-up is in the round trip, as in an application's.
     Never,
-    /// Polling for a short time before it sleeps, while that pays ([`sys::spin`]). Only where a thread has one stream.
+    /// Polling for a short time before it sleeps, while that pays ([`sys::spin`]). Only where a thread has
+    /// one stream.
     WhilePaying,
-    /// Polling until it comes: no wake-ups, one processor each. A listener does so only where it was started that way.
+    /// Polling until it comes: no wake-ups, one processor each. A listener does so only where it was started
+    /// that way.
     Always,
 }
 

@@ -1,8 +1,9 @@
 //! Ping: the same minimal exchange again and again, and how long each took.
 //!
-//! A thread a target. Each asks at its own pace over a connection of its own (or a new one each time, where a probe
-//! is about that), and in the pauses asks an echo of longwire's own the same way: what this machine adds. What happens is
-//! reported as [`PingEvent`]s, in the caller's thread. A kind of exchange is a file under `probes` and a row in `probes.rs`.
+//! A thread a target. Each asks at its own pace over a connection of its own (or a new one each time, where a
+//! probe is about that), and in the pauses asks an echo of longwire's own the same way: what this machine
+//! adds. What happens is reported as [`PingEvent`]s, in the caller's thread. A kind of exchange is a file
+//! under `probes` and a row in `probes.rs`.
 //!
 //! Start reading at [`run()`].
 
@@ -134,8 +135,8 @@ pub struct Opened {
     pub legs: Vec<Leg>,
 }
 
-/// Asks as planned until all counts are reached or `stop` is set, which ends waiting within a moment. `tell` is called with the
-/// number of the plan and what happened there.
+/// Asks as planned until all counts are reached or `stop` is set, which ends waiting within a moment. `tell`
+/// is called with the number of the plan and what happened there.
 ///
 /// # Errors
 /// As `tell`; then nothing more is asked.

@@ -86,7 +86,8 @@ fn every_size_and_number_of_streams_is_answered() {
         assert!(outcome.client_processor > Duration::ZERO, "{context}");
         assert!(outcome.server_processor > Some(Duration::ZERO), "{context}");
         assert!(outcome.spread.min > Some(Duration::from_micros(1)), "{context}");
-        // Closed loops: the number of streams, each with one request in flight, is the number of round trips at any time.
+        // Closed loops: the number of streams, each with one request in flight, is the number of round trips
+        // at any time.
         let under_way = outcome.per_second * outcome.spread.mean.unwrap().as_secs_f64();
         let share = under_way / f64::from(streams);
         assert!((0.5..1.1).contains(&share), "{share}: {context}");

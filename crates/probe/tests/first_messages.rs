@@ -1,5 +1,5 @@
-//! Pings that need no credentials, of servers that are not available for a test: a scripted listener answers with recorded bytes,
-//! slowly, in halves, with garbage, or not at all. And of a Redis that is available.
+//! Pings that need no credentials, of servers that are not available for a test: a scripted listener answers
+//! with recorded bytes, slowly, in halves, with garbage, or not at all. And of a Redis that is available.
 
 use model::Sample;
 use probe::ping;

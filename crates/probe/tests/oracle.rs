@@ -1,5 +1,5 @@
-//! Oracle's own driver against a listener that is scripted, since no database is available: what it refuses, how long it is
-//! waited for, and what is reported of it. With the feature `oracle` only.
+//! Oracle's own driver against a listener that is scripted, since no database is available: what it refuses,
+//! how long it is waited for, and what is reported of it. With the feature `oracle` only.
 
 use client::session::oracle::OracleSession;
 use client::session::{SessionError, SessionOptions};

@@ -79,8 +79,8 @@ fn accept_all(listener: &TcpListener, poller: &Poller, shared: &Arc<Shared>, mai
     }
 }
 
-/// Nothing more to accept, a client that left before it was accepted, or no descriptors left: then clients wait in
-/// the kernel's queue until some are free.
+/// Nothing more to accept, a client that left before it was accepted, or no descriptors left: then clients
+/// wait in the kernel's queue until some are free.
 fn pause_after(error: &std::io::Error, shared: &Shared) -> Option<Duration> {
     match OsError::from_io_error(error) {
         OsError(libc::EAGAIN) => None,

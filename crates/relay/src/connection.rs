@@ -44,8 +44,9 @@ pub(super) enum Early {
     Asked(RelayHandshake),
 }
 
-/// An open connection. Its worker calls [`Connection::ready`] and [`Connection::resume_both`], shows it its journal
-/// notes with [`Connection::observe`], and closes it with [`Connection::close`] when it learns that it is over.
+/// An open connection. Its worker calls [`Connection::ready`] and [`Connection::resume_both`], shows it its
+/// journal notes with [`Connection::observe`], and closes it with [`Connection::close`] when it learns that
+/// it is over.
 pub(super) struct Connection {
     id: ConnectionId,
     observer: Box<dyn Observer + Send>,
@@ -53,7 +54,8 @@ pub(super) struct Connection {
     server: Transport,
     to_server: ForwardedDirection,
     to_client: ForwardedDirection,
-    /// One socket is broken: what can still be read from it, in this direction, is passed on; then both are reset.
+    /// One socket is broken: what can still be read from it, in this direction, is passed on; then both are
+    /// reset.
     last_words: Option<Direction>,
     next_sample: Timestamp,
     sample_interval: Duration,
@@ -90,8 +92,8 @@ impl Connection {
     /// Opens the connection for observation, at the moment the server is reached.
     ///
     /// The observation point sees one handshake although the relay makes two, one after the other: its round
-    /// trips are the kernel's figures for the two, and it ends when the relay is ready to forward, so that the
-    /// first segments follow it and no span is counted twice.
+    /// trips are the kernel's figures for the two, and it ends when the relay is ready to forward, so that
+    /// the first segments follow it and no span is counted twice.
     pub(super) fn open(ready: ReadyPair, shared: &Shared) -> Self {
         let id = shared.next_id();
         let (client_info, server_info) = (ready.client.info(), ready.server.socket().info());

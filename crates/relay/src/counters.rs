@@ -22,8 +22,8 @@ pub struct Counters {
     /// Segments forwarded.
     pub segments: u64,
     /// What the relay itself adds to a segment: mean time from the kernel's receipt of its last packet to the
-    /// kernel's acceptance of it for sending, over segments that did not have to wait for the receiver. Absent
-    /// before there was one. A figure near this is about the relay, not about the database.
+    /// kernel's acceptance of it for sending, over segments that did not have to wait for the receiver.
+    /// Absent before there was one. A figure near this is about the relay, not about the database.
     pub own_time: Option<Duration>,
     /// Connections on which channel binding was taken out of the server's offer: TLS ends at the relay.
     pub unbound: u64,

@@ -204,8 +204,8 @@ impl ForwardedDirection {
         None
     }
 
-    /// Sends what was just read and keeps what the sink does not take; false when the sink is broken. Leaves in
-    /// `bytes` what the client sent or was sent.
+    /// Sends what was just read and keeps what the sink does not take; false when the sink is broken. Leaves
+    /// in `bytes` what the client sent or was sent.
     fn send_read(&mut self, bytes: &mut [u8], sink: &mut Transport) -> bool {
         let undo = self.shift.as_ref().map(SequenceShift::undone);
         if let Some(shift) = &mut self.shift {
@@ -246,8 +246,8 @@ impl ForwardedDirection {
 
 /// Determines how long the sender of a direction had nothing to send, as far as this side of it can know.
 ///
-/// 1. A read that emptied the socket and ended within a full-sized packet was the last the sender had: it sends
-///    full packets while it has more.
+/// 1. A read that emptied the socket and ended within a full-sized packet was the last the sender had: it
+///    sends full packets while it has more.
 /// 2. What it sends next left it half a round trip before it arrives, and it knew of the arrival of what went
 ///    before half a round trip after that: of the gap between the two, one round trip is travelling.
 /// 3. While the receiver held the sender back, or when the round trip is unknown, nothing can be determined.

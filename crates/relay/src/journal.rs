@@ -5,8 +5,9 @@ use model::{Direction, Timestamp};
 use std::ops::Range;
 use std::time::Duration;
 
-/// The worker's one read buffer, with a note for each read of whose bytes they are. Bytes stay where they were
-/// read until the round's sends are done; then every note is shown to its observer and the buffer is used again.
+/// The worker's one read buffer, with a note for each read of whose bytes they are. Bytes stay where they
+/// were read until the round's sends are done; then every note is shown to its observer and the buffer is
+/// used again.
 pub(super) struct Journal {
     buffer: Vec<u8>,
     used: usize,

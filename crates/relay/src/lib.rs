@@ -4,18 +4,20 @@
 //! acceptor thread --connection--> worker threads (one per core, an epoll loop each)
 //!                                   read -> send on the other socket -> journal -> observer
 //! ```
-//! A connection belongs to one worker for life: both directions, its observer and its buffers. So its events are
-//! in order without a lock, and a decoder shares nothing. Bytes are read into the worker's one buffer, sent at
-//! once, and shown to the observer only after everything that was ready has been sent.
+//! A connection belongs to one worker for life: both directions, its observer and its buffers. So its events
+//! are in order without a lock, and a decoder shares nothing. Bytes are read into the worker's one buffer,
+//! sent at once, and shown to the observer only after everything that was ready has been sent.
 //!
-//! What passes through: every byte in order, the end of one direction (half-close), resets, and back-pressure: a
-//! direction whose receiver takes less is not read further until it has taken all. Memory for a connection is
-//! therefore at most one read ([`READ_LIMIT`], 256 KiB) each way, and nothing while both sides keep up; the
-//! kernel's socket buffers come on top. Urgent ("out-of-band") bytes stay in the stream, their urgency is lost.
+//! What passes through: every byte in order, the end of one direction (half-close), resets, and
+//! back-pressure: a direction whose receiver takes less is not read further until it has taken all. Memory
+//! for a connection is therefore at most one read ([`READ_LIMIT`], 256 KiB) each way, and nothing while both
+//! sides keep up; the kernel's socket buffers come on top. Urgent ("out-of-band") bytes stay in the stream,
+//! their urgency is lost.
 //!
-//! When the target insists on TLS, longwire speaks it to the server and the client stays plain (`negotiation.rs`): the
-//! one case in which the two sides do not carry the same bytes. The observer is informed of its round trips
-//! ([`model::RelayHandshake`]). A client that asks the server for TLS by itself is passed through; its bytes are ciphertext to the observer.
+//! When the target insists on TLS, longwire speaks it to the server and the client stays plain
+//! (`negotiation.rs`): the one case in which the two sides do not carry the same bytes. The observer is
+//! informed of its round trips ([`model::RelayHandshake`]). A client that asks the server for TLS by itself
+//! is passed through; its bytes are ciphertext to the observer.
 //!
 //! With a link ([`RelayOptions::link`]) one thread shapes all connections instead: see `shaped.rs`.
 //!
@@ -68,7 +70,8 @@ use worker::{Mailbox, Worker};
 pub struct RelayOptions {
     /// Where clients connect; port 0 for any free port.
     pub listen: SocketAddr,
-    /// The server behind it. Its host is resolved once, at the start; every address is tried for every client.
+    /// The server behind it. Its host is resolved once, at the start; every address is tried for every
+    /// client.
     pub target: Target,
     /// A link that all connections are to share; `None` for none. The target must not insist on TLS then.
     pub link: Option<LinkDescription>,
@@ -91,7 +94,8 @@ impl ConnectionNumbers {
 }
 
 impl RelayOptions {
-    /// A relay in front of `target` on a free port of loopback, with no link; TLS is the clients', unless the target insists on it.
+    /// A relay in front of `target` on a free port of loopback, with no link; TLS is the clients', unless the
+    /// target insists on it.
     pub fn new(target: Target) -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -107,11 +111,12 @@ impl RelayOptions {
 /// Who speaks TLS to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RelayTls {
-    /// The relay where the target insists on it, and then clients are plain: their own request for it is declined. Otherwise the clients,
-    /// as they like.
+    /// The relay where the target insists on it, and then clients are plain: their own request for it is
+    /// declined. Otherwise the clients, as they like.
     #[default]
     AsTheTargetInsists,
-    /// The relay for a PostgreSQL client that asks for none itself, where the server offers it. Who asks is passed through.
+    /// The relay for a PostgreSQL client that asks for none itself, where the server offers it. Who asks is
+    /// passed through.
     InTheClientsStead,
 }
 
@@ -176,15 +181,15 @@ impl Shared {
     }
 }
 
-/// Starts a relay: it listens when this returns. `clock` is the timeline of all its observations. With a link, first measures
-/// what this machine adds to a round trip, which takes some 30 ms.
+/// Starts a relay: it listens when this returns. `clock` is the timeline of all its observations. With a
+/// link, first measures what this machine adds to a round trip, which takes some 30 ms.
 ///
 /// Raises the process's limit of open files to what it may have: the relay takes two for each connection.
 ///
 /// # Errors
-/// When the target's host has no address, the listening address is not available, or the system refuses threads or
-/// descriptors; when the target asks for TLS and a link is requested. That nothing answers at the target's address is
-/// not an error here, see [`probe()`].
+/// When the target's host has no address, the listening address is not available, or the system refuses
+/// threads or descriptors; when the target asks for TLS and a link is requested. That nothing answers at the
+/// target's address is not an error here, see [`probe()`].
 pub fn start(
     options: RelayOptions,
     clock: Clock,
@@ -276,7 +281,8 @@ fn client_side(security: &TlsSettings, plain_clients: PlainClients) -> ClientSid
 /// Whether a relay to `target` may listen at `address`.
 ///
 /// # Errors
-/// When clients on other machines would be plain though the target insists on TLS; when the TLS settings cannot be applied.
+/// When clients on other machines would be plain though the target insists on TLS; when the TLS settings
+/// cannot be applied.
 pub fn check_listen(
     target: &Target,
     address: SocketAddr,

@@ -1,10 +1,12 @@
 //! Agreeing on TLS with the server for a client that stays plain.
 //!
-//! Runs on a thread of its own, blocking, each of the server's steps and all of the client's together bounded by [`TIMEOUT`] or [`SILENCE`]; what the client sees of it is kept and
-//! shown to the observer later, and what only the server sees is reported as asked in the client's stead. In PostgreSQL's
-//! protocol the client does not take part: its own request for TLS is declined, or passed on and then all of it is the client's
-//! ([`RelayTls::InTheClientsStead`]). The server's offer of SCRAM-SHA-256-PLUS is taken out (`offer.rs`). In MySQL's protocol the server's
-//! greeting must pass first: the client sees it without the offer of TLS, and its reply is what longwire's request for TLS is made of.
+//! Runs on a thread of its own, blocking, each of the server's steps and all of the client's together bounded
+//! by [`TIMEOUT`] or [`SILENCE`]; what the client sees of it is kept and shown to the observer later, and
+//! what only the server sees is reported as asked in the client's stead. In PostgreSQL's protocol the client
+//! does not take part: its own request for TLS is declined, or passed on and then all of it is the client's
+//! ([`RelayTls::InTheClientsStead`]). The server's offer of SCRAM-SHA-256-PLUS is taken out (`offer.rs`). In
+//! MySQL's protocol the server's greeting must pass first: the client sees it without the offer of TLS, and
+//! its reply is what longwire's request for TLS is made of.
 
 mod offer;
 
@@ -29,11 +31,12 @@ use wire::tls_request::{FIRST_TLS_REQUEST, OFFERS_TLS, SSL_REQUEST, lower_capabi
 /// How long the server may take for its next step, and the client for all of its own.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a client may be silent before its login, and the server before it answers that: as long as PostgreSQL itself waits for a login.
+/// How long a client may be silent before its login, and the server before it answers that: as long as
+/// PostgreSQL itself waits for a login.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// Connects to the server, agrees on TLS and brings the client up to where bytes can pass unchanged (or, of a MySQL
-/// login, with changed sequence numbers).
+/// Connects to the server, agrees on TLS and brings the client up to where bytes can pass unchanged (or, of a
+/// MySQL login, with changed sequence numbers).
 pub(super) fn negotiate(
     client: Socket,
     config: Arc<ClientConfig>,
@@ -88,8 +91,8 @@ struct Negotiation<'a> {
 }
 
 impl Negotiation<'_> {
-    /// PostgreSQL manual, sections 55.2.10 (SSLRequest) and 55.2.11 (GSSENCRequest): the client's are declined, or passed on with all that
-    /// follows.
+    /// PostgreSQL manual, sections 55.2.10 (SSLRequest) and 55.2.11 (GSSENCRequest): the client's are
+    /// declined, or passed on with all that follows.
     fn postgres(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<Transport, LiveError> {
         match self.shared.asked_tls {
             RelayTls::AsTheTargetInsists => {
@@ -113,7 +116,8 @@ impl Negotiation<'_> {
         }
     }
 
-    /// The client's first bytes behind its requests for encryption, which are declined and not shown: what longwire asked in its stead is.
+    /// The client's first bytes behind its requests for encryption, which are declined and not shown: what
+    /// longwire asked in its stead is.
     fn first_but_requests(&self) -> Result<[u8; 8], LiveError> {
         let mut declined = Vec::new();
         loop {
@@ -228,8 +232,8 @@ impl Negotiation<'_> {
     }
 }
 
-/// Agrees on TLS with a server that was just connected to and takes leave: reports a certificate that is not good enough
-/// before anything relies on it.
+/// Agrees on TLS with a server that was just connected to and takes leave: reports a certificate that is not
+/// good enough before anything relies on it.
 pub(crate) fn probe(
     stream: TcpStream,
     config: Arc<ClientConfig>,

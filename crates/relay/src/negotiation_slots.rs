@@ -1,7 +1,8 @@
-//! How many clients agree on TLS at once: each takes a thread and a connection to the server until it is done.
+//! How many clients agree on TLS at once: each takes a thread and a connection to the server until it is
+//! done.
 //!
-//! A client that comes when there is no room pushes out the one that has taken longest of the place with the most, so that
-//! clients that say nothing do not keep others out.
+//! A client that comes when there is no room pushes out the one that has taken longest of the place with the
+//! most, so that clients that say nothing do not keep others out.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpStream};

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 use sys::resolve::{addresses, connect};
 use sys::{LiveError, Target, TlsSettings, tls};
 
-/// Connects to the target, agrees on TLS where it insists on that, and hangs up: reports a wrong host or port, or a
-/// certificate that is not good enough, at once instead of at the first query. Waits at most `longest` for each of
-/// the host's addresses. Returns how long connecting took, TLS not included. To a MySQL server this is one aborted
-/// connection.
+/// Connects to the target, agrees on TLS where it insists on that, and hangs up: reports a wrong host or
+/// port, or a certificate that is not good enough, at once instead of at the first query. Waits at most
+/// `longest` for each of the host's addresses. Returns how long connecting took, TLS not included. To a MySQL
+/// server this is one aborted connection.
 ///
 /// # Errors
-/// [`LiveError::NoSuchHost`], [`LiveError::Refused`], [`LiveError::ConnectTimedOut`], [`LiveError::ConnectFailed`];
-/// with TLS those about certificates and TLS too.
+/// [`LiveError::NoSuchHost`], [`LiveError::Refused`], [`LiveError::ConnectTimedOut`],
+/// [`LiveError::ConnectFailed`]; with TLS those about certificates and TLS too.
 pub fn probe(target: &Target, longest: Duration) -> Result<Duration, LiveError> {
     let security = TlsSettings::from_target(target)?;
     let tls = match security.mode.insists() {

@@ -1,13 +1,14 @@
 //! An operation replayed over real sockets: what it takes on a link, measured instead of computed.
 //!
-//! A [`ReplayScript`] says who sends what and what it waits for. [`replay`] plays both ends of it from one thread: the clients
-//! open connections and follow the dependencies, the server waits its server time and answers. The bytes are filler,
-//! the times are those that were measured, everything between the ends is real: the kernel's TCP, and whatever link lies
-//! between the addresses. So a replay proves a prediction's TCP and arithmetic, not how a server behaves elsewhere.
+//! A [`ReplayScript`] says who sends what and what it waits for. [`replay`] plays both ends of it from one
+//! thread: the clients open connections and follow the dependencies, the server waits its server time and
+//! answers. The bytes are filler, the times are those that were measured, everything between the ends is
+//! real: the kernel's TCP, and whatever link lies between the addresses. So a replay proves a prediction's
+//! TCP and arithmetic, not how a server behaves elsewhere.
 //!
-//! One thread for both ends: what one end does can release the other without waking a thread, so the floor is that of
-//! the sockets alone. The ends may be in different network namespaces, because a socket belongs to the namespace in
-//! which it was made, whichever thread uses it.
+//! One thread for both ends: what one end does can release the other without waking a thread, so the floor is
+//! that of the sockets alone. The ends may be in different network namespaces, because a socket belongs to
+//! the namespace in which it was made, whichever thread uses it.
 //!
 //! Start reading at `run.rs`; `script.rs` reads the operation, `wires.rs` has the sockets.
 
@@ -32,8 +33,8 @@ pub struct Ends<'a> {
     pub listener: TcpListener,
     /// Where clients connect: the listener's address, or that of a relay in front of it.
     pub address: SocketAddr,
-    /// Whether `address` is a relay's. The server then sees the relay's ports, and distinguishes connections by the order in
-    /// which they come.
+    /// Whether `address` is a relay's. The server then sees the relay's ports, and distinguishes connections
+    /// by the order in which they come.
     pub through_relay: bool,
     /// Makes a client's socket: [`client_socket`] called in the clients' network namespace.
     pub open: &'a (dyn Fn() -> Result<ClientSocket, LiveError> + Sync),
@@ -62,10 +63,11 @@ pub struct ReplayPlan {
     pub clients: u32,
     /// Operations of each client, one after the other.
     pub rounds: u32,
-    /// Operations of each client before these, which are not counted: caches get warm, and connections that were open
-    /// before the operation get the windows that an operation like it leaves.
+    /// Operations of each client before these, which are not counted: caches get warm, and connections that
+    /// were open before the operation get the windows that an operation like it leaves.
     pub warm_up: u32,
-    /// Pause before each operation, so that the link is idle when it begins. Zero for clients that keep a server busy.
+    /// Pause before each operation, so that the link is idle when it begins. Zero for clients that keep a
+    /// server busy.
     pub pause: Duration,
     /// Time over which the first begins of the clients are spread.
     pub stagger: Duration,
@@ -80,7 +82,8 @@ pub struct ReplayMeasurements {
     pub durations: Vec<Duration>,
     /// From the begin of the first counted operation to the end of the last.
     pub span: Duration,
-    /// How late the latest of all timed steps began. Most are within 0.1 ms; more says that the machine was busy.
+    /// How late the latest of all timed steps began. Most are within 0.1 ms; more says that the machine was
+    /// busy.
     pub lateness: Duration,
     /// Whether it was ended before all rounds were through.
     pub cut: bool,
@@ -150,10 +153,12 @@ pub enum ReplayError {
     System(#[from] LiveError),
 }
 
-/// Replays `script` between `ends`, as often as `course` says, until `stop` is set. Takes a thread of its own.
+/// Replays `script` between `ends`, as often as `course` says, until `stop` is set. Takes a thread of its
+/// own.
 ///
 /// # Errors
-/// When there are too many connections, when one fails, or when the time is over before one operation was through.
+/// When there are too many connections, when one fails, or when the time is over before one operation was
+/// through.
 pub fn replay(
     script: &ReplayScript,
     ends: &Ends<'_>,

@@ -1,7 +1,8 @@
 //! Sequence numbers of a MySQL login whose client does not know that longwire has asked the server for TLS.
 //!
 //! The request for TLS is a packet more on the server's side: until the login is over the server counts one
-//! further than the client (MySQL internals manual, "Connection Phase"). With each command counting starts again.
+//! further than the client (MySQL internals manual, "Connection Phase"). With each command counting starts
+//! again.
 
 /// Changes the sequence number of every packet of one direction of a login.
 #[derive(Debug, Clone)]
@@ -52,7 +53,8 @@ impl SequenceShift {
         }
     }
 
-    /// Whether an OK (0x00) or an error (0xff), which end a login when the server sends them, has passed whole.
+    /// Whether an OK (0x00) or an error (0xff), which end a login when the server sends them, has passed
+    /// whole.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }

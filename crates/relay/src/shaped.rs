@@ -4,17 +4,20 @@
 //!  client --socket--> read --> sender, link, receiver (model) --due--> send --socket--> server
 //!                              one thread owns the network and all connections
 //! ```
-//! Bytes are read as they come and enter the model at the time the kernel received them. The model decides, packet by
-//! packet, when they have arrived at the other end; then they are sent on. So the link's delay, rate, queue, loss,
-//! and TCP's slow start, window and retransmissions are those of the model, which prediction uses too.
+//! Bytes are read as they come and enter the model at the time the kernel received them. The model decides,
+//! packet by packet, when they have arrived at the other end; then they are sent on. So the link's delay,
+//! rate, queue, loss, and TCP's slow start, window and retransmissions are those of the model, which
+//! prediction uses too.
 //!
-//! 1. The client's call is answered by this machine's kernel at once. Its handshake crosses the link nevertheless: the
-//!    server is called when the SYN has arrived, the client's first bytes enter when the answer is back, and a server that
-//!    speaks first is heard when the client's last part of the handshake has arrived.
-//! 2. An end (FIN) counts as one byte behind the last; a reset crosses the link alone, and drops what is behind it.
-//! 3. Memory of a connection is bounded by the model: each way at most the sender's buffer (4 MB) and the receiver's window
-//!    (3.9 MB), and nothing while it is idle. A source without room is not read; a sink that does not read closes
-//!    the window.
+//! 1. The client's call is answered by this machine's kernel at once. Its handshake crosses the link
+//!    nevertheless: the server is called when the SYN has arrived, the client's first bytes enter when the
+//!    answer is back, and a server that speaks first is heard when the client's last part of the handshake
+//!    has arrived.
+//! 2. An end (FIN) counts as one byte behind the last; a reset crosses the link alone, and drops what is
+//!    behind it.
+//! 3. Memory of a connection is bounded by the model: each way at most the sender's buffer (4 MB) and the
+//!    receiver's window (3.9 MB), and nothing while it is idle. A source without room is not read; a sink
+//!    that does not read closes the window.
 //! 4. The server's real round trip comes on top of the link's.
 //!
 //! Start reading at [`Shaper::run`].
@@ -238,7 +241,8 @@ impl Shaper {
         }
     }
 
-    /// Reads once from the source of a direction; what was read enters the link when the kernel had received it.
+    /// Reads once from the source of a direction; what was read enters the link when the kernel had received
+    /// it.
     fn read_socket(&mut self, slot: usize, direction: Direction, offset: WallOffset) {
         let flow = flow(slot, direction);
         let room = usize::try_from(self.network.room(flow))
@@ -351,8 +355,8 @@ impl Shaper {
         }
     }
 
-    /// Lets the link's time pass until `to` and does what is due. Neighbouring packets of a flow that are due by then are
-    /// passed on together.
+    /// Lets the link's time pass until `to` and does what is due. Neighbouring packets of a flow that are due
+    /// by then are passed on together.
     fn catch_up(&mut self, to: u64) {
         while let Some(network_event) = self.network.advance_to(to) {
             match network_event {

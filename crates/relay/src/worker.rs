@@ -391,8 +391,9 @@ pub(super) fn token(slot: usize, side: Side) -> u64 {
 /// The waker's token; no slot has it.
 pub(super) const BELL: u64 = u64::MAX;
 
-/// With more connections a worker does not poll before it sleeps: on two processors it cost 8 clients, four a worker, 4 to 8 % of their throughput.
-/// One client gains, two neither gain nor lose; more than that and fewer than 8 were not measured.
+/// With more connections a worker does not poll before it sleeps: on two processors it cost 8 clients, four a
+/// worker, 4 to 8 % of their throughput. One client gains, two neither gain nor lose; more than that and
+/// fewer than 8 were not measured.
 const FEW: usize = 1;
 /// How often servers that do not answer are inspected.
 const CONNECT_CHECK: Duration = Duration::from_millis(100);

@@ -7,7 +7,8 @@ use model::Prediction;
 pub(crate) struct Accuracy {
     /// How many there are.
     pub points: usize,
-    /// Median of the errors' sizes, as a share of what was measured; of an even number the mean of the two in the middle.
+    /// Median of the errors' sizes, as a share of what was measured; of an even number the mean of the two in
+    /// the middle.
     pub median: f64,
     /// The largest error, with its sign: above 0 is predicted too long.
     pub worst: f64,

@@ -1,11 +1,11 @@
 //! The page: one self-contained HTML file, written from the same values as the view and the records.
 //!
-//! It asks the network for nothing: style, script and drawings are inside, and its content security policy forbids
-//! everything else. All of it is readable without its script, which only redraws the prediction when a slider moves.
-//! Its size is bounded whatever was seen: each list that is cut is marked as cut.
+//! It asks the network for nothing: style, script and drawings are inside, and its content security policy
+//! forbids everything else. All of it is readable without its script, which only redraws the prediction when
+//! a slider moves. Its size is bounded whatever was seen: each list that is cut is marked as cut.
 //!
-//! Statements and names are shown as they are in the outcome (fingerprints, without literals); texts kept on request
-//! ([`model::Exchange::literal`]) never reach the page.
+//! Statements and names are shown as they are in the outcome (fingerprints, without literals); texts kept on
+//! request ([`model::Exchange::literal`]) never reach the page.
 //!
 //! Start reading at [`write()`]: one line a section.
 
@@ -57,14 +57,15 @@ use std::time::Duration;
 pub struct Page<'a> {
     /// What was measured, in a few words: a file name, a server.
     pub title: &'a str,
-    /// Conditions, totals, operations, statements, connections, warnings; its predictions are shown as requested, next to
-    /// what was measured where they have it.
+    /// Conditions, totals, operations, statements, connections, warnings; its predictions are shown as
+    /// requested, next to what was measured where they have it.
     pub outcome: &'a ReadOutcome,
     /// The operation that is shown step by step.
     pub example: Option<&'a Operation>,
     /// For each of its steps, whether its connection moves to the other link; empty where that is not known.
     pub moves: &'a [bool],
-    /// What the sliders move over. Without it they move over the outcome's predictions, where these are enough.
+    /// What the sliders move over. Without it they move over the outcome's predictions, where these are
+    /// enough.
     pub grid: Option<&'a Grid>,
     /// Emulated links of the run: what was requested and what was realised.
     pub links: &'a [LinkOutcome],
@@ -72,16 +73,17 @@ pub struct Page<'a> {
     pub lab: Option<&'a LabOutcome>,
 }
 
-/// Predictions for many links, between which the sliders interpolate: in the round-trip time linearly, in the rate
-/// linearly over its inverse (the time a byte takes).
+/// Predictions for many links, between which the sliders interpolate: in the round-trip time linearly, in the
+/// rate linearly over its inverse (the time a byte takes).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Grid {
-    /// For each operation name every round trip with every rate and number of clients; the most time-consuming name
-    /// first. A name with gaps is left out.
+    /// For each operation name every round trip with every rate and number of clients; the most
+    /// time-consuming name first. A name with gaps is left out.
     pub predictions: Vec<Prediction>,
     /// How many operations of these names were seen.
     pub seen: u64,
-    /// How many of them were replayed: once each, under however many names (a lab has one for each link that changes).
+    /// How many of them were replayed: once each, under however many names (a lab has one for each link that
+    /// changes).
     pub replayed: u64,
     /// Operation names seen that are not in the grid.
     pub names_left_out: u64,

@@ -1,8 +1,9 @@
 //! Outcomes to terminal text and records, records back to model values.
 //!
-//! Three readers are served from the same values, so that they cannot differ: a person at a terminal ([`text`]), a
-//! program ([`JsonWriter`]: JSON Lines), and a later run of longwire ([`RecordingWriter`] and [`RecordReader`]).
-//! Nothing here computes a figure, opens a file, or looks at a terminal: width and colour are arguments.
+//! Three readers are served from the same values, so that they cannot differ: a person at a terminal
+//! ([`text`]), a program ([`JsonWriter`]: JSON Lines), and a later run of longwire ([`RecordingWriter`] and
+//! [`RecordReader`]). Nothing here computes a figure, opens a file, or looks at a terminal: width and colour
+//! are arguments.
 //!
 //! Start reading at [`records`], then [`text`]. What each record and key means is in `docs/output.md`.
 

@@ -3,7 +3,8 @@
 use model::{Attribution, Margin, format_duration};
 use std::time::Duration;
 
-/// Whether a figure is known so loosely that only its range is shown: its middle would be off by more than 5 % of the longest.
+/// Whether a figure is known so loosely that only its range is shown: its middle would be off by more than 5
+/// % of the longest.
 pub(crate) fn is_wide(figure: Duration, margin: Margin) -> bool {
     let [shortest, longest] = margin.around(figure);
     (longest - shortest).as_secs_f64() > WIDE * longest.as_secs_f64()

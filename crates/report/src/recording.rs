@@ -1,8 +1,8 @@
 //! Recordings: the record stream, compressed with Zstandard.
 //!
 //! A recording is JSON Lines in Zstandard frames and nothing else: `zstdcat run.lwr` shows it. It holds
-//! `conditions`, then `opened`, `started`, `begun`, `exchange`, `connection` and `warning` records as things happened, then
-//! `summary`.
+//! `conditions`, then `opened`, `started`, `begun`, `exchange`, `connection` and `warning` records as things
+//! happened, then `summary`.
 
 use crate::records::writer::JsonWriter;
 use model::{
@@ -14,9 +14,9 @@ use zstd::stream::raw::{Decoder as RawDecoder, Operation};
 use zstd::stream::read::Decoder;
 use zstd::stream::write::Encoder;
 
-/// Whether a file that begins with `first_bytes` holds records: plain, or compressed with Zstandard (a compressed
-/// capture is distinguished by looking inside). Give 64 KiB, or all there is: the first bytes of a compressed file can
-/// only be seen when its first block is complete.
+/// Whether a file that begins with `first_bytes` holds records: plain, or compressed with Zstandard (a
+/// compressed capture is distinguished by looking inside). Give 64 KiB, or all there is: the first bytes of a
+/// compressed file can only be seen when its first block is complete.
 pub fn is_recording(first_bytes: &[u8]) -> bool {
     if !first_bytes.starts_with(&ZSTANDARD_MAGIC) {
         return first_bytes.first() == Some(&b'{');
@@ -29,8 +29,8 @@ pub fn is_recording(first_bytes: &[u8]) -> bool {
     decoded.is_ok_and(|status| status.bytes_written == 1) && shown == [b'{']
 }
 
-/// Writes a recording. What was written before the last [`RecordingWriter::checkpoint`] can be read even when the
-/// process is killed.
+/// Writes a recording. What was written before the last [`RecordingWriter::checkpoint`] can be read even when
+/// the process is killed.
 ///
 /// Every method fails only as the writer beneath it fails.
 pub struct RecordingWriter<W: Write> {

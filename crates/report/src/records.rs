@@ -1,8 +1,9 @@
 //! Records: one JSON object a line, `{"type": ..., "schema": 1, ...}`, keys in snake_case with their units.
 //!
-//! `docs/output.md` describes every type and key, and a test compares it with what is written here. A key is added
-//! without a new schema number; a meaning never changes under an old name. What is not known has no key: a zero is
-//! always a measured zero. Spans are nanoseconds, points in time nanoseconds since the Unix epoch.
+//! `docs/output.md` describes every type and key, and a test compares it with what is written here. A key is
+//! added without a new schema number; a meaning never changes under an old name. What is not known has no
+//! key: a zero is always a measured zero. Spans are nanoseconds, points in time nanoseconds since the Unix
+//! epoch.
 
 mod advice;
 mod check;
@@ -174,8 +175,8 @@ impl UnknownValue {
     }
 }
 
-/// Equal texts share one allocation. Forgets all when it holds much, so that a stream of ever new texts cannot
-/// fill the memory; sharing then starts again.
+/// Equal texts share one allocation. Forgets all when it holds much, so that a stream of ever new texts
+/// cannot fill the memory; sharing then starts again.
 #[derive(Default)]
 struct Interner {
     texts: HashSet<Arc<str>>,

@@ -77,7 +77,8 @@ fn counted(count: u64, word: &str) -> String {
     format!("{count} {word}{plural}")
 }
 
-/// A statement as it is shown: one without a word, which only asks whether the connection works, has none to show.
+/// A statement as it is shown: one without a word, which only asks whether the connection works, has none to
+/// show.
 pub fn shown_statement(fingerprint: &str) -> &str {
     match fingerprint.trim_matches([' ', ';']) {
         "" => "(empty statement)",

@@ -1,4 +1,5 @@
-//! The pages of captures, labs and tuning are usable without a mouse, a large screen or good eyes: axe finds nothing.
+//! The pages of captures, labs and tuning are usable without a mouse, a large screen or good eyes: axe finds
+//! nothing.
 
 mod axe;
 mod sample_page;

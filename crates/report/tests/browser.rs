@@ -1,5 +1,5 @@
-//! The page in a real browser: sliders move the numbers, nothing is fetched, it fits a phone, and without script
-//! it says the same.
+//! The page in a real browser: sliders move the numbers, nothing is fetched, it fits a phone, and without
+//! script it says the same.
 
 mod sample_page;
 mod samples;

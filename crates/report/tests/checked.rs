@@ -1,4 +1,5 @@
-//! Budgets in their three forms: the view, JUnit's XML, GitHub's commands. What names contain does not get out of its place.
+//! Budgets in their three forms: the view, JUnit's XML, GitHub's commands. What names contain does not get
+//! out of its place.
 
 #![allow(
     clippy::disallowed_types,

@@ -1,4 +1,5 @@
-//! Input that is cut, broken or hostile: no panic, bounded memory, everything complete is returned, the rest is reported.
+//! Input that is cut, broken or hostile: no panic, bounded memory, everything complete is returned, the rest
+//! is reported.
 
 mod samples;
 

@@ -1,5 +1,5 @@
-//! The pages of single runs (`check`, `split`, `echo`, `ping`, `load`): well formed, self-contained, and harmless whatever the
-//! names in them.
+//! The pages of single runs (`check`, `split`, `echo`, `ping`, `load`): well formed, self-contained, and
+//! harmless whatever the names in them.
 
 mod axe;
 mod samples;

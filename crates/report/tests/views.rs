@@ -170,7 +170,8 @@ fn one_screen_whatever_was_seen() {
     );
 }
 
-/// Where round trips vary, the server's part is from where to where, in times and in shares; a point where they hardly do.
+/// Where round trips vary, the server's part is from where to where, in times and in shares; a point where
+/// they hardly do.
 #[test]
 fn a_server_time_that_is_not_certain_is_a_range() {
     let mut outcome = samples::read_outcome();
@@ -236,7 +237,8 @@ fn findings_that_rest_on_guesses_say_so() {
     assert!(with(&[doubtful]).contains("1 finding not listed"));
 }
 
-/// The answer, what distance costs, and what costs most of it stand in the first lines of a terminal of 24 by 80.
+/// The answer, what distance costs, and what costs most of it stand in the first lines of a terminal of 24
+/// by 80.
 #[test]
 fn what_matters_is_seen_without_scrolling() {
     let mut outcome = samples::read_outcome();

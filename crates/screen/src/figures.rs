@@ -1,4 +1,5 @@
-//! The figures of operations and statements, as measured or on another link: from the outcome and the forecast alone.
+//! The figures of operations and statements, as measured or on another link: from the outcome and the
+//! forecast alone.
 
 use crate::Tab;
 use crate::distance::COST_RTT;

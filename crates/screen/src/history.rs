@@ -75,7 +75,8 @@ impl History {
         })
     }
 
-    /// Calls a second of a row; `None` before enough time has passed, or where its calls at the beginning of the window are not known.
+    /// Calls a second of a row; `None` before enough time has passed, or where its calls at the beginning of
+    /// the window are not known.
     pub(crate) fn calls(&self, tab: Tab, name: &Arc<str>) -> Option<f64> {
         let (first, last, seconds) = self.ends()?;
         let key = (tab, Arc::clone(name));

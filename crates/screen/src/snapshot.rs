@@ -18,8 +18,8 @@ pub struct Snapshot {
     pub observed: Duration,
     /// Of a recording or capture: which moment of it this is; `None` while a run goes on.
     pub position: Option<Position>,
-    /// What was summed up: since the baseline where there is one, else since the beginning. With at most [`Snapshot::most_rows`] of each kind;
-    /// predictions are in `forecast`.
+    /// What was summed up: since the baseline where there is one, else since the beginning. With at most
+    /// [`Snapshot::most_rows`] of each kind; predictions are in `forecast`.
     pub outcome: ReadOutcome,
     /// Rows of each kind there can be.
     pub most_rows: usize,
@@ -40,7 +40,8 @@ pub struct Snapshot {
 pub struct RingCounts {
     /// That passed the filter.
     pub passed: u64,
-    /// Those of them that the kernel dropped, as there was no room for them: what was in them is in no figure.
+    /// Those of them that the kernel dropped, as there was no room for them: what was in them is in no
+    /// figure.
     pub dropped: u64,
 }
 

@@ -86,7 +86,8 @@ impl Screen {
         }
     }
 
-    /// The run at its next moment. Rates are differences of the moments that are shown; during a pause the last one waits.
+    /// The run at its next moment. Rates are differences of the moments that are shown; during a pause the
+    /// last one waits.
     pub fn show(&mut self, snapshot: Snapshot) {
         match self.paused {
             true => self.waiting = Some(snapshot),

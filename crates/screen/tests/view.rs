@@ -1,5 +1,6 @@
-//! The screen at many sizes, of a real recording at moments of its own time, compared with the texts in `tests/data`. After an intended
-//! change write them again with `WRITE_VIEWS=1 cargo test -p screen --test view`, and read the difference before keeping it.
+//! The screen at many sizes, of a real recording at moments of its own time, compared with the texts in
+//! `tests/data`. After an intended change write them again with
+//! `WRITE_VIEWS=1 cargo test -p screen --test view`, and read the difference before keeping it.
 
 mod moments;
 

@@ -77,7 +77,8 @@ impl Environment<'_> {
     }
 }
 
-/// `AND` continues where the first side is true, `OR` where it is false; null is null whatever the other side is.
+/// `AND` continues where the first side is true, `OR` where it is false; null is null whatever the other side
+/// is.
 fn logical(
     [one, other]: &[Expression; 2],
     goes_on: bool,

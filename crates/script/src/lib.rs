@@ -1,11 +1,12 @@
 //! Scripts: what SQL clients do, in the language of pgbench's scripts.
 //!
 //! [`Scripts`] holds the scripts of a run, read once; each client has its own [`Values`]: its variables and its random
-//! numbers. [`Values::next`] computes and jumps until there is something for the network to do, an [`Action`]. So the
-//! loop of a client is: choose a script, ask for the next action, do it, until [`Action::End`].
+//! numbers. [`Values::next`] computes and jumps until there is something for the network to do, an
+//! [`Action`]. So the loop of a client is: choose a script, ask for the next action, do it, until
+//! [`Action::End`].
 //!
-//! The language is that of the pgbench page of PostgreSQL's manual, versions 15 to 17; with the same seed, random
-//! functions give the same values as pgbench's of those versions. docs/load.md has what differs.
+//! The language is that of the pgbench page of PostgreSQL's manual, versions 15 to 17; with the same seed,
+//! random functions give the same values as pgbench's of those versions. docs/load.md has what differs.
 
 pub mod builtin;
 mod commands;
@@ -78,8 +79,9 @@ pub enum QueryMode {
     /// As text with the values of the variables in it: PostgreSQL `Query`, MySQL `COM_QUERY`.
     #[default]
     Simple,
-    /// Text and values separately, each time again: PostgreSQL `Parse`, `Bind`, `Describe`, `Execute`, `Sync` in one request;
-    /// MySQL `COM_STMT_PREPARE`, `COM_STMT_EXECUTE`, `COM_STMT_CLOSE`, which are two round trips.
+    /// Text and values separately, each time again: PostgreSQL `Parse`, `Bind`, `Describe`, `Execute`, `Sync`
+    /// in one request; MySQL `COM_STMT_PREPARE`, `COM_STMT_EXECUTE`, `COM_STMT_CLOSE`, which are two round
+    /// trips.
     Extended,
     /// Prepared when a client first runs it, then only executed.
     Prepared,
@@ -171,8 +173,8 @@ impl Scripts {
         Ok(scripts)
     }
 
-    /// Reads one more script. `name` is its file, for messages; `weight` is how often it is chosen, relative to the weights
-    /// of the others.
+    /// Reads one more script. `name` is its file, for messages; `weight` is how often it is chosen, relative
+    /// to the weights of the others.
     ///
     /// # Errors
     /// What is wrong with it, and in which line.
@@ -208,8 +210,8 @@ impl Scripts {
         Ok(())
     }
 
-    /// Gives a variable its value from the start, as `-D name=value` does; what a script needs of these itself is set
-    /// anyway: `client_id`, `random_seed`, `default_seed`.
+    /// Gives a variable its value from the start, as `-D name=value` does; what a script needs of these
+    /// itself is set anyway: `client_id`, `random_seed`, `default_seed`.
     ///
     /// # Errors
     /// [`Fault::Name`] when it is no name.

@@ -1,7 +1,7 @@
 //! Random numbers: those of pgbench 15 and later, so that the same seed gives the same values.
 //!
-//! The generator is xoroshiro128** (Blackman, Vigna 2018), its state drawn from the seed by SplitMix64 (Steele, Lea, Flood
-//! 2014).
+//! The generator is xoroshiro128** (Blackman, Vigna 2018), its state drawn from the seed by SplitMix64
+//! (Steele, Lea, Flood 2014).
 
 use std::f64::consts::PI;
 
@@ -23,8 +23,8 @@ pub(super) struct Seeds {
 }
 
 impl Seeds {
-    /// Of client `client` of `clients` in a run seeded with `seed`. One sequence gives a seed to each client, and then
-    /// `default_seed`.
+    /// Of client `client` of `clients` in a run seeded with `seed`. One sequence gives a seed to each client,
+    /// and then `default_seed`.
     pub fn new(seed: u64, client: u32, clients: u32) -> Self {
         let mut base = Random::new(seed);
         let mut seeds = (0..clients.max(1)).map(|_| base.draw());
@@ -86,7 +86,8 @@ impl Random {
         (self.draw() >> 12) as f64 / (1_u64 << 52) as f64
     }
 
-    /// As [`Random::between`], the less likely the greater: the density falls to `exp(-parameter)` at the end.
+    /// As [`Random::between`], the less likely the greater: the density falls to `exp(-parameter)` at the
+    /// end.
     pub fn exponential(&mut self, low: i64, high: i64, parameter: f64) -> i64 {
         let cut = (-parameter).exp();
         let uniform = 1.0 - self.share();
@@ -105,8 +106,8 @@ impl Random {
         }
     }
 
-    /// As [`Random::between`], the k-th value with a frequency of `1 / k^exponent`. By rejection: L. Devroye, Non-Uniform
-    /// Random Variate Generation, Springer 1986, page 550.
+    /// As [`Random::between`], the k-th value with a frequency of `1 / k^exponent`. By rejection: L. Devroye,
+    /// Non-Uniform Random Variate Generation, Springer 1986, page 550.
     pub fn zipfian(&mut self, low: i64, high: i64, exponent: f64) -> i64 {
         let count = high - low + 1;
         if count <= 1 {
@@ -128,11 +129,12 @@ fn at_share(low: i64, high: i64, share: f64) -> i64 {
     low + ((high - low + 1) as f64 * share) as i64
 }
 
-/// Where `value` goes in a permutation of the numbers below `size`, which is at least 1, chosen by `seed`: `permute()` of
-/// pgbench, value for value.
+/// Where `value` goes in a permutation of the numbers below `size`, which is at least 1, chosen by `seed`:
+/// `permute()` of pgbench, value for value.
 ///
-/// Six rounds, each a bijection: the lower part of the range (as far as a power of two reaches) is multiplied by an odd
-/// number, mixed and rotated; then the upper part, counted from the end; then all is moved round by an offset.
+/// Six rounds, each a bijection: the lower part of the range (as far as a power of two reaches) is multiplied
+/// by an odd number, mixed and rotated; then the upper part, counted from the end; then all is moved round by
+/// an offset.
 pub(super) fn permute(value: i64, size: i64, seed: i64) -> i64 {
     if size < 2 {
         return 0;

@@ -43,7 +43,8 @@ struct Open {
 /// An `\if` whose end is still to come.
 struct Block {
     line: usize,
-    /// The step of the condition: when it is not met, the script continues after its branch. `None` after `\else`.
+    /// The step of the condition: when it is not met, the script continues after its branch. `None` after
+    /// `\else`.
     unmet: Option<usize>,
     /// Ends of branches, which continue after `\endif`.
     ends: Vec<usize>,

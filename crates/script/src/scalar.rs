@@ -17,8 +17,8 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Text as what it looks like: null, a boolean (`true`, `on`, `yes` and what they begin with), a whole number, a
-    /// double; `None` if it is none of these.
+    /// Text as what it looks like: null, a boolean (`true`, `on`, `yes` and what they begin with), a whole
+    /// number, a double; `None` if it is none of these.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let begins = |word: &str| {
             word.get(..text.len())

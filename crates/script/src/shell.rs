@@ -1,5 +1,5 @@
-//! `\shell` and `\setshell`: programs that a script runs. The program itself is run by the code that runs the scripts
-//! ([`super::Shell`]).
+//! `\shell` and `\setshell`: programs that a script runs. The program itself is run by the code that runs the
+//! scripts ([`super::Shell`]).
 
 use super::Fault;
 use super::names::Names;

@@ -1,7 +1,7 @@
 //! Reads expressions.
 //!
-//! From loosest to tightest: `OR`, `AND`, `NOT`, `IS` and `ISNULL`, comparisons, `| # & << >> ~`, `+ -`, `* / %`, signs. A
-//! comparison of a comparison, and `IS` of `IS`, need brackets.
+//! From loosest to tightest: `OR`, `AND`, `NOT`, `IS` and `ISNULL`, comparisons, `| # & << >> ~`, `+ -`,
+//! `* / %`, signs. A comparison of a comparison, and `IS` of `IS`, need brackets.
 
 use super::Fault;
 use super::expression::Expression;

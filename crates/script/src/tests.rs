@@ -1,4 +1,5 @@
-//! Tests of the language. That values are those of pgbench is tested against pgbench itself (tests/load/pgbench.rs).
+//! Tests of the language. That values are those of pgbench is tested against pgbench itself
+//! (tests/load/pgbench.rs).
 
 use super::*;
 
@@ -214,7 +215,8 @@ fn random_functions_have_their_distributions() {
     }
     // (1 - exp(-5 * 0.2)) / (1 - exp(-5)) of the first fifth.
     assert!((share(1, 1..=20) - 0.6364).abs() < 0.02);
-    // 67 % within half of a third of the range around its middle, as the manual says of parameter 2 at 0.5 and so on.
+    // 67 % within half of a third of the range around its middle, as the manual says of parameter 2 at 0.5
+    // and so on.
     assert!((share(2, 34..=67) - 0.6893).abs() < 0.02);
     // 1 / (sum of k^-1.5 for k to 100) = 0.4144.
     assert!((share(3, 1..=1) - 0.4144).abs() < 0.02);

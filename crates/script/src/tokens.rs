@@ -87,8 +87,8 @@ impl<'t> Tokens<'t> {
     }
 }
 
-/// Cuts `text` at its variables: pieces of text, with a name where one is a variable with its colon. A colon behind a
-/// colon, as in `::type`, makes no variable, nor does a digit behind it, as in `12:30`.
+/// Cuts `text` at its variables: pieces of text, with a name where one is a variable with its colon. A colon
+/// behind a colon, as in `::type`, makes no variable, nor does a digit behind it, as in `12:30`.
 pub(super) fn variables(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -78,8 +78,8 @@ impl Values {
         })
     }
 
-    /// Computes until there is something else to do. `at` is the client's place in `script`: 0 at its beginning, and moved
-    /// on here.
+    /// Computes until there is something else to do. `at` is the client's place in `script`: 0 at its
+    /// beginning, and moved on here.
     ///
     /// # Errors
     /// When an expression has no value, or a program fails. The client's place is then no longer usable.
@@ -173,8 +173,8 @@ impl Values {
         Ok(pause.unit.saturating_mul(count))
     }
 
-    /// Appends `statement` with the values of its variables: what is sent as text. A variable without a value stands
-    /// for itself.
+    /// Appends `statement` with the values of its variables: what is sent as text. A variable without a value
+    /// stands for itself.
     pub fn write(&self, statement: &Statement, text: &mut Vec<u8>) {
         for part in &statement.parts {
             match part {

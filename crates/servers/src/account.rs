@@ -26,13 +26,14 @@ pub enum Account {
         /// Group number.
         gid: u32,
     },
-    /// The caller is root of a user namespace that has no other user: its servers run in one more, as an ordinary
-    /// user who stands for that root.
+    /// The caller is root of a user namespace that has no other user: its servers run in one more, as an
+    /// ordinary user who stands for that root.
     Inner,
 }
 
 impl Account {
-    /// The account for a server whose package makes the user `preferred`; `nobody` stands in when there is none.
+    /// The account for a server whose package makes the user `preferred`; `nobody` stands in when there is
+    /// none.
     ///
     /// # Errors
     /// [`ServerError::NoAccount`].
@@ -59,7 +60,8 @@ impl Account {
             Account::Other { uid, gid } => Ok(become_user(uid, gid)?),
             Account::Inner => Ok(become_inner_user()?),
         };
-        // SAFETY: the closure runs between fork and exec and makes only system calls, on numbers and static strings.
+        // SAFETY: the closure runs between fork and exec and makes only system calls, on numbers and static
+        // strings.
         unsafe { command.pre_exec(become_it) };
     }
 
@@ -113,7 +115,8 @@ fn lookup(accounts: &str, name: &str) -> Option<Account> {
     })
 }
 
-/// Whether the user namespace with this `uid_map` has the user `uid`. A system that reports no map has every user.
+/// Whether the user namespace with this `uid_map` has the user `uid`. A system that reports no map has every
+/// user.
 fn is_mapped(map: &str, uid: u32) -> bool {
     let mut ranges = map.lines().filter_map(|line| {
         let mut fields = line.split_whitespace().map(|field| field.parse::<u64>().ok());

@@ -8,7 +8,8 @@ use crate::{Account, Readiness, Running, ServerError, ServerPlace, files, progra
 /// A server that is a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandServer {
-    /// Program and arguments. A program without a slash is looked for on `PATH` and in the system's directories.
+    /// Program and arguments. A program without a slash is looked for on `PATH` and in the system's
+    /// directories.
     pub words: Vec<String>,
     /// Environment, added to this process's own.
     pub environment: Vec<(String, String)>,

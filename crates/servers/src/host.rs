@@ -7,8 +7,8 @@ use std::time::Duration;
 
 /// A host: this machine, or a network namespace of it that has its own addresses.
 pub trait ServerHost: Sync {
-    /// Makes `command` start on this host. Called before anything else is asked of the command, so that the host may
-    /// need privileges which the command then gives up.
+    /// Makes `command` start on this host. Called before anything else is asked of the command, so that the
+    /// host may need privileges which the command then gives up.
     fn prepare_command(&self, command: &mut Command);
 
     /// Opens a connection to `port` of this host's own loopback address, from this host.

@@ -1,10 +1,11 @@
 //! The system's own database and web servers, started for one purpose and gone afterwards.
 //!
-//! Each kind of server is a file: it finds the system's programs, writes a configuration into a private directory,
-//! starts the server there as an unprivileged user, and returns when the server says that it is ready. A server is
-//! gone when its value is dropped; when this process is killed, the kernel ends it.
+//! Each kind of server is a file: it finds the system's programs, writes a configuration into a private
+//! directory, starts the server there as an unprivileged user, and returns when the server says that it is
+//! ready. A server is gone when its value is dropped; when this process is killed, the kernel ends it.
 //!
-//! Labs and tests use the same code. [`ServerHost`] says where a server runs: [`Here`], or in another network namespace.
+//! Labs and tests use the same code. [`ServerHost`] says where a server runs: [`Here`], or in another network
+//! namespace.
 //!
 //! Start reading at [`Running`], then a kind: [`postgres`], [`mariadb`], [`nginx`], [`php_fpm`], [`command`].
 

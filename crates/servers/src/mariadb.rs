@@ -9,8 +9,8 @@ use crate::{Account, Readiness, Running, ServerError, ServerHost, ServerPlace, f
 
 /// What a MariaDB server is to be like.
 ///
-/// Data are not made durable (`innodb_flush_log_at_trx_commit=0`): the data directory is gone after the run, and the
-/// time of this machine's disk would be in every figure. `settings` can say otherwise.
+/// Data are not made durable (`innodb_flush_log_at_trx_commit=0`): the data directory is gone after the run,
+/// and the time of this machine's disk would be in every figure. `settings` can say otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MariaDbConfig {
     /// A user with all privileges from any address, and the password; `root` may only use the Unix socket.
@@ -55,7 +55,8 @@ impl MariaDbConfig {
         Ok(running)
     }
 
-    /// Makes the data directory in `directory`, which is the account's; [`Self::start`] does so where it is missing.
+    /// Makes the data directory in `directory`, which is the account's; [`Self::start`] does so where it is
+    /// missing.
     ///
     /// # Errors
     /// [`ServerError`], when `mariadb-install-db` is missing or fails.

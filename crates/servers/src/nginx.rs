@@ -10,15 +10,16 @@ use crate::{Account, Readiness, Running, ServerError, ServerPlace, files, progra
 pub struct Nginx {
     /// The directory it serves.
     pub root: PathBuf,
-    /// Where PHP scripts are run: the Unix socket of [`crate::php_fpm::PhpFpm`], or `address:port`. Paths without a
-    /// file go to `index.php`. Absent: files only.
+    /// Where PHP scripts are run: the Unix socket of [`crate::php_fpm::PhpFpm`], or `address:port`. Paths
+    /// without a file go to `index.php`. Absent: files only.
     pub php: Option<String>,
     /// Directives for the `server` block, each with its semicolon.
     pub directives: Vec<String>,
 }
 
 impl Nginx {
-    /// The account the server runs as: an ordinary one, so its port must not be below 1024 unless the host allows it.
+    /// The account the server runs as: an ordinary one, so its port must not be below 1024 unless the host
+    /// allows it.
     ///
     /// # Errors
     /// [`ServerError::NoAccount`].

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use crate::{Account, Readiness, Running, ServerError, ServerPlace, files, program};
 
-/// What a PHP process manager is to be like. Compiled scripts are kept (opcache) and never looked at again on disk, so
-/// that the time of PHP is that of a busy site; `settings` can say otherwise.
+/// What a PHP process manager is to be like. Compiled scripts are kept (opcache) and never looked at again on
+/// disk, so that the time of PHP is that of a busy site; `settings` can say otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhpFpm {
     /// PHP processes, all started at once: that many requests run at the same time.
@@ -15,7 +15,8 @@ pub struct PhpFpm {
     pub settings: Vec<(String, String)>,
     /// Environment of the scripts.
     pub environment: Vec<(String, String)>,
-    /// Listen on the address and port of the place, for web servers on other hosts, instead of the Unix socket.
+    /// Listen on the address and port of the place, for web servers on other hosts, instead of the Unix
+    /// socket.
     pub listens_on_tcp: bool,
 }
 
@@ -33,7 +34,8 @@ impl PhpFpm {
         directory.join("socket")
     }
 
-    /// Starts the manager, listening on the Unix socket [`PhpFpm::socket`] or on TCP, and returns when it takes requests.
+    /// Starts the manager, listening on the Unix socket [`PhpFpm::socket`] or on TCP, and returns when it
+    /// takes requests.
     ///
     /// # Errors
     /// Every [`ServerError`].

@@ -31,8 +31,9 @@ pub struct TlsFiles {
 
 /// What a PostgreSQL server is to be like.
 ///
-/// Data are not made durable (`fsync`, `synchronous_commit` and `full_page_writes` are off): the data directory is
-/// gone after the run, and the time of this machine's disk would be in every figure. `settings` can say otherwise.
+/// Data are not made durable (`fsync`, `synchronous_commit` and `full_page_writes` are off): the data
+/// directory is gone after the run, and the time of this machine's disk would be in every figure. `settings`
+/// can say otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PostgresConfig {
     /// How clients prove who they are.
@@ -80,7 +81,8 @@ impl PostgresConfig {
         Ok(running)
     }
 
-    /// Makes the data directory in `directory`, which is the account's; [`Self::start`] does so where it is missing.
+    /// Makes the data directory in `directory`, which is the account's; [`Self::start`] does so where it is
+    /// missing.
     ///
     /// # Errors
     /// [`ServerError`], when `initdb` is missing or fails.
@@ -153,7 +155,8 @@ impl PostgresConfig {
     }
 }
 
-/// Runs one statement as the superuser over the Unix socket of the server at `place`; returns psql's unaligned rows.
+/// Runs one statement as the superuser over the Unix socket of the server at `place`; returns psql's
+/// unaligned rows.
 fn sql(place: &ServerPlace<'_>, account: Account, statement: &str) -> Result<String, ServerError> {
     let mut command = Command::new(program::require("psql", "postgresql-client")?);
     command

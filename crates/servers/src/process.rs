@@ -1,8 +1,8 @@
 //! Starting a server so that nothing of it is left behind, and ending it.
 //!
-//! Every process gets its own process group, so that its children end with it, and asks the kernel for a signal when
-//! its parent dies. That signal is tied to the *thread* that made the process, so all of them are made by one thread
-//! that lives as long as this process: a server outlives the thread that requested it.
+//! Every process gets its own process group, so that its children end with it, and asks the kernel for a
+//! signal when its parent dies. That signal is tied to the *thread* that made the process, so all of them are
+//! made by one thread that lives as long as this process: a server outlives the thread that requested it.
 
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, set_parent_process_death_signal,
@@ -29,8 +29,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command` on `host` as `account`, with its output in the file `log`. `stop_signal` asks it to end, sent
-    /// when the value is dropped and by the kernel when this process dies.
+    /// Starts `command` on `host` as `account`, with its output in the file `log`. `stop_signal` asks it to
+    /// end, sent when the value is dropped and by the kernel when this process dies.
     ///
     /// # Errors
     /// [`ServerError::File`] for the log, [`ServerError::NotStarted`].
@@ -103,7 +103,8 @@ impl Process {
         }
     }
 
-    /// Kills the process and its group as a crash would, without a chance to say goodbye, and waits until it is gone.
+    /// Kills the process and its group as a crash would, without a chance to say goodbye, and waits until it
+    /// is gone.
     pub fn kill(&mut self) {
         if self.ended().is_none() {
             self.kill_group();
@@ -111,8 +112,8 @@ impl Process {
         }
     }
 
-    /// Asks the process to end and waits for it, then kills the rest of its group; kills all of it when it does
-    /// not end within [`STOP_WITHIN`]. Absent is the status of a process that had to be killed.
+    /// Asks the process to end and waits for it, then kills the rest of its group; kills all of it when it
+    /// does not end within [`STOP_WITHIN`]. Absent is the status of a process that had to be killed.
     pub fn stop(&mut self) -> Option<ExitStatus> {
         if let Some(status) = self.ended() {
             return Some(status);
@@ -153,8 +154,8 @@ impl Drop for Process {
     }
 }
 
-/// Runs `command` on `host` as `account` to its end and returns what it printed to standard output. It ends with this
-/// process.
+/// Runs `command` on `host` as `account` to its end and returns what it printed to standard output. It ends
+/// with this process.
 ///
 /// # Errors
 /// [`ServerError::NotStarted`]; [`ServerError::Failed`] with the last lines it printed.

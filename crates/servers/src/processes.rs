@@ -27,8 +27,8 @@ impl Processes {
         }
     }
 
-    /// Processor time of the process `first` and of all its descendants. In steps of the system's clock, a hundredth of a
-    /// second, for each process.
+    /// Processor time of the process `first` and of all its descendants. In steps of the system's clock, a
+    /// hundredth of a second, for each process.
     pub fn time_of(&self, first: u32) -> Duration {
         let belongs = |&(id, _): &(&u32, &(u32, Duration))| self.descends(*id, first);
         self.known
@@ -53,7 +53,8 @@ impl Processes {
     }
 }
 
-/// Of a line of `/proc/PID/stat` (proc(5)): field 4, and fields 14 to 17. The command's name, in brackets, may hold spaces.
+/// Of a line of `/proc/PID/stat` (proc(5)): field 4, and fields 14 to 17. The command's name, in brackets,
+/// may hold spaces.
 fn parent_and_ticks(stat: &str) -> Option<(u32, u64)> {
     let (_, behind) = stat.rsplit_once(')')?;
     let mut fields = behind.split_ascii_whitespace().skip(1);

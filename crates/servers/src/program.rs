@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::ServerError;
 
-/// The path of `program`: on `PATH`, in the system directories an ordinary user's `PATH` may lack, or in Debian's
-/// directory of PostgreSQL's server programs (the newest version installed).
+/// The path of `program`: on `PATH`, in the system directories an ordinary user's `PATH` may lack, or in
+/// Debian's directory of PostgreSQL's server programs (the newest version installed).
 pub fn find(program: &str) -> Option<PathBuf> {
     directories()
         .map(|directory| directory.join(program))

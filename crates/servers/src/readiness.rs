@@ -12,8 +12,8 @@ use crate::{Account, ServerError, ServerHost};
 pub enum Readiness {
     /// It has printed this text.
     Log(String),
-    /// It listens on this TCP port. Seen without connecting, so that the server does not see a client that only
-    /// hangs up.
+    /// It listens on this TCP port. Seen without connecting, so that the server does not see a client that
+    /// only hangs up.
     Port(u16),
     /// It answers a GET of this path on this port with a status below 400.
     Http {

@@ -15,8 +15,8 @@ pub struct ServerPlace<'a> {
     pub name: &'a str,
     /// Where it runs.
     pub host: &'a dyn ServerHost,
-    /// Its private directory, which must be there; configuration, data, sockets and log go into it. Its path must be
-    /// short enough for a Unix socket in it (about 90 bytes), and others must be allowed to enter it.
+    /// Its private directory, which must be there; configuration, data, sockets and log go into it. Its path
+    /// must be short enough for a Unix socket in it (about 90 bytes), and others must be allowed to enter it.
     pub directory: &'a Path,
     /// The address to listen on.
     pub listen: Ipv4Addr,
@@ -41,7 +41,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts `command` as `account` at `place` and waits until it is ready. `end` is the signal that ends it.
+    /// Starts `command` as `account` at `place` and waits until it is ready. `end` is the signal that ends
+    /// it.
     pub(crate) fn start(
         command: Command,
         place: &ServerPlace<'_>,

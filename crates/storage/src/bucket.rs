@@ -1,4 +1,5 @@
-//! An object store that speaks the S3 API: whole objects are put, listed, got and deleted, with signed URLs (Signature Version 4).
+//! An object store that speaks the S3 API: whole objects are put, listed, got and deleted, with signed URLs
+//! (Signature Version 4).
 
 mod credentials;
 
@@ -164,7 +165,8 @@ impl ObjectStore {
         format!("{}{name}", self.prefix)
     }
 
-    /// What `take` makes of the answer to a request, asked again while that may help: not reached, broken off, or too busy.
+    /// What `take` makes of the answer to a request, asked again while that may help: not reached, broken
+    /// off, or too busy.
     fn answer<T>(
         &self,
         name: &str,
@@ -222,7 +224,8 @@ impl ObjectStore {
     }
 }
 
-/// The answer to a request without a body. A server that connects, answers and goes on only after [`SHORT_TIMEOUT`] is silent.
+/// The answer to a request without a body. A server that connects, answers and goes on only after
+/// [`SHORT_TIMEOUT`] is silent.
 fn answered_soon(request: RequestBuilder<WithoutBody>) -> Result<Response<Body>, ureq::Error> {
     let config = request.config();
     let config = config.timeout_connect(Some(SHORT_TIMEOUT));

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use tables::{TableName, TableRows, TableWriter};
 use tempfile::TempPath;
 
-/// A file of a table in progress. In a folder it is there under a name that no reader of tables takes for one (`.NAME.parquet.RANDOM.tmp`), and that nobody
-/// else who writes the same has; for a bucket it has no name at all. Either is gone when it is dropped.
+/// A file of a table in progress. In a folder it is there under a name that no reader of tables takes for one
+/// (`.NAME.parquet.RANDOM.tmp`), and that nobody else who writes the same has; for a bucket it has no name at
+/// all. Either is gone when it is dropped.
 pub(crate) struct UnfinishedFile {
     writer: TableWriter<File>,
     /// Its name of now, and that to come.
@@ -15,7 +16,8 @@ pub(crate) struct UnfinishedFile {
 }
 
 impl UnfinishedFile {
-    /// Begins the file that will be `path`, with the rows of `run`; makes its folder. It is for its owner only.
+    /// Begins the file that will be `path`, with the rows of `run`; makes its folder. It is for its owner
+    /// only.
     pub(crate) fn in_folder(table: TableName, run: &str, path: PathBuf) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;

@@ -28,7 +28,8 @@ pub enum RunKind {
     Once,
     /// The same; whether the bucket is there is not asked before the first file goes there.
     Resumed,
-    /// The files of a run of the same host and source that began at the same time give way, all of them: for what can be read again.
+    /// The files of a run of the same host and source that began at the same time give way, all of them: for
+    /// what can be read again.
     Again,
 }
 
@@ -97,8 +98,8 @@ impl TableFiles {
         })
     }
 
-    /// Writes a batch as one row group for each partition, so that the numbers of rows follow those of the row groups before: a reader of the whole run
-    /// holds no more than its writer did.
+    /// Writes a batch as one row group for each partition, so that the numbers of rows follow those of the
+    /// row groups before: a reader of the whole run holds no more than its writer did.
     pub(crate) fn write(&mut self, batch: Batch) -> io::Result<()> {
         self.run = batch.run;
         let mut has_large = false;
@@ -179,7 +180,8 @@ impl TableFiles {
     }
 }
 
-/// A name as part of a path: what is special to paths or to readers of partitions as `%` and two digits, as Hive has it.
+/// A name as part of a path: what is special to paths or to readers of partitions as `%` and two digits, as
+/// Hive has it.
 fn escaped(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for byte in name.bytes() {

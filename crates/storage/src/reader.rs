@@ -20,8 +20,9 @@ pub fn is_folder_of_tables(directory: &Path) -> bool {
             .any(|table| table.is_read_back() && directory.join(table.name()).is_dir())
 }
 
-/// The runs in a folder of tables, each with the name of its files and its records as lines, in the order in which they were written. They hold no
-/// more rows at a time than their writer did. Unfinished files of runs that died are passed over.
+/// The runs in a folder of tables, each with the name of its files and its records as lines, in the order in
+/// which they were written. They hold no more rows at a time than their writer did. Unfinished files of runs
+/// that died are passed over.
 ///
 /// # Errors
 /// When a file cannot be read, or is no table.
@@ -35,7 +36,8 @@ pub fn recordings(directory: &Path) -> io::Result<Vec<(String, Box<dyn BufRead +
     }
 }
 
-/// A copy of the tables of a bucket: a run is read in the order of its rows, from here and there in its files.
+/// A copy of the tables of a bucket: a run is read in the order of its rows, from here and there in its
+/// files.
 fn fetched(directory: &Path, store: &ObjectStore) -> io::Result<TempDir> {
     let copy = tempfile::Builder::new().prefix("longwire-tables-").tempdir()?;
     let mut is_empty = true;
@@ -126,8 +128,8 @@ fn of_file(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// All files below `directory`, where a link leads to too, at most `depth` folders down: those of a table are date, host and protocol. None where it does
-/// not exist.
+/// All files below `directory`, where a link leads to too, at most `depth` folders down: those of a table are
+/// date, host and protocol. None where it does not exist.
 fn find(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

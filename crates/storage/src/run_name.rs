@@ -2,7 +2,8 @@
 
 use tables::date::day;
 
-/// The name of a run whose first record with a time is of `at_ns`, of what `origin` says of it: the same ones have the same name, on any machine.
+/// The name of a run whose first record with a time is of `at_ns`, of what `origin` says of it: the same ones
+/// have the same name, on any machine.
 pub fn run_name(at_ns: u64, origin: &[&str]) -> String {
     // FNV-1a (Fowler, Noll, Vo), 64 bits: the standard library's hashes may differ between versions.
     let bytes = origin.iter().flat_map(|text| text.bytes().chain([0]));

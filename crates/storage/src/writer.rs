@@ -8,8 +8,9 @@ use std::io;
 use std::path::Path;
 use tables::{RecordRow, TableRows};
 
-/// Takes records (`docs/output.md`) and writes their rows to a folder or a bucket. It holds at most [`ROWS_HELD`] rows, or some more than [`BYTES_HELD`]
-/// bytes of their texts, and twice as many that are being written.
+/// Takes records (`docs/output.md`) and writes their rows to a folder or a bucket. It holds at most
+/// [`ROWS_HELD`] rows, or some more than [`BYTES_HELD`] bytes of their texts, and twice as many that are
+/// being written.
 pub struct Folder {
     writer: BackgroundWriter,
     host: String,
@@ -25,8 +26,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Tables in `root`, a folder or `s3://BUCKET/PREFIX`, of what `host` observed at `source`. `kind` says what
-    /// becomes of an earlier run of this name.
+    /// Tables in `root`, a folder or `s3://BUCKET/PREFIX`, of what `host` observed at `source`. `kind` says
+    /// what becomes of an earlier run of this name.
     ///
     /// # Errors
     /// When the folder cannot be made, or the bucket cannot be listed.
@@ -102,8 +103,8 @@ impl Folder {
         })
     }
 
-    /// Completes all files: what was written so far will be there for readers. What comes later begins new ones. Before the first record with a time there
-    /// is nothing to complete.
+    /// Completes all files: what was written so far will be there for readers. What comes later begins new
+    /// ones. Before the first record with a time there is nothing to complete.
     ///
     /// # Errors
     /// When a file before could not be written.
@@ -114,7 +115,8 @@ impl Folder {
         }
     }
 
-    /// Completes all files, and takes away those of the same run that are left from before. A run in which nothing has a time has no tables.
+    /// Completes all files, and takes away those of the same run that are left from before. A run in which
+    /// nothing has a time has no tables.
     ///
     /// # Errors
     /// When a file cannot be written.

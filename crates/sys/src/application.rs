@@ -1,9 +1,10 @@
-//! The application that the user runs through longwire: it is told to end as longwire is, has time for it, and leaves nothing
-//! behind, even if longwire is killed (`supervisor`).
+//! The application that the user runs through longwire: it is told to end as longwire is, has time for it,
+//! and leaves nothing behind, even if longwire is killed (`supervisor`).
 //!
-//! Away from a terminal it gets a process group of its own, which is ended as a whole. At a terminal it stays in longwire's
-//! group, as everything that a shell runs in one line: it may read from the terminal, and keys reach it by themselves; what is
-//! ended then is the command and what it started, one generation after the other.
+//! Away from a terminal it gets a process group of its own, which is ended as a whole. At a terminal it stays
+//! in longwire's group, as everything that a shell runs in one line: it may read from the terminal, and keys
+//! reach it by themselves; what is ended then is the command and what it started, one generation after the
+//! other.
 
 mod supervisor;
 
@@ -82,8 +83,8 @@ impl Application {
         !self.apart
     }
 
-    /// Tells it to end with `signal`; a second time, a moment later, ends it without asking. At a terminal Ctrl-C has reached it
-    /// already.
+    /// Tells it to end with `signal`; a second time, a moment later, ends it without asking. At a terminal
+    /// Ctrl-C has reached it already.
     pub fn end(&mut self, signal: libc::c_int) {
         if let Some(ending) = &self.ending {
             // timeout(1) sends its signal twice, to the process and to its group.
@@ -103,8 +104,8 @@ impl Application {
         }
     }
 
-    /// How it ended; `None` while it runs, or while something that it started still ends after it was told to. To be asked again
-    /// and again: it also makes sure that the time to end is kept.
+    /// How it ended; `None` while it runs, or while something that it started still ends after it was told
+    /// to. To be asked again and again: it also makes sure that the time to end is kept.
     ///
     /// # Errors
     /// When the system does not report it.
@@ -174,7 +175,8 @@ impl Drop for Application {
     }
 }
 
-/// Whether this process may use a terminal: it is in its foreground, where all that is started along with it should be.
+/// Whether this process may use a terminal: it is in its foreground, where all that is started along with it
+/// should be.
 fn is_at_terminal() -> bool {
     let Ok(terminal) = File::open("/dev/tty") else {
         return false;

@@ -1,8 +1,9 @@
 //! Arguments of this process, and how long a password among them can be seen in the list of processes.
 //!
-//! The list (`ps`, `/proc/PID/cmdline`) shows to every user of the machine what lies in the memory where the kernel put the arguments. As MySQL's
-//! clients do, longwire overwrites passwords there as its first act. They can be seen for the few milliseconds before that, and for ever where
-//! the kernel logs programs as they start (`execve` in audit logs).
+//! The list (`ps`, `/proc/PID/cmdline`) shows to every user of the machine what lies in the memory where the
+//! kernel put the arguments. As MySQL's clients do, longwire overwrites passwords there as its first act.
+//! They can be seen for the few milliseconds before that, and for ever where the kernel logs programs as they
+//! start (`execve` in audit logs).
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -32,8 +33,8 @@ pub fn without_passwords(message: &str) -> String {
     message
 }
 
-/// Overwrites the passwords in the arguments with asterisks, for everybody who looks at the list of processes, and says how many there were.
-/// [`given`] still has them.
+/// Overwrites the passwords in the arguments with asterisks, for everybody who looks at the list of
+/// processes, and says how many there were. [`given`] still has them.
 ///
 /// # Errors
 /// When the system does not let this process write there: they can be seen then.
@@ -48,7 +49,8 @@ pub fn hide_passwords() -> io::Result<usize> {
     Ok(count)
 }
 
-/// In the memory of this process, which the kernel says the place of (`arg_start` and `arg_end` of `proc_pid_stat(5)`).
+/// In the memory of this process, which the kernel says the place of (`arg_start` and `arg_end` of
+/// `proc_pid_stat(5)`).
 fn overwrite() -> io::Result<()> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let (_, fields) = stat.rsplit_once(") ").ok_or(io::ErrorKind::InvalidData)?;
@@ -73,7 +75,8 @@ fn mask(argument: &mut [u8]) {
     }
 }
 
-/// Where passwords lie in an argument: that of a URL (`://user:password@`, Oracle's `:user/password@`), and of parameters that say so.
+/// Where passwords lie in an argument: that of a URL (`://user:password@`, Oracle's `:user/password@`), and
+/// of parameters that say so.
 fn passwords(argument: &[u8]) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = userinfo(argument).into_iter().collect();
     let lower = argument.to_ascii_lowercase();
@@ -91,7 +94,8 @@ fn passwords(argument: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// A URL's password. One of a database that holds `@` or `/`, which should be escaped, is covered to its last `@`.
+/// A URL's password. One of a database that holds `@` or `/`, which should be escaped, is covered to its last
+/// `@`.
 fn userinfo(argument: &[u8]) -> Option<Range<usize>> {
     let (begin, separator) = match find(argument, b":thin:") {
         Some(at) => (at + 6, b'/'),

@@ -4,11 +4,11 @@ use model::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// The monotonic clock, anchored to the epoch when the value was made, so that differences never contain a step
-/// of the wall clock. Copies share the anchor; two clocks made separately are two timelines.
+/// The monotonic clock, anchored to the epoch when the value was made, so that differences never contain a
+/// step of the wall clock. Copies share the anchor; two clocks made separately are two timelines.
 ///
-/// Linux `CLOCK_MONOTONIC`, nanosecond resolution; a reading costs about 40 ns (no system call where the kernel's
-/// clock source has a vDSO). It stands still while the machine is suspended.
+/// Linux `CLOCK_MONOTONIC`, nanosecond resolution; a reading costs about 40 ns (no system call where the
+/// kernel's clock source has a vDSO). It stands still while the machine is suspended.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     /// Epoch time minus monotonic time when the clock was anchored.
@@ -28,9 +28,9 @@ impl Clock {
         self.on_timeline(nanoseconds(ClockId::Monotonic))
     }
 
-    /// Where a wall-clock stamp of the kernel (nanoseconds since the epoch) lies on this timeline, given how far
-    /// the wall clock was from the monotonic one near that moment. Wrong by the step if the wall clock was set
-    /// between the stamp and `offset`: the caller bounds it by what it knows.
+    /// Where a wall-clock stamp of the kernel (nanoseconds since the epoch) lies on this timeline, given how
+    /// far the wall clock was from the monotonic one near that moment. Wrong by the step if the wall clock
+    /// was set between the stamp and `offset`: the caller bounds it by what it knows.
     pub fn to_timestamp(&self, stamp: WallStamp, offset: WallOffset) -> Timestamp {
         self.on_timeline(i128::from(stamp.0) - offset.0)
     }
@@ -45,11 +45,11 @@ impl Clock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WallStamp(pub u64);
 
-/// Processor time that this thread has used, in the program and in the kernel on its behalf. Only differences mean
-/// something.
+/// Processor time that this thread has used, in the program and in the kernel on its behalf. Only differences
+/// mean something.
 ///
-/// Linux `CLOCK_THREAD_CPUTIME_ID`: nanosecond resolution; a reading is a system call, some tenths of a microsecond. What
-/// the host of a virtual machine takes away may count as used.
+/// Linux `CLOCK_THREAD_CPUTIME_ID`: nanosecond resolution; a reading is a system call, some tenths of a
+/// microsecond. What the host of a virtual machine takes away may count as used.
 pub fn thread_processor_time() -> Duration {
     Duration::from_nanos(u64::try_from(nanoseconds(ClockId::ThreadCPUTime)).unwrap_or_default())
 }
@@ -59,9 +59,9 @@ pub fn thread_processor_time() -> Duration {
 pub struct WallOffset(i128);
 
 impl WallOffset {
-    /// Measured now. The monotonic clock is read on both sides of the wall clock and the middle taken. Being descheduled in
-    /// between would cost half of the pause, so it is then measured again, and the measurement with the shortest time between its
-    /// readings is taken.
+    /// Measured now. The monotonic clock is read on both sides of the wall clock and the middle taken. Being
+    /// descheduled in between would cost half of the pause, so it is then measured again, and the measurement
+    /// with the shortest time between its readings is taken.
     pub fn now() -> Self {
         let (mut offset, mut between) = Self::measure();
         for _ in 1..ATTEMPTS {

@@ -1,8 +1,10 @@
-//! Many sockets through one ring of the kernel's (`io_uring(7)`): what has come is there when a wait ends, and what is sent leaves with the next
-//! wait. One system call serves all sockets that are busy, where epoll takes two for each.
+//! Many sockets through one ring of the kernel's (`io_uring(7)`): what has come is there when a wait ends,
+//! and what is sent leaves with the next wait. One system call serves all sockets that are busy, where epoll
+//! takes two for each.
 //!
-//! It pays with many connections: measured on two processors, 64 connections to PostgreSQL take 0.7 of the processor time that epoll takes, 8 as much
-//! (`measurements/`). What is sent waits until what came before it in the same wait is dealt with.
+//! It pays with many connections: measured on two processors, 64 connections to PostgreSQL take 0.7 of the
+//! processor time that epoll takes, 8 as much (`measurements/`). What is sent waits until what came before it
+//! in the same wait is dealt with.
 
 mod buffers;
 mod sends;
@@ -18,7 +20,8 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::Duration;
 
-/// Sockets, each under a number of the caller's, whose bytes come and go by a ring; and a poller for what else is waited for. Of one thread.
+/// Sockets, each under a number of the caller's, whose bytes come and go by a ring; and a poller for what
+/// else is waited for. Of one thread.
 pub struct Completions {
     /// Before what it refers to: dropped first.
     ring: IoUring,
@@ -52,8 +55,9 @@ pub enum Completion {
 }
 
 impl Completions {
-    /// For sockets numbered from 0 to `most` - 1, and `poller`, which must live as long. `None` if the kernel has no such rings (before
-    /// Linux 6.1) or does not allow them (`kernel.io_uring_disabled`, many a container).
+    /// For sockets numbered from 0 to `most` - 1, and `poller`, which must live as long. `None` if the kernel
+    /// has no such rings (before Linux 6.1) or does not allow them (`kernel.io_uring_disabled`, many a
+    /// container).
     pub fn new(most: usize, poller: &Poller) -> Option<Self> {
         let ring = IoUring::builder()
             .setup_single_issuer()
@@ -77,7 +81,8 @@ impl Completions {
         Some(new)
     }
 
-    /// From now on what `socket` receives comes by [`Completions::next_completion`] under `number`. It must stay open until [`Completions::forget`].
+    /// From now on what `socket` receives comes by [`Completions::next_completion`] under `number`. It must
+    /// stay open until [`Completions::forget`].
     pub fn adopt(&mut self, number: usize, socket: &Socket) {
         self.generation = self.generation.wrapping_add(1) & GENERATIONS;
         let member = Member {
@@ -95,7 +100,8 @@ impl Completions {
         self.sockets.get(number).is_some_and(Option::is_some)
     }
 
-    /// Gives the socket under `number` up, before it is closed. What it was given to send before the last wait has been handed to the kernel.
+    /// Gives the socket under `number` up, before it is closed. What it was given to send before the last
+    /// wait has been handed to the kernel.
     pub fn forget(&mut self, number: usize) {
         let Some(member) = self.sockets.get_mut(number).and_then(Option::take) else {
             return;
@@ -109,7 +115,8 @@ impl Completions {
         self.ring.submit().ok();
     }
 
-    /// Sends `bytes` with the next wait. When that fails, the socket's next completion is [`Received::Broken`].
+    /// Sends `bytes` with the next wait. When that fails, the socket's next completion is
+    /// [`Received::Broken`].
     pub fn send(&mut self, number: usize, bytes: &[u8]) {
         let Some(Some(member)) = self.sockets.get_mut(number) else {
             return;
@@ -138,12 +145,14 @@ impl Completions {
     pub fn wait(&mut self, longest: Duration) {
         let longest = Timespec::from(longest);
         let arguments = SubmitArgs::new().timespec(&longest);
-        // It fails when the time is over, at a signal, and when completions wait to be taken: in each case what is there is taken.
+        // It fails when the time is over, at a signal, and when completions wait to be taken: in each case
+        // what is there is taken.
         self.ring.submitter().submit_with_args(1, &arguments).ok();
         self.came.extend(self.ring.completion());
     }
 
-    /// What came with the last wait, one after the other; bytes are written to `buffer`, which must have room for [`MAX_BYTES`].
+    /// What came with the last wait, one after the other; bytes are written to `buffer`, which must have room
+    /// for [`MAX_BYTES`].
     pub fn next_completion(&mut self, buffer: &mut [u8]) -> Option<Completion> {
         while let Some(entry) = self.came.pop_front() {
             let (kind, generation, number) = parts(entry.user_data());
@@ -242,10 +251,12 @@ impl Completions {
     }
 
     fn push(&mut self, entry: &squeue::Entry) {
-        // SAFETY: what an entry refers to lives until its completion: buffers of `Buffers` and `Sends` as long as the ring has work (see
-        // `drop`), descriptors until `forget` has handed over every entry that names them.
+        // SAFETY: what an entry refers to lives until its completion: buffers of `Buffers` and `Sends` as
+        // long as the ring has work (see `drop`), descriptors until `forget` has handed over every entry that
+        // names them.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
-            // The queue is full. Handing over fails only while completions cannot be posted; then they are fetched.
+            // The queue is full. Handing over fails only while completions cannot be posted; then they are
+            // fetched.
             if self.ring.submit().is_err() {
                 self.came.extend(self.ring.completion());
             }

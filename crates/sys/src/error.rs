@@ -254,7 +254,8 @@ pub enum LiveError {
         /// `host:port` as given.
         server: String,
     },
-    /// The server's certificate is signed by an authority that has signed itself and is not among the trusted ones.
+    /// The server's certificate is signed by an authority that has signed itself and is not among the trusted
+    /// ones.
     #[error(
         "the certificate of the server {server} is signed by a self-signed root that is not trusted here"
     )]

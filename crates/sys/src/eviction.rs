@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Of guests, by number in the order in which they came and by address: the one that has waited longest of the place with the
-/// most of them.
+/// Of guests, by number in the order in which they came and by address: the one that has waited longest of
+/// the place with the most of them.
 pub fn oldest_of_most(guests: impl Iterator<Item = (u64, IpAddr)>) -> Option<u64> {
     let mut crowds = BTreeMap::<IpAddr, (usize, Reverse<u64>)>::new();
     for (number, address) in guests {
@@ -16,8 +16,8 @@ pub fn oldest_of_most(guests: impl Iterator<Item = (u64, IpAddr)>) -> Option<u64
     crowds.into_values().max().map(|(_, Reverse(number))| number)
 }
 
-/// What counts as one place: an address of IPv4, and the network of an IPv6 address. A host is given at least a /64 of those
-/// (RFC 6177, RFC 7084), and may have an address of it for every connection.
+/// What counts as one place: an address of IPv4, and the network of an IPv6 address. A host is given at least
+/// a /64 of those (RFC 6177, RFC 7084), and may have an address of it for every connection.
 fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

@@ -1,5 +1,5 @@
-//! A file that is opened again later, when the process that writes it has given up the right to: a process that was started before opens it, and
-//! nothing else. What it is told has no content.
+//! A file that is opened again later, when the process that writes it has given up the right to: a process
+//! that was started before opens it, and nothing else. What it is told has no content.
 
 use crate::forked::{self, ForkChannel, OwnerChannel, OwnerState};
 use crate::wait::until_readable;
@@ -10,7 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-/// A process that opens one file, as often as it is told to. Ends when this is dropped, or when this process ends.
+/// A process that opens one file, as often as it is told to. Ends when this is dropped, or when this process
+/// ends.
 #[derive(Debug)]
 pub struct FileOpener {
     process: Child,

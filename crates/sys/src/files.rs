@@ -1,7 +1,8 @@
 //! Files that a user names: small ones are read within a limit, and what is written is for its owner's eyes.
 //!
-//! A path may name anything: a named pipe that nobody writes to would be waited for without an end, a device has effects, and a file of
-//! several GB would fill memory before it is found to be no configuration. None of these is opened here.
+//! A path may name anything: a named pipe that nobody writes to would be waited for without an end, a device
+//! has effects, and a file of several GB would fill memory before it is found to be no configuration. None of
+//! these is opened here.
 
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
@@ -20,12 +21,14 @@ pub const MAX_SCRIPT_BYTES: u64 = 16 * 1024 * 1024;
 /// The largest file of certificates in bytes: those of a system's authorities are some 0.3 MiB.
 pub const MAX_CERTIFICATES_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Opens a file for reading, and nothing but a file; a pipe only where this process has it open already (`/dev/fd/63` of `<(COMMAND)`).
+/// Opens a file for reading, and nothing but a file; a pipe only where this process has it open already
+/// (`/dev/fd/63` of `<(COMMAND)`).
 ///
 /// # Errors
 /// When it cannot be opened, or is a directory, a named pipe, a device or a socket.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    // Looked at first, because opening a device can have effects; and again, because another may have taken its place.
+    // Looked at first, because opening a device can have effects; and again, because another may have taken
+    // its place.
     let about = std::fs::metadata(path)?;
     if about.file_type().is_fifo() && is_own_descriptor(path) {
         return File::open(path);
@@ -114,12 +117,13 @@ pub enum Contents {
     Kept,
 }
 
-/// Opens a file for writing that only its owner may read. An existing one of this user loses the rights that others have to it. Pipes and
-/// devices are opened as they are; for the reader of a pipe it waits [`READER_TIMEOUT`].
+/// Opens a file for writing that only its owner may read. An existing one of this user loses the rights that
+/// others have to it. Pipes and devices are opened as they are; for the reader of a pipe it waits
+/// [`READER_TIMEOUT`].
 ///
 /// # Errors
-/// When it cannot be opened; when no process reads a pipe; when it is another user's, a symbolic link to a file, or has a second name (a hard link): writing would then
-/// change what the user did not name.
+/// When it cannot be opened; when no process reads a pipe; when it is another user's, a symbolic link to a
+/// file, or has a second name (a hard link): writing would then change what the user did not name.
 pub fn create_for_owner(path: &Path, contents: Contents) -> io::Result<File> {
     if is_own_descriptor(path) {
         return open_other(path);

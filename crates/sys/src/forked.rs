@@ -1,8 +1,8 @@
-//! Processes that are forks of this one and never become another program: they watch over others, and outlive this process to end
-//! what it leaves behind.
+//! Processes that are forks of this one and never become another program: they watch over others, and outlive
+//! this process to end what it leaves behind.
 //!
-//! Such a process has one thread and nothing of this one's but its memory: no descriptor except its channel, no signal that could end it but
-//! SIGKILL.
+//! Such a process has one thread and nothing of this one's but its memory: no descriptor except its channel,
+//! no signal that could end it but SIGKILL.
 
 use crate::error::OsError;
 use crate::process_tree::Member;
@@ -44,8 +44,8 @@ pub(crate) enum OwnerState {
     Gone,
 }
 
-/// Spawns `command`, in whose new process `between` runs before the program takes its place. What `between` gets is open in that process
-/// alone.
+/// Spawns `command`, in whose new process `between` runs before the program takes its place. What `between`
+/// gets is open in that process alone.
 pub(crate) fn spawn(
     command: &mut Command,
     mut between: impl FnMut(RawFd) -> io::Result<()> + Send + Sync + 'static,
@@ -55,8 +55,8 @@ pub(crate) fn spawn(
     // The command may be kept by its owner; this end is not, so that an end of the fork can be noticed.
     let theirs = Arc::new(Mutex::new(Some(theirs)));
     let held = Arc::clone(&theirs);
-    // SAFETY: `between` is of this crate, and knows that it runs between fork and exec: in the one thread of its process, without locks that
-    // another one could hold (libc's fork leaves its allocator usable).
+    // SAFETY: `between` is of this crate, and knows that it runs between fork and exec: in the one thread of
+    // its process, without locks that another one could hold (libc's fork leaves its allocator usable).
     unsafe {
         command.pre_exec(move || {
             let _held = &held;
@@ -225,7 +225,8 @@ impl OwnerChannel {
 /// # Errors
 /// When the system cannot.
 pub(crate) fn fork_again() -> io::Result<libc::pid_t> {
-    // SAFETY: this process was forked itself and has one thread, so that both that return have everything they had.
+    // SAFETY: this process was forked itself and has one thread, so that both that return have everything
+    // they had.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         process => Ok(process),
@@ -260,8 +261,9 @@ pub(crate) fn reap(each: &mut dyn FnMut(libc::pid_t, WaitStatus)) {
     }
 }
 
-/// Ends what `members` finds, and what that starts meanwhile: asks, waits for [`GRACE`], and then kills. None of it can fork away: all are
-/// stopped before the first one is killed, so that no child loses the parent by which it is found.
+/// Ends what `members` finds, and what that starts meanwhile: asks, waits for [`GRACE`], and then kills. None
+/// of it can fork away: all are stopped before the first one is killed, so that no child loses the parent by
+/// which it is found.
 pub(crate) fn end_all(members: &dyn Fn() -> Vec<Member>) {
     let began = Instant::now();
     for member in members() {
@@ -318,7 +320,8 @@ fn close_all_but(one: RawFd, other: RawFd) {
 
 /// Closes descriptors with these numbers.
 fn close(first: libc::c_uint, last: libc::c_uint) {
-    // SAFETY: three integers. No value of this process owns a descriptor any more: it ends without running destructors.
+    // SAFETY: three integers. No value of this process owns a descriptor any more: it ends without running
+    // destructors.
     unsafe {
         if libc::syscall(libc::SYS_close_range, first, last, 0) == 0 {
             return;

@@ -1,8 +1,9 @@
-//! A small HTTP/1.1 server: one request a connection, many connections at a time on one thread, and everything bounded: connections, bytes,
-//! time.
+//! A small HTTP/1.1 server: one request a connection, many connections at a time on one thread, and
+//! everything bounded: connections, bytes, time.
 //!
-//! Where more come than there is room for, the host with the most connections loses the one that has been there longest: who says nothing
-//! keeps nobody out. The order of things: `server` accepts and waits, `connection` reads a `request`, has it answered, and sends.
+//! Where more come than there is room for, the host with the most connections loses the one that has been
+//! there longest: who says nothing keeps nobody out. The order of things: `server` accepts and waits,
+//! `connection` reads a `request`, has it answered, and sends.
 
 mod connection;
 mod request;

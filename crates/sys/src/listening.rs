@@ -1,7 +1,8 @@
 //! Sockets that listen: every one of the product is made here. And how many files a process may have open.
 //!
-//! [`listen`] is for ports that others connect to: it warns where that is possible from other machines, and refuses to show in plain
-//! text what was to be encrypted. [`on_loopback`] and [`in_namespace`] are for ports that nobody else reaches.
+//! [`listen`] is for ports that others connect to: it warns where that is possible from other machines, and
+//! refuses to show in plain text what was to be encrypted. [`on_loopback`] and [`in_namespace`] are for ports
+//! that nobody else reaches.
 
 mod own_addresses;
 
@@ -36,7 +37,8 @@ pub enum ClientSide {
     PlainBeforeTls(PlainClients),
 }
 
-/// Whether clients on other machines may send in plain text what TLS protects from here to the server (`--allow-plain-clients`).
+/// Whether clients on other machines may send in plain text what TLS protects from here to the server
+/// (`--allow-plain-clients`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PlainClients {
     /// No: longwire does not start.
@@ -46,11 +48,12 @@ pub enum PlainClients {
     Allowed,
 }
 
-/// A listening socket that does not block, and where it listens. Beyond loopback, who reaches it is said on stderr.
+/// A listening socket that does not block, and where it listens. Beyond loopback, who reaches it is said on
+/// stderr.
 ///
 /// # Errors
-/// When the address is in use, not this host's, not permitted, or the system refuses for another reason; when clients on other machines
-/// would send in plain text what was to be encrypted.
+/// When the address is in use, not this host's, not permitted, or the system refuses for another reason; when
+/// clients on other machines would send in plain text what was to be encrypted.
 pub fn listen(
     address: SocketAddr,
     service: &ListeningService<'_>,
@@ -58,7 +61,8 @@ pub fn listen(
     Ok(bind(address, service)?.open())
 }
 
-/// A socket that is bound, and of which nothing was said yet: for who still has to see whether it may listen at that address.
+/// A socket that is bound, and of which nothing was said yet: for who still has to see whether it may listen
+/// at that address.
 #[derive(Debug)]
 #[must_use]
 pub struct BoundListener {
@@ -149,8 +153,8 @@ fn warning(address: SocketAddr, takes_ipv4_too: bool, service: &ListeningService
     ))
 }
 
-/// Writes to stderr, unless that would have to wait. Names in it may come from clients: what moves the cursor of a terminal, or would begin a line of
-/// its own, is replaced.
+/// Writes to stderr, unless that would have to wait. Names in it may come from clients: what moves the cursor
+/// of a terminal, or would begin a line of its own, is replaced.
 fn warn(text: &str) {
     let replaced = |letter: char| {
         if letter.is_control() {
@@ -175,8 +179,8 @@ pub fn on_loopback() -> io::Result<TcpListener> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
 }
 
-/// A listening socket that blocks, at an address of a network namespace that longwire made and the calling thread is in: no other machine
-/// reaches it.
+/// A listening socket that blocks, at an address of a network namespace that longwire made and the calling
+/// thread is in: no other machine reaches it.
 ///
 /// # Errors
 /// When the namespace does not have the address, or the port is taken.
@@ -206,8 +210,8 @@ pub fn datagrams_with(peer: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Connections that the kernel holds until they are accepted. Of more at a time some would be reset or wait a second: 128, as
-/// the standard library has it, are less than an application's pools that start together.
+/// Connections that the kernel holds until they are accepted. Of more at a time some would be reset or wait a
+/// second: 128, as the standard library has it, are less than an application's pools that start together.
 const MAX_WAITING: i32 = 4096;
 
 /// As many open files as the system lets this process have.

@@ -1,4 +1,5 @@
-//! Figures for monitoring systems: pages over HTTP, each made when it is requested. Strangers who are slow or silent keep nobody out.
+//! Figures for monitoring systems: pages over HTTP, each made when it is requested. Strangers who are slow or
+//! silent keep nobody out.
 
 use crate::error::LiveError;
 use crate::http::{HttpLimits, HttpRequest, HttpResponse, HttpServer};
@@ -12,7 +13,8 @@ use std::time::Duration;
 pub struct MetricsServer(HttpServer);
 
 impl MetricsServer {
-    /// Begins to serve at `http://ADDRESS/metrics` what `page` makes at each request, in Prometheus's text format 0.0.4.
+    /// Begins to serve at `http://ADDRESS/metrics` what `page` makes at each request, in Prometheus's text
+    /// format 0.0.4.
     ///
     /// # Errors
     /// [`LiveError::PortInUse`] and its like; [`LiveError::System`] when there is no thread for it.

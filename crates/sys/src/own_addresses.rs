@@ -1,9 +1,11 @@
-//! The addresses of this machine, in the network namespace of the caller: `/proc/net/fib_trie` and `/proc/net/if_inet6`.
+//! The addresses of this machine, in the network namespace of the caller: `/proc/net/fib_trie` and
+//! `/proc/net/if_inet6`.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// All of them, loopback first. Link-local ones are left out: every machine of a network may have the same. Empty where they cannot be read.
+/// All of them, loopback first. Link-local ones are left out: every machine of a network may have the same.
+/// Empty where they cannot be read.
 pub fn all() -> Vec<IpAddr> {
     let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
     let four = version_4(&read("fib_trie")).into_iter().map(IpAddr::V4);

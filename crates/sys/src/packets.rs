@@ -1,8 +1,9 @@
 //! Packets of network interfaces, as a packet socket shows them (`packet(7)`).
 //!
 //! The kernel writes them into a ring of blocks in memory that it shares with this process (TPACKET_V3,
-//! `Documentation/networking/packet_mmap.rst` of Linux), so that one wake-up serves many packets. [`PacketRing`] hands them out, [`Interfaces`]
-//! says of which interfaces. Only packets that pass the program given are ever in the ring.
+//! `Documentation/networking/packet_mmap.rst` of Linux), so that one wake-up serves many packets.
+//! [`PacketRing`] hands them out, [`Interfaces`] says of which interfaces. Only packets that pass the program
+//! given are ever in the ring.
 
 mod blocks;
 mod interfaces;
@@ -40,12 +41,14 @@ pub struct PacketCounts {
     pub dropped: u64,
 }
 
-/// An instruction of a classic BPF program, as `struct sock_filter` has it: what it does, the two distances, its number.
+/// An instruction of a classic BPF program, as `struct sock_filter` has it: what it does, the two distances,
+/// its number.
 pub type FilterStep = (u16, u8, u8, u32);
 
 impl PacketRing {
-    /// Opens a ring of about `bytes`, of which as much is used as the system has. The program is there before the first packet is, and the
-    /// right to capture is given up afterwards, by this thread and those that it will start.
+    /// Opens a ring of about `bytes`, of which as much is used as the system has. The program is there before
+    /// the first packet is, and the right to capture is given up afterwards, by this thread and those that it
+    /// will start.
     ///
     /// # Errors
     /// When this process may not capture, or the system refuses another step.
@@ -61,8 +64,9 @@ impl PacketRing {
         })
     }
 
-    /// Hands the packets of the next block to `each`, in the order in which they passed, and says how many there were. Waits at most
-    /// `longest` for a block: the kernel passes one on when it is full, or 40 ms after its first packet.
+    /// Hands the packets of the next block to `each`, in the order in which they passed, and says how many
+    /// there were. Waits at most `longest` for a block: the kernel passes one on when it is full, or 40 ms
+    /// after its first packet.
     pub fn read_packets(&mut self, longest: Duration, each: &mut dyn FnMut(&SeenPacket<'_>)) -> usize {
         if !self.blocks.is_ready(self.next) && !self.wait(longest) {
             return 0;
@@ -78,7 +82,8 @@ impl PacketRing {
         let woken = wait::until_ready(self.socket.as_fd(), PollFlags::IN, longest);
         let is_there = self.blocks.is_ready(self.next);
         if woken && !is_there {
-            // An interface that goes down is an error of the socket, once. Reading takes it away; `take_gone` says what it means.
+            // An interface that goes down is an error of the socket, once. Reading takes it away; `take_gone`
+            // says what it means.
             options::get(self.socket.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR, &mut [0; 4]).ok();
             std::thread::sleep(AFTER_ERROR.min(longest));
         }
@@ -87,7 +92,8 @@ impl PacketRing {
 
     /// What the kernel has counted since the ring was opened.
     pub fn counts(&mut self) -> PacketCounts {
-        // Reading them begins them anew: `struct tpacket_stats_v3`, of which `tp_packets` has the dropped ones too.
+        // Reading them begins them anew: `struct tpacket_stats_v3`, of which `tp_packets` has the dropped
+        // ones too.
         let mut room = [0; 12];
         if let Ok(read) = options::get(
             self.socket.as_fd(),

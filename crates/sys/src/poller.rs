@@ -26,8 +26,8 @@ impl ReadyEvent {
         self.flags.intersects(WRITABLE | GONE)
     }
 
-    /// An end, an error or an urgent mark is among what may be read: a read that returns less than asked for does
-    /// not mean that nothing is left.
+    /// An end, an error or an urgent mark is among what may be read: a read that returns less than asked for
+    /// does not mean that nothing is left.
     pub fn ending(self) -> bool {
         self.flags.intersects(ENDING)
     }
@@ -96,8 +96,8 @@ impl Poller {
             })
     }
 
-    /// Reports `fd` under `token` whenever it becomes readable, writable, or ends. Edge-triggered: the owner must
-    /// use it until nothing is left, and is then notified again.
+    /// Reports `fd` under `token` whenever it becomes readable, writable, or ends. Edge-triggered: the owner
+    /// must use it until nothing is left, and is then notified again.
     pub fn watch(&self, fd: BorrowedFd<'_>, token: u64) -> Result<(), LiveError> {
         let flags = READABLE | WRITABLE | EventFlags::RDHUP | EventFlags::PRI | EventFlags::ET;
         self.register(fd, token, flags)
@@ -129,7 +129,8 @@ impl Poller {
             timespec(Duration::from_millis(u64::from(milliseconds.unsigned_abs())))
         });
         let count = epoll::wait(&self.epoll, list.events.as_mut_slice(), timeout.as_ref());
-        // The only failure left once the descriptor is valid is an interruption by a signal: nothing is ready.
+        // The only failure left once the descriptor is valid is an interruption by a signal: nothing is
+        // ready.
         list.count = count.unwrap_or(0);
     }
 }
@@ -165,7 +166,8 @@ impl Waker {
         rustix::io::write(&self.0, &1_u64.to_ne_bytes()).ok();
     }
 
-    /// Takes all calls of [`Waker::wake`] until now, for code that waits in another way: it is not readable before the next.
+    /// Takes all calls of [`Waker::wake`] until now, for code that waits in another way: it is not readable
+    /// before the next.
     pub fn reset(&self) {
         rustix::io::read(&self.0, &mut [0; 8]).ok();
     }

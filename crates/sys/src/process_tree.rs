@@ -83,7 +83,8 @@ impl ProcessRow {
     /// The process with this number, if there is one.
     pub fn read_process(number: libc::pid_t) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-        // Behind the name in brackets, which may hold anything: state, parent, group, session; field 22 is when it began.
+        // Behind the name in brackets, which may hold anything: state, parent, group, session; field 22 is
+        // when it began.
         let (_, rest) = text.rsplit_once(')')?;
         let mut words = rest.split_ascii_whitespace();
         let is_over = matches!(words.next()?, "Z" | "X");
@@ -106,7 +107,8 @@ pub struct ProcessTable {
 }
 
 impl ProcessTable {
-    /// Looks at all of them. A process that is handed to another parent meanwhile may be missing in its tree: look again.
+    /// Looks at all of them. A process that is handed to another parent meanwhile may be missing in its tree:
+    /// look again.
     pub fn read_processes() -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let rows =

@@ -31,9 +31,9 @@ pub struct ProgramEnd {
     pub status: ExitStatus,
     /// From its start to its end.
     pub duration: Duration,
-    /// Most memory (resident) that one of its processes had at once: the program itself or one that it started. Those of a
-    /// program of several processes are not added up. Where it is less than what longwire itself has, it is what was seen
-    /// whenever the program was inspected. `None` if it cannot be determined.
+    /// Most memory (resident) that one of its processes had at once: the program itself or one that it
+    /// started. Those of a program of several processes are not added up. Where it is less than what longwire
+    /// itself has, it is what was seen whenever the program was inspected. `None` if it cannot be determined.
     pub memory: Option<ByteCount>,
 }
 
@@ -67,7 +67,8 @@ impl Program {
         self.child.stderr.take()
     }
 
-    /// Waits for its end, not longer than `patience`; `None` if it still runs. After its end it is not to be asked again.
+    /// Waits for its end, not longer than `patience`; `None` if it still runs. After its end it is not to be
+    /// asked again.
     ///
     /// # Errors
     /// When the system does not report it.
@@ -106,8 +107,8 @@ impl Program {
     fn reap(&mut self, options: libc::c_int) -> io::Result<Option<ProgramEnd>> {
         let process = libc::pid_t::try_from(self.child.id()).unwrap_or(-1);
         let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
-        // SAFETY: both pointers are to variables of their type that live through the call; zeroes are a valid rusage, whether or
-        // not the kernel fills it.
+        // SAFETY: both pointers are to variables of their type that live through the call; zeroes are a valid
+        // rusage, whether or not the kernel fills it.
         let (waited, usage) = unsafe {
             let waited = libc::wait4(process, &raw mut status, options, usage.as_mut_ptr());
             (waited, usage.assume_init())
@@ -123,8 +124,8 @@ impl Program {
         }
     }
 
-    /// The kernel counts what longwire had when it started the program as the program's: its figure is believed where it is
-    /// more than that, else what was seen of the program's processes.
+    /// The kernel counts what longwire had when it started the program as the program's: its figure is
+    /// believed where it is more than that, else what was seen of the program's processes.
     fn memory(&self, told: u64) -> Option<ByteCount> {
         let own = peak_memory(std::process::id()).unwrap_or(u64::MAX);
         let memory = if told > own { told } else { self.seen };
@@ -132,7 +133,8 @@ impl Program {
     }
 }
 
-/// Waits until a child of this process has ended, and leaves its status to be requested: until then its number is its own.
+/// Waits until a child of this process has ended, and leaves its status to be requested: until then its
+/// number is its own.
 ///
 /// # Errors
 /// When this process has no such child.
@@ -144,7 +146,8 @@ pub fn wait_without_reaping(child: u32) -> Result<(), OsError> {
     Ok(())
 }
 
-/// Most memory (resident) that one of a process and its descendants has had, in bytes; 0 when none could be inspected.
+/// Most memory (resident) that one of a process and its descendants has had, in bytes; 0 when none could be
+/// inspected.
 fn tree_memory(process: u32, depth: u8) -> u64 {
     let own = peak_memory(process).unwrap_or(0);
     if depth == 0 {

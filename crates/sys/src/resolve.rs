@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// The addresses of a target's host, at least one, in the order in which the system prefers them. Blocks for as
-/// long as the system's resolver does.
+/// The addresses of a target's host, at least one, in the order in which the system prefers them. Blocks for
+/// as long as the system's resolver does.
 pub fn addresses(target: &Target) -> Result<Vec<SocketAddr>, LiveError> {
     if target.socket.is_some() {
         return Err(LiveError::UnixSocket {

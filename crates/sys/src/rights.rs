@@ -1,7 +1,7 @@
 //! What this process may do, and how it gives up what it does not need any more.
 //!
-//! Packets are written by strangers. Once everything is open that root alone can open, the process that reads them goes on as a user that
-//! owns nothing, and can gain no right again (`no_new_privs`).
+//! Packets are written by strangers. Once everything is open that root alone can open, the process that reads
+//! them goes on as a user that owns nothing, and can gain no right again (`no_new_privs`).
 
 use crate::error::{LiveError, OsError};
 use rustix::process::{DumpableBehavior, getegid, geteuid, getgid, getuid, set_dumpable_behavior};
@@ -13,7 +13,8 @@ use rustix::{fs::Gid, fs::Uid};
 use std::path::Path;
 use std::{fs, io};
 
-/// Whether this process was started with another user or group than its caller's: from a file that is setuid or setgid.
+/// Whether this process was started with another user or group than its caller's: from a file that is setuid
+/// or setgid.
 pub fn is_another_users() -> bool {
     getuid() != geteuid() || getgid() != getegid()
 }
@@ -35,13 +36,14 @@ pub struct UnprivilegedUser {
 pub enum RightsLeft {
     /// Those of a user that is not root.
     OfUser(UnprivilegedUser),
-    /// Those of the user that this process was started by, without any capability: it was not root, or the system does not let it become
-    /// another user.
+    /// Those of the user that this process was started by, without any capability: it was not root, or the
+    /// system does not let it become another user.
     OfSameUser,
 }
 
 impl UnprivilegedUser {
-    /// Who takes root's place: the user that sudo was called by, else `nobody`. `None` where this process is not root.
+    /// Who takes root's place: the user that sudo was called by, else `nobody`. `None` where this process is
+    /// not root.
     pub fn instead_of_root() -> Option<Self> {
         let number = |name: &str| {
             std::env::var(name)
@@ -63,7 +65,8 @@ impl UnprivilegedUser {
         std::os::unix::fs::chown(folder, Some(self.user), Some(self.group))
     }
 
-    /// Whether the system lets this process become it: there is such a user in this user namespace, and the right to.
+    /// Whether the system lets this process become it: there is such a user in this user namespace, and the
+    /// right to.
     fn can_be_taken(self) -> bool {
         let rights = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
         rights.contains(CapabilitySet::SETUID | CapabilitySet::SETGID)
@@ -72,7 +75,8 @@ impl UnprivilegedUser {
     }
 }
 
-/// Gives up all rights that this user's programs do not have, for all threads and for good; root becomes `instead`.
+/// Gives up all rights that this user's programs do not have, for all threads and for good; root becomes
+/// `instead`.
 ///
 /// # Errors
 /// When the system refuses: nothing may be read then.
@@ -89,14 +93,15 @@ pub fn give_up_all(instead: Option<UnprivilegedUser>) -> Result<RightsLeft, Live
     Ok(taken.map_or(RightsLeft::OfSameUser, RightsLeft::OfUser))
 }
 
-/// Lets programs of the same user look at this process again, which a file with capabilities keeps them from: they write keys to one of its open files.
-/// For a process that has given up the right to capture.
+/// Lets programs of the same user look at this process again, which a file with capabilities keeps them from:
+/// they write keys to one of its open files. For a process that has given up the right to capture.
 pub fn be_open_to_own_programs() {
     // Keys that cannot be written are reported by what is not opened.
     set_dumpable_behavior(DumpableBehavior::Dumpable).ok();
 }
 
-/// What `action` returns with the rights that [`give_up_all`] leaves: on a thread that has given the others up, while this process keeps them.
+/// What `action` returns with the rights that [`give_up_all`] leaves: on a thread that has given the others
+/// up, while this process keeps them.
 ///
 /// # Errors
 /// When the system does not let a thread give them up, and those of `action`.
@@ -149,7 +154,8 @@ fn gain_nothing_again() -> Result<(), OsError> {
     if threads == 1 {
         return Ok(());
     }
-    // Of other threads it is set by giving all of them a filter of system calls: this one lets every call pass.
+    // Of other threads it is set by giving all of them a filter of system calls: this one lets every call
+    // pass.
     let mut everything = [libc::sock_filter {
         code: 0x06,
         jt: 0,
@@ -160,7 +166,8 @@ fn gain_nothing_again() -> Result<(), OsError> {
         len: 1,
         filter: everything.as_mut_ptr(),
     };
-    // SAFETY: the program is plain data whose pointer is to its one instruction, which lives until the call is over.
+    // SAFETY: the program is plain data whose pointer is to its one instruction, which lives until the call
+    // is over.
     let set = unsafe {
         libc::syscall(
             libc::SYS_seccomp,
@@ -172,7 +179,8 @@ fn gain_nothing_again() -> Result<(), OsError> {
     match set {
         0 => Ok(()),
         -1 => match OsError::last() {
-            // A kernel without filters: the threads that read packets are made by this one, and have what it has.
+            // A kernel without filters: the threads that read packets are made by this one, and have what it
+            // has.
             OsError(libc::ENOSYS | libc::EINVAL) => Ok(()),
             reason => Err(reason),
         },

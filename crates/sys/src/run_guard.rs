@@ -1,8 +1,9 @@
-//! Programs that are started often, or measured, so that nothing may stand between them and longwire: they carry a mark in their
-//! environment, and a process next to longwire ends all that carries it when longwire is killed.
+//! Programs that are started often, or measured, so that nothing may stand between them and longwire: they
+//! carry a mark in their environment, and a process next to longwire ends all that carries it when longwire
+//! is killed.
 //!
-//! An [`Application`](crate::application::Application) has its guard as a parent instead, which finds more: here, what has lost its parent and
-//! its environment is not found.
+//! An [`Application`](crate::application::Application) has its guard as a parent instead, which finds more:
+//! here, what has lost its parent and its environment is not found.
 
 use crate::forked::{self, ForkChannel, OwnerChannel, OwnerState};
 use crate::process_tree::{Member, ProcessRow, ProcessTable};
@@ -16,7 +17,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, Command};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Ends the programs that carry its mark, and what they started, should longwire be killed before this is dropped.
+/// Ends the programs that carry its mark, and what they started, should longwire be killed before this is
+/// dropped.
 #[derive(Debug)]
 pub struct RunGuard {
     process: Child,
@@ -85,7 +87,8 @@ fn marked(table: &ProcessTable, carried: &[u8]) -> Vec<ProcessRow> {
         .collect()
 }
 
-/// What has left on purpose: it lost the parent that started it and made a session of its own, as daemon(3) does.
+/// What has left on purpose: it lost the parent that started it and made a session of its own, as daemon(3)
+/// does.
 fn daemons(carried: &[u8]) -> Vec<Member> {
     let session = ProcessRow::read_process(getpid().as_raw_pid()).map(|row| row.session);
     let table = ProcessTable::read_processes();
@@ -125,7 +128,8 @@ mod tests {
         format!("{MARK}={}", guard.mark).into_bytes()
     }
 
-    /// A program that starts others in its group, in another session, and without an environment; the end of its output is theirs.
+    /// A program that starts others in its group, in another session, and without an environment; the end of
+    /// its output is theirs.
     fn started(guard: &RunGuard) -> (Child, std::process::ChildStdout) {
         let mut command = Command::new("sh");
         let script = "trap '' TERM; sleep 600 & setsid sleep 600 & env -i sleep 600 & echo ready; wait";

@@ -14,8 +14,8 @@ pub struct ServiceManager {
 }
 
 impl ServiceManager {
-    /// The one that started this process: `NOTIFY_SOCKET` names its socket, `WATCHDOG_USEC` how often it wants to hear from this process,
-    /// `WATCHDOG_PID` from which.
+    /// The one that started this process: `NOTIFY_SOCKET` names its socket, `WATCHDOG_USEC` how often it
+    /// wants to hear from this process, `WATCHDOG_PID` from which.
     pub fn of_environment() -> Self {
         let variable = |name: &str| std::env::var_os(name);
         let for_us =
@@ -27,7 +27,8 @@ impl ServiceManager {
         }
     }
 
-    /// How often [`ServiceManager::alive`] is to be called: half of what the manager asks for. `None` if it does not ask.
+    /// How often [`ServiceManager::alive`] is to be called: half of what the manager asks for. `None` if it
+    /// does not ask.
     pub fn watchdog(&self) -> Option<Duration> {
         self.watchdog.map(|patience| patience / 2)
     }

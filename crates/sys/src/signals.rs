@@ -51,8 +51,8 @@ pub struct ReceivedSignal {
 }
 
 impl HeldSignals {
-    /// Holds `signals` back in this thread and in those that it will start. Ends of children are reported, even if the process
-    /// that started this one had its own ignored.
+    /// Holds `signals` back in this thread and in those that it will start. Ends of children are reported,
+    /// even if the process that started this one had its own ignored.
     pub fn hold(signals: &[libc::c_int]) -> Self {
         heed_children();
         let held = set_of(Some(signals));
@@ -63,8 +63,8 @@ impl HeldSignals {
     /// Waits for the next one.
     pub fn next(&self) -> ReceivedSignal {
         loop {
-            // SAFETY: all-zero is a valid siginfo_t for the kernel to fill, and the set is initialised. The sender is in the fields
-            // that signals sent by processes have.
+            // SAFETY: all-zero is a valid siginfo_t for the kernel to fill, and the set is initialised. The
+            // sender is in the fields that signals sent by processes have.
             let came = unsafe {
                 let mut info: libc::siginfo_t = std::mem::zeroed();
                 let signal = libc::sigwaitinfo(&raw const self.held, &raw mut info);
@@ -98,12 +98,15 @@ impl Drop for HeldSignals {
     }
 }
 
-/// Ends of children are reported from here on. Where they are already nothing is set: setting the usual effect takes the report of a child away
-/// that has ended and was not waited for yet (sigaction(2) discards what is pending).
+/// Ends of children are reported from here on. Where they are already nothing is set: setting the usual
+/// effect takes the report of a child away that has ended and was not waited for yet (sigaction(2) discards
+/// what is pending).
 ///
-/// Some supervisors start programs with them ignored, and the kernel then keeps no status of a child. Call it before any thread or child is started.
+/// Some supervisors start programs with them ignored, and the kernel then keeps no status of a child. Call it
+/// before any thread or child is started.
 pub fn heed_children() {
-    // SAFETY: the first call only writes into `current`, for which all-zero is valid; the usual effect is no function of this process.
+    // SAFETY: the first call only writes into `current`, for which all-zero is valid; the usual effect is no
+    // function of this process.
     unsafe {
         let mut current: libc::sigaction = std::mem::zeroed();
         libc::sigaction(libc::SIGCHLD, std::ptr::null(), &raw mut current);

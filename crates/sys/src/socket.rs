@@ -28,8 +28,8 @@ pub struct Socket {
 /// What a read gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
-    /// Bytes: how many, whether the read emptied the socket, and when the kernel received the last packet of them
-    /// (absent where it gives no stamp).
+    /// Bytes: how many, whether the read emptied the socket, and when the kernel received the last packet of
+    /// them (absent where it gives no stamp).
     Bytes {
         /// How many, at least one.
         count: usize,
@@ -63,7 +63,8 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Takes over a connected Unix-domain stream: non-blocking, and nothing of TCP's settings, figures and time stamps.
+    /// Takes over a connected Unix-domain stream: non-blocking, and nothing of TCP's settings, figures and
+    /// time stamps.
     pub fn adopt_local(stream: UnixStream) -> Result<Self, OsError> {
         stream
             .set_nonblocking(true)
@@ -73,14 +74,16 @@ impl Socket {
         Ok(Self { stream })
     }
 
-    /// Begins to connect; the socket becomes writable when that is done, and [`Socket::connected`] returns how it ended.
+    /// Begins to connect; the socket becomes writable when that is done, and [`Socket::connected`] returns
+    /// how it ended.
     pub fn connect(address: &SocketAddr) -> Result<Self, OsError> {
         let socket = Self::unconnected(address)?;
         socket.begin_to_connect(address)?;
         Ok(socket)
     }
 
-    /// A socket for connections to addresses of this family. It belongs to the network namespace of this thread.
+    /// A socket for connections to addresses of this family. It belongs to the network namespace of this
+    /// thread.
     pub fn unconnected(address: &SocketAddr) -> Result<Self, OsError> {
         let socket = Self::stream_for(address)?;
         socket.prepare()?;
@@ -113,12 +116,14 @@ impl Socket {
         })
     }
 
-    /// A socket for ICMP's echoes alone (`icmp(7)`), non-blocking, with time stamps. Beyond its making it is used like one of TCP.
+    /// A socket for ICMP's echoes alone (`icmp(7)`), non-blocking, with time stamps. Beyond its making it is
+    /// used like one of TCP.
     pub fn icmp_echo(address: &IpAddr) -> Result<Self, OsError> {
         Self::icmp(address, SocketType::DGRAM)
     }
 
-    /// As [`Socket::icmp_echo`], for all of ICMP, of which more comes than is meant for it (`raw(7)`). Only for root.
+    /// As [`Socket::icmp_echo`], for all of ICMP, of which more comes than is meant for it (`raw(7)`). Only
+    /// for root.
     pub fn icmp_raw(address: &IpAddr) -> Result<Self, OsError> {
         Self::icmp(address, SocketType::RAW)
     }
@@ -195,8 +200,9 @@ impl Socket {
         }
     }
 
-    /// Non-blocking; segments leave as they come (the sender has decided on Nagle's delay already); time stamps;
-    /// urgent bytes stay in the stream (their urgency is lost, no byte is); a peer that vanished is noticed.
+    /// Non-blocking; segments leave as they come (the sender has decided on Nagle's delay already); time
+    /// stamps; urgent bytes stay in the stream (their urgency is lost, no byte is); a peer that vanished is
+    /// noticed.
     fn prepare(&self) -> Result<(), OsError> {
         self.stream
             .set_nonblocking(true)
@@ -252,7 +258,8 @@ impl Socket {
         self.stream.shutdown(std::net::Shutdown::Write).ok();
     }
 
-    /// Closes with a reset, as the other side of the relay did: what is still on its way to the peer is dropped.
+    /// Closes with a reset, as the other side of the relay did: what is still on its way to the peer is
+    /// dropped.
     pub fn reset(self) {
         // If this fails the peer gets an ordinary end; there is nothing better left to do.
         sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO)).ok();

@@ -1,5 +1,6 @@
-//! Which programs of this host have the ends of TCP connections: `/proc/net/tcp`, `/proc/net/tcp6` and the open files of all processes
-//! (`proc(5)`), as far as this user may look at them. Connections of other network namespaces are not in these tables.
+//! Which programs of this host have the ends of TCP connections: `/proc/net/tcp`, `/proc/net/tcp6` and the
+//! open files of all processes (`proc(5)`), as far as this user may look at them. Connections of other
+//! network namespaces are not in these tables.
 
 mod lookup;
 
@@ -14,7 +15,8 @@ use std::path::Path;
 /// An end of a connection: its own address, and that of the other end.
 pub type SocketEnd = (Endpoint, Endpoint);
 
-/// The programs that have these ends, as far as they are found. Costs a look at every open file of every process: some milliseconds.
+/// The programs that have these ends, as far as they are found. Costs a look at every open file of every
+/// process: some milliseconds.
 pub fn find_owners(wanted: &HashSet<SocketEnd>) -> HashMap<SocketEnd, HostProcess> {
     let mut sockets: HashMap<u64, SocketEnd> = HashMap::new();
     for table in ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"] {
@@ -48,7 +50,8 @@ fn row(line: &str) -> Option<(u64, SocketEnd)> {
     Some((socket, (local, remote)))
 }
 
-/// `0100007F:1538`: words of an address in this machine's byte order, and a port. IPv4 in IPv6 is IPv4, as it is on the wire.
+/// `0100007F:1538`: words of an address in this machine's byte order, and a port. IPv4 in IPv6 is IPv4, as it
+/// is on the wire.
 fn endpoint(text: &str) -> Option<Endpoint> {
     let (address, port) = text.split_once(':')?;
     let word = |at: usize| u32::from_str_radix(address.get(8 * at..8 * at + 8)?, 16).ok();
@@ -100,7 +103,8 @@ fn process(number: u32) -> Option<HostProcess> {
     })
 }
 
-/// The identifier of a container in the names of its control groups: 64 hexadecimal digits, of which tools show the first 12.
+/// The identifier of a container in the names of its control groups: 64 hexadecimal digits, of which tools
+/// show the first 12.
 fn container(groups: &str) -> Option<String> {
     let mut words = groups.split(|character: char| !character.is_ascii_hexdigit());
     let identifier = words.find(|word| word.len() == 64)?;

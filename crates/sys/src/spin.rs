@@ -1,18 +1,20 @@
 //! Polling for a short time before sleeping, as long as that pays.
 //!
-//! A processor that sleeps takes tens of microseconds to wake: longer than a request and its reply take on one host or in one
-//! rack. A thread that looks again and again for a while before it sleeps is there when the next message comes. That costs
-//! processor time, and where every processor has work it takes it from those for whom one waits.
+//! A processor that sleeps takes tens of microseconds to wake: longer than a request and its reply take on
+//! one host or in one rack. A thread that looks again and again for a while before it sleeps is there when
+//! the next message comes. That costs processor time, and where every processor has work it takes it from
+//! those for whom one waits.
 //!
-//! 1. A wait polls for at most 50 us, then sleeps. A poll in vain makes the thread poll four times more rarely, down to one
-//!    wait in 256, and one that paid twice as often again: where nothing comes, or only later, the price is 0.2 us a wait.
-//! 2. When another thread ran on this processor meanwhile, or several sockets were ready at once, no processor was free:
-//!    that counts as in vain, whatever came.
-//! 3. At least one processor is left to others: in a process fewer threads poll at once than there are processors, none
-//!    where there is only one.
+//! 1. A wait polls for at most 50 us, then sleeps. A poll in vain makes the thread poll four times more
+//!    rarely, down to one wait in 256, and one that paid twice as often again: where nothing comes, or only
+//!    later, the price is 0.2 us a wait.
+//! 2. When another thread ran on this processor meanwhile, or several sockets were ready at once, no
+//!    processor was free: that counts as in vain, whatever came.
+//! 3. At least one processor is left to others: in a process fewer threads poll at once than there are
+//!    processors, none where there is only one.
 //!
-//! No time stamp depends on it: they are the kernel's, or taken when the bytes have been read. Observed times are shorter
-//! by the wake-ups that did not happen.
+//! No time stamp depends on it: they are the kernel's, or taken when the bytes have been read. Observed times
+//! are shorter by the wake-ups that did not happen.
 
 use crate::poller::{Poller, ReadyList};
 use rustix::net::RecvFlags;
@@ -32,7 +34,8 @@ pub struct AdaptiveSpin {
 }
 
 impl AdaptiveSpin {
-    /// Calls `look` until it finds something, for at most 50 us; `None` if nothing was found, or when this wait is not to poll: then sleep.
+    /// Calls `look` until it finds something, for at most 50 us; `None` if nothing was found, or when this
+    /// wait is not to poll: then sleep.
     pub fn poll<T>(&mut self, look: impl FnMut() -> Option<T>) -> Option<T> {
         if !self.is_due() {
             return None;
@@ -80,8 +83,8 @@ impl AdaptiveSpin {
         }
     }
 
-    /// Reads from a blocking socket what comes while it is polled; `None` if nothing came, or when this wait is not to
-    /// poll.
+    /// Reads from a blocking socket what comes while it is polled; `None` if nothing came, or when this wait
+    /// is not to poll.
     pub fn receive_bytes(&mut self, socket: BorrowedFd<'_>, room: &mut [u8]) -> Option<io::Result<usize>> {
         self.poll(|| {
             let read = rustix::net::recv(socket, &mut *room, RecvFlags::DONTWAIT);
@@ -165,7 +168,8 @@ static POLLING: AtomicUsize = AtomicUsize::new(0);
 
 /// How long a wait polls: about what waking a processor and a thread takes.
 const WINDOW: Duration = Duration::from_micros(50);
-/// A look takes less; when two are further apart another thread, or the host of a virtual machine, had the processor.
+/// A look takes less; when two are further apart another thread, or the host of a virtual machine, had the
+/// processor.
 const DISPLACED: Duration = Duration::from_micros(10);
 const MAX_BACKOFF: u32 = 8;
 

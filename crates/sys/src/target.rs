@@ -1,8 +1,8 @@
 //! TARGET of the command line: which server is meant, and how to pass that on to another program.
 //!
-//! Three spellings are read: a URL (`postgres://user:password@host:port/database?sslmode=require`), a `jdbc:` URL,
-//! and libpq's `key=value` string. The text is kept in parts, so that [`Target::url_through`] can give an
-//! application the same target with only host, port and TLS changed.
+//! Three spellings are read: a URL (`postgres://user:password@host:port/database?sslmode=require`), a `jdbc:`
+//! URL, and libpq's `key=value` string. The text is kept in parts, so that [`Target::url_through`] can give
+//! an application the same target with only host, port and TLS changed.
 
 mod conninfo;
 pub mod credentials;
@@ -39,15 +39,17 @@ pub struct Target {
     pub password: Option<Secret>,
     /// The database, or the path of an `http://` URL without its first slash.
     pub database: Option<String>,
-    /// The name that the server's certificate is to be for, where it is not the host (`host` next to `hostaddr`).
+    /// The name that the server's certificate is to be for, where it is not the host (`host` next to
+    /// `hostaddr`).
     pub certificate_name: Option<String>,
     /// What the target says about TLS: [`crate::TlsSettings::from_target`] determines what is meant.
     pub security: SecurityAsked,
-    /// Whether a MySQL server may be asked for the key that the password is encrypted with where the connection is not
-    /// (`allowPublicKeyRetrieval`, `get-server-public-key`): an attacker in between could send its own.
+    /// Whether a MySQL server may be asked for the key that the password is encrypted with where the
+    /// connection is not (`allowPublicKeyRetrieval`, `get-server-public-key`): an attacker in between could
+    /// send its own.
     pub public_key_retrieval: bool,
-    /// Whether a MySQL or MariaDB server is asked to compress (`compress`, `useCompression`): zlib, by the server's own choice
-    /// of level. `load` does; other instruments ask plainly whatever it says.
+    /// Whether a MySQL or MariaDB server is asked to compress (`compress`, `useCompression`): zlib, by the
+    /// server's own choice of level. `load` does; other instruments ask plainly whatever it says.
     pub compression: bool,
     spelling: Spelling,
 }
@@ -79,8 +81,9 @@ impl fmt::Debug for Secret {
 pub enum ClientTls {
     /// What the target says itself: nothing, where it says nothing.
     Own,
-    /// That it is to do without, since longwire encrypts in its stead. Nothing is added that a program might not know: only a parameter that
-    /// was there is changed, but in `jdbc:` URLs, whose drivers read nothing else.
+    /// That it is to do without, since longwire encrypts in its stead. Nothing is added that a program might
+    /// not know: only a parameter that was there is changed, but in `jdbc:` URLs, whose drivers read nothing
+    /// else.
     LeftOut,
 }
 
@@ -95,8 +98,8 @@ impl Target {
     /// Reads a URL, a `jdbc:` URL or a libpq `key=value` string.
     ///
     /// # Errors
-    /// When the text is none of these, names an unknown scheme, or has no usable host and port. The error never
-    /// repeats a part of the text that may hold a password.
+    /// When the text is none of these, names an unknown scheme, or has no usable host and port. The error
+    /// never repeats a part of the text that may hold a password.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         let text = text.trim();
         if text.contains("://") || text.starts_with("jdbc:") {
@@ -108,14 +111,15 @@ impl Target {
         }
     }
 
-    /// A server that is reached over TCP, whatever protocol it speaks: there is no login. `host` is a name or an address,
-    /// without brackets.
+    /// A server that is reached over TCP, whatever protocol it speaks: there is no login. `host` is a name or
+    /// an address, without brackets.
     pub fn tcp(host: &str, port: u16) -> Self {
         let spelling = Spelling::Url(url::UrlParts::tcp(host, port));
         Self::without_login(Scheme::Tcp, host.to_owned(), port, spelling)
     }
 
-    /// The same of `HOST` or `HOST:PORT`, an IPv6 address with brackets or without; without a port it is the `usual` one.
+    /// The same of `HOST` or `HOST:PORT`, an IPv6 address with brackets or without; without a port it is the
+    /// `usual` one.
     ///
     /// # Errors
     /// When there is no usable host and port in it.
@@ -123,7 +127,8 @@ impl Target {
         Self::from_url(&format!("tcp://{}", with_port(address, usual)))
     }
 
-    /// `host:port`, with brackets around an IPv6 address, or the path of the socket: how messages name the server.
+    /// `host:port`, with brackets around an IPv6 address, or the path of the socket: how messages name the
+    /// server.
     pub fn server(&self) -> String {
         match &self.socket {
             Some(path) => path.display().to_string(),
@@ -131,8 +136,8 @@ impl Target {
         }
     }
 
-    /// The same target in the same spelling, pointing at `endpoint` instead: what an application is given. User,
-    /// password, database and parameters are kept, so the text is as secret as the target.
+    /// The same target in the same spelling, pointing at `endpoint` instead: what an application is given.
+    /// User, password, database and parameters are kept, so the text is as secret as the target.
     pub fn url_through(&self, endpoint: Endpoint, tls: ClientTls) -> String {
         match &self.spelling {
             Spelling::Url(parts) => parts.through(self.scheme, &endpoint.to_string(), tls),
@@ -140,8 +145,9 @@ impl Target {
         }
     }
 
-    /// The same target with one parameter for the application's driver set; without a value it is left out. What longwire itself
-    /// does with the target stays. The name is taken as it is: drivers distinguish upper and lower case.
+    /// The same target with one parameter for the application's driver set; without a value it is left out.
+    /// What longwire itself does with the target stays. The name is taken as it is: drivers distinguish upper
+    /// and lower case.
     ///
     /// # Errors
     /// When the parameter is about the way to the server, which is longwire's.
@@ -220,7 +226,8 @@ impl Target {
         Ok(target)
     }
 
-    /// One parameter of a URL's query or of a conninfo string. Those that do not concern longwire are left alone.
+    /// One parameter of a URL's query or of a conninfo string. Those that do not concern longwire are left
+    /// alone.
     fn set(&mut self, name: &str, value: String, jdbc: bool) -> Result<(), TargetError> {
         if self.security.set(name, &value, self.words(jdbc))? {
             return Ok(());
@@ -258,7 +265,8 @@ impl Target {
         matches!(self.scheme, Scheme::Mysql | Scheme::Mariadb | Scheme::Redis)
     }
 
-    /// A host that is a directory holds the server's socket, named for its port (PostgreSQL manual, section 34.1.2).
+    /// A host that is a directory holds the server's socket, named for its port (PostgreSQL manual, section
+    /// 34.1.2).
     fn find_socket(&mut self) -> Result<(), TargetError> {
         if !self.host.starts_with('/') {
             return Ok(());
@@ -280,7 +288,8 @@ impl From<SocketAddr> for Target {
     }
 }
 
-/// `HOST:PORT` of `HOST` or `HOST:PORT`, an IPv6 address with brackets or without; without a port it is the `usual` one.
+/// `HOST:PORT` of `HOST` or `HOST:PORT`, an IPv6 address with brackets or without; without a port it is the
+/// `usual` one.
 pub fn with_port(address: &str, usual: u16) -> String {
     match address.parse::<IpAddr>() {
         Ok(host) => SocketAddr::from((host, usual)).to_string(),

@@ -7,20 +7,20 @@ use std::time::Duration;
 
 /// The kernel's own figures for one TCP socket. A field that this kernel does not give is absent.
 ///
-/// Source: `struct tcp_info` in Linux `include/uapi/linux/tcp.h`, which only ever grows at its end. Times have microsecond
-/// resolution. Packets that carry data and packets that only acknowledge are distinguished.
+/// Source: `struct tcp_info` in Linux `include/uapi/linux/tcp.h`, which only ever grows at its end. Times
+/// have microsecond resolution. Packets that carry data and packets that only acknowledge are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KernelFigures {
-    /// Smoothed round trip (7/8 of the old value, 1/8 of the new). Each sample is the time to an acknowledgement: where
-    /// the reply carries it, what the server took to answer is in it.
+    /// Smoothed round trip (7/8 of the old value, 1/8 of the new). Each sample is the time to an
+    /// acknowledgement: where the reply carries it, what the server took to answer is in it.
     pub rtt: Option<Duration>,
     /// Smoothed mean deviation of the round trip.
     pub rtt_deviation: Option<Duration>,
-    /// Smallest round trip seen lately; from the handshake until data was acknowledged. A delayed acknowledgement
-    /// raises single samples, not the minimum.
+    /// Smallest round trip seen lately; from the handshake until data was acknowledged. A delayed
+    /// acknowledgement raises single samples, not the minimum.
     pub min_rtt: Option<Duration>,
-    /// Rate at which payload was acknowledged: of the last round trip in which there was always something to send, or the best
-    /// of shorter bursts since, each with its round trip in it.
+    /// Rate at which payload was acknowledged: of the last round trip in which there was always something to
+    /// send, or the best of shorter bursts since, each with its round trip in it.
     pub delivery_rate: Option<BitRate>,
     /// Payload bytes a full packet carries at most on the way out.
     pub segment_size: Option<u32>,

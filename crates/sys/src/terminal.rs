@@ -1,4 +1,5 @@
-//! Asking for a password at the terminal, without showing it; and whether a line can be written without waiting.
+//! Asking for a password at the terminal, without showing it; and whether a line can be written without
+//! waiting.
 
 use crate::target::Secret;
 use crate::wait::{self, PollFlags};
@@ -14,14 +15,14 @@ pub fn is_there() -> bool {
     terminal().is_some()
 }
 
-/// Whether a write of a line to `out` would not have to wait: a file, a terminal, or a pipe with room. What is broken takes it,
-/// and fails.
+/// Whether a write of a line to `out` would not have to wait: a file, a terminal, or a pipe with room. What
+/// is broken takes it, and fails.
 pub fn takes_a_line(out: BorrowedFd<'_>) -> bool {
     wait::until_ready(out, PollFlags::OUT, Duration::ZERO)
 }
 
-/// Whether a shell with job control started this process, so that it can go on after it was stopped: its parent is of the same session and
-/// another process group.
+/// Whether a shell with job control started this process, so that it can go on after it was stopped: its
+/// parent is of the same session and another process group.
 pub fn has_job_control() -> bool {
     let Some(parent) = getppid() else { return false };
     let group = |process| getpgid(process).ok();
@@ -31,16 +32,16 @@ pub fn has_job_control() -> bool {
         && session(Some(parent)) == session(None)
 }
 
-/// The process group of this process, when it is the one in the foreground of `terminal`; 0 when it lies outside of the pid
-/// namespace, where `rustix` knows no groups.
+/// The process group of this process, when it is the one in the foreground of `terminal`; 0 when it lies
+/// outside of the pid namespace, where `rustix` knows no groups.
 pub fn foreground_group(terminal: BorrowedFd<'_>) -> Option<libc::pid_t> {
     // SAFETY: integers only, of a descriptor that is open.
     let (foreground, own) = unsafe { (libc::tcgetpgrp(terminal.as_raw_fd()), libc::getpgrp()) };
     (foreground == own).then_some(own)
 }
 
-/// Asks with `prompt` at the process's terminal, whatever its input and output are, and reads a line that is not shown.
-/// `None` if there is no terminal, or on Ctrl-C or Ctrl-D.
+/// Asks with `prompt` at the process's terminal, whatever its input and output are, and reads a line that is
+/// not shown. `None` if there is no terminal, or on Ctrl-C or Ctrl-D.
 pub fn ask_secretly(prompt: &str) -> Option<Secret> {
     let mut terminal = terminal()?;
     let _quiet = Quiet::make(&terminal)?;

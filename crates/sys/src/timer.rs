@@ -7,7 +7,8 @@ use rustix::time::{
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// A timer that makes its descriptor readable. Its expiry is not subject to the thread's timer slack (Linux `timerfd_create(2)`).
+/// A timer that makes its descriptor readable. Its expiry is not subject to the thread's timer slack (Linux
+/// `timerfd_create(2)`).
 #[derive(Debug)]
 pub struct Timer(OwnedFd);
 
@@ -28,7 +29,8 @@ impl Timer {
         })
     }
 
-    /// Expires once, `after` from now (at least a nanosecond), instead of when it was set to before; never when absent.
+    /// Expires once, `after` from now (at least a nanosecond), instead of when it was set to before; never
+    /// when absent.
     pub fn set(&self, after: Option<Duration>) {
         let after = after.map_or(Duration::ZERO, |after| after.max(Duration::from_nanos(1)));
         let setting = Itimerspec {

@@ -1,4 +1,5 @@
-//! TLS: a socket that encrypts, as the client or as the server of the session, and whom to trust as a database's client.
+//! TLS: a socket that encrypts, as the client or as the server of the session, and whom to trust as a
+//! database's client.
 
 mod common_name;
 pub mod der;
@@ -29,7 +30,8 @@ pub struct TlsSocket {
     stamp: Option<WallStamp>,
     /// Whether the last ciphertext was all there was.
     emptied: bool,
-    /// Ciphertext that was read and not yet looked at; `None` if the session reads for itself, a few KiB at a time.
+    /// Ciphertext that was read and not yet looked at; `None` if the session reads for itself, a few KiB at a
+    /// time.
     ahead: Option<Ahead>,
     farewell_said: bool,
     /// Bytes of ciphertext that passed ([`Direction::index`]).
@@ -158,7 +160,8 @@ impl TlsSocket {
         self.session.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest)
     }
 
-    /// What the two agreed to speak inside the session; `None` before the handshake is done, or when neither named anything.
+    /// What the two agreed to speak inside the session; `None` before the handshake is done, or when neither
+    /// named anything.
     pub fn agreed_protocol(&self) -> Option<&[u8]> {
         self.session.alpn_protocol()
     }
@@ -346,8 +349,8 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// Reads what there is, when nothing waits; whether that was all. An end leaves nothing waiting, which the session takes for
-    /// an end.
+    /// Reads what there is, when nothing waits; whether that was all. An end leaves nothing waiting, which
+    /// the session takes for an end.
     fn fill(&mut self, socket: &Socket) -> io::Result<bool> {
         match socket.receive_bytes(&mut self.bytes) {
             Received::Bytes { count, emptied, .. } => {

@@ -61,7 +61,8 @@ impl Transport {
         }
     }
 
-    /// Whether what it has taken could be handed to the kernel as far as that takes it; false when it is broken.
+    /// Whether what it has taken could be handed to the kernel as far as that takes it; false when it is
+    /// broken.
     pub fn flush(&mut self) -> bool {
         match self {
             Self::Plain(_) => true,
@@ -69,7 +70,8 @@ impl Transport {
         }
     }
 
-    /// Informs the peer that no more will come; false when that must be tried again once the peer has read more.
+    /// Informs the peer that no more will come; false when that must be tried again once the peer has read
+    /// more.
     pub fn finish(&mut self) -> bool {
         match self {
             Self::Plain(socket) => {

@@ -1,5 +1,5 @@
-//! Waiting for descriptors without a [`Poller`](crate::poller::Poller): `ppoll(2)`, for code that waits for few of them, or
-//! seldom.
+//! Waiting for descriptors without a [`Poller`](crate::poller::Poller): `ppoll(2)`, for code that waits for
+//! few of them, or seldom.
 
 use crate::timer::timespec;
 pub use rustix::event::PollFlags;
@@ -7,8 +7,8 @@ use rustix::event::{PollFd, poll};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// Waits at most `longest` until one of `events`, an end or an error is there, and says whether one is. A signal may end it
-/// early.
+/// Waits at most `longest` until one of `events`, an end or an error is there, and says whether one is. A
+/// signal may end it early.
 pub fn until_ready(fd: BorrowedFd<'_>, events: PollFlags, longest: Duration) -> bool {
     let mut entry = [PollFd::from_borrowed_fd(fd, events)];
     poll(&mut entry, Some(&timespec(longest))).is_ok_and(|ready| ready > 0)

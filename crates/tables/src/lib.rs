@@ -1,7 +1,8 @@
 //! Records as rows of Parquet files, and back. `docs/export.md` describes the tables for their readers.
 //!
-//! [`schema`] has the tables and their columns, [`row`] takes the values of a record (as `docs/output.md` has it), [`rows`] holds those of many,
-//! [`writer`] writes them as row groups of a file, [`reader`] reads these and makes lines of them, [`date`] has the day of a partition.
+//! [`schema`] has the tables and their columns, [`row`] takes the values of a record (as `docs/output.md` has
+//! it), [`rows`] holds those of many, [`writer`] writes them as row groups of a file, [`reader`] reads these
+//! and makes lines of them, [`date`] has the day of a partition.
 
 pub mod date;
 mod error;

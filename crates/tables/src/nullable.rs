@@ -1,6 +1,7 @@
 //! Values of which some, or all, are null.
 
-/// One value or null for each row. As long as all are null they take no memory: most columns of a table are empty in most runs.
+/// One value or null for each row. As long as all are null they take no memory: most columns of a table are
+/// empty in most runs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NullableValues<T> {
     /// How many nulls there are before the first value.

@@ -10,7 +10,8 @@ mod cells;
 
 use cells::{Cells, Target};
 
-/// The values of a record in the columns of its table. Filled again for the next one: it allocates nothing then.
+/// The values of a record in the columns of its table. Filled again for the next one: it allocates nothing
+/// then.
 #[derive(Debug)]
 pub struct RecordRow {
     table: TableName,
@@ -57,8 +58,8 @@ impl Default for RecordRow {
 }
 
 impl RecordRow {
-    /// Takes the values of a record of the type `kind`, number `sequence` of its run: `keys` are what it has besides type and schema, `line` is all of it.
-    /// Statement texts as sent (`literal`) are left out.
+    /// Takes the values of a record of the type `kind`, number `sequence` of its run: `keys` are what it has
+    /// besides type and schema, `line` is all of it. Statement texts as sent (`literal`) are left out.
     ///
     /// # Errors
     /// When the record is no object.
@@ -154,7 +155,8 @@ impl RecordRow {
         Ok(())
     }
 
-    /// Takes the value of a key of the record. Keys of a type come in the same order each time, so that the next one is mostly known to be next.
+    /// Takes the value of a key of the record. Keys of a type come in the same order each time, so that the
+    /// next one is mostly known to be next.
     fn take_known(
         &mut self,
         key: &'static str,

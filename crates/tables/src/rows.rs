@@ -6,7 +6,8 @@ use crate::schema::{ColumnKind, TableName};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Rows that wait until they become a row group, or that were read from one. Equal texts of a column are held once.
+/// Rows that wait until they become a row group, or that were read from one. Equal texts of a column are held
+/// once.
 #[derive(Debug, Clone)]
 pub struct TableRows {
     table: TableName,

@@ -1,6 +1,7 @@
 //! The tables and their columns: the keys of the records of `docs/output.md`.
 
-/// The version of tables and columns. It changes when a column changes its meaning or goes; a new column leaves it as it is.
+/// The version of tables and columns. It changes when a column changes its meaning or goes; a new column
+/// leaves it as it is.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Under which key the metadata of a file has [`SCHEMA_VERSION`].
@@ -19,7 +20,8 @@ pub enum TableName {
     Statements,
     /// One row for each finding of a run or window, and each round trip that it is priced at.
     Findings,
-    /// All other records of a run, as they are: its conditions, warnings and totals, and what else is needed to read it again.
+    /// All other records of a run, as they are: its conditions, warnings and totals, and what else is needed
+    /// to read it again.
     Runs,
 }
 
@@ -86,7 +88,8 @@ impl TableName {
         }
     }
 
-    /// The part of the name of the columns that hold the keys of the object `key`; `None` if it is one column as JSON, or none.
+    /// The part of the name of the columns that hold the keys of the object `key`; `None` if it is one column
+    /// as JSON, or none.
     pub(crate) fn prefix(self, key: &str) -> Option<&'static str> {
         let prefixes = match self {
             Self::Exchanges => &OBJECTS[..],
@@ -134,8 +137,8 @@ pub enum ColumnKind {
     Digest,
 }
 
-/// Columns of a table, with those that all have: the run, the number of the record in its run, and keys without a column or values that do not fit
-/// into theirs, so that nothing is lost.
+/// Columns of a table, with those that all have: the run, the number of the record in its run, and keys
+/// without a column or values that do not fit into theirs, so that nothing is lost.
 macro_rules! columns {
     ($($name:literal: $kind:ident,)*) => {
         &[

@@ -1,4 +1,5 @@
-//! Runs a command together with a PostgreSQL and a MariaDB that live as long as it does: for benchmarks and for trying things.
+//! Runs a command together with a PostgreSQL and a MariaDB that live as long as it does: for benchmarks and
+//! for trying things.
 //!
 //! `cargo run -p testbed --example with_servers -- psql`
 //!

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::process::heed_interrupts;
 
-/// Where cargo put the binary. It is built before the tests of the crate `longwire` run, not before those of other crates.
+/// Where cargo put the binary. It is built before the tests of the crate `longwire` run, not before those of
+/// other crates.
 pub fn program() -> PathBuf {
     assert_cmd::cargo::cargo_bin("longwire")
 }
@@ -36,8 +37,8 @@ pub fn run(arguments: &[&str]) -> Output {
     bounded(arguments).output().expect("the binary starts")
 }
 
-/// Runs the binary, which must say that it cannot do that: status 2, each of `words` on standard error, and nothing where
-/// results are expected.
+/// Runs the binary, which must say that it cannot do that: status 2, each of `words` on standard error, and
+/// nothing where results are expected.
 ///
 /// # Panics
 /// When it does anything else.
@@ -119,7 +120,8 @@ pub fn of_type<'a>(records: &'a [Value], name: &str) -> Vec<&'a Value> {
     records.iter().filter(|record| record["type"] == name).collect()
 }
 
-/// The rows of statements and commands: without those of connecting, of closing statements, and of work whose statement was not seen.
+/// The rows of statements and commands: without those of connecting, of closing statements, and of work whose
+/// statement was not seen.
 pub fn statements(records: &[Value]) -> Vec<&Value> {
     let has_one = |row: &&Value| {
         let text = row["fingerprint"].as_str().unwrap_or_default();

@@ -1,7 +1,8 @@
 //! A real browser for tests: Debian's Chromium without a window, driven by its chromedriver.
 //!
-//! chromedriver speaks the WebDriver protocol: JSON over HTTP on a private port (W3C WebDriver, section 6). Chromium is
-//! started with a profile of its own in a private directory, and both end when the value is dropped.
+//! chromedriver speaks the WebDriver protocol: JSON over HTTP on a private port (W3C WebDriver, section 6).
+//! Chromium is started with a profile of its own in a private directory, and both end when the value is
+//! dropped.
 
 use crate::process::{free_port, given, require};
 use serde_json::{Value, json};
@@ -85,7 +86,8 @@ impl Browser {
         answer.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Presses keys while the first element that `selector` finds has the focus. [`RIGHT`] and the like are keys too.
+    /// Presses keys while the first element that `selector` finds has the focus. [`RIGHT`] and the like are
+    /// keys too.
     ///
     /// # Panics
     /// When there is no such element, or it takes no keys.
@@ -105,7 +107,8 @@ impl Browser {
         )
     }
 
-    /// What the page's console received since the last call: errors of scripts and of the content security policy too.
+    /// What the page's console received since the last call: errors of scripts and of the content security
+    /// policy too.
     pub fn console(&self) -> Vec<String> {
         self.log("browser")
     }
@@ -215,8 +218,8 @@ impl Drop for Browser {
     }
 }
 
-/// A program that becomes Chromium and ends with chromedriver, which ends with this process: chromedriver alone would
-/// leave Chromium behind when it is killed.
+/// A program that becomes Chromium and ends with chromedriver, which ends with this process: chromedriver
+/// alone would leave Chromium behind when it is killed.
 fn write_launcher(path: &Path) {
     let script = format!(
         "#!/bin/sh\nexec '{}' --pdeathsig KILL '{}' \"$@\"\n",

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder of this name, made where it is missing. Where this user has no cache directory, or may not write there, it is next to the programs of
-/// this build.
+/// The folder of this name, made where it is missing. Where this user has no cache directory, or may not
+/// write there, it is next to the programs of this build.
 ///
 /// # Panics
 /// When it cannot be made there either.

@@ -28,8 +28,8 @@ pub struct CaptureFile {
 }
 
 impl Capture {
-    /// Starts capturing TCP `port` of the loopback, whole packets, nanosecond time stamps; returns when every later
-    /// packet will be in the file.
+    /// Starts capturing TCP `port` of the loopback, whole packets, nanosecond time stamps; returns when every
+    /// later packet will be in the file.
     ///
     /// # Panics
     /// With tcpdump's message, when it may not capture (it needs root or `CAP_NET_RAW`).
@@ -81,8 +81,8 @@ impl Capture {
 
     /// Ends the capture when all that passed before this call is in the file.
     ///
-    /// A datagram sent now is the end mark: packets reach tcpdump in the order in which they passed, so the file is
-    /// complete when the mark is in it. The mark is then cut off.
+    /// A datagram sent now is the end mark: packets reach tcpdump in the order in which they passed, so the
+    /// file is complete when the mark is in it. The mark is then cut off.
     ///
     /// # Panics
     /// When the mark does not arrive, or the kernel dropped packets: such a capture would prove nothing.
@@ -145,7 +145,8 @@ fn tcpdump() -> PathBuf {
     std::env::var_os("LONGWIRE_TCPDUMP").map_or_else(|| require("tcpdump"), PathBuf::from)
 }
 
-/// Longwire with these arguments and the right to capture: as root it has it, else a copy of setpriv passes it on that the set-up gave it to.
+/// Longwire with these arguments and the right to capture: as root it has it, else a copy of setpriv passes
+/// it on that the set-up gave it to.
 pub fn may_capture(arguments: &[&str]) -> Command {
     let Some(setpriv) = std::env::var_os("LONGWIRE_SETPRIV") else {
         return longwire(arguments);
@@ -158,7 +159,8 @@ pub fn may_capture(arguments: &[&str]) -> Command {
 }
 
 const FILE: &str = "capture.pcap";
-/// A packet that is to be seen at once takes as much of it as the largest one could: this is room for some 4,000.
+/// A packet that is to be seen at once takes as much of it as the largest one could: this is room for some
+/// 4,000.
 const KERNEL_BUFFER_KIB: &str = "262144";
 const MARK_WITHIN: Duration = Duration::from_secs(20);
 /// A pcap record's header, Ethernet, IPv4 and UDP.

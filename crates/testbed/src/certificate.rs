@@ -12,7 +12,8 @@ use servers::postgres::TlsFiles;
 
 use crate::process::given;
 
-/// A server's certificate for `localhost`, 127.0.0.1 and ::1, its key, and the authority that signed it, as PEM files.
+/// A server's certificate for `localhost`, 127.0.0.1 and ::1, its key, and the authority that signed it, as
+/// PEM files.
 #[derive(Clone, Debug)]
 pub struct Certificate {
     authority: PathBuf,
@@ -21,7 +22,8 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Makes an authority and a certificate and writes them to `directory`; the key is readable by `account` alone.
+    /// Makes an authority and a certificate and writes them to `directory`; the key is readable by `account`
+    /// alone.
     ///
     /// # Panics
     /// When they cannot be made or written.

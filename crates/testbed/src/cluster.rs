@@ -10,7 +10,8 @@ use servers::{Account, ServerError};
 use crate::cache;
 use crate::process::{given, require, run};
 
-/// Puts a data directory into `directory`, which is `account`'s: a copy of the one that `initialise` made in a directory like it, the first time.
+/// Puts a data directory into `directory`, which is `account`'s: a copy of the one that `initialise` made in
+/// a directory like it, the first time.
 ///
 /// It is made again when `program`, which makes it, is another one, or when the kept one is not whole.
 pub(crate) fn provide(

@@ -1,7 +1,8 @@
 //! What this machine adds to every time that a test measures, reported when such a test fails.
 //!
-//! Tests that compare a measured time with an upper bound are a group of their own, `#[ignore = "timing: ..."]`: `make test` runs
-//! them after all others and one at a time. Each begins with [`told_on_failure`].
+//! Tests that compare a measured time with an upper bound are a group of their own,
+//! `#[ignore = "timing: ..."]`: `make test` runs them after all others and one at a time. Each begins with
+//! [`told_on_failure`].
 
 use std::fmt;
 use std::io::{Read, Write};

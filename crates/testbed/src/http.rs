@@ -19,7 +19,8 @@ impl HttpAnswer {
     }
 }
 
-/// Asks a server on 127.0.0.1 for `path`, taking the formats in `accept`; `None` if it cannot be reached or says nothing that is HTTP.
+/// Asks a server on 127.0.0.1 for `path`, taking the formats in `accept`; `None` if it cannot be reached or
+/// says nothing that is HTTP.
 pub fn get(port: u16, path: &str, accept: &str) -> Option<HttpAnswer> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: {accept}\r\n\r\n");

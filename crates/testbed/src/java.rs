@@ -1,7 +1,8 @@
-//! Java programs of tests: one source file, compiled here, run with JDBC drivers that are named by their Maven coordinates.
+//! Java programs of tests: one source file, compiled here, run with JDBC drivers that are named by their
+//! Maven coordinates.
 //!
-//! Maven fetches a driver once, from wherever this machine's Maven is told to look, and keeps it (`~/.m2`); a copy in [`cache::folder`]
-//! makes later tests do without Maven.
+//! Maven fetches a driver once, from wherever this machine's Maven is told to look, and keeps it (`~/.m2`); a
+//! copy in [`cache::folder`] makes later tests do without Maven.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -57,8 +58,8 @@ impl JavaProgram {
     }
 }
 
-/// The jars that `coordinates` name, each `group:artifact:version`, without what they depend on: drivers depend on nothing.
-/// Those that are not here yet are fetched, by one run of Maven.
+/// The jars that `coordinates` name, each `group:artifact:version`, without what they depend on: drivers
+/// depend on nothing. Those that are not here yet are fetched, by one run of Maven.
 ///
 /// # Panics
 /// When Maven is missing or cannot find one: with its message.
@@ -143,8 +144,8 @@ impl<'a> Artifact<'a> {
     }
 }
 
-/// Has Maven copy `artifacts` into `directory`. First into a directory inside it, so that a jar in `directory` itself is always
-/// complete.
+/// Has Maven copy `artifacts` into `directory`. First into a directory inside it, so that a jar in
+/// `directory` itself is always complete.
 fn fetch(artifacts: &[&Artifact<'_>], directory: &Path) {
     let maven = require("mvn");
     let arriving =
@@ -171,11 +172,12 @@ fn class_path(classes: &Path, jars: &[PathBuf]) -> String {
     parts.join(":")
 }
 
-/// For programs that run a second or two: half of the start of a JVM is its compilers and its garbage collector.
+/// For programs that run a second or two: half of the start of a JVM is its compilers and its garbage
+/// collector.
 const QUICK_START: [&str; 3] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"];
 
-/// A project that depends on nothing and copies what it is told; the version of the plug-in is fixed because Maven's own default
-/// is from 2013.
+/// A project that depends on nothing and copies what it is told; the version of the plug-in is fixed because
+/// Maven's own default is from 2013.
 const PROJECT: &str = "<project>
 <modelVersion>4.0.0</modelVersion>
 <groupId>testbed</groupId><artifactId>jars</artifactId><version>1</version><packaging>pom</packaging>

@@ -110,13 +110,14 @@ impl MariaDb {
         Server::socket(self.directory.path())
     }
 
-    /// One of MariaDB's client programs (`mariadb`, `mariadb-dump`, `mariadb-slap`) with the options that reach this
-    /// server over TCP as [`MariaDb::USER`]; the caller adds the database and the rest.
+    /// One of MariaDB's client programs (`mariadb`, `mariadb-dump`, `mariadb-slap`) with the options that
+    /// reach this server over TCP as [`MariaDb::USER`]; the caller adds the database and the rest.
     pub fn client(&self, program: &str) -> Command {
         self.client_at(program, self.port)
     }
 
-    /// As [`MariaDb::client`], reaching the server by another `port` of 127.0.0.1: that of a relay in front of it.
+    /// As [`MariaDb::client`], reaching the server by another `port` of 127.0.0.1: that of a relay in front
+    /// of it.
     pub fn client_at(&self, program: &str, port: u16) -> Command {
         let mut command = Command::new(require(program));
         command.args(["--no-defaults", "--protocol=tcp", "--host=127.0.0.1"]);

@@ -7,7 +7,8 @@ use tempfile::TempDir;
 use crate::postgres::Postgres;
 use crate::process::{self, given, launch, private_directory, require};
 
-/// A running PgBouncer on a private port of 127.0.0.1, in transaction mode, in front of a [`Postgres`]; gone when dropped.
+/// A running PgBouncer on a private port of 127.0.0.1, in transaction mode, in front of a [`Postgres`]; gone
+/// when dropped.
 #[derive(Debug)]
 pub struct PgBouncer {
     // Dropped in this order: the server ends before its directory goes.
@@ -58,8 +59,8 @@ impl PgBouncer {
         self.port
     }
 
-    /// The microseconds that clients of `database` waited for a connection to it so far, by PgBouncer's own count (`wait_time` of
-    /// `SHOW STATS_TOTALS`).
+    /// The microseconds that clients of `database` waited for a connection to it so far, by PgBouncer's own
+    /// count (`wait_time` of `SHOW STATS_TOTALS`).
     ///
     /// # Panics
     /// With psql's message, or when PgBouncer counts otherwise than version 1.

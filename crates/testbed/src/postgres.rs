@@ -125,7 +125,8 @@ impl Postgres {
         format!("postgres://{user}:{password}@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// The server's certificate and the authority to trust, when it was started with [`PostgresOptions::tls`].
+    /// The server's certificate and the authority to trust, when it was started with
+    /// [`PostgresOptions::tls`].
     pub fn certificate(&self) -> Option<&Certificate> {
         self.certificate.as_ref()
     }
@@ -135,13 +136,14 @@ impl Postgres {
         self.directory.path()
     }
 
-    /// One of PostgreSQL's client programs (`psql`, `pgbench`, `pg_dump`) set up by the environment to reach this
-    /// server over TCP as the superuser.
+    /// One of PostgreSQL's client programs (`psql`, `pgbench`, `pg_dump`) set up by the environment to reach
+    /// this server over TCP as the superuser.
     pub fn client(&self, program: &str) -> Command {
         self.client_at(program, self.port)
     }
 
-    /// As [`Postgres::client`], reaching the server by another `port` of 127.0.0.1: that of a relay in front of it.
+    /// As [`Postgres::client`], reaching the server by another `port` of 127.0.0.1: that of a relay in front
+    /// of it.
     pub fn client_at(&self, program: &str, port: u16) -> Command {
         let mut command = Command::new(require(program));
         command.env("PGHOST", "127.0.0.1").env("PGPORT", port.to_string());
@@ -152,8 +154,8 @@ impl Postgres {
         command
     }
 
-    /// Runs `statements` over the Unix socket (no TCP: nothing appears in a capture) and returns psql's unaligned
-    /// rows.
+    /// Runs `statements` over the Unix socket (no TCP: nothing appears in a capture) and returns psql's
+    /// unaligned rows.
     ///
     /// # Panics
     /// With psql's message, when one of them fails.

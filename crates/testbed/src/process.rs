@@ -18,8 +18,8 @@ pub fn require(program: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{program} is missing: run `make test`, which installs it"))
 }
 
-/// A port of 127.0.0.1 that nothing listens on. Another process may take it before it is used: code that starts a server on
-/// it tries again with another when the server reports that.
+/// A port of 127.0.0.1 that nothing listens on. Another process may take it before it is used: code that
+/// starts a server on it tries again with another when the server reports that.
 ///
 /// # Panics
 /// When the system has no free port.
@@ -30,8 +30,8 @@ pub fn free_port() -> u16 {
         .unwrap_or_else(|error| panic!("no free port on 127.0.0.1: {error}"))
 }
 
-/// Gives the program the usual reaction to SIGINT, although this process may ignore it: a shell has its background jobs ignore it,
-/// and they have all they start ignore it too.
+/// Gives the program the usual reaction to SIGINT, although this process may ignore it: a shell has its
+/// background jobs ignore it, and they have all they start ignore it too.
 pub fn heed_interrupts(command: &mut Command) {
     let heed = || {
         // SAFETY: two constants; the usual reaction is none of this process's functions.

@@ -1,5 +1,5 @@
-//! Python for tests: an environment of its own with packages that pip fetched, from wherever this machine's pip is told to look.
-//! Kept in [`cache::folder`], so that later tests do without pip.
+//! Python for tests: an environment of its own with packages that pip fetched, from wherever this machine's
+//! pip is told to look. Kept in [`cache::folder`], so that later tests do without pip.
 
 use std::fs::{self, File};
 use std::path::PathBuf;

@@ -112,8 +112,8 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// `redis-cli` or `redis-benchmark` with the options that reach the server by `port` of 127.0.0.1: its own, or that of a relay
-    /// in front of it. The caller adds the rest.
+    /// `redis-cli` or `redis-benchmark` with the options that reach the server by `port` of 127.0.0.1: its
+    /// own, or that of a relay in front of it. The caller adds the rest.
     pub fn client_at(program: &str, port: u16) -> Command {
         let mut command = Command::new(require(program));
         command.args(["-h", "127.0.0.1", "-p"]).arg(port.to_string());

@@ -63,8 +63,8 @@ impl Started {
         started
     }
 
-    /// Starts one that says on its stderr where it listens: the first word behind `before`. Let it choose its port itself
-    /// (`127.0.0.1:0`): a port found free beforehand may be another's when it comes to listen.
+    /// Starts one that says on its stderr where it listens: the first word behind `before`. Let it choose its
+    /// port itself (`127.0.0.1:0`): a port found free beforehand may be another's when it comes to listen.
     ///
     /// # Panics
     /// With all its output, when it does not print that.

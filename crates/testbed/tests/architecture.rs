@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What each crate may depend on inside the workspace. Data flows one way; a new arrow is a decision, made here and
-/// explained in ARCHITECTURE.md.
+/// What each crate may depend on inside the workspace. Data flows one way; a new arrow is a decision, made
+/// here and explained in ARCHITECTURE.md.
 const ARROWS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("decoding", &["model"]),
@@ -324,7 +324,8 @@ fn files(root: &Path) -> Vec<PathBuf> {
         for entry in entries.flatten() {
             let (name, path) = (entry.file_name(), entry.path());
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            // A folder `target` of modules is ours; what cargo and Maven build is next to their project files.
+            // A folder `target` of modules is ours; what cargo and Maven build is next to their project
+            // files.
             let is_project = ["Cargo.toml", "pom.xml"]
                 .iter()
                 .any(|file| directory.join(file).exists());

@@ -1,5 +1,5 @@
-//! The pages of docs/, of contributing/ and those at the root: every link leads somewhere, and docs/SUMMARY.md lists every page for
-//! users once.
+//! The pages of docs/, of contributing/ and those at the root: every link leads somewhere, and
+//! docs/SUMMARY.md lists every page for users once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};

@@ -1,5 +1,6 @@
-//! What is done in one place. Sockets are bound in `crates/sys/src/listening.rs`: there, and nowhere else, is decided who is warned and what is
-//! refused. Files that a user names are read whole by `crates/sys/src/files.rs`, which has the limits.
+//! What is done in one place. Sockets are bound in `crates/sys/src/listening.rs`: there, and nowhere else, is
+//! decided who is warned and what is refused. Files that a user names are read whole by
+//! `crates/sys/src/files.rs`, which has the limits.
 
 use std::path::{Path, PathBuf};
 
@@ -66,7 +67,8 @@ fn what_binds_is_found_however_it_is_written() {
     }
 }
 
-/// The files that read others whole: those of the kernel and of this system alone, whose paths are in the code.
+/// The files that read others whole: those of the kernel and of this system alone, whose paths are in the
+/// code.
 const READ_THE_SYSTEM: &[&str] = &[
     "sys/src/own_addresses.rs",
     "exporters/src/own.rs",

@@ -1,4 +1,5 @@
-//! Every queue between threads has a row in `contributing/queues.md`, with its bound and what happens beyond it.
+//! Every queue between threads has a row in `contributing/queues.md`, with its bound and what happens beyond
+//! it.
 
 #[path = "queues/finder.rs"]
 mod finder;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 /// Names that several modules define with one meaning: the arguments of a command, as clap's users call them.
 const SHARED: [&str; 1] = ["Args"];
 
-/// Crates whose types are listed elsewhere or are not for others: GLOSSARY.md has those of `model`, and `longwire` is a binary.
+/// Crates whose types are listed elsewhere or are not for others: GLOSSARY.md has those of `model`, and
+/// `longwire` is a binary.
 const NOT_LISTED: [&str; 2] = ["model", "longwire"];
 
 const PAGE: &str = "docs/types.md";

@@ -1,7 +1,7 @@
 //! Records of block ciphers in CBC mode: TLS 1.0 to 1.2.
 //!
-//! Source: RFC 5246 section 6.2.3.2 (RFC 2246 for TLS 1.0, whose records have no IV of their own: it is the last block of the record before),
-//! RFC 7366 (encrypt-then-MAC).
+//! Source: RFC 5246 section 6.2.3.2 (RFC 2246 for TLS 1.0, whose records have no IV of their own: it is the
+//! last block of the record before), RFC 7366 (encrypt-then-MAC).
 
 use aes::cipher::{Block, BlockCipherDecrypt, KeyInit};
 use aes::{Aes128, Aes256};
@@ -193,7 +193,8 @@ fn decrypt<C: BlockCipherDecrypt>(cipher: &C, iv: &[u8], data: &mut [u8]) -> Opt
 mod tests {
     use super::*;
 
-    /// Encrypted by `openssl enc -des-ede3-cbc`, MAC by Python's `hmac`; the padding is 16 bytes longer than it has to be.
+    /// Encrypted by `openssl enc -des-ede3-cbc`, MAC by Python's `hmac`; the padding is 16 bytes longer than
+    /// it has to be.
     #[test]
     fn a_record_of_triple_des_is_opened() {
         let sealed = "6465666768696a6b6a3e84f2316f99830113dfc7322504a7c22fcba2fd6e4b710711deeaf43569cafac7aab58971790703c956ba6e4be2b\

@@ -3,7 +3,8 @@
 /// Why a record could not be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closed {
-    /// The connection's `ClientHello` or `ServerHello` was not seen, so that neither its secrets nor its cipher are known.
+    /// The connection's `ClientHello` or `ServerHello` was not seen, so that neither its secrets nor its
+    /// cipher are known.
     Joined,
     /// The log has no secret that opens this record.
     Secret,
@@ -17,7 +18,8 @@ impl Closed {
     /// Every reason.
     pub const ALL: [Self; 4] = [Self::Secret, Self::Cipher, Self::Joined, Self::Damaged];
 
-    /// What the connections that stay closed for this reason have in common, behind their number: "2 connections WHOSE ...".
+    /// What the connections that stay closed for this reason have in common, behind their number: "2
+    /// connections WHOSE ...".
     pub const fn in_common(self) -> &'static str {
         match self {
             Self::Joined => "that began before the capture",

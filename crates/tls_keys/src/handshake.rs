@@ -32,7 +32,8 @@ pub(crate) fn client_random(record: &[u8]) -> Option<[u8; 32]> {
     }
 }
 
-/// That of a `ClientHello` in the form of SSL 2, behind its version: the challenge, zeros before it (RFC 5246 appendix E.2).
+/// That of a `ClientHello` in the form of SSL 2, behind its version: the challenge, zeros before it (RFC 5246
+/// appendix E.2).
 pub(crate) fn old_client_random(body: &[u8]) -> Option<[u8; 32]> {
     let (lengths, rest) = body.split_first_chunk::<6>()?;
     let [ciphers, session, challenge] =

@@ -65,7 +65,8 @@ impl KeyDirection {
         is_open
     }
 
-    /// Opens a record of TLS 1.3 with this stage's key or, where messages that announce it were lost or refused, the next one's.
+    /// Opens a record of TLS 1.3 with this stage's key or, where messages that announce it were lost or
+    /// refused, the next one's.
     pub(crate) fn unlock_13(
         &mut self,
         session: &Session,
@@ -102,7 +103,8 @@ impl KeyDirection {
         false
     }
 
-    /// Early data that the server refused come before the client's first record of the handshake, and are not numbered among what follows.
+    /// Early data that the server refused come before the client's first record of the handshake, and are not
+    /// numbered among what follows.
     pub(crate) fn may_be_refused(&self, direction: Direction) -> bool {
         direction == Direction::ClientToServer
             && self.stage == Stage::Handshake
@@ -154,7 +156,8 @@ impl KeyDirection {
         (self.stage, self.key, self.is_proved) = (stage, key, false);
     }
 
-    /// What an opened record of TLS 1.3 holds: its last byte that is not zero is its type (RFC 8446 section 5.2).
+    /// What an opened record of TLS 1.3 holds: its last byte that is not zero is its type (RFC 8446 section
+    /// 5.2).
     pub(crate) fn content_13<'a>(
         &mut self,
         session: &Session,

@@ -1,8 +1,9 @@
 //! The key log: a line a secret, written by the TLS library of a client or a server.
 //!
-//! Source: RFC 9850 (SSLKEYLOGFILE), which is NSS's format. A line is a label, the `ClientHello`'s random value and the secret, both
-//! in hexadecimal digits. Blank lines and those that begin with `#` are comments; unknown labels are ignored. A byte order mark is ignored too, and
-//! so are the zero bytes of UTF-16, in which PowerShell writes what is redirected.
+//! Source: RFC 9850 (SSLKEYLOGFILE), which is NSS's format. A line is a label, the `ClientHello`'s random
+//! value and the secret, both in hexadecimal digits. Blank lines and those that begin with `#` are comments;
+//! unknown labels are ignored. A byte order mark is ignored too, and so are the zero bytes of UTF-16, in
+//! which PowerShell writes what is redirected.
 
 use crate::closed::Closed;
 use std::collections::HashMap;
@@ -11,13 +12,14 @@ use std::sync::Arc;
 
 /// Where the secrets of sessions are looked up.
 pub trait Secrets: Send + Sync {
-    /// TLS begins on a connection: whether there are secrets at all. Without any it is decoded as one whose secrets nobody looks for.
+    /// TLS begins on a connection: whether there are secrets at all. Without any it is decoded as one whose
+    /// secrets nobody looks for.
     fn tls_begins(&self) -> bool {
         true
     }
 
-    /// The secrets of the session whose `ClientHello` had this random value, as far as they are known (yet). A connection may ask
-    /// several times: a client writes them while it shakes hands.
+    /// The secrets of the session whose `ClientHello` had this random value, as far as they are known (yet).
+    /// A connection may ask several times: a client writes them while it shakes hands.
     fn find_secrets(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>>;
 
     /// A connection has sent its `ClientHello`. For counting: called once for each.
@@ -26,13 +28,15 @@ pub trait Secrets: Send + Sync {
     /// A record of a connection was opened. For counting: called once for each.
     fn opened(&self) {}
 
-    /// A connection has ended, and was not opened, or not to its end. For counting: called at most once for each.
+    /// A connection has ended, and was not opened, or not to its end. For counting: called at most once for
+    /// each.
     fn unopened(&self, _: Closed) {}
 
     /// A connection that was opened at first has ended, and was not opened to its end, for this reason.
     fn opened_in_part(&self, _: Closed) {}
 
-    /// A record of a connection that was opened is not authentic: what it held is missing. For counting: called once for each.
+    /// A record of a connection that was opened is not authentic: what it held is missing. For counting:
+    /// called once for each.
     fn damaged(&self) {}
 }
 
@@ -178,8 +182,8 @@ impl KeyLog {
         self.sessions.len()
     }
 
-    /// How many lines name a session of TLS 1.2 by its identifier (`RSA Session-ID:`), as an agent for Java writes them. They open nothing: the
-    /// identifier need not be on the wire.
+    /// How many lines name a session of TLS 1.2 by its identifier (`RSA Session-ID:`), as an agent for Java
+    /// writes them. They open nothing: the identifier need not be on the wire.
     pub fn by_identifier(&self) -> u64 {
         self.by_identifier
     }

@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 /// Opens the records of one connection. Memory: the plain text of one record, and a few keys.
 ///
-/// Calling order: [`RecordOpener::open`] with each record in the order in which it passed, [`RecordOpener::miss`] in the place of one
-/// of which bytes are missing, [`RecordOpener::desync`] where it is not known how many there were.
+/// Calling order: [`RecordOpener::open`] with each record in the order in which it passed,
+/// [`RecordOpener::miss`] in the place of one of which bytes are missing, [`RecordOpener::desync`] where it
+/// is not known how many there were.
 pub struct RecordOpener {
     log: Arc<dyn Secrets>,
     session: Session,
@@ -64,7 +65,8 @@ impl RecordOpener {
         self.session.closed
     }
 
-    /// The connection has ended, and was not opened, or not to its end: counts it ([`Secrets::unopened`], [`Secrets::opened_in_part`]).
+    /// The connection has ended, and was not opened, or not to its end: counts it ([`Secrets::unopened`],
+    /// [`Secrets::opened_in_part`]).
     pub fn ends(&self, closed: Closed) {
         match self.session.has_opened {
             true => self.log.opened_in_part(closed),

@@ -123,7 +123,8 @@ impl RecordKey {
         self.sequence = self.sequence.saturating_add(1);
     }
 
-    /// Opens a record into `plain`: whether it is authentic. After lost records, the next [`TRIED`] numbers are tried.
+    /// Opens a record into `plain`: whether it is authentic. After lost records, the next [`TRIED`] numbers
+    /// are tried.
     pub(crate) fn open(&mut self, header: &[u8; 5], body: &[u8], plain: &mut Vec<u8>) -> bool {
         let tries = if self.is_doubtful { TRIED } else { 1 };
         let numbers = self.sequence..self.sequence.saturating_add(tries);
@@ -159,7 +160,8 @@ fn aead_keys(algorithm: &'static Algorithm, block: impl Fn(usize) -> Vec<u8>) ->
     Some([of(0)?, of(1)?])
 }
 
-/// The keys of TLS 1.0 to 1.2 for both directions: those of MACs, those of the cipher, and in TLS 1.0 the first IVs.
+/// The keys of TLS 1.0 to 1.2 for both directions: those of MACs, those of the cipher, and in TLS 1.0 the
+/// first IVs.
 fn cbc_keys(
     suite: CbcSuite,
     negotiated: &Negotiated<'_>,
@@ -263,7 +265,8 @@ fn prf(suite: Suite, secret: &[u8], seed: &[u8], length: usize) -> Vec<u8> {
     expand_with(|data| hmac::sign(&key, data).as_ref().to_vec(), seed, length)
 }
 
-/// The pseudorandom function of TLS 1.0 and 1.1 (RFC 2246 section 5): each half of the secret expands with its own hash.
+/// The pseudorandom function of TLS 1.0 and 1.1 (RFC 2246 section 5): each half of the secret expands with
+/// its own hash.
 fn prf_of_tls_10(secret: &[u8], seed: &[u8], length: usize) -> Vec<u8> {
     let half = secret.len().div_ceil(2);
     let (first, second) = (&secret[..half], &secret[secret.len() - half..]);

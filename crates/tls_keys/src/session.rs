@@ -143,7 +143,8 @@ impl Session {
         }
     }
 
-    /// Why a record was not opened; one of a connection that was opened counts as damaged, unless it may be early data that the server refused.
+    /// Why a record was not opened; one of a connection that was opened counts as damaged, unless it may be
+    /// early data that the server refused.
     pub(crate) fn refused(&self, lane: &KeyDirection, direction: Direction, log: &dyn Secrets) -> Closed {
         let closed = self.why_not(lane);
         if closed == Closed::Damaged && self.has_opened && !lane.may_be_refused(direction) {

@@ -42,7 +42,8 @@ impl Suite {
         })
     }
 
-    /// The same of those in CBC mode: RFC 5246, 4279, 5487, 5289, 5489 and 5054, whatever the keys are agreed on with.
+    /// The same of those in CBC mode: RFC 5246, 4279, 5487, 5289, 5489 and 5054, whatever the keys are agreed
+    /// on with.
     fn of_cbc(number: u16) -> Option<Self> {
         let (block, mac) = match number {
             0x000a
@@ -129,7 +130,8 @@ impl Suite {
     }
 }
 
-/// Whether TLS 1.2 sends a part of the nonce with each record (RFC 5288 section 3; RFC 7905 section 2 does not).
+/// Whether TLS 1.2 sends a part of the nonce with each record (RFC 5288 section 3; RFC 7905 section 2 does
+/// not).
 pub(crate) fn sends_nonce(algorithm: &'static Algorithm) -> bool {
     algorithm != &CHACHA20_POLY1305
 }

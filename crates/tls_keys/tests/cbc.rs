@@ -1,5 +1,6 @@
-//! Sessions of `openssl s_server` and `s_client` 3.0 with suites in CBC mode, recorded between them: TLS 1.0 to 1.2, MAC before and after
-//! encryption. The first line of a recording is the client's key log, each other one what a side sent.
+//! Sessions of `openssl s_server` and `s_client` 3.0 with suites in CBC mode, recorded between them: TLS 1.0
+//! to 1.2, MAC before and after encryption. The first line of a recording is the client's key log, each other
+//! one what a side sent.
 
 use model::Direction::{self, ClientToServer, ServerToClient};
 use std::path::Path;

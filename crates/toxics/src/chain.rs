@@ -28,9 +28,9 @@ pub enum StreamEnd {
 
 /// The toxics of one direction of one connection, in the order in which they were added.
 ///
-/// Calling order: [`Chain::accept`] with what was read while there is [`Chain::room`]; [`Chain::release`] until it gives nothing more, at
-/// [`Chain::next_wake`] or later, as far as the receiver takes it. Times must not go back. Bytes come out in the order in which they went in;
-/// after an end nothing comes out.
+/// Calling order: [`Chain::accept`] with what was read while there is [`Chain::room`]; [`Chain::release`]
+/// until it gives nothing more, at [`Chain::next_wake`] or later, as far as the receiver takes it. Times must
+/// not go back. Bytes come out in the order in which they went in; after an end nothing comes out.
 #[derive(Debug)]
 pub struct Chain {
     stages: Vec<Stage>,
@@ -60,8 +60,8 @@ impl Chain {
         self.stages.push(Stage::new(toxic, &mut self.draws, at));
     }
 
-    /// The attributes or the toxicity of a toxic have changed. What it holds is held as the new attributes ask: a delay counts from when bytes
-    /// entered it.
+    /// The attributes or the toxicity of a toxic have changed. What it holds is held as the new attributes
+    /// ask: a delay counts from when bytes entered it.
     pub fn change(&mut self, at: Timestamp, toxic: &Toxic) {
         if let Some(stage) = self.stages.iter_mut().find(|stage| stage.name() == toxic.name) {
             stage.change(at, toxic, &mut self.draws);

@@ -1,7 +1,8 @@
 //! What toxics do to the bytes of a connection: arithmetic over time that is passed in.
 //!
-//! A toxic is an impairment of one direction of a proxy's connections, as Shopify's toxiproxy defines them. Delays and rates are the
-//! impairments of `link`; what concerns the stream of bytes (slices, limits, ends, resets) is here. Start reading at [`toxic`], then [`chain`].
+//! A toxic is an impairment of one direction of a proxy's connections, as Shopify's toxiproxy defines them.
+//! Delays and rates are the impairments of `link`; what concerns the stream of bytes (slices, limits, ends,
+//! resets) is here. Start reading at [`toxic`], then [`chain`].
 
 #![forbid(unsafe_code)]
 

@@ -23,7 +23,8 @@ pub(crate) struct Stage {
     last_due: Timestamp,
     /// An end that comes of itself.
     alarm: Option<(Timestamp, StreamEnd)>,
-    /// Payload bytes that a limit has let pass since the toxic came to this connection; changes of the toxic do not reset it.
+    /// Payload bytes that a limit has let pass since the toxic came to this connection; changes of the toxic
+    /// do not reset it.
     passed_bytes: u64,
 }
 
@@ -301,8 +302,8 @@ impl Stage {
     }
 }
 
-/// The sizes of the slices of `length` bytes: halves of halves, each cut varied by up to `variation`, until a slice is at most `average` and
-/// `variation` together. All in one piece where `average` is 0.
+/// The sizes of the slices of `length` bytes: halves of halves, each cut varied by up to `variation`, until a
+/// slice is at most `average` and `variation` together. All in one piece where `average` is 0.
 fn slices(length: usize, average: usize, variation: usize, draws: &mut Draws) -> Vec<usize> {
     let mut sizes = Vec::new();
     let mut left = vec![length];

@@ -1,4 +1,5 @@
-//! Toxics as they are described: a name, a kind with its attributes, a direction and how many connections they concern.
+//! Toxics as they are described: a name, a kind with its attributes, a direction and how many connections
+//! they concern.
 
 use model::Direction;
 
@@ -9,7 +10,8 @@ pub struct Toxic {
     pub name: String,
     /// The bytes that it concerns: those to the server (`upstream`) or those to the client (`downstream`).
     pub direction: Direction,
-    /// Share of the connections that it concerns, 0 to 1. It is drawn for each connection, and again when the toxic changes.
+    /// Share of the connections that it concerns, 0 to 1. It is drawn for each connection, and again when the
+    /// toxic changes.
     pub toxicity: f64,
     /// What it does.
     pub kind: ToxicKind,
@@ -22,7 +24,8 @@ pub struct Toxic {
 pub enum ToxicKind {
     /// Nothing.
     Noop,
-    /// Bytes and the end arrive later: `latency` ms, uniformly varied by up to `jitter` ms, never out of order.
+    /// Bytes and the end arrive later: `latency` ms, uniformly varied by up to `jitter` ms, never out of
+    /// order.
     Latency,
     /// At most `rate` times 1000 bytes a second pass; with 0, none.
     Bandwidth,
@@ -32,7 +35,8 @@ pub enum ToxicKind {
     Timeout,
     /// From the first byte or end on nothing passes, and `timeout` ms later the connection is reset.
     ResetPeer,
-    /// Bytes pass in slices of `average_size` give or take `size_variation` bytes, `delay` microseconds apart.
+    /// Bytes pass in slices of `average_size` give or take `size_variation` bytes, `delay` microseconds
+    /// apart.
     Slicer,
     /// After `bytes` bytes the connection is closed.
     LimitData,

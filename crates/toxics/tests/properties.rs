@@ -1,5 +1,5 @@
-//! What holds for any chain of toxics that drops nothing: every byte comes out, once and in order, and then the end, however the input is split
-//! and whenever toxics are added, changed and removed.
+//! What holds for any chain of toxics that drops nothing: every byte comes out, once and in order, and then
+//! the end, however the input is split and whenever toxics are added, changed and removed.
 
 use model::{Direction, Timestamp};
 use proptest::prelude::*;

@@ -1,4 +1,5 @@
-//! Addresses as toxiproxy takes them: `HOST:PORT`, where a host that is left out means every address of this machine.
+//! Addresses as toxiproxy takes them: `HOST:PORT`, where a host that is left out means every address of this
+//! machine.
 
 use crate::error::ApiError;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -32,8 +33,8 @@ pub(crate) fn to_listen(text: &str) -> Result<SocketAddr, ApiError> {
     first.copied().ok_or_else(|| wrong("no such host"))
 }
 
-/// Connects to the first address of `upstream` that answers, for the proxy that listens at `own`: a name may lead there since it was checked.
-/// Blocks.
+/// Connects to the first address of `upstream` that answers, for the proxy that listens at `own`: a name may
+/// lead there since it was checked. Blocks.
 pub(crate) fn connect(upstream: &str, own: SocketAddr) -> Option<Socket> {
     let addresses = upstream.to_socket_addrs().ok()?;
     let addresses = addresses.filter(|address| !leads_to(*address, own));

@@ -46,7 +46,8 @@ struct Wanted {
 }
 
 impl ProxyCollection {
-    /// Without proxies. Toxicity, jitter and slices are drawn from `seed`: the same seed and the same order of connections, the same draws.
+    /// Without proxies. Toxicity, jitter and slices are drawn from `seed`: the same seed and the same order
+    /// of connections, the same draws.
     ///
     /// Raises the process's limit of open files to what it may have: a connection takes two.
     pub fn new(seed: u64) -> Self {
@@ -62,8 +63,9 @@ impl ProxyCollection {
         }
     }
 
-    /// Creates a proxy that is switched on. Returns where it listens. What leads to the upstream, an emulated link, may be at the address
-    /// `through`: it is connected to instead, until a client of the API names another upstream.
+    /// Creates a proxy that is switched on. Returns where it listens. What leads to the upstream, an emulated
+    /// link, may be at the address `through`: it is connected to instead, until a client of the API names
+    /// another upstream.
     ///
     /// # Errors
     /// When the name is taken or the address cannot be listened on.
@@ -133,8 +135,8 @@ impl ProxyCollection {
         Ok(proxies.entry(proxy.name.clone()).or_insert(proxy))
     }
 
-    /// Creates several: one that is there with the same addresses stays as it is, another is replaced. Returns those that were done, also with
-    /// an error.
+    /// Creates several: one that is there with the same addresses stays as it is, another is replaced.
+    /// Returns those that were done, also with an error.
     pub(crate) fn populate(&self, body: &[u8]) -> (Vec<Value>, Option<ApiError>) {
         let wanted = match read_list(body) {
             Ok(wanted) => wanted,
@@ -354,7 +356,8 @@ impl Proxy {
         Ok(())
     }
 
-    /// Whether these addresses are others than its own. One to listen on that is the same once resolved is no other.
+    /// Whether these addresses are others than its own. One to listen on that is the same once resolved is no
+    /// other.
     fn differs(&self, listen: &str, upstream: &str) -> Result<bool, ApiError> {
         if self.upstream != upstream {
             return Ok(true);

@@ -1,4 +1,5 @@
-//! Clients that were accepted and whose upstream is being connected to: a short-lived thread each, because resolving a name blocks.
+//! Clients that were accepted and whose upstream is being connected to: a short-lived thread each, because
+//! resolving a name blocks.
 
 use crate::addresses;
 use crate::proxy::{Command, Mailbox};
@@ -13,8 +14,9 @@ use sys::threads::spawn;
 pub(crate) struct Connecting(Arc<AtomicUsize>);
 
 impl Connecting {
-    /// Connects to `upstream` for `client` of the proxy that listens at `own`; the pair goes into the mailbox. A client for which that fails is
-    /// closed, and so is one that is one too many: then this returns false.
+    /// Connects to `upstream` for `client` of the proxy that listens at `own`; the pair goes into the
+    /// mailbox. A client for which that fails is closed, and so is one that is one too many: then this
+    /// returns false.
     pub(crate) fn begin(
         &self,
         client: Socket,

@@ -220,8 +220,8 @@ impl Connection {
             .for_each(|lane| lane.chain.set_generous(generous));
     }
 
-    /// Closes both sides. What they have sent and nobody read is read first: closing would reset the connection otherwise, and the other side might
-    /// lose what it has not read yet.
+    /// Closes both sides. What they have sent and nobody read is read first: closing would reset the
+    /// connection otherwise, and the other side might lose what it has not read yet.
     pub(crate) fn close(self, buffer: &mut [u8]) {
         for socket in &self.sockets {
             socket.finish();

@@ -1,7 +1,7 @@
 //! The thread of a proxy: its listening socket, its connections and what they are asked for.
 //!
-//! A round: wait for a socket, a command or what is due next; note what is ready; carry out commands; move the bytes of every connection that
-//! is concerned.
+//! A round: wait for a socket, a command or what is due next; note what is ready; carry out commands; move
+//! the bytes of every connection that is concerned.
 
 use crate::connecting::Connecting;
 use crate::connection::{Connection, Fate, Moment, PassedOn};

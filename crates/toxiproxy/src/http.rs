@@ -14,7 +14,8 @@ use sys::error::LiveError;
 use sys::http::{HttpLimits, HttpResponse, HttpServer};
 use sys::listening::{ClientSide, ListeningService};
 
-/// Serves the API of `proxies` on `address` until what is returned is dropped; `access` says under which names. It listens when this returns.
+/// Serves the API of `proxies` on `address` until what is returned is dropped; `access` says under which
+/// names. It listens when this returns.
 ///
 /// # Errors
 /// When the address cannot be listened on, or the system refuses a thread.

@@ -7,8 +7,9 @@
 //!                                              | bytes in at a time, out at theirs
 //!                                         connection.rs -> crate `toxics`
 //! ```
-//! The API has no authentication and no encryption, as toxiproxy's has none: who reaches it can open ports on this machine and connect
-//! from it. Documentation for users: docs/relay-api.md. Start reading at [`collection`].
+//! The API has no authentication and no encryption, as toxiproxy's has none: who reaches it can open ports on
+//! this machine and connect from it. Documentation for users: docs/relay-api.md. Start reading at
+//! [`collection`].
 
 #![forbid(unsafe_code)]
 

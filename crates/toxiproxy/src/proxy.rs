@@ -89,7 +89,8 @@ impl ProxyCounters {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Payload bytes that were passed on, to the server and to the client. What a toxic dropped is not among them.
+    /// Payload bytes that were passed on, to the server and to the client. What a toxic dropped is not among
+    /// them.
     pub fn payload_bytes(&self) -> [u64; 2] {
         self.payload_bytes
             .each_ref()

@@ -1,5 +1,5 @@
-//! Whether a proxy would connect to itself, straight or through other proxies: each connection would open the next, until no descriptor is
-//! left.
+//! Whether a proxy would connect to itself, straight or through other proxies: each connection would open the
+//! next, until no descriptor is left.
 
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -12,8 +12,8 @@ pub(crate) struct Route {
     pub(crate) upstream: String,
 }
 
-/// Whether connections to `upstream` come back to a proxy that listens at `listen`. Blocks for as long as the system's resolver does, where the
-/// port alone does not exclude it.
+/// Whether connections to `upstream` come back to a proxy that listens at `listen`. Blocks for as long as the
+/// system's resolver does, where the port alone does not exclude it.
 pub(crate) fn comes_back(listen: SocketAddr, upstream: &str, routes: &[Route]) -> bool {
     let mut followed = BTreeSet::new();
     let mut next = vec![upstream];

@@ -1,5 +1,6 @@
-//! Every way of the native workbench at the distance that is there, with a few settings: `tune_table URL [ROWS [ROW_BYTES
-//! [SELECT_ROWS [ADDRESS]]]]`. ADDRESS is where to connect instead: a relay with a link in it.
+//! Every way of the native workbench at the distance that is there, with a few settings:
+//! `tune_table URL [ROWS [ROW_BYTES [SELECT_ROWS [ADDRESS]]]]`. ADDRESS is where to connect instead: a relay
+//! with a link in it.
 
 use model::{Method, TrialOutcome};
 use std::net::SocketAddr;

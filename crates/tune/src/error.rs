@@ -4,7 +4,8 @@ use client::bridge::BridgeError;
 use client::session::SessionError;
 use sys::error::Blame;
 
-/// Why a job could not be done, or a workbench not be prepared or cleaned up. Texts hold no secret and no value.
+/// Why a job could not be done, or a workbench not be prepared or cleaned up. Texts hold no secret and no
+/// value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TuneError {
     /// Connecting or talking failed, or was ended from outside.

@@ -1,8 +1,8 @@
 //! Tuning through a JDBC driver: the ways that JDBC and the driver offer, on any database.
 //!
-//! The SQL is what the databases have in common, and was run on PostgreSQL, MySQL, MariaDB and Derby; towards Oracle, Informix, DB2 and
-//! SQL Server it is written after their manuals. Jobs run in the bridge's Java and are timed there. Start reading at
-//! [`JdbcBench::prepare`], then `recipes.rs`.
+//! The SQL is what the databases have in common, and was run on PostgreSQL, MySQL, MariaDB and Derby; towards
+//! Oracle, Informix, DB2 and SQL Server it is written after their manuals. Jobs run in the bridge's Java and
+//! are timed there. Start reading at [`JdbcBench::prepare`], then `recipes.rs`.
 
 mod dialect;
 mod recipes;
@@ -23,7 +23,8 @@ use std::time::Duration;
 use sys::target::{Secret, Target};
 use watching::Passed;
 
-/// A workbench of a driver's. Its scratch schema is `longwire_tune_` and a suffix; where a user has but one schema, its tables begin so.
+/// A workbench of a driver's. Its scratch schema is `longwire_tune_` and a suffix; where a user has but one
+/// schema, its tables begin so.
 pub struct JdbcBench<'a> {
     options: BridgeOptions,
     login: Login,
@@ -46,8 +47,8 @@ struct Ready {
 }
 
 impl<'a> JdbcBench<'a> {
-    /// For the database that `login` leads to. `suffix` is letters and digits that no other run has. `stop` set ends what is
-    /// in progress within a moment; cleaning up does not look at it.
+    /// For the database that `login` leads to. `suffix` is letters and digits that no other run has. `stop`
+    /// set ends what is in progress within a moment; cleaning up does not look at it.
     pub fn new(options: BridgeOptions, login: Login, suffix: &str, stop: &'a AtomicBool) -> Self {
         Self {
             tables: Tables::new(login.url.dialect(), suffix),
@@ -310,7 +311,8 @@ impl<'a> JdbcBench<'a> {
         })
     }
 
-    /// Ends whatever is in progress: with the process its connections go, and the locks of their transactions.
+    /// Ends whatever is in progress: with the process its connections go, and the locks of their
+    /// transactions.
     fn hang_up(&mut self) {
         self.control = None;
         self.bridge = None;

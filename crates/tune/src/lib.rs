@@ -1,10 +1,11 @@
 //! Tuning: a job done over a real connection in one way with one setting, and what it took.
 //!
-//! What can do that is a [`Workbench`]: longwire's own clients of PostgreSQL and MySQL/MariaDB ([`mod@native`]), a driver behind
-//! the bridge. What to run when, and what follows from it, is not decided here.
+//! What can do that is a [`Workbench`]: longwire's own clients of PostgreSQL and MySQL/MariaDB
+//! ([`mod@native`]), a driver behind the bridge. What to run when, and what follows from it, is not decided
+//! here.
 //!
-//! Calling order: [`Workbench::prepare`] once, [`Workbench::fill`] and [`Workbench::run`] as often as wanted, [`Workbench::clean_up`] last, whatever came
-//! before.
+//! Calling order: [`Workbench::prepare`] once, [`Workbench::fill`] and [`Workbench::run`] as often as wanted,
+//! [`Workbench::clean_up`] last, whatever came before.
 
 #![forbid(unsafe_code)]
 
@@ -47,8 +48,8 @@ pub struct Trial<'a> {
     pub value: Option<u64>,
     /// Where to connect instead of the target's own address: a relay with a link in it.
     pub address: Option<SocketAddr>,
-    /// The observer that sees every byte of the job's connection, login included; `None` if there is none, so that nothing is
-    /// added to the time.
+    /// The observer that sees every byte of the job's connection, login included; `None` if there is none, so
+    /// that nothing is added to the time.
     pub watch: Option<Watch<'a>>,
 }
 
@@ -78,35 +79,38 @@ pub struct MissingMethod {
 
 /// A place that can do jobs on one target.
 pub trait Workbench {
-    /// Makes a scratch schema with empty tables, and finds out what the server and the user can do. Nothing outside
-    /// of the schema is written, ever; one that exists already is left alone and is an error.
+    /// Makes a scratch schema with empty tables, and finds out what the server and the user can do. Nothing
+    /// outside of the schema is written, ever; one that exists already is left alone and is an error.
     ///
     /// # Errors
     /// When the server refuses.
     fn prepare(&mut self, shape: &Shape) -> Result<Prepared, TuneError>;
 
-    /// Puts the rows that a job selects or updates into its table, unless they are there as they should be. [`Workbench::run`] does it too.
+    /// Puts the rows that a job selects or updates into its table, unless they are there as they should be.
+    /// [`Workbench::run`] does it too.
     ///
     /// # Errors
     /// When the server refuses.
     fn fill(&mut self, job: Job) -> Result<(), TuneError>;
 
-    /// Runs one job on a connection of its own and checks its result. Connecting, checking and filling tables are no part of the time.
+    /// Runs one job on a connection of its own and checks its result. Connecting, checking and filling tables
+    /// are no part of the time.
     ///
     /// # Errors
     /// When the server refuses, or the rows are not all there.
     fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, TuneError>;
 
-    /// Removes the scratch schema, on a connection of its own: also after an error, or when the run was stopped. Does nothing
-    /// when there is none of this workbench's.
+    /// Removes the scratch schema, on a connection of its own: also after an error, or when the run was
+    /// stopped. Does nothing when there is none of this workbench's.
     ///
     /// # Errors
     /// When the server refuses; has the name of the rest.
     fn clean_up(&mut self) -> Result<(), TuneError>;
 }
 
-/// A workbench of longwire's own client for `target`, whose scratch schema is `longwire_tune_` and `suffix`: letters and digits
-/// that no other run has. `stop` set ends what is in progress within a fifth of a second; cleaning up does not look at it.
+/// A workbench of longwire's own client for `target`, whose scratch schema is `longwire_tune_` and `suffix`:
+/// letters and digits that no other run has. `stop` set ends what is in progress within a fifth of a second;
+/// cleaning up does not look at it.
 ///
 /// # Errors
 /// [`TuneError::Scheme`] when longwire has no client for such a target.

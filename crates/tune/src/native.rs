@@ -1,9 +1,9 @@
 //! Longwire's own clients at work on a job.
 //!
-//! What databases differ in is a [`Database`]: statements, messages, and the list of methods, each a function. What is the same
-//! for all is here: the scratch schema, which connection is used for what, what is timed and what is not. A job has a connection
-//! of its own ([`job_connection`]), everything else (checks, putting back, the server's memory) another one, straight to the
-//! server.
+//! What databases differ in is a [`Database`]: statements, messages, and the list of methods, each a
+//! function. What is the same for all is here: the scratch schema, which connection is used for what, what is
+//! timed and what is not. A job has a connection of its own ([`job_connection`]), everything else (checks,
+//! putting back, the server's memory) another one, straight to the server.
 
 pub(super) mod content;
 pub(super) mod job_connection;
@@ -55,7 +55,8 @@ pub(super) trait Database {
     ) -> Result<(), TuneError>;
     /// Finds out how long a request may be, and which ways there are not.
     fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<MissingMethod>), TuneError>;
-    /// Bytes of memory that what serves a connection has now, and the most it had; `None` if that cannot be determined.
+    /// Bytes of memory that what serves a connection has now, and the most it had; `None` if that cannot be
+    /// determined.
     fn memory(control: &mut Control<'_>, process: u32) -> Option<(u64, u64)>;
     /// The statement that ends what serves a connection.
     fn kill(process: u32) -> String;
@@ -295,7 +296,8 @@ impl<'a, D: Database> Native<'a, D> {
             })
     }
 
-    /// Whether the rows are all there. Empties the table of inserted ones; that of updated ones is filled again before the next update.
+    /// Whether the rows are all there. Empties the table of inserted ones; that of updated ones is filled
+    /// again before the next update.
     fn check(
         &self,
         job: Job,
@@ -399,7 +401,8 @@ impl<D: Database> Workbench for Native<'_, D> {
         };
         let mut control = Control::open(&self.target, &never).map_err(left)?;
         if let Some(process) = self.abandoned.take() {
-            // It may hold locks for as long as its statement takes. When it is gone already, that is an error, or none.
+            // It may hold locks for as long as its statement takes. When it is gone already, that is an
+            // error, or none.
             match control.run_query("ending the job", &D::kill(process)) {
                 Ok(_) | Err(TuneError::Statement { .. }) => {}
                 Err(other) => return Err(left(other)),

@@ -1,20 +1,23 @@
 //! The level of one direction of a lane, determined while it works.
 //!
-//! The sender has one [`Auto`] for each lane and reports to it what happens, in the order in which it happens:
+//! The sender has one [`Auto`] for each lane and reports to it what happens, in the order in which it
+//! happens:
 //!
 //! 1. [`Auto::level`] before a chunk is compressed: the level to use now.
-//! 2. [`Auto::chunk`] after every chunk, those that went as they were included: what became of it and how long the codec took.
-//!    Before it, where [`Auto::wants_path`], [`Auto::path`] with what the kernel knows.
+//! 2. [`Auto::chunk`] after every chunk, those that went as they were included: what became of it and how
+//!    long the codec took. Before it, where [`Auto::wants_path`], [`Auto::path`] with what the kernel knows.
 //! 3. [`Auto::sent`] whenever the lane's socket took bytes.
 //! 4. [`Auto::full`] whenever bytes or streams wait and the socket takes no more for now.
 //! 5. [`Auto::idle`] when there is nothing left to send and no stream that wants to.
 //!
-//! How it decides: time is cut into spans of work, long enough to compare. Where the lane was full, its rate is known (bytes taken
-//! from one time that it was full to the next), and the cost of a payload byte at each level can be determined: the codec's
-//! time, and the time the lane takes for the rest of the byte ([`experience`]). The cheapest level is *tried*: it stays when
-//! payload then passes faster than before by more than chance, and else is not tried again for a while, which doubles each time.
-//! So a lane that is full because its reader is slow, where the arithmetic says that compression pays, is found out by what it
-//! does. Where the lane is never full, results may still take long: [`path`] finds out. Where they do not, off is tried.
+//! How it decides: time is cut into spans of work, long enough to compare. Where the lane was full, its rate
+//! is known (bytes taken from one time that it was full to the next), and the cost of a payload byte at each
+//! level can be determined: the codec's time, and the time the lane takes for the rest of the byte
+//! ([`experience`]). The cheapest level is *tried*: it stays when payload then passes faster than before by
+//! more than chance, and else is not tried again for a while, which doubles each time. So a lane that is full
+//! because its reader is slow, where the arithmetic says that compression pays, is found out by what it does.
+//! Where the lane is never full, results may still take long: [`path`] finds out. Where they do not, off is
+//! tried.
 
 mod experience;
 mod path;
@@ -95,7 +98,8 @@ impl Auto {
         self.level
     }
 
-    /// A chunk of `payload` bytes became `bytes`, at `level` ([`CompressionLevel::OFF`] where it went as it was), which took the codec `took`.
+    /// A chunk of `payload` bytes became `bytes`, at `level` ([`CompressionLevel::OFF`] where it went as it
+    /// was), which took the codec `took`.
     pub fn chunk(
         &mut self,
         at: Timestamp,
@@ -143,19 +147,21 @@ impl Auto {
         self.path.idle();
     }
 
-    /// Whether [`Auto::path`] is wanted before the next [`Auto::level`]: seldom, and not where it would show nothing.
+    /// Whether [`Auto::path`] is wanted before the next [`Auto::level`]: seldom, and not where it would show
+    /// nothing.
     pub fn wants_path(&mut self, at: Timestamp) -> bool {
         self.path.is_due(at)
     }
 
-    /// What the kernel knows of the lane's connection: the rate at which it delivered, and the smallest round trip.
+    /// What the kernel knows of the lane's connection: the rate at which it delivered, and the smallest round
+    /// trip.
     pub fn path(&mut self, at: Timestamp, delivered: BitRate, rtt: Duration) {
         self.path
             .seen(at, delivered.as_bits_per_second() as f64 / 8.0, rtt);
     }
 
-    /// Time goes on to `at`. What is known of the lane does not age while there is nothing to send: it would have to be found out
-    /// again after every pause, at the cost of what is sent meanwhile.
+    /// Time goes on to `at`. What is known of the lane does not age while there is nothing to send: it would
+    /// have to be found out again after every pause, at the cost of what is sent meanwhile.
     fn pass(&mut self, at: Timestamp) {
         let unused = self.span.pass(at);
         self.throughput.rested(unused);
@@ -198,7 +204,8 @@ impl Auto {
             return Some(if doubtful { CompressionLevel::OFF } else { best });
         }
         if self.level == CompressionLevel::OFF {
-            // Nothing waits for the lane, nor for the clients: the thread is fully busy, and fewer bytes are less to send.
+            // Nothing waits for the lane, nor for the clients: the thread is fully busy, and fewer bytes are
+            // less to send.
             return span.is_busy().then_some(CHEAP);
         }
         (at.since(self.free_since) > FREE_FOR).then_some(CompressionLevel::OFF)
@@ -235,7 +242,8 @@ impl Auto {
         };
         let slow = known.or_else(|| self.path.rate(at).filter(|_| tried != CompressionLevel::OFF));
         let slow = slow.filter(|rate| *rate < DOUBTFUL);
-        // Pauses of clients and the kernel's buffer blur what a short trial shows; a slow lane needs no trial.
+        // Pauses of clients and the kernel's buffer blur what a short trial shows; a slow lane needs no
+        // trial.
         if let Some(rate) = slow
             && (tried == CompressionLevel::OFF || !span.was_full())
         {
@@ -285,8 +293,8 @@ impl Span {
         };
     }
 
-    /// Time went on to `at`. Short pauses count, because work may wait for the other side of this machine; long ones are the
-    /// clients': returns how much of a pause did not count.
+    /// Time went on to `at`. Short pauses count, because work may wait for the other side of this machine;
+    /// long ones are the clients': returns how much of a pause did not count.
     fn pass(&mut self, at: Timestamp) -> Duration {
         let passed = at.since(self.last);
         self.last = self.last.max(at);

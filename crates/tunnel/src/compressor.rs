@@ -1,7 +1,7 @@
 //! One direction of a lane: chunks in, compressed chunks out, with one context for all of them.
 //!
-//! The context is made when it is first used, so that a lane which never compresses does not pay for one. Changing to another level
-//! starts a new one; a chunk that is stored in between changes nothing.
+//! The context is made when it is first used, so that a lane which never compresses does not pay for one.
+//! Changing to another level starts a new one; a chunk that is stored in between changes nothing.
 
 use crate::{Codec, CompressionLevel, MAX_CHUNK_BYTES};
 use std::fmt;
@@ -29,7 +29,8 @@ pub enum CompressError {
     TooLarge,
 }
 
-/// Most bytes by which a compressed chunk may be larger than the chunk: a codec's own headers, where nothing got smaller.
+/// Most bytes by which a compressed chunk may be larger than the chunk: a codec's own headers, where nothing
+/// got smaller.
 pub const MAX_CHUNK_OVERHEAD: usize = 64;
 
 /// Compresses what one direction of a lane sends.
@@ -44,9 +45,9 @@ impl Compressor {
         Self::default()
     }
 
-    /// Appends `chunk` to `out`, compressed at `level`, and returns how it was encoded. All of it can be decompressed as soon as
-    /// it has arrived: nothing waits for a later chunk. What is appended is at most [`MAX_CHUNK_OVERHEAD`] larger than the
-    /// chunk.
+    /// Appends `chunk` to `out`, compressed at `level`, and returns how it was encoded. All of it can be
+    /// decompressed as soon as it has arrived: nothing waits for a later chunk. What is appended is at most
+    /// [`MAX_CHUNK_OVERHEAD`] larger than the chunk.
     ///
     /// # Errors
     /// When the chunk is larger than [`MAX_CHUNK_BYTES`], or the codec fails.
@@ -75,8 +76,8 @@ impl Compressor {
         }
     }
 
-    /// Forgets what came before: the next chunk can be decompressed without it. Its frame carries the fact, and the other end's
-    /// [`Decompressor::forget`] is called before that chunk is decompressed.
+    /// Forgets what came before: the next chunk can be decompressed without it. Its frame carries the fact,
+    /// and the other end's [`Decompressor::forget`] is called before that chunk is decompressed.
     pub fn forget(&mut self) {
         if let Some(encoder) = &mut self.zstd {
             encoder.forget();
@@ -96,11 +97,12 @@ impl Decompressor {
         Self::default()
     }
 
-    /// Appends to `out` the chunk that `bytes` were made of: at most [`MAX_CHUNK_BYTES`] bytes, whatever `bytes` are.
+    /// Appends to `out` the chunk that `bytes` were made of: at most [`MAX_CHUNK_BYTES`] bytes, whatever
+    /// `bytes` are.
     ///
     /// # Errors
-    /// When `bytes` do not continue what came before, or would make more. `out` may then hold part of a chunk, and nothing that
-    /// comes later can be decompressed.
+    /// When `bytes` do not continue what came before, or would make more. `out` may then hold part of a
+    /// chunk, and nothing that comes later can be decompressed.
     pub fn decompress(
         &mut self,
         coding: Coding,

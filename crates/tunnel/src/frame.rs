@@ -6,8 +6,9 @@
 //! | kind  | flags | payload bytes | stream                        | payload
 //! +-------+-------+---------------+-------------------------------+----------
 //! ```
-//! Numbers are big-endian. The first frame each way is HELLO; its first ten payload bytes, the magic and the version, are the
-//! same in every version. Streams are numbered by the near end, upwards from 1; 0 is the lane itself.
+//! Numbers are big-endian. The first frame each way is HELLO; its first ten payload bytes, the magic and the
+//! version, are the same in every version. Streams are numbered by the near end, upwards from 1; 0 is the
+//! lane itself.
 
 use crate::{Coding, CompressionLevel, LevelChoice, MAX_CHUNK_BYTES, MAX_CHUNK_OVERHEAD};
 use std::fmt;
@@ -219,8 +220,8 @@ struct Header {
     stream: StreamId,
 }
 
-/// The frame at the beginning of `bytes` and how long it is; `None` while bytes of it are missing. Whatever a header
-/// claims, it waits for [`MAX_PAYLOAD_BYTES`] bytes at most.
+/// The frame at the beginning of `bytes` and how long it is; `None` while bytes of it are missing. Whatever a
+/// header claims, it waits for [`MAX_PAYLOAD_BYTES`] bytes at most.
 ///
 /// # Errors
 /// When `bytes` cannot become a frame, as soon as that shows.
@@ -237,8 +238,8 @@ pub fn parse_frame(bytes: &[u8]) -> Result<Option<(LaneFrame<'_>, usize)>, Frame
     Ok(Some((frame, HEADER_BYTES + header.length)))
 }
 
-/// The hello at the beginning of `bytes` and how long it is; `None` while bytes of it are missing. Recognises a stranger by its
-/// first byte, and another version whatever else it has in its hello.
+/// The hello at the beginning of `bytes` and how long it is; `None` while bytes of it are missing. Recognises
+/// a stranger by its first byte, and another version whatever else it has in its hello.
 ///
 /// # Errors
 /// When `bytes` are not the beginning of a hello of this version.
@@ -400,8 +401,8 @@ pub(crate) fn begin_chunk(out: &mut Vec<u8>) -> usize {
     start
 }
 
-/// Writes the header of the frame that began at `start`; its payload, at most [`MAX_PAYLOAD_BYTES`] bytes, is all that was
-/// appended since.
+/// Writes the header of the frame that began at `start`; its payload, at most [`MAX_PAYLOAD_BYTES`] bytes, is
+/// all that was appended since.
 pub(crate) fn end_chunk(out: &mut [u8], start: usize, chunk: ChunkHeader) {
     let length = out.len().saturating_sub(start + HEADER_BYTES);
     let mut flags = chunk.coding as u8;

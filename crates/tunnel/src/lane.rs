@@ -2,17 +2,18 @@
 //!
 //! It owns no socket and no clock. The calling order, again and again:
 //!
-//! 1. Bytes from the lane's socket go into [`Lane::space`], are made known with [`Lane::filled`], and come out of [`Lane::next`]
-//!    as events until there are none. What a stream's own socket took of a chunk is reported to [`Lane::consumed`], at once or
-//!    later: that alone lets the other end send more.
-//! 2. A stream whose socket has something to read is reported to [`Lane::readable`]. [`Lane::pick`] says whose turn it is and
-//!    how much it may be read; after each pick exactly one of [`Lane::send`], [`Lane::drained`], [`Lane::finish`] and
-//!    [`Lane::reset`] follows. A stream that is not picked is not read: bytes wait where they are.
-//! 3. [`Lane::unsent`] goes to the lane's socket, and [`Lane::sent`] is called with how much of it did; [`Lane::full`] when it
-//!    takes no more for now, [`Lane::idle`] when nothing is left to be sent.
+//! 1. Bytes from the lane's socket go into [`Lane::space`], are made known with [`Lane::filled`], and come
+//!    out of [`Lane::next`] as events until there are none. What a stream's own socket took of a chunk is
+//!    reported to [`Lane::consumed`], at once or later: that alone lets the other end send more.
+//! 2. A stream whose socket has something to read is reported to [`Lane::readable`]. [`Lane::pick`] says
+//!    whose turn it is and how much it may be read; after each pick exactly one of [`Lane::send`],
+//!    [`Lane::drained`], [`Lane::finish`] and [`Lane::reset`] follows. A stream that is not picked is not
+//!    read: bytes wait where they are.
+//! 3. [`Lane::unsent`] goes to the lane's socket, and [`Lane::sent`] is called with how much of it did;
+//!    [`Lane::full`] when it takes no more for now, [`Lane::idle`] when nothing is left to be sent.
 //!
-//! Memory: [`MAX_STREAMS`] windows of [`BASE_WINDOW`] and [`POOL`] of what they grew, held by the code that uses the lane, and
-//! less than a MiB of its own besides the codecs'.
+//! Memory: [`MAX_STREAMS`] windows of [`BASE_WINDOW`] and [`POOL`] of what they grew, held by the code that
+//! uses the lane, and less than a MiB of its own besides the codecs'.
 
 pub mod compressibility;
 mod incoming;
@@ -38,22 +39,23 @@ use stream::{QueuePosition, Stream};
 pub const MAX_STREAMS: usize = 1024;
 /// What may be sent of a stream before its reader has taken any of it: every stream has it.
 pub const BASE_WINDOW: usize = 32 * 1024;
-/// What the near end lets the far end send at first, and the minimum that a window grows to, while the pool has it.
+/// What the near end lets the far end send at first, and the minimum that a window grows to, while the pool
+/// has it.
 pub const FIRST_WINDOW: usize = 256 * 1024;
 /// No window grows beyond it.
 pub const MAX_WINDOW: usize = 4 * 1024 * 1024;
 /// What all windows of a lane may have beyond [`BASE_WINDOW`], at each end.
 pub const POOL: usize = 64 * 1024 * 1024;
 
-/// While this much waits to be sent no stream is picked; on a slow lane what passes within [`ENOUGH_TIME`], but not less than
-/// [`MIN_UNSENT`]. A small message never waits behind more.
+/// While this much waits to be sent no stream is picked; on a slow lane what passes within [`ENOUGH_TIME`],
+/// but not less than [`MIN_UNSENT`]. A small message never waits behind more.
 const ENOUGH_UNSENT: usize = 32 * 1024;
 const MIN_UNSENT: usize = 4 * 1024;
 const ENOUGH_TIME: Duration = Duration::from_millis(10);
 /// Frames that only answer the other end's; a peer that sends that many without reading is not a tunnel.
 const MAX_UNSENT: usize = 1024 * 1024;
-/// CREDITs of a stream: this many, and one for every [`BYTES_A_CREDIT`] bytes that were sent of it. An end gives back half a
-/// window at a time, or what was left of one.
+/// CREDITs of a stream: this many, and one for every [`BYTES_A_CREDIT`] bytes that were sent of it. An end
+/// gives back half a window at a time, or what was left of one.
 const FREE_CREDITS: u64 = 64;
 const BYTES_A_CREDIT: u64 = 256;
 /// Frames without bytes that may be on their way when a stream ends.
@@ -189,7 +191,8 @@ impl std::fmt::Debug for Lane {
 }
 
 impl Lane {
-    /// A lane on which nothing has passed; its hello, which says what this end wants, is the first to be sent.
+    /// A lane on which nothing has passed; its hello, which says what this end wants, is the first to be
+    /// sent.
     pub fn new(end: End, preferences: LanePreferences) -> Self {
         let mut lane = Self {
             end,
@@ -233,8 +236,8 @@ impl Lane {
         self.streams.len()
     }
 
-    /// Opens a stream for a client that connected; at the near end, which has been greeted. `None` if the lane carries as many
-    /// as it may.
+    /// Opens a stream for a client that connected; at the near end, which has been greeted. `None` if the
+    /// lane carries as many as it may.
     pub fn open(&mut self) -> Option<StreamId> {
         if self.streams.len() >= MAX_STREAMS {
             return None;
@@ -285,8 +288,8 @@ impl Lane {
         }
     }
 
-    /// Sends a chunk of the stream that was picked, not empty, at most as many bytes as the pick allowed. `drained`: its socket
-    /// has nothing more now. Returns the outcome of the chunk.
+    /// Sends a chunk of the stream that was picked, not empty, at most as many bytes as the pick allowed.
+    /// `drained`: its socket has nothing more now. Returns the outcome of the chunk.
     ///
     /// # Errors
     /// When the codec fails; the lane can then no longer be used.
@@ -447,7 +450,8 @@ impl Lane {
         }
     }
 
-    /// Room for what the lane's socket has, never empty while [`Lane::next`] is called until it has nothing more.
+    /// Room for what the lane's socket has, never empty while [`Lane::next`] is called until it has nothing
+    /// more.
     pub fn space(&mut self) -> &mut [u8] {
         self.incoming.space()
     }

@@ -21,9 +21,11 @@ pub enum Codec {
 pub struct Zstandard {
     /// Its own level; below 0 faster and larger the lower it is.
     pub effort: i32,
-    /// How far back a chunk may repeat what went before, as a power of two of bytes. The receiver keeps as much.
+    /// How far back a chunk may repeat what went before, as a power of two of bytes. The receiver keeps as
+    /// much.
     pub window_log: u32,
-    /// Entries of the table that finds repetitions, as a power of two, where it is not what its own level has.
+    /// Entries of the table that finds repetitions, as a power of two, where it is not what its own level
+    /// has.
     pub hash_log: Option<u32>,
 }
 

@@ -3,7 +3,8 @@
 use model::Timestamp;
 use std::time::Duration;
 
-/// The lane's rate, from the bytes it took between one time that it was full and the next: at both, the same waited in it.
+/// The lane's rate, from the bytes it took between one time that it was full and the next: at both, the same
+/// waited in it.
 #[derive(Debug, Default)]
 pub(crate) struct ThroughputEstimator {
     /// When the lane was full last; `None` if it may have run empty since.
@@ -42,8 +43,8 @@ impl ThroughputEstimator {
         self.free = None;
     }
 
-    /// A lane that had room all the time is faster than what it took, beyond what waits in the kernel at most. How much faster
-    /// shows when it is full again; twice is tried.
+    /// A lane that had room all the time is faster than what it took, beyond what waits in the kernel at
+    /// most. How much faster shows when it is full again; twice is tried.
     pub(crate) fn raise(&mut self, at: Timestamp) {
         let (since, bytes) = *self.free.get_or_insert((at, 0));
         let seconds = at.since(since).as_secs_f64();

@@ -1,5 +1,5 @@
-//! What a compressor makes, a decompressor turns back, whatever the order of chunks, levels and forgetting; and no bytes
-//! make a decompressor panic or give more than a chunk.
+//! What a compressor makes, a decompressor turns back, whatever the order of chunks, levels and forgetting;
+//! and no bytes make a decompressor panic or give more than a chunk.
 
 #![allow(clippy::unwrap_used, reason = "test helpers")]
 

@@ -1,5 +1,5 @@
-//! Two ends of a lane with a pipe each way between them: whatever the order of things, every stream comes out as it went in,
-//! and neither end holds more than is stated.
+//! Two ends of a lane with a pipe each way between them: whatever the order of things, every stream comes out
+//! as it went in, and neither end holds more than is stated.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,8 +1,9 @@
 //! The far end's acceptor: listens, admits the peers that prove who they are, and refuses the others.
 //!
-//! One thread serves all connections that are not admitted yet. None has more than the deadline in all, whatever dribbles in;
-//! there is room for a bounded number at once, and a connection that finds no room pushes out the one that has waited longest of
-//! the place (an address, or a /64 of IPv6) with the most there, so that a crowd from one place does not keep others out.
+//! One thread serves all connections that are not admitted yet. None has more than the deadline in all,
+//! whatever dribbles in; there is room for a bounded number at once, and a connection that finds no room
+//! pushes out the one that has waited longest of the place (an address, or a /64 of IPv6) with the most
+//! there, so that a crowd from one place does not keep others out.
 
 mod journal;
 
@@ -102,7 +103,8 @@ struct Shared {
 type Tell = Box<dyn FnMut(AdmissionEvent) + Send>;
 
 impl Acceptor {
-    /// Listens at all of `listen` and passes on every peer that is admitted; `record_event` is called from the acceptor's own thread.
+    /// Listens at all of `listen` and passes on every peer that is admitted; `record_event` is called from
+    /// the acceptor's own thread.
     ///
     /// # Errors
     /// [`LiveError::PortInUse`] and its like; [`LiveError::System`].
@@ -254,8 +256,8 @@ impl GreetingPoll {
         Some(next.saturating_duration_since(now))
     }
 
-    /// Accepts those that wait, not more than there is room for before looking at them; returns when to go on with it, where some
-    /// may still wait.
+    /// Accepts those that wait, not more than there is room for before looking at them; returns when to go on
+    /// with it, where some may still wait.
     fn accept(&mut self) -> Option<Duration> {
         let mut again = None;
         for index in 0..self.listeners.len() {

@@ -47,7 +47,8 @@ struct Once(AtomicBool);
 
 impl Once {
     fn is_first(&self) -> bool {
-        // Looked at first: what was reported already is requested with every chunk of some streams, and lanes share it.
+        // Looked at first: what was reported already is requested with every chunk of some streams, and lanes
+        // share it.
         !self.0.load(Ordering::Relaxed) && !self.0.swap(true, Ordering::Relaxed)
     }
 
@@ -108,8 +109,8 @@ impl LaneCounters {
         self.clock.now()
     }
 
-    /// Reports it. That no lane is available is reported once for each reason in turn; clients that are refused, and a database
-    /// that cannot be reached, once until that is over.
+    /// Reports it. That no lane is available is reported once for each reason in turn; clients that are
+    /// refused, and a database that cannot be reached, once until that is over.
     pub fn record_notice(&self, notice: &Notice) {
         let told = match notice {
             Notice::NoLane { reason } => self.is_another(reason),

@@ -17,7 +17,8 @@ use std::thread::JoinHandle;
 use sys::signals::block_all_signals;
 use tunnel::{End, Isolation, LanePreferences, LevelChoice};
 
-/// A running far end. Dropping it without [`FarEnd::stop`] admits no more near ends, and leaves the lanes that stand.
+/// A running far end. Dropping it without [`FarEnd::stop`] admits no more near ends, and leaves the lanes
+/// that stand.
 pub struct FarEnd {
     acceptor: Acceptor,
     shared: Arc<Shared>,
@@ -32,13 +33,14 @@ struct Shared {
 }
 
 impl FarEnd {
-    /// Starts a far end: it listens when this returns. That nothing answers at the database's address is not an error here.
+    /// Starts a far end: it listens when this returns. That nothing answers at the database's address is not
+    /// an error here.
     ///
     /// Raises the process's limit of open files to what it may have: each stream takes one.
     ///
     /// # Errors
-    /// When an address is not one, the keys do not suffice for those to listen at, the database's host has none, a listening
-    /// address is not available, or the system refuses threads or descriptors.
+    /// When an address is not one, the keys do not suffice for those to listen at, the database's host has
+    /// none, a listening address is not available, or the system refuses threads or descriptors.
     pub fn start(options: FarOptions) -> Result<Self, TunnelError> {
         options.security.suits(&options.listen)?;
         let database = Arc::new(Database::resolve(options.to)?);

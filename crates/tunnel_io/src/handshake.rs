@@ -1,8 +1,10 @@
-//! The secure handshake: TLS 1.3 between two keys that know each other (RFC 8446, RFC 7250), then a welcome by the far end.
+//! The secure handshake: TLS 1.3 between two keys that know each other (RFC 8446, RFC 7250), then a welcome
+//! by the far end.
 //!
-//! Only TLS 1.3, both sides authenticated, nothing resumed and no early data: what is recorded of one handshake is worth nothing
-//! in another. The welcome confirms to the near end that its key was accepted, which TLS 1.3 lets a client see no sooner than in
-//! the server's first bytes. Without keys, near and far exchange the same four bytes in plain: a stranger is recognised by them.
+//! Only TLS 1.3, both sides authenticated, nothing resumed and no early data: what is recorded of one
+//! handshake is worth nothing in another. The welcome confirms to the near end that its key was accepted,
+//! which TLS 1.3 lets a client see no sooner than in the server's first bytes. Without keys, near and far
+//! exchange the same four bytes in plain: a stranger is recognised by them.
 
 use super::keys::{KeyError, KeyFingerprint, SecretKey, TunnelSecurity};
 use super::verifier::{KnownKeys, UnknownKey};
@@ -98,7 +100,8 @@ impl PeerFault {
         )
     }
 
-    /// What to do next, in one line, where there is something; for the user who started the end that reports it.
+    /// What to do next, in one line, where there is something; for the user who started the end that reports
+    /// it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::UnknownKey { shown } => Some(format!(
@@ -185,7 +188,8 @@ impl ClientHandshake {
         }
     }
 
-    /// Makes the near's side of the handshake on a socket that was just connected; waits, at most `longest` in all.
+    /// Makes the near's side of the handshake on a socket that was just connected; waits, at most `longest`
+    /// in all.
     pub(crate) fn complete(&self, socket: Socket, longest: Duration) -> Result<Transport, PeerFault> {
         let wait = Wait {
             until: Instant::now() + longest,
@@ -555,7 +559,8 @@ impl Wait {
     }
 }
 
-/// What both speak inside the session (ALPN): a browser or another server is refused before keys are inspected.
+/// What both speak inside the session (ALPN): a browser or another server is refused before keys are
+/// inspected.
 const PROTOCOL: &[u8] = b"longwire-tunnel";
 const WELCOME: &[u8; 4] = b"lwt\n";
 const NO_ROOM: &[u8; 4] = b"lwf\n";

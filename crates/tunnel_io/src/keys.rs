@@ -1,7 +1,7 @@
 //! What the ends of a tunnel know each other by: key files, fingerprints, a pre-shared key.
 //!
-//! Each end has an Ed25519 key and knows the fingerprint of the other's; there are no certificates, names or dates that could
-//! expire. A pre-shared key comes to the same: both ends derive both keys from it.
+//! Each end has an Ed25519 key and knows the fingerprint of the other's; there are no certificates, names or
+//! dates that could expire. A pre-shared key comes to the same: both ends derive both keys from it.
 
 mod files;
 
@@ -40,8 +40,8 @@ pub enum TunnelSecurity {
 
 /// The digest that identifies a public key: SHA-256 of its SubjectPublicKeyInfo (RFC 5280, DER).
 ///
-/// Its text is `SHA256:` and base64 without padding, as `ssh-keygen -l` shows keys; the digest itself is of another
-/// encoding of the key than OpenSSH's.
+/// Its text is `SHA256:` and base64 without padding, as `ssh-keygen -l` shows keys; the digest itself is of
+/// another encoding of the key than OpenSSH's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyFingerprint([u8; 32]);
 
@@ -335,8 +335,8 @@ impl fmt::Debug for SharedKey {
 
 const FINGERPRINT_PREFIX: &str = "SHA256:";
 const MIN_SHARED_KEY_LEN: usize = 32;
-/// OWASP's figure for PBKDF2 with HMAC-SHA-256 (Password Storage Cheat Sheet, 2023): anyone who reaches the far end's port
-/// sees its public key, derived from the secret, and may try secrets against it at home.
+/// OWASP's figure for PBKDF2 with HMAC-SHA-256 (Password Storage Cheat Sheet, 2023): anyone who reaches the
+/// far end's port sees its public key, derived from the secret, and may try secrets against it at home.
 const ROUNDS: NonZeroU32 = NonZeroU32::new(600_000).unwrap();
 /// The same for all: the ends have nothing in common but the secret.
 const SALT: &[u8] = b"longwire tunnel pre-shared key";

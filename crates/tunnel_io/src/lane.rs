@@ -1,8 +1,8 @@
 //! The thread of a lane: one epoll loop over the lane's socket and those of all its streams.
 //!
-//! Bytes go from one socket to the other in one wake-up, without another thread: a client's bytes are read, compressed, framed
-//! and sent; bytes that come over the lane go to their stream's socket. Sending is pulled: a stream is read only when the lane
-//! has room and the other end takes more of it.
+//! Bytes go from one socket to the other in one wake-up, without another thread: a client's bytes are read,
+//! compressed, framed and sent; bytes that come over the lane go to their stream's socket. Sending is pulled:
+//! a stream is read only when the lane has room and the other end takes more of it.
 
 mod sending;
 mod streams;
@@ -113,7 +113,8 @@ impl LaneLoop {
         })
     }
 
-    /// Carries until the lane ends or is to end; whether it stood, and why it does no more where it was not to end.
+    /// Carries until the lane ends or is to end; whether it stood, and why it does no more where it was not
+    /// to end.
     pub fn run(mut self) -> (bool, Option<TunnelError>) {
         let reason = self.carry().err();
         let streams = self.streams.len();

@@ -1,5 +1,5 @@
-//! The two ends of a tunnel: clients connect to the near end, the far end connects to the database, and between them few
-//! lanes carry all of it, compressed and encrypted.
+//! The two ends of a tunnel: clients connect to the near end, the far end connects to the database, and
+//! between them few lanes carry all of it, compressed and encrypted.
 //!
 //! What the ends say to each other is the crate `tunnel`; here are the sockets, threads, keys and the clock.
 
@@ -34,7 +34,8 @@ use sys::clock::Clock;
 use sys::listening::PlainClients;
 use tunnel::{Isolation, LevelChoice};
 
-/// Called with each notice of what happens. It runs in the tunnel's threads, seldom, and not while bytes wait.
+/// Called with each notice of what happens. It runs in the tunnel's threads, seldom, and not while bytes
+/// wait.
 pub type Notify = Box<dyn Fn(&Notice) + Send + Sync>;
 
 /// What the near end is to do.

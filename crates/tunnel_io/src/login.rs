@@ -1,8 +1,8 @@
-//! Where a stream's login ends, so that no password, token or cancellation key meets text that someone else chose in one
-//! compression context.
+//! Where a stream's login ends, so that no password, token or cancellation key meets text that someone else
+//! chose in one compression context.
 //!
-//! Both ends of a tunnel watch both directions with the decoders that the relay's observers use, until the login is over; then
-//! the decoder is dropped. What is in doubt counts as login.
+//! Both ends of a tunnel watch both directions with the decoders that the relay's observers use, until the
+//! login is over; then the decoder is dropped. What is in doubt counts as login.
 
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 use wire::Stream;
@@ -37,7 +37,8 @@ enum State {
 type Passed = [u64; 2];
 
 impl Login {
-    /// The beginning of a stream to a server that listens on `server_port`, where that is known: a hint, no more.
+    /// The beginning of a stream to a server that listens on `server_port`, where that is known: a hint, no
+    /// more.
     pub(crate) fn new(server_port: Option<u16>) -> Self {
         let stream = Stream::new(server_port.unwrap_or(0));
         Self {
@@ -45,8 +46,8 @@ impl Login {
         }
     }
 
-    /// Takes bytes of either direction, in the order in which they pass this end, and says what they belong to. A login that ends
-    /// within them is not over before them: all of them are its.
+    /// Takes bytes of either direction, in the order in which they pass this end, and says what they belong
+    /// to. A login that ends within them is not over before them: all of them are its.
     pub(crate) fn pass(&mut self, direction: Direction, bytes: &[u8]) -> Part {
         match &mut self.state {
             State::Over => Part::Work,
@@ -100,8 +101,8 @@ fn watch(stream: &mut Stream, passed: Passed, direction: Direction, bytes: &[u8]
     }
 }
 
-/// PostgreSQL says that it is ready, MySQL and MariaDB that all is well; a server that answers a request which is no login (Redis
-/// without a password, or after it) lets the client work.
+/// PostgreSQL says that it is ready, MySQL and MariaDB that all is well; a server that answers a request
+/// which is no login (Redis without a password, or after it) lets the client work.
 fn ends_login(message: &Message<'_>) -> bool {
     message.direction == Direction::ServerToClient
         && (matches!(message.content, Content::Ready(_))

@@ -39,7 +39,8 @@ struct Shared {
     client_handshake: ClientHandshake,
     preferences: LanePreferences,
     connect_timeout: Duration,
-    /// Rung for the acceptor: a lane is up, a lane was lost with clients that it had not taken in, or all is over.
+    /// Rung for the acceptor: a lane is up, a lane was lost with clients that it had not taken in, or all is
+    /// over.
     waker: Waker,
     over: AtomicBool,
 }
@@ -51,14 +52,14 @@ impl Shared {
 }
 
 impl NearEnd {
-    /// Starts a near end: it listens when this returns, and opens its lanes from then on, again and again while they
-    /// are not available.
+    /// Starts a near end: it listens when this returns, and opens its lanes from then on, again and again
+    /// while they are not available.
     ///
     /// Raises the process's limit of open files to what it may have: each stream takes one.
     ///
     /// # Errors
-    /// When the far end's address is not one, the keys do not suffice for the addresses, a listening address is not available,
-    /// or the system refuses threads or descriptors.
+    /// When the far end's address is not one, the keys do not suffice for the addresses, a listening address
+    /// is not available, or the system refuses threads or descriptors.
     pub fn start(options: NearOptions) -> Result<Self, TunnelError> {
         split_address(&options.far)?;
         options.security.suits(&options.listen)?;

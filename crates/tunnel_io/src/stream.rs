@@ -69,7 +69,8 @@ impl Local {
         self.login = Some(Login::new(server_port));
     }
 
-    /// Takes bytes of either direction, in the order in which they pass, and says what they belong to: only work is compressed.
+    /// Takes bytes of either direction, in the order in which they pass, and says what they belong to: only
+    /// work is compressed.
     pub fn part(&mut self, direction: Direction, bytes: &[u8]) -> Part {
         match &mut self.login {
             None => Part::Work,

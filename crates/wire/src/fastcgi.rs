@@ -1,18 +1,20 @@
 //! FastCGI 1.0: how a web server passes requests on to an application, such as nginx to php-fpm.
 //!
-//! Source: Mark R. Brown, "FastCGI Specification", version 1.0, 29 April 1996; checked against nginx 1.22 and PHP 8.2. Records
-//! of a header and up to 64 KiB; those of one request have its number. Parameters are inspected up to [`MAXIMUM_PARAMS`], the
-//! head of a reply up to [`MAXIMUM_HEAD`]; bodies are counted, never stored.
+//! Source: Mark R. Brown, "FastCGI Specification", version 1.0, 29 April 1996; checked against nginx 1.22 and
+//! PHP 8.2. Records of a header and up to 64 KiB; those of one request have its number. Parameters are
+//! inspected up to [`MAXIMUM_PARAMS`], the head of a reply up to [`MAXIMUM_HEAD`]; bodies are counted, never
+//! stored.
 //!
 //! How messages become exchanges:
-//! 1. A record is a message. The empty STDIN record completes a request, END_REQUEST its reply. An authorizer's request has no
-//!    input: the end of its parameters completes it.
+//! 1. A record is a message. The empty STDIN record completes a request, END_REQUEST its reply. An
+//!    authorizer's request has no input: the end of its parameters completes it.
 //! 2. Method and target are reported where the parameters end, the status where the head of the reply does.
-//! 3. A reply that begins while its request's input is still being sent: what was sent so far is the request, the rest is one
-//!    message that belongs to none.
-//! 4. ABORT_REQUEST completes a request that is being sent. Behind that it is one way: the reply it hastens is owed already.
-//! 5. Replies of several requests on one connection are reported in the order of the requests: what comes early waits, as a
-//!    count of bytes and two times.
+//! 3. A reply that begins while its request's input is still being sent: what was sent so far is the request,
+//!    the rest is one message that belongs to none.
+//! 4. ABORT_REQUEST completes a request that is being sent. Behind that it is one way: the reply it hastens
+//!    is owed already.
+//! 5. Replies of several requests on one connection are reported in the order of the requests: what comes
+//!    early waits, as a count of bytes and two times.
 
 mod opening;
 mod params;
@@ -29,8 +31,8 @@ use session::Session;
 
 /// Decodes one FastCGI connection, from its beginning or from the middle.
 ///
-/// Memory: [`MAXIMUM_PARAMS`] of a request and one record of it, [`MAXIMUM_HEAD`] of each of at most 64 replies that wait for their
-/// round trip, and notes of as many requests.
+/// Memory: [`MAXIMUM_PARAMS`] of a request and one record of it, [`MAXIMUM_HEAD`] of each of at most 64
+/// replies that wait for their round trip, and notes of as many requests.
 #[derive(Debug)]
 pub struct FastcgiDecoder {
     framers: [Framer; 2],

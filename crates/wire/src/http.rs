@@ -5,12 +5,13 @@
 //!
 //! How messages become exchanges:
 //! 1. A head is one message, its body another. The last of them completes the request or the reply.
-//! 2. `Expect: 100-continue`: the head completes a request; `100 Continue` is a pause, and the body a further round trip. A
-//!    body sent without waiting for it belongs to no request.
-//! 3. A response that arrives while its request's body is still being sent: what was sent so far is the request, the
-//!    rest belongs to no message.
-//!    So is what was sent of a head, when the response does not wait for its end (408, 414).
-//! 4. A response without a length ends with the server's FIN or with a reset. One that these cut off stays incomplete.
+//! 2. `Expect: 100-continue`: the head completes a request; `100 Continue` is a pause, and the body a further
+//!    round trip. A body sent without waiting for it belongs to no request.
+//! 3. A response that arrives while its request's body is still being sent: what was sent so far is the
+//!    request, the rest belongs to no message. So is what was sent of a head, when the response does not wait
+//!    for its end (408, 414).
+//! 4. A response without a length ends with the server's FIN or with a reset. One that these cut off stays
+//!    incomplete.
 //! 5. After `101 Switching Protocols` or a successful `CONNECT`, both directions are no longer HTTP.
 
 mod body;
@@ -31,7 +32,8 @@ use decoding::resume::Resumption;
 use head::{Method, Request, Response};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 
-/// Decodes one HTTP connection. Memory: at most [`MAXIMUM_HEAD`] per direction and 1024 notes of requests in flight.
+/// Decodes one HTTP connection. Memory: at most [`MAXIMUM_HEAD`] per direction and 1024 notes of requests in
+/// flight.
 #[derive(Debug, Default)]
 pub struct HttpDecoder {
     halves: [HalfConnection; 2],

@@ -1,8 +1,8 @@
 //! MySQL and MariaDB client/server protocol.
 //!
 //! Bytes pass through up to three layers: `blocks` undoes the compressed protocol, `lane` joins frames to
-//! messages without copying what is not inspected, `conversation` knows which reply each command gets and what
-//! of it is worth reporting. Start reading at [`MysqlDecoder`], then `conversation`.
+//! messages without copying what is not inspected, `conversation` knows which reply each command gets and
+//! what of it is worth reporting. Start reading at [`MysqlDecoder`], then `conversation`.
 //!
 //! Sources: MySQL 8.4 source documentation, "Client/Server Protocol"; MariaDB Knowledge Base, "Client/Server
 //! Protocol". Checked against MariaDB 10.11 with MariaDB Connector/J 3.4, MySQL Connector/J 9.1, PyMySQL,
@@ -43,13 +43,14 @@ pub use signature::recognise;
 /// Decodes one MySQL or MariaDB connection, from its greeting or from the middle.
 ///
 /// Bytes of a message on a compressed connection are its share of the block's: after `n` of a block's `u`
-/// uncompressed bytes, `floor(n * c / u)` of its `c` stream bytes (header included) are given to messages, so the
-/// shares of one block sum to it exactly, also when a message spans blocks. A compressed block's messages are
-/// emitted when the block is complete.
+/// uncompressed bytes, `floor(n * c / u)` of its `c` stream bytes (header included) are given to messages, so
+/// the shares of one block sum to it exactly, also when a message spans blocks. A compressed block's messages
+/// are emitted when the block is complete.
 ///
-/// Where the place in the protocol is lost because the observation begins in the middle of a reply, messages are opaque until
-/// the two sides, which take round trips, show a new beginning: the server's next byte after a whole command, the client's next byte
-/// after the server has spoken. Behind bytes that were not captured the sequence numbers show one: `resume`.
+/// Where the place in the protocol is lost because the observation begins in the middle of a reply, messages
+/// are opaque until the two sides, which take round trips, show a new beginning: the server's next byte after
+/// a whole command, the client's next byte after the server has spoken. Behind bytes that were not captured
+/// the sequence numbers show one: `resume`.
 #[derive(Debug, Default)]
 pub struct MysqlDecoder {
     conversation: Conversation,
@@ -220,7 +221,8 @@ impl MysqlDecoder {
         Err(self.error(direction, fault))
     }
 
-    /// Forgets the place in `direction`. Without the client's commands the server's replies cannot be distinguished.
+    /// Forgets the place in `direction`. Without the client's commands the server's replies cannot be
+    /// distinguished.
     fn desync_direction(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         self.has_lost = true;
         self.conversation.lose_replies();

@@ -1,16 +1,19 @@
 //! PostgreSQL frontend/backend protocol 3.0 and 3.2, and its relatives (KingbaseES, openGauss, CockroachDB).
 //!
-//! Source: PostgreSQL manual, chapter "Frontend/Backend Protocol". A message is a tag byte, a 32-bit length that counts
-//! itself, and a body; the client's first messages have no tag. Largest message: [`MAXIMUM_MESSAGE`].
+//! Source: PostgreSQL manual, chapter "Frontend/Backend Protocol". A message is a tag byte, a 32-bit length
+//! that counts itself, and a body; the client's first messages have no tag. Largest message:
+//! [`MAXIMUM_MESSAGE`].
 //!
 //! How messages become exchanges:
 //! 1. `Query`, `Sync`, `FunctionCall` complete a request; `ReadyForQuery` completes its reply.
-//! 2. `Flush` completes a request too. Its reply is what the messages before it are owed; the last of that is a pause of
-//!    the same exchange, or its end when the client has continued without waiting.
-//! 3. Each leg of authentication is an exchange of its own; what follows `AuthenticationOk` belongs to the last.
+//! 2. `Flush` completes a request too. Its reply is what the messages before it are owed; the last of that is
+//!    a pause of the same exchange, or its end when the client has continued without waiting.
+//! 3. Each leg of authentication is an exchange of its own; what follows `AuthenticationOk` belongs to the
+//!    last.
 //! 4. After an error the server answers nothing before the next `Sync`.
 //!
-//! Start reading at [`PostgresDecoder`], then `client` and `server`, which hold one match over the messages each.
+//! Start reading at [`PostgresDecoder`], then `client` and `server`, which hold one match over the messages
+//! each.
 
 mod client;
 mod columns;
@@ -39,8 +42,8 @@ use shape::Shapes;
 
 /// Decodes one PostgreSQL connection, from its beginning or from the middle.
 ///
-/// Memory: at most 64 KiB of an unfinished message per direction, 64 Ki one-byte notes of what the server owes, 8192
-/// names of statements and 1024 of portals of up to 256 bytes each.
+/// Memory: at most 64 KiB of an unfinished message per direction, 64 Ki one-byte notes of what the server
+/// owes, 8192 names of statements and 1024 of portals of up to 256 bytes each.
 #[derive(Debug)]
 pub struct PostgresDecoder {
     client: Framer,
@@ -197,7 +200,8 @@ impl Decoder for PostgresDecoder {
 }
 
 impl Session {
-    /// Whether the client may go on with TLS: it has requested it and begun nothing else. The answer may be lost, or late.
+    /// Whether the client may go on with TLS: it has requested it and begun nothing else. The answer may be
+    /// lost, or late.
     fn awaits_tls(&self, client: &Framer) -> bool {
         self.shapes.encryption_asked && !self.shapes.started && client.pending() == 0
     }

@@ -13,17 +13,17 @@ pub struct ProtocolRow {
     pub protocol: Protocol,
     /// Ports its servers usually listen on: a hint where the content is ambiguous, never more.
     pub ports: &'static [u16],
-    /// Looks for a message where a direction that was lost goes on. Its verdict on a longer prefix of the same bytes is the
-    /// same, unless it was [`Recognition::More`].
+    /// Looks for a message where a direction that was lost goes on. Its verdict on a longer prefix of the
+    /// same bytes is the same, unless it was [`Recognition::More`].
     pub recognise: fn(Direction, &[u8]) -> Recognition,
-    /// Looks at the first bytes that were seen in a direction, strictly: whole messages with all of their fields.
-    /// [`Recognition::Certain`] is kept for what no other protocol has, and, as [`Recognition::Plausible`] of a server, stays with
-    /// more bytes.
+    /// Looks at the first bytes that were seen in a direction, strictly: whole messages with all of their
+    /// fields. [`Recognition::Certain`] is kept for what no other protocol has, and, as
+    /// [`Recognition::Plausible`] of a server, stays with more bytes.
     pub opens: fn(Direction, &[u8]) -> Recognition,
     /// The same of the server's first bytes, knowing the client's.
     pub answers: fn(&[u8], &[u8]) -> Recognition,
-    /// A first request leaves no doubt about the protocol and its version, so that no answer is waited for: whose work a server
-    /// does for it has to be known while it does.
+    /// A first request leaves no doubt about the protocol and its version, so that no answer is waited for:
+    /// whose work a server does for it has to be known while it does.
     pub asks_alone: bool,
     /// Whether a side can say just this before the other one speaks.
     pub burst: fn(Direction, &[u8]) -> bool,
@@ -140,7 +140,8 @@ pub static PROTOCOLS: &[ProtocolRow] = &[
     },
 ];
 
-/// The protocol that a server's first bytes are certainly of, where they are not certainly of the one that is expected.
+/// The protocol that a server's first bytes are certainly of, where they are not certainly of the one that is
+/// expected.
 pub fn other_protocol(expected: Protocol, first_bytes: &[u8]) -> Option<Protocol> {
     let verdict = |row: &ProtocolRow| (row.opens)(Direction::ServerToClient, first_bytes);
     let own = PROTOCOLS.iter().find(|row| row.protocol == expected)?;

@@ -1,19 +1,20 @@
 //! Redis's protocol, RESP2 and RESP3, and its relatives (Valkey, KeyDB, Dragonfly).
 //!
-//! Source: "Redis serialization protocol specification" of redis.io, checked against Redis 7.0. Requests are arrays of
-//! strings or single lines; replies are values of any type. Only the first [`MAXIMUM_KEPT`] bytes of a value are looked
-//! at, the rest is counted.
+//! Source: "Redis serialization protocol specification" of redis.io, checked against Redis 7.0. Requests are
+//! arrays of strings or single lines; replies are values of any type. Only the first [`MAXIMUM_KEPT`] bytes
+//! of a value are looked at, the rest is counted.
 //!
 //! How messages become exchanges:
 //! 1. A request is owed one reply, in the order of the requests, however many are on their way.
 //! 2. `SUBSCRIBE` and its relatives are owed a confirmation a channel; all of them are the reply.
 //! 3. Published messages, pushes and the lines of `MONITOR` are notices: they were not requested.
 //! 4. `CLIENT REPLY OFF` and `SKIP`: what is sent then is one way.
-//! 5. `HELLO` and `AUTH` are login, and none of their content is reported; `QUIT` takes leave. Secrets in other commands are
-//!    `***`.
+//! 5. `HELLO` and `AUTH` are login, and none of their content is reported; `QUIT` takes leave. Secrets in
+//!    other commands are `***`.
 //! 6. What follows the answer to `PSYNC` is a stream of another kind, and opaque.
 //!
-//! Start reading at [`RedisDecoder`], then `command` (what requests ask for) and `reply`. `scan` finds where values end.
+//! Start reading at [`RedisDecoder`], then `command` (what requests ask for) and `reply`. `scan` finds where
+//! values end.
 
 mod command;
 mod opening;
@@ -39,8 +40,8 @@ use scan::Scan;
 
 /// Decodes one Redis connection, from its beginning or from the middle.
 ///
-/// Memory: [`MAXIMUM_KEPT`] of an unfinished value per direction, a text of 3 KiB, and notes of what is owed, which
-/// are one for any number of equal requests.
+/// Memory: [`MAXIMUM_KEPT`] of an unfinished value per direction, a text of 3 KiB, and notes of what is owed,
+/// which are one for any number of equal requests.
 #[derive(Debug)]
 pub struct RedisDecoder {
     halves: [HalfConnection; 2],

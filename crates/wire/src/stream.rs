@@ -1,7 +1,7 @@
 //! One connection's payload to messages: finds the protocol, decodes it, and falls back to opaque.
 //!
-//! This is what a pipeline uses; it never fails. Whatever the bytes are, the `bytes` of the messages of a direction
-//! sum to what was fed and skipped in it once [`Stream::finish`] was called.
+//! This is what a pipeline uses; it never fails. Whatever the bytes are, the `bytes` of the messages of a
+//! direction sum to what was fed and skipped in it once [`Stream::finish`] was called.
 
 mod buffered_bursts;
 mod detection;
@@ -25,14 +25,17 @@ use tls_keys::Secrets;
 
 /// Round trips the payload of one connection into messages.
 ///
-/// Calling order: [`Stream::feed`] and [`Stream::skip`] in the order in which the bytes passed, [`Stream::finish`] once
-/// and last. How the bytes are split into calls changes nothing, except into how many messages opaque bytes are cut.
+/// Calling order: [`Stream::feed`] and [`Stream::skip`] in the order in which the bytes passed,
+/// [`Stream::finish`] once and last. How the bytes are split into calls changes nothing, except into how many
+/// messages opaque bytes are cut.
 ///
-/// A direction that cannot be decoded is opaque from the message that failed on. When it begins to speak again after
-/// the other one, or goes on after bytes that were not seen, and what it says looks like a message, it is decoded again.
+/// A direction that cannot be decoded is opaque from the message that failed on. When it begins to speak
+/// again after the other one, or goes on after bytes that were not seen, and what it says looks like a
+/// message, it is decoded again.
 ///
-/// Until both directions agree on a protocol, up to [`MAXIMUM_HELD`] bytes wait; their messages keep the times at which they
-/// passed. A caller that has to know what was found before the first message uses [`Stream::detect_protocol`] and [`Stream::flush_buffered`].
+/// Until both directions agree on a protocol, up to [`MAXIMUM_HELD`] bytes wait; their messages keep the
+/// times at which they passed. A caller that has to know what was found before the first message uses
+/// [`Stream::detect_protocol`] and [`Stream::flush_buffered`].
 pub struct Stream {
     of: Circumstances,
     /// Opens TLS.
@@ -46,8 +49,8 @@ pub struct Stream {
     encrypted: bool,
     /// Payload is missing in the capture, and what follows is not decoded for that.
     cut: bool,
-    /// Per direction: bytes fed or skipped, bytes emitted, when the first byte not emitted passed, and whether
-    /// the direction is not decoded any more.
+    /// Per direction: bytes fed or skipped, bytes emitted, when the first byte not emitted passed, and
+    /// whether the direction is not decoded any more.
     given: [u64; 2],
     handed_out: [u64; 2],
     began: [Timestamp; 2],
@@ -61,7 +64,8 @@ pub struct Stream {
     row: Option<&'static ProtocolRow>,
     /// The search for a message, in the direction that is speaking and was lost.
     search: Option<Search>,
-    /// Bytes were lost since the client last had to wait: the decoder may expect replies that were among them.
+    /// Bytes were lost since the client last had to wait: the decoder may expect replies that were among
+    /// them.
     doubt: bool,
     /// Whether this client sends requests before it has the replies to earlier ones.
     pipelines: bool,
@@ -96,8 +100,9 @@ impl Stream {
         })
     }
 
-    /// A connection that was in progress when the observation began, to a server that seems to listen on `server_port`: which
-    /// side is the client is a guess, which what passes may refute ([`Stream::is_reversed`]).
+    /// A connection that was in progress when the observation began, to a server that seems to listen on
+    /// `server_port`: which side is the client is a guess, which what passes may refute
+    /// ([`Stream::is_reversed`]).
     pub fn joined(server_port: u16) -> Self {
         Self::with_circumstances(Circumstances {
             server_port,
@@ -167,8 +172,8 @@ impl Stream {
         }
     }
 
-    /// Takes what [`Stream::feed`] and [`Stream::skip`] would, while the protocol is not known, and emits nothing. Whether
-    /// it has been decided: then comes [`Stream::flush_buffered`].
+    /// Takes what [`Stream::feed`] and [`Stream::skip`] would, while the protocol is not known, and emits
+    /// nothing. Whether it has been decided: then comes [`Stream::flush_buffered`].
     pub fn detect_protocol(
         &mut self,
         at: Timestamp,
@@ -204,12 +209,14 @@ impl Stream {
         matches!(self.state, State::Undecided(_))
     }
 
-    /// Whether the side that was said to be the client is the server: directions of messages are already turned.
+    /// Whether the side that was said to be the client is the server: directions of messages are already
+    /// turned.
     pub fn is_reversed(&self) -> bool {
         self.reversed
     }
 
-    /// Nothing follows in `direction`, as was seen at `at`: emits what only its end completes, and what it cuts off.
+    /// Nothing follows in `direction`, as was seen at `at`: emits what only its end completes, and what it
+    /// cuts off.
     pub fn end(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let direction = self.direction(direction);
         self.finish_resync(sink);
@@ -229,8 +236,8 @@ impl Stream {
         }
     }
 
-    /// The beginning of a message whose end never comes, of a protocol whose requests are over with their server. Others wait for the connection's
-    /// end, since a whole message may wait for what its client says.
+    /// The beginning of a message whose end never comes, of a protocol whose requests are over with their
+    /// server. Others wait for the connection's end, since a whole message may wait for what its client says.
     fn emit_truncated(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let lane = direction.index();
         let bytes = self.given[lane].saturating_sub(self.handed_out[lane]);
@@ -498,7 +505,8 @@ impl Stream {
         }
     }
 
-    /// The place in `direction` is lost, for a reason that is not among its bytes: the message in progress is given up.
+    /// The place in `direction` is lost, for a reason that is not among its bytes: the message in progress is
+    /// given up.
     pub(crate) fn desync_direction(
         &mut self,
         at: Timestamp,

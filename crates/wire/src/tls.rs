@@ -3,14 +3,16 @@
 //! Source: RFC 8446 (TLS 1.3) and RFC 5246 (TLS 1.2). Largest record: 2^14 bytes and what encryption may add.
 //!
 //! How records become exchanges:
-//! 1. The `ClientHello` is a request; the server's flight is its reply. A flight ends when the client speaks next, so
-//!    its last record is emitted only then.
-//! 2. Up to TLS 1.2 the client's `Finished` asks for the server's, unless the server's came first (resumption).
-//! 3. In TLS 1.3 nothing answers the client's `Finished`; what the server sends before the client's first data
-//!    (`NewSessionTicket`) was not requested.
-//!    A first greeting in the form of SSL 2 (RFC 5246 appendix E.2) is one too.
-//! 4. After the handshake a record is opaque: exchanges follow the changes of direction. Taking leave is not: an alert,
-//!    which TLS 1.3 hides in a data record of 2 bytes (and so data of just 2 bytes are mistaken for one).
+//! 1. The `ClientHello` is a request; the server's flight is its reply. A flight ends when the client speaks
+//!    next, so its last record is emitted only then.
+//! 2. Up to TLS 1.2 the client's `Finished` asks for the server's, unless the server's came first
+//!    (resumption).
+//! 3. In TLS 1.3 nothing answers the client's `Finished`; what the server sends before the client's first
+//!    data (`NewSessionTicket`) was not requested. A first greeting in the form of SSL 2 (RFC 5246 appendix
+//!    E.2) is one too.
+//! 4. After the handshake a record is opaque: exchanges follow the changes of direction. Taking leave is not:
+//!    an alert, which TLS 1.3 hides in a data record of 2 bytes (and so data of just 2 bytes are mistaken for
+//!    one).
 
 mod hello;
 mod meter;
@@ -48,7 +50,8 @@ struct Handshake {
     version_13: bool,
     /// Bytes of this direction were lost ([`Direction::index`]).
     lost: [bool; 2],
-    /// The last record of the server's flight so far: whether it ends the flight shows when either side speaks next.
+    /// The last record of the server's flight so far: whether it ends the flight shows when either side
+    /// speaks next.
     held: Option<Record>,
 }
 
@@ -406,7 +409,8 @@ fn plan_at(is_first: bool, header: &[u8]) -> Result<FramePlan, HeaderFault> {
     }
 }
 
-/// Whether a header is that of a `ClientHello` in the form of SSL 2, for TLS: the top bit of a length, the type 1, version 3.x.
+/// Whether a header is that of a `ClientHello` in the form of SSL 2, for TLS: the top bit of a length, the
+/// type 1, version 3.x.
 fn is_old_greeting(header: &[u8]) -> bool {
     matches!(header, [0x80..=0xff, _, 1, 3, 0..=3, ..])
 }
@@ -465,8 +469,8 @@ const MAXIMUM_RECORD: u16 = 16 * 1024 + 2048;
 /// Most of a handshake record that is inspected: a `ServerHello` with a post-quantum key share fits.
 const HELLO_LIMIT: usize = 4096;
 
-/// A record that holds just a `Finished`: header, message header, hash of 32 or 48 bytes, content type, tag; and one that
-/// holds an empty `Certificate` of 8 bytes before it: the answer to a server that asks for one.
+/// A record that holds just a `Finished`: header, message header, hash of 32 or 48 bytes, content type, tag;
+/// and one that holds an empty `Certificate` of 8 bytes before it: the answer to a server that asks for one.
 const FINISHED_RECORDS: [u64; 4] = [
     5 + 4 + 32 + 1 + 16,
     5 + 4 + 48 + 1 + 16,

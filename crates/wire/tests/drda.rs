@@ -155,8 +155,8 @@ fn rows_go_on_from_one_block_to_the_next() {
     );
 }
 
-/// An object that is longer than a structure's segment: with four more bytes of length, in three segments; and one that
-/// lasts as long as its structure.
+/// An object that is longer than a structure's segment: with four more bytes of length, in three segments;
+/// and one that lasts as long as its structure.
 #[test]
 fn long_objects_are_one() {
     let text = [&b"\0\0\0\x9c\x40"[..], &[b'x'; 40_000], b"\xff"].concat();

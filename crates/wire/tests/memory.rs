@@ -55,8 +55,8 @@ fn postgres(tag: u8, claimed: u32, body: &[u8]) -> Vec<u8> {
     [&[tag][..], &claimed.to_be_bytes(), body].concat()
 }
 
-/// One direction's text (64 KiB and a name, in a buffer that grows by doubling), what detection holds, and the
-/// stream itself.
+/// One direction's text (64 KiB and a name, in a buffer that grows by doubling), what detection holds, and
+/// the stream itself.
 const BOUND: isize = 2 * 64 * 1024 + 64 * 1024 + 3 * 16 * 1024 + 8 * 1024;
 
 #[test]

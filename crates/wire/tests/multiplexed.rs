@@ -1,4 +1,5 @@
-//! Several sessions of SQL Server on one connection (MARS): decoded while one asks at a time, opaque to the end from where several do.
+//! Several sessions of SQL Server on one connection (MARS): decoded while one asks at a time, opaque to the
+//! end from where several do.
 
 mod streams;
 
@@ -6,7 +7,8 @@ use model::Direction;
 use std::path::Path;
 use streams::{Recording, Seen, Segment, play, recordings_in};
 
-/// Prelogin, login, then six statements of session 0, with the acknowledgement that opens it before the first.
+/// Prelogin, login, then six statements of session 0, with the acknowledgement that opens it before the
+/// first.
 fn recorded() -> Recording {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mars");
     recordings_in(&folder).remove(0)

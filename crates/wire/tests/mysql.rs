@@ -1,5 +1,5 @@
-//! MySQL and MariaDB: recordings against the counts another decoder found, and conversations that no available server
-//! holds, written out from the protocol's documentation.
+//! MySQL and MariaDB: recordings against the counts another decoder found, and conversations that no
+//! available server holds, written out from the protocol's documentation.
 
 mod streams;
 
@@ -7,9 +7,9 @@ use model::{Direction, Role, Timestamp};
 use proptest::prelude::*;
 use streams::{Recording, Seen, Segment, play, play_joined, recordings};
 
-/// Statement texts (`tshark -d tcp.port==33060,mysql -T fields -e mysql.query`, tshark 4.0) and alternations of client
-/// and server payload, per recording. tshark finds 21 statements with `rewritebatch-compress`: it does not inflate the
-/// two longest, which are the only ones that driver compresses.
+/// Statement texts (`tshark -d tcp.port==33060,mysql -T fields -e mysql.query`, tshark 4.0) and alternations
+/// of client and server payload, per recording. tshark finds 21 statements with `rewritebatch-compress`: it
+/// does not inflate the two longest, which are the only ones that driver compresses.
 const COUNTS: [(&str, usize, usize); 6] = [
     ("mariadbcli-mariadb10.11-compress-zlib", 2, 3),
     ("mariadbjdbc341-mariadb10.11-compress", 20, 22),
@@ -126,8 +126,8 @@ impl Script {
         segment.hole = std::mem::take(&mut segment.bytes).len() as u64;
     }
 
-    /// Plays the script whole and byte by byte (large segments in larger pieces), which must give the same; gives
-    /// role and content of each message.
+    /// Plays the script whole and byte by byte (large segments in larger pieces), which must give the same;
+    /// gives role and content of each message.
     fn told(&self) -> Vec<String> {
         let (seen, _) = play(3306, &self.0);
         let mut pieces = Vec::new();
@@ -620,7 +620,8 @@ fn a_lost_login_is_over_with_the_first_command() {
     }
 }
 
-/// Where the client begins to speak with a command: its segments with sequence number 0 behind one of the server's.
+/// Where the client begins to speak with a command: its segments with sequence number 0 behind one of the
+/// server's.
 fn commands(recording: &Recording) -> Vec<usize> {
     let pairs = recording.segments.windows(2).enumerate();
     let begins = pairs.filter(|(_, pair)| {
@@ -693,7 +694,8 @@ enum Codec {
     Stored,
 }
 
-/// The block of the compressed protocol that carries `content`, and claims `claimed` bytes when it is compressed.
+/// The block of the compressed protocol that carries `content`, and claims `claimed` bytes when it is
+/// compressed.
 fn block(sequence: u8, content: &[u8], codec: Codec, claimed: usize) -> Vec<u8> {
     use std::io::Write;
     let (inside, claimed) = match codec {
@@ -794,7 +796,8 @@ fn a_block_that_lies_about_its_length_ends_the_decoding() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Frames of random commands and replies behind a login: nothing panics, no byte is lost, the split changes nothing.
+    /// Frames of random commands and replies behind a login: nothing panics, no byte is lost, the split
+    /// changes nothing.
     #[test]
     fn random_frames_behind_a_login_lose_nothing(
         flags in any::<u32>(),

@@ -1,7 +1,7 @@
 //! TLS opened with keys: recorded connections with their key logs (`.keys`), whole and damaged in every way.
 //!
-//! `keys-*`: Python's `ssl` against PostgreSQL 15 (TLS 1.2 and 1.3) and MariaDB 10.11; three statements each. Secrets and
-//! certificates were made for the recording.
+//! `keys-*`: Python's `ssl` against PostgreSQL 15 (TLS 1.2 and 1.3) and MariaDB 10.11; three statements each.
+//! Secrets and certificates were made for the recording.
 
 mod streams;
 
@@ -198,7 +198,8 @@ fn what_follows_lost_packets_is_opened_again() {
     }
 }
 
-/// A record that is not authentic takes what it held with it, and no round trip: the other side's answer still answers something.
+/// A record that is not authentic takes what it held with it, and no round trip: the other side's answer
+/// still answers something.
 #[test]
 fn a_damaged_record_takes_what_it_held_and_no_turn() {
     for (recording, log) in recorded() {

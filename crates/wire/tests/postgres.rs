@@ -162,8 +162,8 @@ fn messages_nobody_asked_for_are_notices() {
     assert_eq!(found, [Notice, Request, ReplyPart, ReplyPart, Reply, Notice]);
 }
 
-/// KingbaseES with compressing drivers 8.6 and 9.0: after the plain start-up, blocks of a length and compressed bytes. Some of
-/// them happen to begin as a message does.
+/// KingbaseES with compressing drivers 8.6 and 9.0: after the plain start-up, blocks of a length and
+/// compressed bytes. Some of them happen to begin as a message does.
 #[test]
 fn announced_compression_is_opaque_once_the_server_agrees() {
     let startup = |parameter: &[u8]| {

@@ -1,4 +1,5 @@
-//! PROXY protocol: behind a header that a load balancer sends first, every recorded connection decodes as without.
+//! PROXY protocol: behind a header that a load balancer sends first, every recorded connection decodes as
+//! without.
 
 mod streams;
 

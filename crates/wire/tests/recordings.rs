@@ -1,8 +1,8 @@
-//! Recorded streams decode to the messages stored next to them (`.expected`, readable text), and to the counts that another
-//! decoder found.
+//! Recorded streams decode to the messages stored next to them (`.expected`, readable text), and to the
+//! counts that another decoder found.
 //!
-//! `WRITE_EXPECTED=1 cargo test -p wire --test recordings` writes the `.expected` files anew; read the difference
-//! before it is committed.
+//! `WRITE_EXPECTED=1 cargo test -p wire --test recordings` writes the `.expected` files anew; read the
+//! difference before it is committed.
 
 mod streams;
 
@@ -177,8 +177,9 @@ fn find<'a>(recordings: &'a [Recording], name: &str) -> &'a Recording {
         .unwrap_or_else(|| panic!("tests/data/{name}.stream is missing"))
 }
 
-/// What pairing relies on: each request is answered by one `Reply` or `ReplyPause`, never before it was sent. The
-/// recordings of undecoded protocols have neither; a replica's last request is answered as long as it listens.
+/// What pairing relies on: each request is answered by one `Reply` or `ReplyPause`, never before it was sent.
+/// The recordings of undecoded protocols have neither; a replica's last request is answered as long as it
+/// listens.
 #[test]
 fn every_request_is_answered_once() {
     for recording in recordings() {
@@ -211,8 +212,8 @@ fn every_request_is_answered_once() {
     }
 }
 
-/// A capture may begin anywhere. Behind a start-up that was not seen, a start-up's one-byte answer is the only thing
-/// that cannot be distinguished from a message.
+/// A capture may begin anywhere. Behind a start-up that was not seen, a start-up's one-byte answer is the
+/// only thing that cannot be distinguished from a message.
 #[test]
 fn postgres_is_decoded_from_any_segment_on() {
     for recording in recordings() {
@@ -236,8 +237,8 @@ fn postgres_is_decoded_from_any_segment_on() {
     }
 }
 
-/// Commands, replies, statements, rows and errors of a session of Derby's, as its program saw them: tables made, 200 rows
-/// inserted in one batch, ten looked up, all read, 25 changed, and one statement refused.
+/// Commands, replies, statements, rows and errors of a session of Derby's, as its program saw them: tables
+/// made, 200 rows inserted in one batch, ten looked up, all read, 25 changed, and one statement refused.
 #[test]
 fn drda_tells_what_the_program_did() {
     let recordings = recordings();
@@ -264,8 +265,10 @@ fn drda_tells_what_the_program_did() {
     }
 }
 
-/// What tshark 4.0 counts of each code point (`tshark -Y "drda && !tcp.analysis.retransmission" -T fields -e
-/// drda.ddm.codepoint`), which looks at the first object of a structure, and the one that is a second one: all objects; statements' texts; commands that run one; commits and rollbacks.
+/// What tshark 4.0 counts of each code point
+/// (`tshark -Y "drda && !tcp.analysis.retransmission" -T fields -e drda.ddm.codepoint`), which looks at the
+/// first object of a structure, and the one that is a second one: all objects; statements' texts; commands
+/// that run one; commits and rollbacks.
 const OBJECTS: [(&str, [usize; 4]); 4] = [
     ("derbyclient10161-derby", [762 + 1, 9, 202 + 12, 14 + 1]),
     ("derbyclient10161-derby-fetch10", [754 + 1, 8, 201 + 12, 14 + 1]),
@@ -402,7 +405,8 @@ fn passwords_are_never_handed_out() {
     }
 }
 
-/// The same 500 rows with three sizes of the buffer: how many fetches, of how many bytes, and whether the login announces it.
+/// The same 500 rows with three sizes of the buffer: how many fetches, of how many bytes, and whether the
+/// login announces it.
 #[test]
 fn informix_fetches_show_the_size_of_the_buffer() {
     let recordings = recordings();
@@ -424,7 +428,8 @@ fn informix_fetches_show_the_size_of_the_buffer() {
     }
 }
 
-/// What a login of Oracle or SQL Server holds besides the names of program and driver is in no message: user, host, keys.
+/// What a login of Oracle or SQL Server holds besides the names of program and driver is in no message: user,
+/// host, keys.
 #[test]
 fn logins_of_oracle_and_sql_server_are_not_told() {
     let secrets = [
@@ -447,8 +452,9 @@ fn logins_of_oracle_and_sql_server_are_not_told() {
     assert!(count > 8, "{count} recordings");
 }
 
-/// Rows, and texts of batches, as tshark 4.0 finds them: `tshark -d tcp.port==14330,tds -T fields -e tds.query`, and rows of the
-/// ends of statements that count them (`tds.done.donerowcount64`, `tds.doneinproc.donerowcount64`).
+/// Rows, and texts of batches, as tshark 4.0 finds them:
+/// `tshark -d tcp.port==14330,tds -T fields -e tds.query`, and rows of the ends of statements that count them
+/// (`tds.done.donerowcount64`, `tds.doneinproc.donerowcount64`).
 const OF_SQL_SERVER: [(&str, usize, u64); 3] = [
     ("tds/freetds13-scripted", 6, 12),
     ("tds/mssqljdbc128-scripted", 5, 41),
@@ -468,8 +474,8 @@ fn batches_and_rows_are_as_many_as_another_decoder_finds() {
     }
 }
 
-/// What was asked of php-fpm, and answered, on one kept connection: pages, an order of 20,000 bytes, a script that fails, a page of
-/// 80,000 bytes, a head alone. A web server and a browser saw the same.
+/// What was asked of php-fpm, and answered, on one kept connection: pages, an order of 20,000 bytes, a script
+/// that fails, a page of 80,000 bytes, a head alone. A web server and a browser saw the same.
 #[test]
 fn fastcgi_tells_what_was_asked() {
     let recordings = recordings();
@@ -502,7 +508,8 @@ fn fastcgi_tells_what_was_asked() {
     assert_eq!(body.map(|seen| seen.bytes).sum::<u64>(), 20_000 + 8);
 }
 
-/// Three requests on one connection, of which the second and third are answered before the first: each reply goes to its own.
+/// Three requests on one connection, of which the second and third are answered before the first: each reply
+/// goes to its own.
 #[test]
 fn fastcgi_replies_that_overlap_are_told_apart() {
     let recordings = recordings();

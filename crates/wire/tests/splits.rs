@@ -1,4 +1,5 @@
-//! Properties that hold for every input: how the bytes are split changes nothing, no byte is lost, nothing panics.
+//! Properties that hold for every input: how the bytes are split changes nothing, no byte is lost, nothing
+//! panics.
 //!
 //! The fuzz targets in `fuzz/` assert the same; these run with every `cargo test`.
 

@@ -1,5 +1,6 @@
-//! Protocols that longwire does not decode stay what they are: on every port, from their beginning and from the middle, in both
-//! directions and in one. And the reverse: those that it decodes are found on any port, whichever side is said to be the client.
+//! Protocols that longwire does not decode stay what they are: on every port, from their beginning and from
+//! the middle, in both directions and in one. And the reverse: those that it decodes are found on any port,
+//! whichever side is said to be the client.
 //!
 //! The conversations are in `strangers/`, made by `strangers/make.py` from the specifications.
 
@@ -245,8 +246,8 @@ fn requests(recording: &Recording) -> Vec<usize> {
         .collect()
 }
 
-/// Of requests in the middle of connections, how many show their protocol, by protocol. What does not has nothing of its own in
-/// what follows: an encrypted rest, a file, a piece of something longer.
+/// Of requests in the middle of connections, how many show their protocol, by protocol. What does not has
+/// nothing of its own in what follows: an encrypted rest, a file, a piece of something longer.
 #[test]
 fn connections_joined_in_the_middle_are_recognised() {
     let mut counts: Vec<(Protocol, usize, usize)> = Vec::new();

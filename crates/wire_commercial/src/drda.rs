@@ -1,15 +1,17 @@
 //! DRDA: Db2, Derby, and Informix's drsoctcp.
 //!
-//! Source: The Open Group, "DRDA, Version 5, Volume 1" and "Volume 3: Distributed Data Management Architecture"; checked
-//! against Derby 10.16. Bytes travel in data stream structures (DSS: a length, a magic byte, a format, a correlation
-//! number), each with one or more objects (a length and a code point), of which each is a message here.
+//! Source: The Open Group, "DRDA, Version 5, Volume 1" and "Volume 3: Distributed Data Management
+//! Architecture"; checked against Derby 10.16. Bytes travel in data stream structures (DSS: a length, a magic
+//! byte, a format, a correlation number), each with one or more objects (a length and a code point), of which
+//! each is a message here.
 //!
 //! How messages become exchanges:
 //! 1. Structures that are chained are one request, or one reply: a batch of a thousand rows is one exchange.
 //! 2. A reply's objects belong to the command that has their correlation number.
 //! 3. A prepared statement is known by its package and section.
 //! 4. Opening a query executes its statement; each `CNTQRY` asks for another block.
-//! 5. Rows are counted by the query's description, where that is one longwire can read; otherwise they are absent.
+//! 5. Rows are counted by the query's description, where that is one longwire can read; otherwise they are
+//!    absent.
 //! 6. Of the login, only the release levels and the client's program are reported.
 //!
 //! Start reading at [`DrdaDecoder`], then `client` and `server`. `lane` finds where objects end.
@@ -39,8 +41,8 @@ use values::Encoding;
 
 /// Decodes one DRDA connection, from its beginning or from the middle.
 ///
-/// Memory: [`MAXIMUM_TEXT`] of an unfinished statement per direction, 8192 names of sections of 64 bytes, notes of 64 Ki
-/// commands, and the columns of 64 open queries.
+/// Memory: [`MAXIMUM_TEXT`] of an unfinished statement per direction, 8192 names of sections of 64 bytes,
+/// notes of 64 Ki commands, and the columns of 64 open queries.
 #[derive(Debug)]
 pub struct DrdaDecoder {
     halves: [HalfConnection; 2],

@@ -1,18 +1,21 @@
 //! Informix SQLI (onsoctcp), as IBM's JDBC driver and others speak it.
 //!
-//! There is no published specification; what is known and how surely is in `docs/protocols/informix.md`. After a login
-//! packet each way, both sides send codes of two bytes with fields of their own, and a group of them ends with
-//! [`shape::EOT`]. Only a message's code shows how long it is.
+//! There is no published specification; what is known and how surely is in `docs/protocols/informix.md`.
+//! After a login packet each way, both sides send codes of two bytes with fields of their own, and a group of
+//! them ends with [`shape::EOT`]. Only a message's code shows how long it is.
 //!
 //! How messages become exchanges:
 //! 1. A client's group is one request, a server's group its reply: the protocol is strictly half duplex.
-//! 2. Where a code or a value is unknown, its message lasts until the other side speaks. Round trips are still exact.
-//! 3. The server numbers prepared statements in its `DESCRIBE`; number 0, where it never gave that, means the last one.
+//! 2. Where a code or a value is unknown, its message lasts until the other side speaks. Round trips are
+//!    still exact.
+//! 3. The server numbers prepared statements in its `DESCRIBE`; number 0, where it never gave that, means the
+//!    last one.
 //! 4. Opening a cursor executes its statement; each fetch asks for a buffer full of rows (`FET_BUF_SIZE`).
-//! 5. Login, environment and opening a database are login. Of their texts only the version, the client's program and
-//!    settings with harmless names are reported.
+//! 5. Login, environment and opening a database are login. Of their texts only the version, the client's
+//!    program and settings with harmless names are reported.
 //!
-//! Start reading at [`InformixDecoder`], then `client` and `server`. `scan` finds where messages end, by `shape`.
+//! Start reading at [`InformixDecoder`], then `client` and `server`. `scan` finds where messages end, by
+//! `shape`.
 
 mod client;
 mod login;
@@ -35,8 +38,8 @@ use statements::Statements;
 
 /// Decodes one SQLI connection, from its beginning or from the middle.
 ///
-/// Memory: [`MAXIMUM_TEXT`] of an unfinished statement per direction, 4 KiB of any other message, and 8192 numbers of
-/// statements.
+/// Memory: [`MAXIMUM_TEXT`] of an unfinished statement per direction, 4 KiB of any other message, and 8192
+/// numbers of statements.
 #[derive(Debug)]
 pub struct InformixDecoder {
     halves: [HalfConnection; 2],

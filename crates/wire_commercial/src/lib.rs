@@ -1,5 +1,5 @@
-//! Bytes to messages, for the protocols of commercial databases: Oracle ([`tns`]), SQL Server ([`tds`]), Db2 and Derby ([`drda`]),
-//! Informix ([`informix`]).
+//! Bytes to messages, for the protocols of commercial databases: Oracle ([`tns`]), SQL Server ([`tds`]), Db2
+//! and Derby ([`drda`]), Informix ([`informix`]).
 //!
 //! Crate `wire` lists them with the others and finds out which one a connection speaks.
 

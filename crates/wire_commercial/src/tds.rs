@@ -1,22 +1,23 @@
 //! SQL Server's protocol (TDS 7.0 to 7.4).
 //!
-//! Source: MS-TDS (Microsoft, open specification), sections 2.2.3.1 (packets), 2.2.5 to 2.2.7 (messages, types, tokens). What was
-//! checked against what is in docs/protocols/tds.md. Not tried on a real server.
+//! Source: MS-TDS (Microsoft, open specification), sections 2.2.3.1 (packets), 2.2.5 to 2.2.7 (messages,
+//! types, tokens). What was checked against what is in docs/protocols/tds.md. Not tried on a real server.
 //!
 //! How packets become messages:
-//! 1. A client's message, up to the packet that ends it, is a request; one response is expected for it. A request of several calls
-//!    has as many messages, the first with all of its bytes.
-//! 2. Each token of a response is a message, and the last one the reply; a row is a row. A packet's header belongs to the token
-//!    it stands in or before.
-//! 3. An attention (the client asks the server to stop) is one way while a response is expected: that response ends where the server
-//!    says that it has stopped.
+//! 1. A client's message, up to the packet that ends it, is a request; one response is expected for it. A
+//!    request of several calls has as many messages, the first with all of its bytes.
+//! 2. Each token of a response is a message, and the last one the reply; a row is a row. A packet's header
+//!    belongs to the token it stands in or before.
+//! 3. An attention (the client asks the server to stop) is one way while a response is expected: that
+//!    response ends where the server says that it has stopped.
 //! 4. Sessions of MARS are decoded while one of them asks at a time, and are opaque from where several do.
-//! 5. TLS inside PRELOGIN and TLS behind it are opaque. Where only the login is encrypted, what follows it is decoded.
+//! 5. TLS inside PRELOGIN and TLS behind it are opaque. Where only the login is encrypted, what follows it is
+//!    decoded.
 //!
 //! Of a login, only the name of the client's interface is reported.
 //!
-//! Start reading at [`TdsDecoder`], then `calls` (requests) and `tokens` (responses). For a ping: [`prelogin`], then hand all bytes
-//! received since to [`answer()`].
+//! Start reading at [`TdsDecoder`], then `calls` (requests) and `tokens` (responses). For a ping:
+//! [`prelogin`], then hand all bytes received since to [`answer()`].
 
 mod answer;
 mod calls;

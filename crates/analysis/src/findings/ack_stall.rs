@@ -1,12 +1,14 @@
-//! A client that waits for an acknowledgement before it sends the rest of a request, or a server with the rest of a reply (Nagle against delayed
-//! ACK).
+//! A client that waits for an acknowledgement before it sends the rest of a request, or a server with the
+//! rest of a reply (Nagle against delayed ACK).
 //!
-//! A small request, or a small reply, whose parts lie as far apart as a delayed acknowledgement takes (Linux 40 ms, others 200 ms), or as a round trip does
-//! where that is longer: its sender held the second part back until the first was acknowledged. Saved is that time; it is no
-//! round trip. A client, or a server, that computes for exactly that long in the middle of what it sends to a database looks the same.
+//! A small request, or a small reply, whose parts lie as far apart as a delayed acknowledgement takes (Linux
+//! 40 ms, others 200 ms), or as a round trip does where that is longer: its sender held the second part back
+//! until the first was acknowledged. Saved is that time; it is no round trip. A client, or a server, that
+//! computes for exactly that long in the middle of what it sends to a database looks the same.
 //!
-//! Web servers and others do compute in the middle of a response: there a response counts only by the part of its time in which its bytes waited for
-//! the acknowledgement, which left its server at the moment at which that arrived.
+//! Web servers and others do compute in the middle of a response: there a response counts only by the part of
+//! its time in which its bytes waited for the acknowledgement, which left its server at the moment at which
+//! that arrived.
 
 use super::ledger::Waste;
 use super::operation_view::OperationView;
@@ -50,7 +52,8 @@ fn look_at_other_servers(view: &mut OperationView<'_>) {
     }
 }
 
-/// For how long the rest of a response waited for the acknowledgement of its beginning. What its server computed within it is no part of that.
+/// For how long the rest of a response waited for the acknowledgement of its beginning. What its server
+/// computed within it is no part of that.
 fn held_back(step: &Step) -> Option<Duration> {
     let span = step.reply_ended?.since(step.reply_started?);
     let waited = span.saturating_sub(step.server_inside_reply);

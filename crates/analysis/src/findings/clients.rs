@@ -1,4 +1,5 @@
-//! What is known of connections besides their operations: which software, and whether an earlier one was closed before.
+//! What is known of connections besides their operations: which software, and whether an earlier one was
+//! closed before.
 
 use super::fingerprint_ids::FingerprintId;
 use super::frameworks::{Certainty, Evidence, Framework};
@@ -151,7 +152,8 @@ impl Clients {
         }
     }
 
-    /// Whether an earlier connection of the same client host to the same server was over before it was opened.
+    /// Whether an earlier connection of the same client host to the same server was over before it was
+    /// opened.
     pub(super) fn is_reopened(&self, connection: ConnectionId) -> bool {
         let Some(opened) = self.opened.get(&connection) else {
             return false;

@@ -1,8 +1,10 @@
-//! Statements prepared anew because a comment in their text carries an identifier that changes: for the client, and for the server, each is another text.
+//! Statements prepared anew because a comment in their text carries an identifier that changes: for the
+//! client, and for the server, each is another text.
 //!
-//! Counted is a statement that its connection has prepared before with another identifier, where the client keeps prepared statements: it has
-//! run one again without preparing it, or has prepared [`MIN_OPEN_STATEMENTS`] more than it closed. Without that the comment is not the reason.
-//! Saved is the turn of preparing where it is one of its own. Prepared and run in one batch, it costs the server parsing and
+//! Counted is a statement that its connection has prepared before with another identifier, where the client
+//! keeps prepared statements: it has run one again without preparing it, or has prepared
+//! [`MIN_OPEN_STATEMENTS`] more than it closed. Without that the comment is not the reason. Saved is the turn
+//! of preparing where it is one of its own. Prepared and run in one batch, it costs the server parsing and
 //! memory, and no round trip: nothing is saved by our count.
 
 use super::ledger::Waste;
@@ -45,7 +47,8 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     if steps.iter().all(|step| !concerns_prepared(&step.exchange)) {
         return;
     }
-    // Round trips are in order within their connections, which is what counts here; what is closed is a message without a round trip.
+    // Round trips are in order within their connections, which is what counts here; what is closed is a
+    // message without a round trip.
     let mut turns = vec![None; steps.len()];
     for (index, turn) in view.turns.all.iter().enumerate() {
         if let Some(place) = turns.get_mut(turn.step) {
@@ -82,7 +85,8 @@ impl Preparations {
         }
     }
 
-    /// Takes a round trip that prepares or runs a statement: whether it prepares again because of an identifier.
+    /// Takes a round trip that prepares or runs a statement: whether it prepares again because of an
+    /// identifier.
     fn is_defeated(&mut self, turn: &Turn, exchange: &Exchange) -> bool {
         let asked = &exchange.asked;
         let Some(code) = turn
@@ -116,7 +120,8 @@ impl Preparations {
     }
 }
 
-/// Whether the client waits for a statement to be prepared before it runs it: in exchanges of their own, or in one of two round trips (asyncpg).
+/// Whether the client waits for a statement to be prepared before it runs it: in exchanges of their own, or
+/// in one of two round trips (asyncpg).
 fn has_own_turn(turn: &Turn, exchange: &Exchange) -> bool {
     let asked = &exchange.asked;
     let waits_inside = exchange.turns == 2 && asked.prepares == 1 && exchange.executions == 1;
@@ -124,7 +129,8 @@ fn has_own_turn(turn: &Turn, exchange: &Exchange) -> bool {
 }
 
 impl Keeping {
-    /// A statement without a name is prepared with each run and never closed: there only one that ran again proves it.
+    /// A statement without a name is prepared with each run and never closed: there only one that ran again
+    /// proves it.
     fn keeps(self, has_own_turn: bool) -> bool {
         let leaves_open = self.prepared >= self.closed + MIN_OPEN_STATEMENTS;
         self.has_rerun || (has_own_turn && leaves_open)

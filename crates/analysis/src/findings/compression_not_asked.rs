@@ -1,8 +1,8 @@
 //! A driver that can compress and did not ask for it.
 //!
-//! KingbaseES's JDBC driver asks in its start-up message (`comm_compress` of 8.6, `compress_level` of 9.0) when its property `zipLevel` is set. The
-//! property is case-sensitive: `ziplevel` is silently ignored, and on the wire looks like no property at all. So all
-//! that can be reported is that it did not ask.
+//! KingbaseES's JDBC driver asks in its start-up message (`comm_compress` of 8.6, `compress_level` of 9.0)
+//! when its property `zipLevel` is set. The property is case-sensitive: `ziplevel` is silently ignored, and
+//! on the wire looks like no property at all. So all that can be reported is that it did not ask.
 
 use super::ledger::{Ledger, Waste};
 use model::{ConnectionOutcome, FindingKind};

@@ -1,4 +1,5 @@
-//! Which statements are no work of their own: they control the transaction or the session, or ask what is known already.
+//! Which statements are no work of their own: they control the transaction or the session, or ask what is
+//! known already.
 
 use crate::verb::{Verb, is_trial};
 
@@ -28,8 +29,9 @@ pub(super) enum Control {
 }
 
 impl Control {
-    /// That of a fingerprint; `None` for work. A text of several statements is of a class only where none of them is work: a driver that opens a
-    /// session sends `set x = ?; select ?`, whose last statement only shows that it is done.
+    /// That of a fingerprint; `None` for work. A text of several statements is of a class only where none of
+    /// them is work: a driver that opens a session sends `set x = ?; select ?`, whose last statement only
+    /// shows that it is done.
     pub(super) fn from_fingerprint(fingerprint: &str) -> Option<Self> {
         let text = fingerprint.trim_end_matches([';', ' ']);
         match text {
@@ -72,8 +74,8 @@ fn of_one(text: &str) -> Option<Control> {
     }
 }
 
-/// The first words of a statement, its second words (any, where there are none), and its class; none of what holds for one transaction only and
-/// is a part of it.
+/// The first words of a statement, its second words (any, where there are none), and its class; none of what
+/// holds for one transaction only and is a part of it.
 type ByWords = (&'static [&'static str], &'static [&'static str], Option<Control>);
 
 fn fits((first, second, _): &ByWords, words: [&str; 2]) -> bool {

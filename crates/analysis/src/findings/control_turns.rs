@@ -1,19 +1,22 @@
-//! Round trips that do no work of their own ([`Control`]): ends of transactions, savepoints, settings, resets, tests of the connection,
-//! and reads of what is known already.
+//! Round trips that do no work of their own ([`Control`]): ends of transactions, savepoints, settings,
+//! resets, tests of the connection, and reads of what is known already.
 //!
-//! 1. A transaction around nothing: both round trips. Around one statement that reads or writes: both, it is a transaction by itself.
-//!    Around more: the turn of BEGIN, which can be sent with the first statement; COMMIT has to wait for what it commits. A ROLLBACK
-//!    where the server has said that no transaction is open: its round trip.
+//! 1. A transaction around nothing: both round trips. Around one statement that reads or writes: both, it is
+//!    a transaction by itself. Around more: the turn of BEGIN, which can be sent with the first statement;
+//!    COMMIT has to wait for what it commits. A ROLLBACK where the server has said that no transaction is
+//!    open: its round trip.
 //! 2. SAVEPOINT and RELEASE: both can be sent with the statement between them.
 //! 3. A setting that was made before on the same connection.
-//! 4. Whatever puts the session back, and settings made anew right after it: a pool's work whenever a connection is given back.
+//! 4. Whatever puts the session back, and settings made anew right after it: a pool's work whenever a
+//!    connection is given back.
 //! 5. A test of the connection right before another statement: a pool that tests each connection it emits.
 //! 6. Another current database right before a statement, which could name it.
 //! 7. A read of a session's setting; a read, right after a write, of what the reply to that has said.
-//! 8. MULTI, what it queues, and EXEC one by one: all but one, since nobody needs the replies before the last.
+//! 8. MULTI, what it queues, and EXEC one by one: all but one, since nobody needs the replies before the
+//!    last.
 //!
-//! The first three are reported only where a third of the connection's round trips in the operation are such: a transaction of several statements has its
-//! price, and one pair around much work is none.
+//! The first three are reported only where a third of the connection's round trips in the operation are such:
+//! a transaction of several statements has its price, and one pair around much work is none.
 
 use super::control::Control;
 use super::fingerprint_ids::Bound;
@@ -97,8 +100,8 @@ fn transactions(view: &OperationView<'_>, lane: Range<usize>) -> Transactions {
     found
 }
 
-/// Whether it rolls back although the server has said, with the reply before, that no transaction is open: a pool does so with each connection that
-/// it takes back.
+/// Whether it rolls back although the server has said, with the reply before, that no transaction is open: a
+/// pool does so with each connection that it takes back.
 fn follows_none(view: &OperationView<'_>, index: usize, lane_start: usize) -> bool {
     let text = view
         .exchange(index)
@@ -186,7 +189,8 @@ fn always_saved(view: &OperationView<'_>, lane: Range<usize>) -> Vec<usize> {
     saved
 }
 
-/// Whether the next round trip is soon, and no such round trip itself, nor what a pool asks of a connection that it has opened or takes back.
+/// Whether the next round trip is soon, and no such round trip itself, nor what a pool asks of a connection
+/// that it has opened or takes back.
 fn precedes_work(view: &OperationView<'_>, index: usize, end: usize) -> bool {
     let own = class(view, index);
     let next = (index + 1 < end).then(|| view.turns.all.get(index + 1)).flatten();

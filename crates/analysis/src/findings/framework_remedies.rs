@@ -1,7 +1,7 @@
 //! What to do about a finding, in the words of the framework that wrote the statements.
 //!
-//! The first row that fits counts; where none does, the driver's words are said ([`super::remedies`]). Each row ends with how to check
-//! what the framework does. Spellings are those of the frameworks' manuals.
+//! The first row that fits counts; where none does, the driver's words are said ([`super::remedies`]). Each
+//! row ends with how to check what the framework does. Spellings are those of the frameworks' manuals.
 
 use super::frameworks::{Certainty, Framework, is_next_value};
 use super::software::Software;

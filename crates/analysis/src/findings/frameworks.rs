@@ -1,8 +1,9 @@
 //! Which framework wrote the statements of a connection: remedies use its own terms.
 //!
-//! A framework names itself (sqlcommenter's keys `framework` and `db_driver`, a driver's name), or is recognised by how its statements are
-//! written ([`styles`]): by one that nobody else writes so, or by [`MIN_TYPICAL_STATEMENTS`] different ones that others hardly write so. Where two
-//! frameworks are as likely, none is recognised.
+//! A framework names itself (sqlcommenter's keys `framework` and `db_driver`, a driver's name), or is
+//! recognised by how its statements are written ([`styles`]): by one that nobody else writes so, or by
+//! [`MIN_TYPICAL_STATEMENTS`] different ones that others hardly write so. Where two frameworks are as likely,
+//! none is recognised.
 
 mod styles;
 
@@ -143,7 +144,8 @@ impl Evidence {
         }
     }
 
-    /// Takes what a statement says about itself. An ORM that names itself counts more than the driver below it.
+    /// Takes what a statement says about itself. An ORM that names itself counts more than the driver below
+    /// it.
     pub(super) fn tags(&mut self, tags: &Tags) {
         for name in [&tags.db_driver, &tags.framework].into_iter().flatten() {
             if let Some(framework) = Framework::named(name)
@@ -154,7 +156,8 @@ impl Evidence {
         }
     }
 
-    /// The framework of a statement of the connection, or of the connection itself, whose driver calls itself `driver`.
+    /// The framework of a statement of the connection, or of the connection itself, whose driver calls itself
+    /// `driver`.
     pub(super) fn new(
         &self,
         driver: Option<&str>,
@@ -177,7 +180,8 @@ impl Evidence {
         })
     }
 
-    /// The only framework whose signs hold; the inner one is absent where several do, the outer where none does.
+    /// The only framework whose signs hold; the inner one is absent where several do, the outer where none
+    /// does.
     fn only(&self, holds: impl Fn(&Signs) -> bool) -> Option<Option<Framework>> {
         let mut found = ALL
             .into_iter()

@@ -1,8 +1,9 @@
-//! A transaction that goes on for many round trips, or while its client does something else, after its first write: what it wrote is locked until its
-//! end, and others who want it wait.
+//! A transaction that goes on for many round trips, or while its client does something else, after its first
+//! write: what it wrote is locked until its end, and others who want it wait.
 //!
-//! Of its round trips after the first write one is the price of committing; those that another finding claims are left to that one. What is saved is time
-//! for which rows are held, not time for which this client waits: no round trip is claimed.
+//! Of its round trips after the first write one is the price of committing; those that another finding claims
+//! are left to that one. What is saved is time for which rows are held, not time for which this client waits:
+//! no round trip is claimed.
 
 use super::ledger::Waste;
 use super::operation_view::OperationView;
@@ -12,7 +13,8 @@ use std::time::Duration;
 /// Round trips after the first write from which on it is reported: pgbench's own transaction has five.
 const MIN_TURNS: u64 = 8;
 
-/// Time of the client after the first write from which on it is reported: longer than a program computes between statements.
+/// Time of the client after the first write from which on it is reported: longer than a program computes
+/// between statements.
 const THINKING: Duration = Duration::from_millis(50);
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {

@@ -1,4 +1,5 @@
-//! What was found, summed over operations; at the end: what is large enough to report, what it costs, what to do.
+//! What was found, summed over operations; at the end: what is large enough to report, what it costs, what to
+//! do.
 
 use super::clients::Clients;
 use super::fingerprint_ids::is_catalogue;
@@ -260,7 +261,8 @@ fn finding(key: &FindingKey, entry: &Entry, clients: &Clients, rtts: &[Duration]
     }
 }
 
-/// Round trips of setting sessions up that may be the program's own at each use: none where a driver or a framework makes them once a connection.
+/// Round trips of setting sessions up that may be the program's own at each use: none where a driver or a
+/// framework makes them once a connection.
 fn programs_perhaps(sum: &Waste, software: Software, clients: &Clients) -> u64 {
     let driver = clients
         .introduced(sum.connection)
@@ -272,8 +274,8 @@ fn programs_perhaps(sum: &Waste, software: Software, clients: &Clients) -> u64 {
     }
 }
 
-/// Whether these are reads of system tables that did not recur from operation to operation: what a driver or a framework asks when it is used
-/// for the first time.
+/// Whether these are reads of system tables that did not recur from operation to operation: what a driver or
+/// a framework asks when it is used for the first time.
 fn is_first_use(key: &FindingKey, operations: u64) -> bool {
     let is_read = matches!(
         key.kind,

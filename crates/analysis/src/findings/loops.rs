@@ -1,10 +1,12 @@
 //! Statements that follow each other in a cycle: the loops of a program, as the wire shows them.
 //!
-//! A loop alone is no waste: pages that ask one statement each on a kept connection look the same. What makes it one:
-//! 1. Its operation is what a user waits for (an HTTP request, a transaction), or all of it is in one transaction.
+//! A loop alone is no waste: pages that ask one statement each on a kept connection look the same. What makes
+//! it one:
+//! 1. Its operation is what a user waits for (an HTTP request, a transaction), or all of it is in one
+//!    transaction.
 //! 2. Or the statement before it returned as many rows as the loop has rounds, and the client hardly paused.
-//! 3. Or the client hardly computed between the round trips ([`TIGHT`]). That is weak evidence: a load generator does so too, and
-//!    so do many clients of one pool. The ledger drops it where such are seen.
+//! 3. Or the client hardly computed between the round trips ([`TIGHT`]). That is weak evidence: a load
+//!    generator does so too, and so do many clients of one pool. The ledger drops it where such are seen.
 
 use super::operation_view::{OperationView, Task, Turn};
 use crate::verb::Verb;
@@ -132,8 +134,8 @@ fn parent_rows(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Opti
     (turn.verb() == Some(Verb::Read)).then_some(exchange.rows?)
 }
 
-/// The client's longest time before a round trip in each round but the first, the median over the rounds. The longest, because a round that
-/// ends with computing is not haste, however quick its other round trips are.
+/// The client's longest time before a round trip in each round but the first, the median over the rounds. The
+/// longest, because a round that ends with computing is not haste, however quick its other round trips are.
 pub(super) fn median_pause(turns: &[Turn], period: usize) -> Duration {
     let rounds = turns.chunks(period).skip(1);
     let pauses = rounds.map(|round| round.iter().map(|turn| turn.gap).max().unwrap_or_default());

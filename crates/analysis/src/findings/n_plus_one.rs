@@ -1,13 +1,16 @@
 //! The same read again and again in an operation, for a row (or few) each.
 //!
-//! 1. A loop that reads few rows each round ([`loops`]) is one. Independent: nothing else runs between its rounds, so that no
-//!    round can need what another statement replied. Dependent: other statements run in every round.
-//! 2. In an operation that a user waits for as a whole, [`loops::MIN_ROUNDS`] reads with one fingerprint and few rows each
-//!    are one wherever they occur: dependent, as far as the wire shows. Also on several connections, where none began before the one before was over.
-//! 3. Elsewhere the same within round trips between which the client hardly computed ([`loops::TIGHT`]): weak evidence, as of a loop.
+//! 1. A loop that reads few rows each round ([`loops`]) is one. Independent: nothing else runs between its
+//!    rounds, so that no round can need what another statement replied. Dependent: other statements run in
+//!    every round.
+//! 2. In an operation that a user waits for as a whole, [`loops::MIN_ROUNDS`] reads with one fingerprint and
+//!    few rows each are one wherever they occur: dependent, as far as the wire shows. Also on several
+//!    connections, where none began before the one before was over.
+//! 3. Elsewhere the same within round trips between which the client hardly computed ([`loops::TIGHT`]): weak
+//!    evidence, as of a loop.
 //!
-//! Saved are all round trips but one: the rows requested at once. Not reported for reads that all ask the very same: these are
-//! [`super::repeated_read`]'s.
+//! Saved are all round trips but one: the rows requested at once. Not reported for reads that all ask the
+//! very same: these are [`super::repeated_read`]'s.
 
 use super::frameworks;
 use super::ledger::Waste;
@@ -36,7 +39,8 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     }
 }
 
-/// The parts of a lane in which the client hardly computed between round trips, and did nothing but run statements.
+/// The parts of a lane in which the client hardly computed between round trips, and did nothing but run
+/// statements.
 fn stretches(view: &OperationView<'_>, lane: Range<usize>) -> Vec<Range<usize>> {
     let mut stretches = Vec::new();
     let mut start = lane.start;
@@ -51,8 +55,9 @@ fn stretches(view: &OperationView<'_>, lane: Range<usize>) -> Vec<Range<usize>> 
     stretches
 }
 
-/// Reads of one fingerprint on several connections, each begun when the one before was over: a program that gives its connection back after each
-/// statement. Reads that ran at once are waited for together, and are none.
+/// Reads of one fingerprint on several connections, each begun when the one before was over: a program that
+/// gives its connection back after each statement. Reads that ran at once are waited for together, and are
+/// none.
 fn across(view: &mut OperationView<'_>) {
     let mut reads: Vec<(u32, Timestamp, usize)> = (0..view.turns.all.len())
         .filter(|&turn| view.turns.all[turn].is_free(Verb::Read))
@@ -129,7 +134,8 @@ fn record_waste(view: &mut OperationView<'_>, turns: &[usize], dependent: bool, 
     });
 }
 
-/// Whether all ask exactly the same, parameters included, for the same answer: a sequence gives another each time.
+/// Whether all ask exactly the same, parameters included, for the same answer: a sequence gives another each
+/// time.
 fn ask_the_same(view: &OperationView<'_>, turns: &[usize]) -> bool {
     let mut digests = turns.iter().map(|&turn| {
         view.exchange(turn)

@@ -1,7 +1,8 @@
 //! Much compressible data on a slow link.
 //!
-//! Claimed only where both are known: the link's rate, and how small the bytes become, measured while they passed (`--compressed-sizes`). Saved is the
-//! time of the bytes on the link less that of the compressed ones and of compressing, at the level that saves most.
+//! Claimed only where both are known: the link's rate, and how small the bytes become, measured while they
+//! passed (`--compressed-sizes`). Saved is the time of the bytes on the link less that of the compressed ones
+//! and of compressing, at the level that saves most.
 
 use super::ledger::Waste;
 use super::loops::Evidence;

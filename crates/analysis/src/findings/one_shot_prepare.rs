@@ -1,8 +1,9 @@
 //! Statements prepared in a turn of their own, run once and closed.
 //!
-//! Saved is the turn of preparing, and that of closing where it is one of its own: the statement could run unprepared, or be kept and run again.
-//! It was not kept where its connection prepares it again, in this operation or a later one; of others only where as many statements are closed
-//! as were prepared so, or the connection ends: what is kept may yet be used.
+//! Saved is the turn of preparing, and that of closing where it is one of its own: the statement could run
+//! unprepared, or be kept and run again. It was not kept where its connection prepares it again, in this
+//! operation or a later one; of others only where as many statements are closed as were prepared so, or the
+//! connection ends: what is kept may yet be used.
 
 use super::ledger::Waste;
 use super::operation_view::{OperationView, Task};
@@ -10,7 +11,8 @@ use foldhash::{HashMap, HashSet};
 use model::{ConnectionId, FindingKind, OperationKind};
 use std::ops::Range;
 
-/// Which statements connections have prepared in round trips of their own, from operation to operation. Bounded.
+/// Which statements connections have prepared in round trips of their own, from operation to operation.
+/// Bounded.
 #[derive(Debug, Default)]
 pub(super) struct PreparedBefore(HashSet<(ConnectionId, u32)>);
 
@@ -47,8 +49,8 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     }
 }
 
-/// The round trips in which statements are prepared that run at most once before they are prepared again: those of statements that their connection has
-/// prepared before or will, and the others.
+/// The round trips in which statements are prepared that run at most once before they are prepared again:
+/// those of statements that their connection has prepared before or will, and the others.
 fn run_once(view: &mut OperationView<'_>, lane: Range<usize>) -> (Vec<usize>, Vec<usize>) {
     let mut prepared: HashMap<u32, (usize, u64, bool)> = HashMap::default();
     let mut again = Vec::new();

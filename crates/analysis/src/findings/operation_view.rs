@@ -67,7 +67,8 @@ impl Turn {
     }
 }
 
-/// The round trips of an operation, connection by connection. Kept from operation to operation for its memory.
+/// The round trips of an operation, connection by connection. Kept from operation to operation for its
+/// memory.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     pub(super) all: Vec<Turn>,
@@ -101,8 +102,9 @@ impl Turns {
         }
     }
 
-    /// Finds out what statements do whose text was not seen, each by all replies to it on its connection: one that returned rows reads, one that
-    /// reported rows and returned none writes. It is open of one whose replies never had any.
+    /// Finds out what statements do whose text was not seen, each by all replies to it on its connection: one
+    /// that returned rows reads, one that reported rows and returned none writes. It is open of one whose
+    /// replies never had any.
     fn judge_unseen(&mut self, lane: Range<usize>, operation: &Operation) {
         let Some(turns) = self.all.get_mut(lane) else {
             return;
@@ -265,7 +267,8 @@ impl<'a> OperationView<'a> {
         self.ledger.record_waste(waste, self.operation);
     }
 
-    /// The last of the claimed exchanges that have so many round trips together; none where no exchanges have just as many.
+    /// The last of the claimed exchanges that have so many round trips together; none where no exchanges have
+    /// just as many.
     fn whole_exchanges(&self, claimed: &[usize], turns: u64) -> Vec<usize> {
         let mut left = turns;
         let from = claimed.iter().rposition(|&turn| {

@@ -1,4 +1,5 @@
-//! Statements that ask for a part of a result, by their text: a loop of them fetches the result piece by piece.
+//! Statements that ask for a part of a result, by their text: a loop of them fetches the result piece by
+//! piece.
 
 /// How the parts are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,10 +1,12 @@
 //! A connection made, and logged in, repeatedly.
 //!
-//! A connection counts when an earlier one of the same client host to the same server had been closed before it was opened, and it
-//! did little ([`MAX_WORK_TURNS`]), but more than to test whether the server answers: a load balancer's check is no work. Connections that were refused,
-//! themselves or before, do not count. Saved are all its round trips of connect, tls and login, and of the settings
-//! and catalogue reads with which its driver opens it: a pool keeps connections. Settings, and reads of them, may be made by a program that
-//! makes them again on each kept connection ([`super::software::Software::may_leave_settings_to_programs`]): then it saves no less than without them, and no more than with them.
+//! A connection counts when an earlier one of the same client host to the same server had been closed before
+//! it was opened, and it did little ([`MAX_WORK_TURNS`]), but more than to test whether the server answers: a
+//! load balancer's check is no work. Connections that were refused, themselves or before, do not count. Saved
+//! are all its round trips of connect, tls and login, and of the settings and catalogue reads with which its
+//! driver opens it: a pool keeps connections. Settings, and reads of them, may be made by a program that
+//! makes them again on each kept connection ([`super::software::Software::may_leave_settings_to_programs`]):
+//! then it saves no less than without them, and no more than with them.
 
 use super::control::Control;
 use super::fingerprint_ids::is_catalogue;
@@ -124,21 +126,25 @@ impl Made {
         self.is_refused |= exchange.phase != Phase::Work && exchange.error.is_some();
     }
 
-    /// Whether this is the login, in TLS that nothing opened: what a client of a database says first there. A login may take more round trips than that one.
+    /// Whether this is the login, in TLS that nothing opened: what a client of a database says first there. A
+    /// login may take more round trips than that one.
     fn is_hidden_login(&self, exchange: &Exchange) -> bool {
         self.is_login_hidden && exchange.not_seen == Some(NotSeen::Encrypted) && exchange.turns > 0
     }
 
-    /// Whether a driver does this to open the connection, before any work: it sets the session, reads its settings or the types of the database.
+    /// Whether a driver does this to open the connection, before any work: it sets the session, reads its
+    /// settings or the types of the database.
     fn is_setup(&self, exchange: &Exchange) -> bool {
         let text = exchange.fingerprint.as_deref().unwrap_or_default();
-        // asyncpg, before it reads types and after. Of a row policy's user it is work, but no connection opens with that.
+        // asyncpg, before it reads types and after. Of a row policy's user it is work, but no connection
+        // opens with that.
         let is_setting = || is_setting(text) || text.to_ascii_lowercase().starts_with("select set_config(");
         self.is_opening && !text.is_empty() && exchange.turns > 0 && (is_setting() || is_catalogue(text))
     }
 }
 
-/// Whether a program may make this at each use: a setting, or a read of one, that does not look like a driver's own.
+/// Whether a program may make this at each use: a setting, or a read of one, that does not look like a
+/// driver's own.
 fn is_programs_perhaps(exchange: &Exchange) -> bool {
     let text = exchange.fingerprint.as_deref().unwrap_or_default();
     let is_drivers = |own: &&str| text.to_ascii_lowercase().starts_with(own);

@@ -1,4 +1,5 @@
-//! Commands that the server answers with the place of another server: a node of a cluster that does not have the key.
+//! Commands that the server answers with the place of another server: a node of a cluster that does not have
+//! the key.
 //!
 //! Saved is the round trip: a client that keeps the map of the cluster asks the right node at once.
 

@@ -1,7 +1,7 @@
 //! What to do about a finding, in the words of the driver that was seen.
 //!
-//! The first row of [`REMEDIES`] that fits counts: those for one software come before those for all. Spellings of settings
-//! are those of the drivers' manuals; their case matters.
+//! The first row of [`REMEDIES`] that fits counts: those for one software come before those for all.
+//! Spellings of settings are those of the drivers' manuals; their case matters.
 
 use super::control::Control;
 use super::frameworks;
@@ -20,12 +20,14 @@ pub(super) fn find_remedy(
     row_of(kind, software, case).map_or_else(String::new, |row| row.words.to_owned())
 }
 
-/// The turns that the remedy of a kind for a software leaves each time: of those that a finding counts as wasted, not saved.
+/// The turns that the remedy of a kind for a software leaves each time: of those that a finding counts as
+/// wasted, not saved.
 pub(super) fn turns_left(kind: FindingKind, software: Software) -> u64 {
     row_of(kind, software, None).map_or(0, |row| row.turns_left)
 }
 
-/// Words for one case of a kind come before those for all of it, and those for one software before those for all.
+/// Words for one case of a kind come before those for all of it, and those for one software before those for
+/// all.
 fn row_of(kind: FindingKind, software: Software, case: Option<Case>) -> Option<&'static Row> {
     let of_case = |row: &&Row| row.kind == kind && row.case.is_some() && row.case == case;
     let of_kind = |row: &&Row| row.kind == kind && row.case.is_none();
@@ -323,7 +325,8 @@ const REMEDIES: &[Row] = &[
         &[For::Drda],
         "In autocommit the driver commits each statement with a turn of its own: setAutoCommit(false), and one commit for several statements.",
     ),
-    // Seen with SQLAlchemy 2.1 and PyMySQL: with AUTOCOMMIT alone the pool still sends ROLLBACK; psycopg then sends none.
+    // Seen with SQLAlchemy 2.1 and PyMySQL: with AUTOCOMMIT alone the pool still sends ROLLBACK; psycopg then
+    // sends none.
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Begin),
@@ -449,7 +452,8 @@ const REMEDIES: &[Row] = &[
         "Keep connections: with PDO::ATTR_PERSISTENT, which tries the connection at each use (one round trip); a pooler next to the application saves this one \
          too; p: before the host in mysqli logs in again at each use (two round trips).",
     )
-    // Measured with PHP 8 and MariaDB: COM_PING by PDO; COM_CHANGE_USER and the authentication after it by mysqli.
+    // Measured with PHP 8 and MariaDB: COM_PING by PDO; COM_CHANGE_USER and the authentication after it by
+    // mysqli.
     .leaving(1),
     row(
         Kind::Reconnect,

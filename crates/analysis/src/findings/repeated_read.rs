@@ -1,9 +1,10 @@
 //! The same question with the same answer more than once in an operation: what a cache would save.
 //!
-//! Equal are statements with all their parameters ([`model::RequestTraits::request_digest`]) whose answers have as many rows and bytes. Saved is each but the
-//! first. What is asked again after a pause of [`POLLS`] waits for another answer. On a connection that is kept, two equal
-//! questions may come from two pages: there both must be in one [`Stretch`]. Questions that carry identifiers of different requests are never
-//! a repetition, whatever the operation.
+//! Equal are statements with all their parameters ([`model::RequestTraits::request_digest`]) whose answers
+//! have as many rows and bytes. Saved is each but the first. What is asked again after a pause of [`POLLS`]
+//! waits for another answer. On a connection that is kept, two equal questions may come from two pages: there
+//! both must be in one [`Stretch`]. Questions that carry identifiers of different requests are never a
+//! repetition, whatever the operation.
 
 use super::fingerprint_ids::Bound;
 use super::ledger::Waste;
@@ -90,7 +91,8 @@ impl Answer {
     }
 }
 
-/// A part of what a connection did that one page did, most likely: a transaction, or round trips without a pause ([`loops::TIGHT`]) outside of any.
+/// A part of what a connection did that one page did, most likely: a transaction, or round trips without a
+/// pause ([`loops::TIGHT`]) outside of any.
 #[derive(Debug, Default)]
 struct Stretch {
     number: u64,

@@ -1,7 +1,8 @@
 //! Rows written one by one: a loop ([`loops`]) in which a statement writes few rows each round.
 //!
-//! Saved are all round trips but as many as it takes to send the rows [`MAX_STATEMENT_BYTES`] bytes at a time. Whether the loop is a program's or a
-//! driver's that was given a batch is decided at the end, when the driver is known ([`super::unrewritten_batch`]).
+//! Saved are all round trips but as many as it takes to send the rows [`MAX_STATEMENT_BYTES`] bytes at a
+//! time. Whether the loop is a program's or a driver's that was given a batch is decided at the end, when the
+//! driver is known ([`super::unrewritten_batch`]).
 
 use super::ledger::Waste;
 use super::loops::{self, Evidence, Loop};
@@ -10,10 +11,12 @@ use crate::verb::Verb;
 use model::FindingKind;
 use std::time::Duration;
 
-/// What drivers send at once at most: the smallest of the usual limits of a statement (MariaDB's `max_allowed_packet`).
+/// What drivers send at once at most: the smallest of the usual limits of a statement (MariaDB's
+/// `max_allowed_packet`).
 const MAX_STATEMENT_BYTES: u64 = 16 << 20;
 
-/// A driver that sends a batch row by row pauses no longer than this between them, on a busy machine and while it collects garbage too.
+/// A driver that sends a batch row by row pauses no longer than this between them, on a busy machine and
+/// while it collects garbage too.
 const DRIVERS_PAUSE: Duration = Duration::from_millis(5);
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {

@@ -1,5 +1,6 @@
-//! Autocommitted statements of one connection that follow each other. Where each statement, or each round of a loop, is an operation of its own, a loop lies across
-//! operations: they are inspected together, for loops alone.
+//! Autocommitted statements of one connection that follow each other. Where each statement, or each round of
+//! a loop, is an operation of its own, a loop lies across operations: they are inspected together, for loops
+//! alone.
 
 use super::operation_view::Turn;
 use model::{ConnectionId, ConnectionMap, Operation, OperationKind, OperationStep, Phase, TransactionState};
@@ -7,7 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Statements that wait for the end of their series. Bounded by [`MAX_STATEMENTS`] each and [`MAX_TOTAL_STATEMENTS`].
+/// Statements that wait for the end of their series. Bounded by [`MAX_STATEMENTS`] each and
+/// [`MAX_TOTAL_STATEMENTS`].
 #[derive(Debug, Default)]
 pub(super) struct AllSeries {
     open: ConnectionMap<Series>,
@@ -97,7 +99,8 @@ impl Series {
         self.steps.len() < MAX_STATEMENTS && rest.is_some_and(|rest| rest <= MAX_IDLE)
     }
 
-    /// What lies between it and the statement before is the client's time, but for the way of that one's reply and its own.
+    /// What lies between it and the statement before is the client's time, but for the way of that one's
+    /// reply and its own.
     fn push(&mut self, mut step: OperationStep, name: &Arc<str>, is_claimed: bool) {
         if let Some(last) = self.steps.last() {
             let rest = step.exchange.at.since(last.exchange.ended());
@@ -132,7 +135,8 @@ impl Series {
     }
 }
 
-/// Whether an operation is a few statements of one connection that no transaction holds open. A long burst has its loops in itself.
+/// Whether an operation is a few statements of one connection that no transaction holds open. A long burst
+/// has its loops in itself.
 fn is_autocommitted(operation: &Operation) -> bool {
     let is_short = match operation.kind {
         OperationKind::Transaction => operation.steps.len() == 1,

@@ -1,8 +1,9 @@
 //! A result fetched in more round trips than its size asks for.
 //!
-//! A statement whose rows come in several round trips: an execution that limits rows or bytes and the fetches behind it, a declared cursor's
-//! `fetch` again and again, or a loop over pages (LIMIT and OFFSET, SCAN, pieces of a large object). Saved are all round trips but one for every [`LARGE_REPLY`] bytes; of Informix, whose buffers were long limited to 32,767
-//! bytes, one for each full buffer and one that finds the end.
+//! A statement whose rows come in several round trips: an execution that limits rows or bytes and the fetches
+//! behind it, a declared cursor's `fetch` again and again, or a loop over pages (LIMIT and OFFSET, SCAN,
+//! pieces of a large object). Saved are all round trips but one for every [`LARGE_REPLY`] bytes; of Informix,
+//! whose buffers were long limited to 32,767 bytes, one for each full buffer and one that finds the end.
 
 use super::ledger::Waste;
 use super::loops::{self, Evidence, Loop};
@@ -50,7 +51,8 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     loops::each(view, pages);
 }
 
-/// Parts of a result that are requested by statements of their own, again and again: [`super::pages`]. One with a row or none each is no page.
+/// Parts of a result that are requested by statements of their own, again and again: [`super::pages`]. One
+/// with a row or none each is no page.
 fn pages(view: &mut OperationView<'_>, found: Loop, evidence: Evidence) {
     for place in 0..found.period {
         let turns: Vec<usize> = found.turns(place).collect();

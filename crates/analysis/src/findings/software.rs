@@ -75,9 +75,10 @@ impl Software {
         }
     }
 
-    /// Whether what sets a session up after the login may be the program's, which does it at each use of a connection, kept or not. PHP's scripts begin anew with
-    /// each request, and it does nothing after the login by itself. Drivers of others do, or their frameworks, once a connection; so where the driver did not
-    /// introduce itself that is not known.
+    /// Whether what sets a session up after the login may be the program's, which does it at each use of a
+    /// connection, kept or not. PHP's scripts begin anew with each request, and it does nothing after the
+    /// login by itself. Drivers of others do, or their frameworks, once a connection; so where the driver did
+    /// not introduce itself that is not known.
     pub(super) const fn may_leave_settings_to_programs(self, is_driver_known: bool) -> bool {
         match self {
             Self::Mysqlnd => true,

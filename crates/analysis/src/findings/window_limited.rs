@@ -1,8 +1,8 @@
 //! Transfers that wait for the receiver's window instead of the link.
 //!
-//! A large reply that moves just under 64 KiB a round trip: the most that a receiver without window scaling allows a sender
-//! to have in flight. Saved are the round trips beyond those that a growing window needs. Reported only where the round trip
-//! was long enough to be what limited it.
+//! A large reply that moves just under 64 KiB a round trip: the most that a receiver without window scaling
+//! allows a sender to have in flight. Saved are the round trips beyond those that a growing window needs.
+//! Reported only where the round trip was long enough to be what limited it.
 
 use super::ledger::Waste;
 use super::operation_view::OperationView;
@@ -51,7 +51,8 @@ fn waits(step: &Step) -> Option<u64> {
     if rtt < MIN_RTT || step.reply_bytes < MIN_BYTES {
         return None;
     }
-    // From the first byte of the first window to the last byte of the last: one round trip less than there are windows.
+    // From the first byte of the first window to the last byte of the last: one round trip less than there
+    // are windows.
     let between = (span + rtt / 2).as_nanos().checked_div(rtt.as_nanos())?;
     let rounds = u64::try_from(between).ok()?.saturating_add(1);
     let a_round = step.reply_bytes.checked_div(rounds)?;

@@ -1,9 +1,12 @@
 //! What is behind the last dot of a part of a path: a file's ending, or a family name.
 
-/// Whether words with dots between them are most likely a person's name (`jane.doe`), or a document with one, rather than a file of the program's.
+/// Whether words with dots between them are most likely a person's name (`jane.doe`), or a document with one,
+/// rather than a file of the program's.
 ///
-/// 1. Behind the last dot is no ending of a file and of no domain. Of documents ([`DOCUMENTS`]), which users bring, there is a dot more.
-/// 2. `shop.v1.Orders` and `chat.postMessage` are methods of programs: a version, or a capital behind a small letter or word, says so.
+/// 1. Behind the last dot is no ending of a file and of no domain. Of documents ([`DOCUMENTS`]), which users
+///    bring, there is a dot more.
+/// 2. `shop.v1.Orders` and `chat.postMessage` are methods of programs: a version, or a capital behind a small
+///    letter or word, says so.
 pub(super) fn is_dotted_name(part: &str) -> bool {
     let mut pieces: Vec<&str> = part.split('.').filter(|piece| !piece.is_empty()).collect();
     if let Some(last) = pieces.last()

@@ -8,11 +8,14 @@ use super::secrets::is_secret_name;
 
 /// The method and the path, what names one thing of many replaced by `?`, and the names of the query string.
 ///
-/// 1. A part of the path stays when it is made of words: see [`is_wordy`]. Numbers, keys, tokens, e-mail addresses, letters that are no
-///    words ([`letters`]), names of people with a dot ([`is_dotted_name`]), quoted texts and whatever had to be percent-encoded become `?`.
-///    Versions of interfaces ([`is_interface_version`]) stay.
-/// 2. Of `name=value` in a part, or behind its semicolon, the name stays: `;jsessionid=?`. So it does of `token:value`, where the name is that of a secret.
-/// 3. Of a query string the names stay. Without a name (`?TOKEN`), a value becomes `?` unless it is one short word in lower case.
+/// 1. A part of the path stays when it is made of words: see [`is_wordy`]. Numbers, keys, tokens, e-mail
+///    addresses, letters that are no words ([`letters`]), names of people with a dot ([`is_dotted_name`]),
+///    quoted texts and whatever had to be percent-encoded become `?`. Versions of interfaces
+///    ([`is_interface_version`]) stay.
+/// 2. Of `name=value` in a part, or behind its semicolon, the name stays: `;jsessionid=?`. So it does of
+///    `token:value`, where the name is that of a secret.
+/// 3. Of a query string the names stay. Without a name (`?TOKEN`), a value becomes `?` unless it is one short
+///    word in lower case.
 pub(super) fn normalise(method: &str, target: &str) -> String {
     let (path, query) = target
         .split_once('?')
@@ -81,7 +84,8 @@ fn part_of_path(part: &str, out: &mut String) {
     }
 }
 
-/// The name of the value that a part of a path holds: `name=value`, or `name:value` where the name is that of a secret.
+/// The name of the value that a part of a path holds: `name=value`, or `name:value` where the name is that of
+/// a secret.
 fn named_value(part: &str) -> Option<&str> {
     let secret = || {
         part.match_indices(':')
@@ -112,7 +116,8 @@ fn pattern(text: &str, other: impl Fn(&str, &mut String)) -> String {
     out
 }
 
-/// Whether a part of a pattern is a framework's placeholder or a regular expression, with names that are words.
+/// Whether a part of a pattern is a framework's placeholder or a regular expression, with names that are
+/// words.
 fn is_placeholder(part: &str) -> bool {
     let is_marked = ['<', '{', ':', '^', '$', '%', '(', '[']
         .iter()
@@ -211,7 +216,8 @@ pub(super) fn is_version(text: &str) -> bool {
     rest.len() < number.len() && digits(stage.unwrap_or(rest)) == 0
 }
 
-/// Whether most of the words written together by their capitals are words, and their letters do not look random.
+/// Whether most of the words written together by their capitals are words, and their letters do not look
+/// random.
 fn is_camel(text: &str) -> bool {
     let words = camel_words(text);
     let strange = words
@@ -246,7 +252,8 @@ fn are_random(word: &str) -> bool {
     letters::are_random(std::iter::once(word))
 }
 
-/// Whether a word can be spoken: no long run of consonants and, if it has at least `with_vowel` letters, a vowel.
+/// Whether a word can be spoken: no long run of consonants and, if it has at least `with_vowel` letters, a
+/// vowel.
 fn is_spoken(word: &str, with_vowel: usize) -> bool {
     let is_vowel = |letter: char| !letter.is_ascii() || "aeiouyAEIOUY".contains(letter);
     let longest = word.split(is_vowel).map(str::len).max().unwrap_or(0);

@@ -1,11 +1,15 @@
-//! Parts of a path that are the version of an interface, though they are numbers: `/api/2.0/runs`, `/2010-04-01/Accounts`.
+//! Parts of a path that are the version of an interface, though they are numbers: `/api/2.0/runs`,
+//! `/2010-04-01/Accounts`.
 
-/// Whether a part of a path is a version. `before` is the part before it, `behind` the rest of the path; both are absent at its ends.
+/// Whether a part of a path is a version. `before` is the part before it, `behind` the rest of the path; both
+/// are absent at its ends.
 ///
 /// Parts follow it, and
 ///
-/// 1. behind the name of an interface ([`INTERFACES`]) it is a digit, two or three numbers with dots between them, a date or a month; or
-/// 2. elsewhere it is a number and a digit with a dot between them (`/oauth/2.0/token`), or a date that the path begins with.
+/// 1. behind the name of an interface ([`INTERFACES`]) it is a digit, two or three numbers with dots between
+///    them, a date or a month; or
+/// 2. elsewhere it is a number and a digit with a dot between them (`/oauth/2.0/token`), or a date that the
+///    path begins with.
 ///
 /// Other numbers and dates are values: `/products/42`, `/price/9.95`, `/reports/2024-01-31`.
 pub(super) fn is_interface_version(part: &str, before: Option<&str>, behind: Option<&str>) -> bool {

@@ -1,13 +1,16 @@
-//! Whether letters are a word that somebody chose, or drawn at random: by how often one letter follows another in words.
+//! Whether letters are a word that somebody chose, or drawn at random: by how often one letter follows
+//! another in words.
 
-/// Letters that follow each other less often in words than they would by chance are no word: those of tokens and invitations.
+/// Letters that follow each other less often in words than they would by chance are no word: those of tokens
+/// and invitations.
 ///
 /// 1. Words of fewer than [`MIN_WORD_LEN`] letters are not judged: `wp`, `cgi` and `mgmt` look like chance.
-/// 2. [`KNOWN`] words pass, also inside of others, and so does the rest of a word without them if that is shorter (`ml` of `mlflow`). Letters outside of a
-///    to z are left out.
+/// 2. [`KNOWN`] words pass, also inside of others, and so does the rest of a word without them if that is
+///    shorter (`ml` of `mlflow`). Letters outside of a to z are left out.
 ///
-/// Measured on words that the table was not made of: of 20,000 English words 1.3 % are taken for random, of the parts of 7,230 paths of AWS's services
-/// and of other published interfaces 0.2 to 0.3 %; of 60 random words of 6 letters 57 are found, of 16 letters all.
+/// Measured on words that the table was not made of: of 20,000 English words 1.3 % are taken for random, of
+/// the parts of 7,230 paths of AWS's services and of other published interfaces 0.2 to 0.3 %; of 60 random
+/// words of 6 letters 57 are found, of 16 letters all.
 pub(super) fn are_random<'a>(words: impl Iterator<Item = &'a str> + Clone) -> bool {
     let letters: usize = words
         .clone()
@@ -44,7 +47,8 @@ fn around_known(word: &str) -> (usize, i32) {
     }
 }
 
-/// How much more often than by chance the letters of a word follow each other, in powers of two; below 0: less often.
+/// How much more often than by chance the letters of a word follow each other, in powers of two; below 0:
+/// less often.
 fn likelihood(word: &[u8]) -> i32 {
     let mut before = Some(0);
     let mut sum = 0;
@@ -62,7 +66,8 @@ fn likelihood(word: &[u8]) -> i32 {
 
 const MIN_WORD_LEN: usize = 6;
 
-/// Words that paths are full of and whose letters rarely follow each other elsewhere. Short ones are in the middle of others: `createwebhook`, `phpmyadmin`.
+/// Words that paths are full of and whose letters rarely follow each other elsewhere. Short ones are in the
+/// middle of others: `createwebhook`, `phpmyadmin`.
 const KNOWN: [&str; 31] = [
     "object",
     "output",
@@ -97,8 +102,9 @@ const KNOWN: [&str; 31] = [
     "php",
 ];
 
-/// How often a letter (the columns, a to z) follows another (the rows: none, then a to z) in words, compared with chance: each step is twice as often, `5` as
-/// often. Counted in words of English, Dutch, French, German and Spanish dictionaries, and in identifiers of programs.
+/// How often a letter (the columns, a to z) follows another (the rows: none, then a to z) in words, compared
+/// with chance: each step is twice as often, `5` as often. Counted in words of English, Dutch, French, German
+/// and Spanish dictionaries, and in identifiers of programs.
 #[rustfmt::skip]
 static LIKELIHOODS: [&[u8; 26]; 27] = [
     b"65665555533554462665444212", // at the beginning

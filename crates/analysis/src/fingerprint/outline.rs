@@ -1,10 +1,13 @@
-//! The outline of a statement's text: the text with its numbers and quoted literals emptied. Texts with one outline have one fingerprint, so that
-//! of a statement that comes again and again with other literals only the first is normalised.
+//! The outline of a statement's text: the text with its numbers and quoted literals emptied. Texts with one
+//! outline have one fingerprint, so that of a statement that comes again and again with other literals only
+//! the first is normalised.
 //!
-//! Why they have: an outline differs from its text only inside tokens for which [`super::sql::normalise`] writes a `?` whatever is in them, and what is around
-//! them is unchanged. Where it could be in doubt what a token is, there is no outline:
+//! Why they have: an outline differs from its text only inside tokens for which [`super::sql::normalise`]
+//! writes a `?` whatever is in them, and what is around them is unchanged. Where it could be in doubt what a
+//! token is, there is no outline:
 //! 1. Comments, backslashes and dollars, and dialects in which other bytes begin literals.
-//! 2. Passwords written as names, which may have an apostrophe in the middle ([`holds_for_all`]), and other secrets that are no literals: `normalise` says so.
+//! 2. Passwords written as names, which may have an apostrophe in the middle ([`holds_for_all`]), and other
+//!    secrets that are no literals: `normalise` says so.
 
 use super::Dialect;
 
@@ -87,7 +90,8 @@ pub(super) fn write(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Whether the fingerprint of one text with this outline is that of all: no password may be in it that is written as a name.
+/// Whether the fingerprint of one text with this outline is that of all: no password may be in it that is
+/// written as a name.
 pub(super) fn holds_for_all(outline: &[u8]) -> bool {
     let contains = |word: &[u8]| {
         outline
@@ -101,7 +105,8 @@ fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Bytes up to and with the quote that ends what was quoted, doubled ones passed over. `None` if none does, or a backslash may escape one.
+/// Bytes up to and with the quote that ends what was quoted, doubled ones passed over. `None` if none does,
+/// or a backslash may escape one.
 fn quoted(text: &[u8], quote: u8) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -1,10 +1,12 @@
-//! What prepared statements are called on their connections: which of those that were prepared before the observation are one statement, and
-//! which text they have where a later preparation shows it.
+//! What prepared statements are called on their connections: which of those that were prepared before the
+//! observation are one statement, and which text they have where a later preparation shows it.
 //!
-//! 1. Statements of one name are one where neither the number of parameters nor that of the result's columns contradicts.
-//! 2. A statement has the text that its name is given later on the same connection, where the shapes agree and no other text has them too.
-//! 3. A name that the program chose, or that is made from the text, means the same on every connection. One that the driver counts up
-//!    (`S_1`, `17`) does not: rule 2 then holds only on its own connection.
+//! 1. Statements of one name are one where neither the number of parameters nor that of the result's columns
+//!    contradicts.
+//! 2. A statement has the text that its name is given later on the same connection, where the shapes agree
+//!    and no other text has them too.
+//! 3. A name that the program chose, or that is made from the text, means the same on every connection. One
+//!    that the driver counts up (`S_1`, `17`) does not: rule 2 then holds only on its own connection.
 
 use foldhash::HashMap;
 use model::{
@@ -195,8 +197,9 @@ fn recognise(name: &[u8], unseen: &Statement, all: &[Statement]) -> Option<Recog
     })
 }
 
-/// Whether a name is one that a driver counts up on each connection, so that it means something else on the next: it ends in a number
-/// that is too short for a digest of the text. Numbers of PgBouncer and PgCat are the same on all their connections.
+/// Whether a name is one that a driver counts up on each connection, so that it means something else on the
+/// next: it ends in a number that is too short for a digest of the text. Numbers of PgBouncer and PgCat are
+/// the same on all their connections.
 fn is_counted(name: &[u8]) -> bool {
     if OF_POOLERS.iter().any(|prefix| name.starts_with(prefix)) {
         return false;
@@ -223,7 +226,8 @@ const LENGTH_OF_DIGEST: usize = 16;
 
 const MAXIMUM_STATEMENTS: usize = 20_000;
 
-/// Connections of a statement that are distinguished; one with more is not taken for the same as on any of them.
+/// Connections of a statement that are distinguished; one with more is not taken for the same as on any of
+/// them.
 const MAXIMUM_CONNECTIONS: usize = 64;
 
 #[cfg(test)]

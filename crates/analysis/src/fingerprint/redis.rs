@@ -1,7 +1,7 @@
 //! Redis commands without the values in them.
 
-/// The words of the command, and `?` for its arguments: at most two, and `...` for more, since one command takes any
-/// number of keys. Every argument of `text` is in double quotes, in which a backslash escapes.
+/// The words of the command, and `?` for its arguments: at most two, and `...` for more, since one command
+/// takes any number of keys. Every argument of `text` is in double quotes, in which a backslash escapes.
 pub(super) fn normalise(text: &[u8], out: &mut Vec<u8>) {
     out.clear();
     let mut arguments = 0;

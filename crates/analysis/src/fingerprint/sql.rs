@@ -8,20 +8,24 @@ use super::{Dialect, MAXIMUM_LENGTH};
 
 /// Writes `text` without literals and comments, one blank between words, keywords in lower case.
 ///
-/// 1. `'...'`, `$tag$...$tag$`, numbers, `x'..'`, `$1`, `:1` become `?`; in the MySQL and Informix dialects `"..."` too.
+/// 1. `'...'`, `$tag$...$tag$`, numbers, `x'..'`, `$1`, `:1` become `?`; in the MySQL and Informix dialects
+///    `"..."` too.
 /// 2. A list of `?` in `in (...)` becomes `(?, ...)`; further rows of `values (...), (...)` become `...`.
 ///    Oracle's `q'[...]'` and `:name`, and `@P1` of SQL Server's drivers, become `?` in their dialects.
 /// 3. Names keep their case, keywords lose it.
-/// 4. What follows `identified by`, and `replace` behind it, becomes `?`, as does each further one behind a comma (GRANT): Oracle's
-///    passwords are written as names are. So does what follows `using`, `new` and `confirm` of a CONNECT, and `using` of an `identified via`.
-/// 5. So does a word behind a name of a secret (`where token=abc`, `password abc`), unless it refers to a column, and one in a row whose column has
-///    such a name: see [`Normaliser::begins_secret`].
-/// 6. The value of a setting with a dot in its name (`set app.token = ...`) becomes `?`, with all that is behind it.
-/// 7. Whether a backslash escapes a quote is a setting of the server's (`NO_BACKSLASH_ESCAPES`, `standard_conforming_strings`). Where it matters,
-///    the text is read in the way in which its literals end, and where they should; where that does not decide it, nothing is
-///    shown from there on.
+/// 4. What follows `identified by`, and `replace` behind it, becomes `?`, as does each further one behind a
+///    comma (GRANT): Oracle's passwords are written as names are. So does what follows `using`, `new` and
+///    `confirm` of a CONNECT, and `using` of an `identified via`.
+/// 5. So does a word behind a name of a secret (`where token=abc`, `password abc`), unless it refers to a
+///    column, and one in a row whose column has such a name: see [`Normaliser::begins_secret`].
+/// 6. The value of a setting with a dot in its name (`set app.token = ...`) becomes `?`, with all that is
+///    behind it.
+/// 7. Whether a backslash escapes a quote is a setting of the server's (`NO_BACKSLASH_ESCAPES`,
+///    `standard_conforming_strings`). Where it matters, the text is read in the way in which its literals
+///    end, and where they should; where that does not decide it, nothing is shown from there on.
 ///
-/// False when a secret was left out that is no literal: a text that differs in its literals alone may then have another fingerprint.
+/// False when a secret was left out that is no literal: a text that differs in its literals alone may then
+/// have another fingerprint.
 pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) -> bool {
     let usual = scan_statement(text, dialect, dialect == Dialect::Mysql, out);
     if let Some(doubt) = usual.doubt {
@@ -209,7 +213,8 @@ impl Normaliser<'_> {
         self.pending_blank = true;
     }
 
-    /// A literal from its quote on. `escapes` says whether a backslash escapes in it; absent where that is a setting of the server's.
+    /// A literal from its quote on. `escapes` says whether a backslash escapes in it; absent where that is a
+    /// setting of the server's.
     fn literal(&mut self, quote: u8, escapes: Option<bool>) {
         self.at += 1;
         let mut backslashes = 0_usize;

@@ -224,7 +224,8 @@ fn versions_of_interfaces_stay_and_other_numbers_do_not() {
     }
 }
 
-/// NO_BACKSLASH_ESCAPES of MySQL, standard_conforming_strings=off of PostgreSQL: the text does not say which is set.
+/// NO_BACKSLASH_ESCAPES of MySQL, standard_conforming_strings=off of PostgreSQL: the text does not say which
+/// is set.
 #[test]
 fn whether_a_backslash_escapes_is_never_guessed_at_the_cost_of_a_literal() {
     for (text, expected) in [

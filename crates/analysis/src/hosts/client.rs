@@ -14,7 +14,8 @@ pub(super) struct Client {
     /// Statements with an identifier of a request that some server has in progress.
     pub identified: u64,
     pub statements: Asked,
-    /// Exchanges of which nothing but their times was seen (encrypted, or of a protocol that is not decoded): maybe statements.
+    /// Exchanges of which nothing but their times was seen (encrypted, or of a protocol that is not decoded):
+    /// maybe statements.
     pub undecoded: Asked,
 }
 
@@ -86,7 +87,8 @@ impl Asked {
         });
     }
 
-    /// Adds an exchange that may be reported long after its end, during requests that have nothing to do with it.
+    /// Adds an exchange that may be reported long after its end, during requests that have nothing to do with
+    /// it.
     pub fn add_late(&mut self, exchange: &Exchange, servers: &BTreeMap<IpAddr, Server>) {
         for (&address, server) in servers.iter().filter(|(_, server)| server.since <= exchange.at) {
             let explained = self.by.entry(address).or_default();
@@ -99,7 +101,8 @@ impl Asked {
         self.add(exchange);
     }
 
-    /// Whether it asks no more often during requests to a server than at other times, as far as there are other times.
+    /// Whether it asks no more often during requests to a server than at other times, as far as there are
+    /// other times.
     pub fn is_as_busy_without(&self, address: IpAddr, server: &Server) -> bool {
         let Some(explained) = self.by.get(&address) else {
             return true;

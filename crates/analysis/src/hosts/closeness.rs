@@ -1,9 +1,10 @@
 //! How many statements end closely in front of responses, against the same with times shifted a little.
 //!
-//! A server's own statements stand in front of its responses, at a time that hardly changes: more than the same window has with times that are
-//! shifted by a few times its width. What it asks outside of requests (after its reply, a pool's pings, another program) changes nothing about
-//! that. A program elsewhere has as many with shifted times, however busy it is. Shifts are small because programs that share processors
-//! with the server are also active when it is, to a millisecond.
+//! A server's own statements stand in front of its responses, at a time that hardly changes: more than the
+//! same window has with times that are shifted by a few times its width. What it asks outside of requests
+//! (after its reply, a pool's pings, another program) changes nothing about that. A program elsewhere has as
+//! many with shifted times, however busy it is. Shifts are small because programs that share processors with
+//! the server are also active when it is, to a millisecond.
 
 use model::Timestamp;
 use std::collections::VecDeque;
@@ -108,7 +109,8 @@ impl Closeness {
     }
 }
 
-/// Compares the last responses of a server with the statements of a client; `None` where no response has a statement before it.
+/// Compares the last responses of a server with the statements of a client; `None` where no response has a
+/// statement before it.
 pub(super) fn compare(responses: &Spans, statements: &Spans) -> Option<Closeness> {
     // Where statements were forgotten, or not seen yet, a response has none before it.
     let known = statements.first()?..=statements.last()?.after(MAX_GAP);
@@ -166,11 +168,12 @@ fn in_window(
     }
 }
 
-/// By how many standard deviations there are more statements than by chance, `more` for each response: the smaller number of two.
+/// By how many standard deviations there are more statements than by chance, `more` for each response: the
+/// smaller number of two.
 ///
 /// 1. As their number by chance scatters. Requests at once share statements: each counts for a half.
-/// 2. As they scatter from one run of responses to the next: statements come in bursts, and two programs may fall into step for a while. It
-///    counts less here, since it is an estimate from few.
+/// 2. As they scatter from one run of responses to the next: statements come in bursts, and two programs may
+///    fall into step for a while. It counts less here, since it is an estimate from few.
 fn deviations(more: &[f64], by_chance: f64) -> f64 {
     let (count, excess) = (more.len().max(1) as f64, mean(more));
     let of_number = excess / (by_chance.max(MIN_CHANCE) * 2.0 / count).sqrt();
@@ -186,8 +189,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Adds to `sums`, for each response, `part` for each statement since its request that ends in a window in front of it. Both are in order of
-/// their ends, so one pass over them is enough.
+/// Adds to `sums`, for each response, `part` for each statement since its request that ends in a window in
+/// front of it. Both are in order of their ends, so one pass over them is enough.
 fn add_ends(
     sums: &mut [f64],
     part: f64,
@@ -212,8 +215,8 @@ fn add_ends(
     }
 }
 
-/// The times in front of a response that are inspected: next to it, and then from each distance on, 1.4 times the one before, a narrow and a
-/// wide one: the time that a server takes for its response scatters.
+/// The times in front of a response that are inspected: next to it, and then from each distance on, 1.4 times
+/// the one before, a narrow and a wide one: the time that a server takes for its response scatters.
 fn windows() -> impl Iterator<Item = (Duration, Duration)> {
     let next_to_it = NEAREST.map(|far| (Duration::ZERO, far));
     let distances = std::iter::successors(Some(NEAREST[1]), |near| Some(near.mul_f64(GROWTH[0])));
@@ -260,7 +263,8 @@ const GROWTH: [f64; 2] = [1.4, 2.0];
 const MAX_GAP: Duration = Duration::from_micros(6_500);
 /// In widths of a window: beyond it, and in no rhythm.
 const SHIFTS: [f64; 8] = [2.0, 2.6, 3.4, 4.4, 5.7, 7.4, 9.6, 12.5];
-/// The share of the excess that each half of the responses has: programs that fell into step do not stay there.
+/// The share of the excess that each half of the responses has: programs that fell into step do not stay
+/// there.
 const MIN_HALF_SHARE: f64 = 0.5;
 /// Runs of responses that are compared with each other, and what a deviation as they scatter counts.
 const RUNS: usize = 30;
@@ -284,8 +288,8 @@ mod tests {
         (*state >> 33) % below
     }
 
-    /// Pages of `clients` clients with four statements each and one after the reply, and a heartbeat; and a job elsewhere that asks all the
-    /// time.
+    /// Pages of `clients` clients with four statements each and one after the reply, and a heartbeat; and a
+    /// job elsewhere that asks all the time.
     fn traffic(clients: u64, pages: u64) -> (Spans, Spans, Spans) {
         let (mut responses, mut own, mut other) = (Vec::new(), Vec::new(), Vec::new());
         let mut state = 7;
@@ -336,7 +340,8 @@ mod tests {
         }
     }
 
-    /// Pages every 11 ms, and bursts of another host's statements: for the first `in_step` of them shortly in front of the response.
+    /// Pages every 11 ms, and bursts of another host's statements: for the first `in_step` of them shortly in
+    /// front of the response.
     fn in_step_for(in_step: u64, pages: u64) -> Closeness {
         let (mut responses, mut statements) = (Spans::default(), Spans::default());
         let mut state = 5;

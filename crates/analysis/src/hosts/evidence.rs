@@ -21,7 +21,8 @@ pub(super) struct Evidence {
     databases: HashSet<IpAddr>,
     /// Whether exchanges of which nothing but times was seen are evidence.
     with_undecoded: bool,
-    /// Addresses whose packets the machine that captured received: they are not where the traffic was seen, however near.
+    /// Addresses whose packets the machine that captured received: they are not where the traffic was seen,
+    /// however near.
     elsewhere: HashSet<IpAddr>,
 }
 
@@ -94,8 +95,8 @@ impl Evidence {
         None
     }
 
-    /// Whether what is asked of a server, of which only times are seen, may be a database's statements: where that is evidence, and unless the server
-    /// serves requests.
+    /// Whether what is asked of a server, of which only times are seen, may be a database's statements: where
+    /// that is evidence, and unless the server serves requests.
     fn may_ask(&self, server: IpAddr) -> bool {
         self.with_undecoded && !self.servers.is_empty() && !self.servers.contains_key(&server)
     }
@@ -157,7 +158,8 @@ impl Evidence {
         known.statements.add(exchange);
     }
 
-    /// Takes a fact of a client that is taken to be on a server's host. Whether it lies outside of requests to that server.
+    /// Takes a fact of a client that is taken to be on a server's host. Whether it lies outside of requests
+    /// to that server.
     pub(super) fn asked_later(
         &mut self,
         client: IpAddr,
@@ -184,7 +186,8 @@ impl Evidence {
         }
     }
 
-    /// Whether the last responses of a server follow statements of a client more often than chance would have it.
+    /// Whether the last responses of a server follow statements of a client more often than chance would have
+    /// it.
     pub(super) fn follows(&self, client: IpAddr, server: IpAddr) -> bool {
         let (Some(known), Some(server)) = (self.clients.get(&client), self.servers.get(&server)) else {
             return false;
@@ -249,7 +252,8 @@ impl Evidence {
         self.explaining(&possible)
     }
 
-    /// The server whose responses follow what a client asks closely: its statements, or else exchanges that may be some.
+    /// The server whose responses follow what a client asks closely: its statements, or else exchanges that
+    /// may be some.
     fn following(&mut self, client: IpAddr, last: bool) -> Verdict {
         let Some(known) = self.clients.get(&client) else {
             return Verdict::Unknown;
@@ -279,8 +283,9 @@ impl Evidence {
             .all(|server| server.responses.seen() < MANY_RESPONSES)
     }
 
-    /// The server whose responses follow what a client asks closely. Of servers whose responses follow each other's (a proxy) it is the
-    /// innermost, and where that one is not clear, none. An address that serves databases itself (a pooler, a database that asks another one) is no evidence.
+    /// The server whose responses follow what a client asks closely. Of servers whose responses follow each
+    /// other's (a proxy) it is the innermost, and where that one is not clear, none. An address that serves
+    /// databases itself (a pooler, a database that asks another one) is no evidence.
     fn following_kind(&mut self, client: IpAddr, kind: Kind, last: bool) -> Verdict {
         let Some(known) = self.clients.get_mut(&client) else {
             return Verdict::Unknown;
@@ -303,7 +308,8 @@ impl Evidence {
             closeness.is_its_own() && !asked.is_as_busy_without(*address, server)
         };
         let own: Vec<_> = found.iter().filter(is_own).collect();
-        // A proxy's responses follow those of the server behind it, and so its statements, more or less closely.
+        // A proxy's responses follow those of the server behind it, and so its statements, more or less
+        // closely.
         let is_a_proxy = |server: &Server| {
             let is_one = |address: &IpAddr| own.iter().any(|(own, _, _)| own == address);
             let mut behind = found.iter().filter(|(address, _, _)| !is_one(address));
@@ -329,7 +335,8 @@ impl Evidence {
             }
             [(server, _, closeness), ..] => Verdict::Open(*server, closely(closeness, kind)),
             [] => match best {
-                // Of what may be anything, such as a session of SSH, only what stands out is worth a sentence.
+                // Of what may be anything, such as a session of SSH, only what stands out is worth a
+                // sentence.
                 Some((address, server, closeness))
                     if !asked.is_as_busy_without(*address, server)
                         && (kind == Kind::Statements || closeness.may_be_its_own()) =>
@@ -341,8 +348,8 @@ impl Evidence {
         }
     }
 
-    /// The server whose requests have the identifiers of all statements that carry one: of several (a proxy passes them on), the one that
-    /// is busy least. When none has them all, several hosts use the address.
+    /// The server whose requests have the identifiers of all statements that carry one: of several (a proxy
+    /// passes them on), the one that is busy least. When none has them all, several hosts use the address.
     fn identifying(&self, known: &Client) -> Verdict {
         let busy = |address: &IpAddr| {
             let server = self.servers.get(address);
@@ -378,8 +385,8 @@ impl Evidence {
         }
     }
 
-    /// The server whose requests explain all statements, when that is no coincidence. Of servers within each other's requests (a
-    /// proxy) it is the one that is busy least.
+    /// The server whose requests explain all statements, when that is no coincidence. Of servers within each
+    /// other's requests (a proxy) it is the one that is busy least.
     fn explaining(&self, possible: &[(IpAddr, &Explained)]) -> Verdict {
         let mut sure: Vec<(f64, IpAddr, &Explained)> = Vec::new();
         for &(address, explained) in possible {
@@ -389,7 +396,8 @@ impl Evidence {
             let now = server.open.values().map(|request| request.started).max();
             let now = now.unwrap_or(server.busy_since).after(Duration::from_nanos(1));
             let share = server.share_busy(now);
-            // Statements that had nothing to do with the requests would come between one request's last and the next one's first, too.
+            // Statements that had nothing to do with the requests would come between one request's last and
+            // the next one's first, too.
             let period = now.since(server.since).as_secs_f64() / server.busy_times.max(1) as f64;
             let quiet = explained.quiet.unwrap_or_default().as_secs_f64();
             let other = (1.0 - quiet / period).clamp(0.0, share);
@@ -449,7 +457,8 @@ fn closely(closeness: &Closeness, kind: Kind) -> String {
 const MIN_STATEMENTS: u64 = 20;
 const MIN_BUSY_PERIODS: u64 = 10;
 const MIN_IDENTIFIED_REQUESTS: u64 = 3;
-/// How likely a coincidence may be: little, as busy times of two servers whose clients fall into step do not follow from chance.
+/// How likely a coincidence may be: little, as busy times of two servers whose clients fall into step do not
+/// follow from chance.
 const COINCIDENCE: f64 = 1e-6;
 /// How much busier than another a server is clearly busier.
 const CLEARLY: f64 = 1.05;

@@ -8,7 +8,8 @@ use std::net::IpAddr;
 /// The name of the interface that has both addresses; `None` if none has, or either is no evidence:
 ///
 /// 1. It means another host to everyone: loopback, link-local, multicast, unspecified.
-/// 2. Interfaces that do not have the same addresses have it: a bridge of containers has the same address on many machines.
+/// 2. Interfaces that do not have the same addresses have it: a bridge of containers has the same address on
+///    many machines.
 pub(super) fn with_both(interfaces: &[InterfaceAddresses], one: IpAddr, other: IpAddr) -> Option<&str> {
     let has = |interface: &&InterfaceAddresses, address: IpAddr| {
         interface

@@ -1,7 +1,9 @@
 //! What the packets of a capture, beyond their addresses, say about which addresses are one machine's.
 //!
-//! 1. The capturing machine marks packets that it sent itself (Linux cooked captures): their addresses are its own. That is proof.
-//! 2. Hop limits and link-layer addresses only exclude: two addresses that differ in them are not one machine's. That they agree says nothing.
+//! 1. The capturing machine marks packets that it sent itself (Linux cooked captures): their addresses are
+//!    its own. That is proof.
+//! 2. Hop limits and link-layer addresses only exclude: two addresses that differ in them are not one
+//!    machine's. That they agree says nothing.
 //!
 //! Captures are not taken together: those of several files may be of several machines.
 
@@ -9,8 +11,8 @@ use model::{CapturedAddress, LinkAddress, Origin};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Of each address that a capturing machine has, one that stands for all of them. An address that captures do not agree about (loopback, a bridge of
-/// containers) stands for none.
+/// Of each address that a capturing machine has, one that stands for all of them. An address that captures do
+/// not agree about (loopback, a bridge of containers) stands for none.
 pub(super) fn own(captures: &[Vec<CapturedAddress>]) -> BTreeMap<IpAddr, IpAddr> {
     let sets: Vec<Vec<IpAddr>> = captures.iter().map(|capture| here(capture)).collect();
     let mut own = BTreeMap::new();
@@ -45,8 +47,8 @@ pub(super) fn excluded(captures: &[Vec<CapturedAddress>], one: IpAddr, other: Ip
 /// 1. The capturing machine sent the packets of one and received those of the other.
 /// 2. Packets of the one begin with another hop limit than those of the other: other operating systems.
 /// 3. They have passed different numbers of routers, without exception.
-/// 4. No router has passed on either's packets, and in the same network segment they come from different link-layer addresses. A machine with
-///    two cards has them in different segments.
+/// 4. No router has passed on either's packets, and in the same network segment they come from different
+///    link-layer addresses. A machine with two cards has them in different segments.
 ///
 /// Between IPv4 and IPv6 hop limits are not compared.
 fn differ(one: &CapturedAddress, other: &CapturedAddress) -> Option<String> {

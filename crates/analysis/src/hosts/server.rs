@@ -104,12 +104,14 @@ impl Server {
         }
     }
 
-    /// Whether a request was in flight at a moment that may be long ago: its exchange is reported when its client goes on.
+    /// Whether a request was in flight at a moment that may be long ago: its exchange is reported when its
+    /// client goes on.
     pub fn was_busy(&self, at: Timestamp) -> bool {
         self.open.values().any(|request| request.started <= at) || self.responses.any_lasted_at(at)
     }
 
-    /// Whether this server's responses follow those of another one, as a proxy's do, and not the other way round.
+    /// Whether this server's responses follow those of another one, as a proxy's do, and not the other way
+    /// round.
     pub fn is_around(&self, inner: &Self) -> bool {
         let follows = |outer: &Self, inner: &Self| {
             closeness::compare(&outer.responses, &inner.responses).is_some_and(|found| found.is_its_own())

@@ -1,8 +1,10 @@
 //! Work that goes on after the response: no reply of it can have been waited for.
 //!
-//! 1. A statement whose reply passed after the first byte of the response did is not part of what the request waited for.
-//! 2. Unless the response is streamed: its server did nothing between parts of it for at least half of the time until the last such reply. A
-//!    head and a body that leave apart because an acknowledgement was missing (Nagle) are in flight meanwhile, and are no such pause.
+//! 1. A statement whose reply passed after the first byte of the response did is not part of what the request
+//!    waited for.
+//! 2. Unless the response is streamed: its server did nothing between parts of it for at least half of the
+//!    time until the last such reply. A head and a body that leave apart because an acknowledgement was
+//!    missing (Nagle) are in flight meanwhile, and are no such pause.
 
 use super::Member;
 use model::{ConnectionId, Exchange, Timestamp};

@@ -1,10 +1,10 @@
 //! Where an operation's time went: a walk back from its end along what it waited for.
 //!
-//! Every nanosecond between start and end is met once: the exchange that ended last, then the time before it began
-//! (the client), then the exchange that ended last before that, and so on. What ran at the same time is hidden behind it
-//! and is not counted. Within one exchange, in this order and never beyond its length:
-//! server time, retransmissions, client time inside the request, one round trip per round trip, and the rest is transfer.
-//! The wait of a step without a known server-side round trip is `unknown`.
+//! Every nanosecond between start and end is met once: the exchange that ended last, then the time before it
+//! began (the client), then the exchange that ended last before that, and so on. What ran at the same time is
+//! hidden behind it and is not counted. Within one exchange, in this order and never beyond its length:
+//! server time, retransmissions, client time inside the request, one round trip per round trip, and the rest
+//! is transfer. The wait of a step without a known server-side round trip is `unknown`.
 
 use super::span;
 use model::{Attribution, Exchange, OperationStep, Phase, PoolerTime, Step, Timestamp};
@@ -17,7 +17,8 @@ pub(super) struct Walked {
     pub(super) setup: Duration,
 }
 
-/// Attributes the time from `from` to `to` to the steps and the client between them. `by_end` is their order by their end.
+/// Attributes the time from `from` to `to` to the steps and the client between them. `by_end` is their order
+/// by their end.
 pub(super) fn walk(
     steps: &[OperationStep],
     parents: &[Option<u32>],
@@ -45,7 +46,8 @@ pub(super) fn walk(
     walker.walked
 }
 
-/// Attributes the time from `from` to `to` to some of the steps, none of which was made for another, and the client between them.
+/// Attributes the time from `from` to `to` to some of the steps, none of which was made for another, and the
+/// client between them.
 pub(super) fn walk_some(
     steps: &[OperationStep],
     some: &[u32],
@@ -71,8 +73,8 @@ struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    /// Walks back over siblings, sorted by their end. Children are walked by a work list, not by recursion: the depth
-    /// of a garbage capture is unknown.
+    /// Walks back over siblings, sorted by their end. Children are walked by a work list, not by recursion:
+    /// the depth of a garbage capture is unknown.
     fn level(&mut self, siblings: &[u32], from: Timestamp, to: Timestamp) {
         let mut work = vec![(siblings.to_vec(), from, to)];
         while let Some((siblings, from, to)) = work.pop() {
@@ -104,7 +106,8 @@ impl Walker<'_> {
         }
     }
 
-    /// A pipelined exchange counts from the end of the one before it: until then the client waited for that one.
+    /// A pipelined exchange counts from the end of the one before it: until then the client waited for that
+    /// one.
     fn counted_from(&self, step: &OperationStep) -> Timestamp {
         let started = span::started(&step.exchange);
         match step.after {
@@ -221,7 +224,8 @@ impl Ledger {
         given
     }
 
-    /// The wait for the first byte of a step's reply, as far as it is not the server's own time, nor the `pooler`'s and what is behind it.
+    /// The wait for the first byte of a step's reply, as far as it is not the server's own time, nor the
+    /// `pooler`'s and what is behind it.
     fn wait(&mut self, step: &Step, pooler: Duration) {
         let round_trip = span::client_side(step) + span::server_side(step);
         let wait = step

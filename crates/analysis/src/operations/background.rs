@@ -1,9 +1,11 @@
 //! Work that a host does without any request, too: what it does of it during requests is not theirs.
 //!
-//! Of each statement text that a host sends it is counted how often it is seen while requests to the host are open and while none is. Seen
-//! without a request at least [`MIN_OUTSIDE`] times, it counts as background as long as it is not seen during requests more than twice as
-//! often for the time that they take. A host that is never idle shows nothing. A text that was seen without a request at all is no proof that
-//! the only request in flight caused it: how likely it did shows in how much more often it is seen during requests ([`Cause::Doubtful`]).
+//! Of each statement text that a host sends it is counted how often it is seen while requests to the host are
+//! open and while none is. Seen without a request at least [`MIN_OUTSIDE`] times, it counts as background as
+//! long as it is not seen during requests more than twice as often for the time that they take. A host that
+//! is never idle shows nothing. A text that was seen without a request at all is no proof that the only
+//! request in flight caused it: how likely it did shows in how much more often it is seen during requests
+//! ([`Cause::Doubtful`]).
 
 use super::Member;
 use crate::verb::Verb;
@@ -120,7 +122,8 @@ impl Background {
 }
 
 impl Seen {
-    /// What may have caused a statement during requests, by how often it was seen and the seconds with and without a request.
+    /// What may have caused a statement during requests, by how often it was seen and the seconds with and
+    /// without a request.
     fn cause(self, busy: f64, idle: f64) -> Cause {
         if self.without == 0 || idle <= 0.0 {
             return Cause::Request;

@@ -1,10 +1,14 @@
-//! Bursts: what no request caused and no transaction holds, of one connection, without a pause in which its client rests.
+//! Bursts: what no request caused and no transaction holds, of one connection, without a pause in which its
+//! client rests.
 //!
-//! 1. A pause ends a burst when it is longer than [`TIMES_THE_MEAN`] times the mean pause within it so far, and than [`MIN_PAUSE`]; one of
-//!    [`MAX_PAUSE`] always does. A pause is the client's: from the reply having reached it to its next request.
-//! 2. A transaction ends it, and so does a statement that waits for an event ([`waits_for_event`]): that wait is a pause.
+//! 1. A pause ends a burst when it is longer than [`TIMES_THE_MEAN`] times the mean pause within it so far,
+//!    and than [`MIN_PAUSE`]; one of [`MAX_PAUSE`] always does. A pause is the client's: from the reply
+//!    having reached it to its next request.
+//! 2. A transaction ends it, and so does a statement that waits for an event ([`waits_for_event`]): that wait
+//!    is a pause.
 //! 3. So does a statement whose comment names another route.
-//! 4. Connecting, however slow it is, belongs to what follows it within [`AFTER_CONNECTING`], a burst or a transaction.
+//! 4. Connecting, however slow it is, belongs to what follows it within [`AFTER_CONNECTING`], a burst or a
+//!    transaction.
 //!
 //! Where the figures are from: docs/definitions.md#bursts.
 
@@ -27,7 +31,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(1);
 /// A pause so many times as long as those before it is none of them.
 const TIMES_THE_MEAN: u32 = 10;
 
-/// The longest pause between connecting and what it was done for: a program that has just begun is slow, and a pool that connects ahead rests for longer.
+/// The longest pause between connecting and what it was done for: a program that has just begun is slow, and
+/// a pool that connects ahead rests for longer.
 const AFTER_CONNECTING: Duration = Duration::from_millis(100);
 
 /// Different statements of a burst that are counted.
@@ -149,7 +154,8 @@ impl Burst {
         }
     }
 
-    /// Its name: the route; else its first statement, and how it goes on, so that bursts of one name ask the same.
+    /// Its name: the route; else its first statement, and how it goes on, so that bursts of one name ask the
+    /// same.
     pub(super) fn name(&self, naming: &Naming) -> Option<Arc<str>> {
         let Some(first) = naming.name() else {
             return self.server.map(|server| match self.only_connects() {

@@ -1,17 +1,17 @@
 //! What each exchange of an operation waited for.
 //!
-//! 1. An exchange whose server is the client of others (a web server asking a database) contains those that lie
-//!    between its request reaching that server and the end of its reply leaving it. The innermost such exchange is the
-//!    parent. A web server may begin its reply before it has asked everything.
-//! 2. A request sent on a connection while an earlier reply of that connection was owed waited for the earlier *request*; one whose client
-//!    pipelines, for what [`super::pipelines`] finds.
-//! 3. Any other exchange waited for the sibling (same parent) that ended last before it began; the first child waited
-//!    for its parent's request; the first of the operation waited for nothing.
-//! 4. A parent's reply waited for the child that ended last, all of it: that its first bytes may leave before the last
-//!    child is a difference of less than the time in which they were produced.
+//! 1. An exchange whose server is the client of others (a web server asking a database) contains those that
+//!    lie between its request reaching that server and the end of its reply leaving it. The innermost such
+//!    exchange is the parent. A web server may begin its reply before it has asked everything.
+//! 2. A request sent on a connection while an earlier reply of that connection was owed waited for the
+//!    earlier *request*; one whose client pipelines, for what [`super::pipelines`] finds.
+//! 3. Any other exchange waited for the sibling (same parent) that ended last before it began; the first
+//!    child waited for its parent's request; the first of the operation waited for nothing.
+//! 4. A parent's reply waited for the child that ended last, all of it: that its first bytes may leave before
+//!    the last child is a difference of less than the time in which they were produced.
 //!
-//! This is causality by time: two siblings that follow each other without depending on each other look dependent. What all
-//! operations of a name show beyond that is in `predict::concurrency`.
+//! This is causality by time: two siblings that follow each other without depending on each other look
+//! dependent. What all operations of a name show beyond that is in `predict::concurrency`.
 
 use super::pipelines::{self, Pipelined};
 use super::span;
@@ -30,8 +30,8 @@ pub(super) struct Linked {
     pub(super) by_end: Vec<u32>,
 }
 
-/// What of a step is inspected again and again. Steps are large, and these lie side by side: all of an operation's stay in the processor's
-/// cache.
+/// What of a step is inspected again and again. Steps are large, and these lie side by side: all of an
+/// operation's stay in the processor's cache.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     pub(super) at: Timestamp,
@@ -222,16 +222,17 @@ impl Latest {
     }
 }
 
-/// Whether a client waited for the reply of `earlier`, which passed before it asked again on the same connection. The kernel's
-/// round trip to a client on this host is longer than it takes from reply to request: shifted to the client by it, the reply
-/// would come too late.
+/// Whether a client waited for the reply of `earlier`, which passed before it asked again on the same
+/// connection. The kernel's round trip to a client on this host is longer than it takes from reply to
+/// request: shifted to the client by it, the reply would come too late.
 fn turned_around(earlier: &Moment, moment: &Moment) -> bool {
     moment.begins_turn
         && earlier.replied.is_some_and(|replied| replied <= moment.at)
         && earlier.ended > moment.started
 }
 
-/// What a step that began at `started` waited for: of its parent, the earlier step that it was sent behind, and its sibling that ended last.
+/// What a step that began at `started` waited for: of its parent, the earlier step that it was sent behind,
+/// and its sibling that ended last.
 fn trigger(
     steps: &[OperationStep],
     moments: &[Moment],

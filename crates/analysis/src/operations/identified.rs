@@ -1,4 +1,5 @@
-//! Exchanges that carry the identifier of a request, where the request itself was not seen: traffic of a database alone.
+//! Exchanges that carry the identifier of a request, where the request itself was not seen: traffic of a
+//! database alone.
 
 use super::Member;
 use crate::stage_output::StageOutput;
@@ -10,7 +11,8 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct Identified {
     in_transaction: ConnectionMap<RequestId>,
-    /// An exchange that has begun a transaction and carries nothing: it belongs where the next one of its connection does.
+    /// An exchange that has begun a transaction and carries nothing: it belongs where the next one of its
+    /// connection does.
     beginning: ConnectionMap<Member>,
     /// When something last came of each request.
     last: HashMap<RequestId, Timestamp>,
@@ -73,7 +75,8 @@ impl Identified {
         left
     }
 
-    /// Requests that are over, as nothing has come of them for [`IDLE`], or of which nothing came for longest when there are too many.
+    /// Requests that are over, as nothing has come of them for [`IDLE`], or of which nothing came for longest
+    /// when there are too many.
     pub(super) fn over(&mut self) -> Vec<RequestId> {
         self.since_look += 1;
         if self.since_look < EXCHANGES_PER_SWEEP {

@@ -1,8 +1,8 @@
 //! Marks: statements by which a client says what it is about to do, so that its work has a name.
 //!
-//! `SELECT 1 AS "longwire NAME"` (MySQL: in backticks) begins a span of that name and ends the one before it; without a name it
-//! only ends one. A column's name is an identifier: every database takes it, and it is no literal, so that it remains in
-//! fingerprints.
+//! `SELECT 1 AS "longwire NAME"` (MySQL: in backticks) begins a span of that name and ends the one before it;
+//! without a name it only ends one. A column's name is an identifier: every database takes it, and it is no
+//! literal, so that it remains in fingerprints.
 
 use model::Exchange;
 

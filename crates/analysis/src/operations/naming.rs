@@ -1,8 +1,9 @@
 //! The name of a transaction: the one place where it is chosen.
 //!
-//! The route, or controller and action, that a comment of one of its statements carries ([`model::Tags`]). Without any:
-//! the first statement that works (reads, writes, calls, defines) and runs; without one, what comes nearest to it: a statement that was
-//! only prepared, a test of the connection, a statement that controls the transaction or the session.
+//! The route, or controller and action, that a comment of one of its statements carries ([`model::Tags`]).
+//! Without any: the first statement that works (reads, writes, calls, defines) and runs; without one, what
+//! comes nearest to it: a statement that was only prepared, a test of the connection, a statement that
+//! controls the transaction or the session.
 
 use crate::verb;
 use model::Exchange;

@@ -1,17 +1,20 @@
 //! What clients waited for that send requests before they have the replies to earlier ones (pipelining).
 //!
-//! A reply that arrived before the next request left need not have been waited for. What a connection's requests show together:
+//! A reply that arrived before the next request left need not have been waited for. What a connection's
+//! requests show together:
 //!
-//! 1. A client that was seen to send a statement behind another without having the other's reply does not need that reply. Only of such
-//!    pairs of statements is more concluded; all others wait as [`super::dependencies`] says.
-//! 2. Pauses in which replies come end, nearly each time, only when all replies are there, and begin with exactly as many requests in flight:
-//!    batches, which wait for their last reply.
-//! 3. They are no longer than others, or requests follow replies sooner than the client takes to send one behind another, time and again: it
-//!    waited for none. A client that waits has to read the reply before it can send.
-//! 4. They are longer, and one in three begins with about the most requests that ever were in progress: the client has a window, and a request waits
-//!    for the reply to the one a window before it.
-//! 5. Otherwise, as far as the single pause shows: one that began with clearly fewer requests in flight than there were at other times was not
-//!    a wait for replies while some are owed.
+//! 1. A client that was seen to send a statement behind another without having the other's reply does not
+//!    need that reply. Only of such pairs of statements is more concluded; all others wait as
+//!    [`super::dependencies`] says.
+//! 2. Pauses in which replies come end, nearly each time, only when all replies are there, and begin with
+//!    exactly as many requests in flight: batches, which wait for their last reply.
+//! 3. They are no longer than others, or requests follow replies sooner than the client takes to send one
+//!    behind another, time and again: it waited for none. A client that waits has to read the reply before it
+//!    can send.
+//! 4. They are longer, and one in three begins with about the most requests that ever were in progress: the
+//!    client has a window, and a request waits for the reply to the one a window before it.
+//! 5. Otherwise, as far as the single pause shows: one that began with clearly fewer requests in flight than
+//!    there were at other times was not a wait for replies while some are owed.
 
 use super::dependencies::Moment;
 use super::span;
@@ -56,8 +59,8 @@ pub(super) fn find(
     found
 }
 
-/// Lets the steps of `operation` wait as a client makes them wait that has no more than `window` requests in flight: where that is known, what
-/// was seen need not show it.
+/// Lets the steps of `operation` wait as a client makes them wait that has no more than `window` requests in
+/// flight: where that is known, what was seen need not show it.
 pub fn limit_under_way(operation: &mut Operation, window: usize) {
     let moments: Vec<Moment> = operation.steps.iter().map(Moment::from_step).collect();
     let parents = vec![None; moments.len()];
@@ -246,13 +249,15 @@ impl Limit {
     }
 }
 
-/// Whether so many are about the most: replies that are on their way to the client while it sends are not owed any more.
+/// Whether so many are about the most: replies that are on their way to the client while it sends are not
+/// owed any more.
 const fn is_near(owed: usize, most: usize) -> bool {
     owed * 5 >= most * 4
 }
 
-/// When a request's first and last byte left its client, and when the last of its reply arrived. Next to the client, the order on the wire is the
-/// order at the client; the round trip to it that the kernel measures is longer than it takes from a reply to a request.
+/// When a request's first and last byte left its client, and when the last of its reply arrived. Next to the
+/// client, the order on the wire is the order at the client; the round trip to it that the kernel measures is
+/// longer than it takes from a reply to a request.
 fn times(step: &OperationStep, moment: &Moment) -> [Timestamp; 3] {
     let first = &step.exchange.first;
     let side = span::client_side(first);
@@ -262,7 +267,8 @@ fn times(step: &OperationStep, moment: &Moment) -> [Timestamp; 3] {
     }
 }
 
-/// A pair of statements is open where one in so many was sent without the reply: packets that a capture has in the wrong order are rarer.
+/// A pair of statements is open where one in so many was sent without the reply: packets that a capture has
+/// in the wrong order are rarer.
 const SHARE_UNWAITED: usize = 16;
 /// Fewer pauses show no rule.
 const MIN_PAUSES: usize = 3;

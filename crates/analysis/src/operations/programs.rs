@@ -1,8 +1,9 @@
-//! Which programs of the observed machine have the ends of connections, and what cannot be for a request because of it.
+//! Which programs of the observed machine have the ends of connections, and what cannot be for a request
+//! because of it.
 //!
-//! A program that serves requests and has its own connections to databases asks them itself: a statement of another program (a job, another
-//! worker of the same server) is for none of its requests. From a program that serves requests and asks nothing, a web server in front of
-//! workers or a proxy, nothing follows.
+//! A program that serves requests and has its own connections to databases asks them itself: a statement of
+//! another program (a job, another worker of the same server) is for none of its requests. From a program
+//! that serves requests and asks nothing, a web server in front of workers or a proxy, nothing follows.
 
 use model::{ConnectionId, ConnectionMap};
 use std::collections::HashSet;

@@ -1,18 +1,23 @@
 //! Requests and the work they caused on other connections.
 //!
-//! Whose work an exchange is, by these rules in order. Only requests are considered that its client's host serves, that had arrived when
-//! it began, and that are not answered yet; a request that one of these servers made for another (a proxy, FastCGI) counts as part of it.
-//! 1. It carries the identifier of one of them ([`model::Tags::request`]). One that carries the identifier of no request belongs to none.
+//! Whose work an exchange is, by these rules in order. Only requests are considered that its client's host
+//! serves, that had arrived when it began, and that are not answered yet; a request that one of these servers
+//! made for another (a proxy, FastCGI) counts as part of it.
+//! 1. It carries the identifier of one of them ([`model::Tags::request`]). One that carries the identifier of
+//!    no request belongs to none.
 //! 2. Its connection is in a transaction that began for one of them.
-//! 3. There is only one, and its host does not send such statements without a request, too: then it is a guess.
-//! 4. Otherwise it waits until all of them are answered, or many: [`window`] decides about all that waited, by a guess.
+//! 3. There is only one, and its host does not send such statements without a request, too: then it is a
+//!    guess.
+//! 4. Otherwise it waits until all of them are answered, or many: [`window`] decides about all that waited,
+//!    by a guess.
 //!
 //! How it was decided is kept with it ([`Assigned`]); the first three are proofs.
 //!
-//! Where the protocol to a database is opaque (TLS), an exchange is reported only when the next one of its connection begins: which
-//! request it belongs to is decided when it begins (a connection works for the request that it worked for before, otherwise for the
-//! earliest that has no connection, otherwise for the latest), and a request that is answered meanwhile waits for it. It takes it if it
-//! ended before the reply did.
+//! Where the protocol to a database is opaque (TLS), an exchange is reported only when the next one of its
+//! connection begins: which request it belongs to is decided when it begins (a connection works for the
+//! request that it worked for before, otherwise for the earliest that has no connection, otherwise for the
+//! latest), and a request that is answered meanwhile waits for it. It takes it if it ended before the reply
+//! did.
 
 mod affinity;
 mod likelihood;
@@ -168,8 +173,8 @@ impl Requests {
         });
     }
 
-    /// The request that a server makes another one for: with the same identifier, otherwise the only one, otherwise the earliest of
-    /// the same path that has made none, otherwise the latest.
+    /// The request that a server makes another one for: with the same identifier, otherwise the only one,
+    /// otherwise the earliest of the same path that has made none, otherwise the latest.
     fn outer_of(&self, arrival: &Arrival, sides: Sides) -> Option<(u64, Assigned)> {
         let mut possible = self.open.iter().filter(|open| {
             open.host == sides.client_host
@@ -209,8 +214,8 @@ impl Requests {
         }
     }
 
-    /// Takes an exchange that some request caused, or that answers one; gives back what none caused. `doubt` is how likely any request caused
-    /// it, where that is in doubt.
+    /// Takes an exchange that some request caused, or that answers one; gives back what none caused. `doubt`
+    /// is how likely any request caused it, where that is in doubt.
     pub(super) fn claim(
         &mut self,
         member: Member,
@@ -356,8 +361,8 @@ impl Requests {
         }
     }
 
-    /// Whether an exchange may be what a pool does with a connection after the request before: no work, on a connection that did not
-    /// work for this request yet.
+    /// Whether an exchange may be what a pool does with a connection after the request before: no work, on a
+    /// connection that did not work for this request yet.
     fn is_left_over(&self, member: &Member, id: u64) -> bool {
         let connection = member.exchange.connection;
         let is_work = member
@@ -480,7 +485,8 @@ impl Requests {
         left
     }
 
-    /// Adds an exchange to the request with this number, or to the one that it is part of; returns it back when neither is there.
+    /// Adds an exchange to the request with this number, or to the one that it is part of; returns it back
+    /// when neither is there.
     fn assign_member(&mut self, id: u64, member: Member) -> Option<Member> {
         match self.request(id) {
             Some(request) if request.members.len() < MAXIMUM_MEMBERS => {
@@ -538,7 +544,8 @@ impl Requests {
         left
     }
 
-    /// A connection was opened: what opaque exchanges on it are for shows best in the order in which workers connect.
+    /// A connection was opened: what opaque exchanges on it are for shows best in the order in which workers
+    /// connect.
     pub(super) fn opened(&mut self, connection: ConnectionId, sides: Sides, at: Timestamp) {
         if let Some((position, _)) = self.cause(connection, sides, at) {
             self.works_for(position, connection);
@@ -570,7 +577,8 @@ impl Requests {
             .map(|position| (position, assigned))
     }
 
-    /// The open request that an exchange answers. Requests of one connection may be answered in another order (FastCGI).
+    /// The open request that an exchange answers. Requests of one connection may be answered in another order
+    /// (FastCGI).
     fn position_of(&self, member: &Member) -> Option<usize> {
         let of_connection = |open: &OpenRequest| open.connection == member.exchange.connection;
         let arrived = member.exchange.first.request_ended;

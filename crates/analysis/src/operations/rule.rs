@@ -8,8 +8,9 @@ use std::time::Duration;
 /// What makes exchanges one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rule {
-    /// HTTP requests with the work they caused, and what carries the identifier of a request; of the rest transactions, and what no transaction
-    /// holds by burst: statements of one connection without a longer pause.
+    /// HTTP requests with the work they caused, and what carries the identifier of a request; of the rest
+    /// transactions, and what no transaction holds by burst: statements of one connection without a longer
+    /// pause.
     #[default]
     Auto,
     /// A connection's life.

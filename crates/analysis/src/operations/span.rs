@@ -3,13 +3,14 @@
 use model::{Exchange, Step, Timestamp};
 use std::time::Duration;
 
-/// Half of the client-side round trip before the first byte passed: when the client began to send. The handshake and
-/// every other exchange use the round trip of their first step.
+/// Half of the client-side round trip before the first byte passed: when the client began to send. The
+/// handshake and every other exchange use the round trip of their first step.
 pub(crate) fn started(exchange: &Exchange) -> Timestamp {
     exchange.at.before(half(client_side(&exchange.first)))
 }
 
-/// When the client had the last byte of the reply; without one, when it had sent the last byte of the request.
+/// When the client had the last byte of the reply; without one, when it had sent the last byte of the
+/// request.
 pub(super) fn ended(exchange: &Exchange) -> Timestamp {
     let last = exchange.more.last().unwrap_or(&exchange.first);
     let rtt = client_side(last);

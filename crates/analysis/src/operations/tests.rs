@@ -241,8 +241,8 @@ fn a_reply_that_has_begun_still_waits_for_what_its_server_asks() {
     assert_eq!(page.attribution.round_trip, micros(200 + 100));
 }
 
-/// Two requests, the connections that worked for them, and when each connection's three statements began; the last bytes of both responses come
-/// 40 ms after the first ones.
+/// Two requests, the connections that worked for them, and when each connection's three statements began; the
+/// last bytes of both responses come 40 ms after the first ones.
 fn answered_in_pieces(run: &mut Run, first_bytes: [u64; 2], began: [[u64; 3]; 2]) {
     for page in [0, 1] {
         run.opened(page, host(1, 40_000 + page as u16), host(2, 80));
@@ -549,7 +549,8 @@ fn a_handshake_takes_the_protocol_of_what_follows() {
     assert_eq!(operations[0].setup, micros(100));
 }
 
-/// Two requests of 10 ms, each with two opaque exchanges, of which the second is reported when the next page is in progress.
+/// Two requests of 10 ms, each with two opaque exchanges, of which the second is reported when the next page
+/// is in progress.
 fn run_with_opaque_exchanges(last_reply: u64) -> Run {
     let mut run = Run::new(Rule::Auto);
     run.opened(0, host(1, 40_000), host(2, 80));
@@ -718,8 +719,8 @@ proptest! {
     }
 }
 
-/// `pages` requests to one address of a web server, 10 ms apart and 4 ms long, each with three statements sent from another; one
-/// statement more where `stray` says, in us.
+/// `pages` requests to one address of a web server, 10 ms apart and 4 ms long, each with three statements
+/// sent from another; one statement more where `stray` says, in us.
 fn pages_of_two_addresses(
     settings: HostSettings,
     pages: u64,
@@ -966,7 +967,8 @@ fn identifiers_alone_make_requests_of_the_traffic_of_a_database() {
         run.opened(connection, host(2, 50_000 + connection as u16), host(3, 5432));
     }
     let work = |connection, from| exchange(connection, Phase::Work, from, 100, 0);
-    // Two requests at once, each with a transaction whose begin and commit carry nothing, on a connection that both use.
+    // Two requests at once, each with a transaction whose begin and commit carry nothing, on a connection
+    // that both use.
     run.exchange(
         tagged(work(0, 0), Some(1), Some("/orders/<int:pk>")),
         Protocol::Postgres,

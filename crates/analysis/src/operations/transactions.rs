@@ -1,13 +1,16 @@
 //! Transactions in operations, and how long they were open.
 //!
-//! A transaction is open from the arrival of the request after whose reply the server says so, to the moment at which the reply leaves the
-//! server after which it says that none is open. Both moments are shifted from the observation point to the server. Where the time between them
-//! went is walked as that of an operation is, with this connection's exchanges only: what the application did meanwhile, on other
-//! connections too, is the client's time.
+//! A transaction is open from the arrival of the request after whose reply the server says so, to the moment
+//! at which the reply leaves the server after which it says that none is open. Both moments are shifted from
+//! the observation point to the server. Where the time between them went is walked as that of an operation
+//! is, with this connection's exchanges only: what the application did meanwhile, on other connections too,
+//! is the client's time.
 //!
-//! Operations may cut a transaction (their parts, pauses): what is known of it is kept for its connection until it ends.
+//! Operations may cut a transaction (their parts, pauses): what is known of it is kept for its connection
+//! until it ends.
 //!
-//! Memory: a few figures for each connection that is open, and one entry for each transaction of the operation at hand.
+//! Memory: a few figures for each connection that is open, and one entry for each transaction of the
+//! operation at hand.
 
 use super::naming::Naming;
 use super::{attribution, span};

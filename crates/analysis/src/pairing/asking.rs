@@ -48,7 +48,8 @@ impl PreparedStatements {
         self.known.get(&statement?)
     }
 
-    /// Keeps what stands for a statement whose preparation was not seen. Its questions have no digest: nobody knows whether it reads.
+    /// Keeps what stands for a statement whose preparation was not seen. Its questions have no digest: nobody
+    /// knows whether it reads.
     pub(super) fn unseen(
         &mut self,
         connection: ConnectionId,
@@ -85,7 +86,8 @@ impl PreparedStatements {
         }
     }
 
-    /// Keeps how many columns a statement's result has. Returns the fingerprints before and after where another one stands for it from here on.
+    /// Keeps how many columns a statement's result has. Returns the fingerprints before and after where
+    /// another one stands for it from here on.
     pub(super) fn columns(
         &mut self,
         connection: ConnectionId,
@@ -253,13 +255,15 @@ impl Asking {
     }
 }
 
-/// Whether the statement, one alone, changes rows that it describes itself: with literals, not with parameters.
+/// Whether the statement, one alone, changes rows that it describes itself: with literals, not with
+/// parameters.
 fn writes_rows_it_names(fingerprint: &str) -> bool {
     let is_alone = || !fingerprint.trim_end_matches([';', ' ']).contains(';');
     (fingerprint.starts_with("update ") || fingerprint.starts_with("delete ")) && is_alone()
 }
 
-/// What is behind the only WHERE of a text. With several (a subquery, a literal with that word), which rows are meant is not known.
+/// What is behind the only WHERE of a text. With several (a subquery, a literal with that word), which rows
+/// are meant is not known.
 fn condition(text: &[u8]) -> Option<&[u8]> {
     let text = text.get(..MAX_DIGESTED.min(text.len()))?;
     let mut places = text
@@ -272,7 +276,8 @@ fn condition(text: &[u8]) -> Option<&[u8]> {
 
 const WHERE: &[u8] = b" where ";
 
-/// The keyed hash of a text; `None` for one so long that it may have been cut and that hashing it would take long.
+/// The keyed hash of a text; `None` for one so long that it may have been cut and that hashing it would take
+/// long.
 fn digest_of(key: &RandomState, text: &[u8]) -> Option<u64> {
     (text.len() <= MAX_DIGESTED).then(|| key.hash_one(text))
 }

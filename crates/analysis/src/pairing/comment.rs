@@ -1,8 +1,9 @@
 //! What a statement's comment says about the request that it was sent for.
 //!
-//! Two forms, at the statement's end or beginning: sqlcommenter's `/*key='value',...*/` (values percent-encoded; specification:
-//! google.github.io/sqlcommenter/spec) and ActiveRecord's `/*key:value,...*/`. Of a value at most [`MAX_VALUE_LEN`] bytes are kept; routes
-//! lose what looks like a value ([`crate::fingerprint`]'s rule for paths), as comments may hold anything.
+//! Two forms, at the statement's end or beginning: sqlcommenter's `/*key='value',...*/` (values
+//! percent-encoded; specification: google.github.io/sqlcommenter/spec) and ActiveRecord's
+//! `/*key:value,...*/`. Of a value at most [`MAX_VALUE_LEN`] bytes are kept; routes lose what looks like a
+//! value ([`crate::fingerprint`]'s rule for paths), as comments may hold anything.
 
 use crate::fingerprint::{program_name, route};
 use model::{RequestId, SpanId, Tags};
@@ -119,7 +120,8 @@ fn hexadecimal(byte: u8) -> Option<u8> {
         .and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// A program's name and version: letters, digits and the signs between them; what follows any other character is left out.
+/// A program's name and version: letters, digits and the signs between them; what follows any other character
+/// is left out.
 fn software(value: &str) -> String {
     let is_of_name = |letter: &char| letter.is_ascii_alphanumeric() || "._-+: /".contains(*letter);
     value

@@ -11,7 +11,8 @@ pub(super) struct Distance {
     pub(super) client_side: Option<Duration>,
     /// The same to the server.
     pub(super) server_side: Option<Duration>,
-    /// Shortest and longest round trip to the server to be expected; `None` where nothing shows them, or there is none.
+    /// Shortest and longest round trip to the server to be expected; `None` where nothing shows them, or
+    /// there is none.
     pub(super) bounds: Option<[Duration; 2]>,
 }
 
@@ -19,10 +20,11 @@ impl Distance {
     /// The first byte of the reply to `step` came: what of the wait was the server's own time.
     ///
     /// 1. The wait less the server-side round trip and less retransmissions.
-    /// 2. Behind another reply (pipelining): from the end of that, when it is later. Not of one that was still in progress (replies of
-    ///    FastCGI that overlap).
+    /// 2. Behind another reply (pipelining): from the end of that, when it is later. Not of one that was
+    ///    still in progress (replies of FastCGI that overlap).
     /// 3. Unknown (zero) before any round trip was measured.
-    /// 4. The round trip is the shortest of late, and may have been any within [`Distance::bounds`]: that is the margin.
+    /// 4. The round trip is the shortest of late, and may have been any within [`Distance::bounds`]: that is
+    ///    the margin.
     pub(super) fn begin_reply(
         &self,
         step: &mut Step,
@@ -50,8 +52,9 @@ impl Distance {
         step.server_margin = Margin::between(server, [shortest, longest]);
     }
 
-    /// The same for an exchange whose request the server acknowledged after `own`, before it replied: both ways took about as long as
-    /// they did for its reply. Each way varies by half of what round trips vary by.
+    /// The same for an exchange whose request the server acknowledged after `own`, before it replied: both
+    /// ways took about as long as they did for its reply. Each way varies by half of what round trips vary
+    /// by.
     #[must_use]
     pub(super) fn seen_by(self, own: Option<Duration>) -> Self {
         let Some((own, [nearest, farthest])) = own.zip(self.bounds) else {

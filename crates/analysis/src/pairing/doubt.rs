@@ -1,8 +1,9 @@
 //! Replies after bytes that were not seen, or that could not be decoded: which requests they answer.
 //!
-//! How many requests or replies such bytes hold is not known, so what follows could answer any of the requests that are
-//! owed. The replies wait until the client goes on after it had to wait: by then all that was owed has arrived, and the last
-//! reply answers the last request. What is left over belongs to the exchange that lost its bytes.
+//! How many requests or replies such bytes hold is not known, so what follows could answer any of the
+//! requests that are owed. The replies wait until the client goes on after it had to wait: by then all that
+//! was owed has arrived, and the last reply answers the last request. What is left over belongs to the
+//! exchange that lost its bytes.
 
 use super::Pairing;
 use super::exchange_builder::{ExchangeBuilder, Progress};
@@ -106,8 +107,8 @@ impl Pairing {
         }
     }
 
-    /// As many requests as may have got no reply that was seen: as many replies as the lost bytes can have been, and
-    /// lost bytes of the client that were no request of their own.
+    /// As many requests as may have got no reply that was seen: as many replies as the lost bytes can have
+    /// been, and lost bytes of the client that were no request of their own.
     fn replies_lost(&self) -> u64 {
         let front = self.queue.front();
         let bytes = front.map_or(0, |front| front.lost_reply_bytes);

@@ -53,7 +53,8 @@ pub(super) struct ExchangeBuilder {
     pub(super) exchange: Box<Exchange>,
     pub(super) step: Step,
     pub(super) progress: Progress,
-    /// Some of its bytes are opaque, so that what it says is not known, nor how many requests and replies they are.
+    /// Some of its bytes are opaque, so that what it says is not known, nor how many requests and replies
+    /// they are.
     pub(super) lost: bool,
     /// Its request has opaque bytes.
     pub(super) lost_request: bool,
@@ -123,8 +124,8 @@ impl ExchangeBuilder {
         }
     }
 
-    /// Whether this message completes an HTTP request, for the first time: a body that the server was requested first is part
-    /// of a request that its server knows.
+    /// Whether this message completes an HTTP request, for the first time: a body that the server was
+    /// requested first is part of a request that its server knows.
     pub(super) fn starts_request(&mut self, content: Content<'_>, role: Role) -> bool {
         self.head_only |= matches!(content, Content::HttpRequest { .. });
         role == Role::Request && std::mem::take(&mut self.head_only)
@@ -143,7 +144,8 @@ impl ExchangeBuilder {
         }
     }
 
-    /// Payload that passed `rtt` before `at` was acknowledged: where it ended the request, that is this exchange's own round trip.
+    /// Payload that passed `rtt` before `at` was acknowledged: where it ended the request, that is this
+    /// exchange's own round trip.
     pub(super) fn acknowledged(&mut self, at: Timestamp, rtt: Duration) {
         if !self.has_reply() && self.step.request_ended.after(rtt) == at {
             self.acknowledged_after = Some(rtt);
@@ -158,8 +160,8 @@ impl ExchangeBuilder {
         }
     }
 
-    /// Takes a statement, which names the exchange if it is the weightiest. `text` is its literal text where that is kept: it always belongs to the
-    /// statement that names the exchange.
+    /// Takes a statement, which names the exchange if it is the weightiest. `text` is its literal text where
+    /// that is kept: it always belongs to the statement that names the exchange.
     pub(super) fn name(
         &mut self,
         fingerprint: Option<Fingerprint>,
@@ -181,8 +183,9 @@ impl ExchangeBuilder {
         }
     }
 
-    /// Whether the statement that names the exchange gives way to another of the same weight: to one whose text was not seen the next one, since drivers
-    /// send a BEGIN that they have prepared in front of the first statement.
+    /// Whether the statement that names the exchange gives way to another of the same weight: to one whose
+    /// text was not seen the next one, since drivers send a BEGIN that they have prepared in front of the
+    /// first statement.
     fn gives_way(&self, to: Option<&Fingerprint>, weight: Weight) -> bool {
         let is_another = weight == self.weight && weight == Weight::Executed && to.is_some();
         let name = self.exchange.fingerprint.as_ref();

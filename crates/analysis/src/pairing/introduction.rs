@@ -42,7 +42,8 @@ fn printable(text: &[u8]) -> String {
     shown.collect::<String>().trim().to_owned()
 }
 
-/// Start-up parameters that bear on speed, or show whose driver it is. Never one that may hold a name or a secret.
+/// Start-up parameters that bear on speed, or show whose driver it is. Never one that may hold a name or a
+/// secret.
 const KNOWN: [&str; 14] = [
     "comm_compress",
     "compress_level",

@@ -1,9 +1,10 @@
-//! The pace of a client that sends requests without waiting: whether it would have sent the next one now in any case.
+//! The pace of a client that sends requests without waiting: whether it would have sent the next one now in
+//! any case.
 
 use std::time::Duration;
 
-/// How long a client takes from one request to the next while it waits for nothing. The median of what was seen, followed in small steps: one
-/// long pause (another program had the processor) does not change it much.
+/// How long a client takes from one request to the next while it waits for nothing. The median of what was
+/// seen, followed in small steps: one long pause (another program had the processor) does not change it much.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Pace {
     pause: Duration,
@@ -22,9 +23,10 @@ pub(super) struct Sent {
 }
 
 impl Pace {
-    /// Whether a request that follows a reply follows the request before it as one does that waits for nothing: no later, and sooner after
-    /// the reply than the client takes to write a request. One that waited has to read the reply, and then to write. Where no reply is owed any
-    /// more, only what is far from a wait counts.
+    /// Whether a request that follows a reply follows the request before it as one does that waits for
+    /// nothing: no later, and sooner after the reply than the client takes to write a request. One that
+    /// waited has to read the reply, and then to write. Where no reply is owed any more, only what is far
+    /// from a wait counts.
     pub(super) fn is_kept(self, sent: Sent) -> bool {
         let Some(reaction) = sent.reaction.filter(|_| self.seen >= MIN_REQUESTS) else {
             return false;
@@ -35,7 +37,8 @@ impl Pace {
         }
     }
 
-    /// Learns from a request that was sent without waiting. Requests in one packet have no pause between them.
+    /// Learns from a request that was sent without waiting. Requests in one packet have no pause between
+    /// them.
     pub(super) fn record_request(&mut self, sent: Sent) {
         if !sent.is_behind || sent.reaction.is_some() || sent.pause.is_zero() {
             return;

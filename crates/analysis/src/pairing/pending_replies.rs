@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Most requests that may be owed a reply on one connection. When a client sends more, its oldest ones are given up, and which replies answer
-/// the others is decided as behind lost bytes: no real client does so, garbage may.
+/// Most requests that may be owed a reply on one connection. When a client sends more, its oldest ones are
+/// given up, and which replies answer the others is decided as behind lost bytes: no real client does so,
+/// garbage may.
 pub const MAX_PENDING_REPLIES: usize = 100_000;
 
-/// Most of all connections of a run together, as far as each may not have [`MIN_PENDING_REPLIES`]. Each takes 0.9 KB.
+/// Most of all connections of a run together, as far as each may not have [`MIN_PENDING_REPLIES`]. Each takes
+/// 0.9 KB.
 pub const MAX_TOTAL_PENDING_REPLIES: usize = 200_000;
 
 /// What a connection may always be owed, however much the others are.

@@ -416,7 +416,8 @@ fn unseen(statement: u32, name: &[u8]) -> Content<'_> {
     }
 }
 
-/// By name, in every exchange that runs it; what announces it is no message. Rows that came back show that it reads.
+/// By name, in every exchange that runs it; what announces it is no message. Rows that came back show that it
+/// reads.
 #[test]
 fn a_statement_prepared_before_the_observation_names_its_exchanges() {
     let mut conversation = Conversation::new();
@@ -473,7 +474,8 @@ fn of_statements_prepared_before_in_one_exchange_the_last_names_it() {
     assert_eq!(exchanges[1].executions, 1);
 }
 
-/// BEGIN and a statement that are sent together: the literal is that of the statement that names the exchange.
+/// BEGIN and a statement that are sent together: the literal is that of the statement that names the
+/// exchange.
 #[test]
 fn a_literal_belongs_to_the_statement_that_names_its_exchange() {
     let client = Direction::ClientToServer;

@@ -3,8 +3,8 @@
 use model::{Direction, Timestamp};
 use std::time::Duration;
 
-/// Waits noted while the messages they belong to are not complete yet. Bounded: past [`MAXIMUM_NOTES`] the newest
-/// note of a kind absorbs the next.
+/// Waits noted while the messages they belong to are not complete yet. Bounded: past [`MAXIMUM_NOTES`] the
+/// newest note of a kind absorbs the next.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     client_idle: Vec<Idle>,

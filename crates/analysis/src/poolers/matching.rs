@@ -5,8 +5,8 @@ use model::{ConnectionId, Endpoint, Exchange, Fingerprint, Protocol};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-/// Most exchanges behind poolers that are kept: of one fingerprint, and fingerprints. The oldest go first: what none in front of the pooler
-/// took by then is the pooler's own.
+/// Most exchanges behind poolers that are kept: of one fingerprint, and fingerprints. The oldest go first:
+/// what none in front of the pooler took by then is the pooler's own.
 const MAX_EXCHANGES_PER_FINGERPRINT: usize = 256;
 const MAX_FINGERPRINTS: usize = 1_000;
 
@@ -48,7 +48,8 @@ impl Matcher {
         });
     }
 
-    /// Takes the first exchange that lies within `front`, whose server is on `host`, of those with a server that `is_behind` it.
+    /// Takes the first exchange that lies within `front`, whose server is on `host`, of those with a server
+    /// that `is_behind` it.
     pub(super) fn behind(
         &mut self,
         front: &Exchange,

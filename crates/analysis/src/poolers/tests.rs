@@ -95,7 +95,8 @@ fn run(facts: Vec<Fact>) -> (Vec<Exchange>, Vec<String>) {
     )
 }
 
-/// `count` statements through a pooler on host 2: it waits 300 us, the database is 200 us away and takes 400 us, 100 us processing.
+/// `count` statements through a pooler on host 2: it waits 300 us, the database is 200 us away and takes 400
+/// us, 100 us processing.
 fn pooled(count: u64) -> Vec<Fact> {
     let mut facts = vec![
         opened(FRONT, host(1, 40_000), host(2, 6432)),

@@ -9,10 +9,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default)]
 pub struct Paths(Arc<Mutex<HashMap<(IpAddr, IpAddr), Path>>>);
 
-/// The way between the observation point and one server, on which connections of one client are; clones are the same path.
+/// The way between the observation point and one server, on which connections of one client are; clones are
+/// the same path.
 ///
-/// A connection shows few round trips that hold no time of an application: its handshake, and acknowledgements without payload. All between
-/// the same two hosts show the same path.
+/// A connection shows few round trips that hold no time of an application: its handshake, and
+/// acknowledgements without payload. All between the same two hosts show the same path.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Path(Arc<Mutex<Recent>>);
 
@@ -61,10 +62,11 @@ impl Recent {
 
 /// Shortest and longest round trip to be expected after `samples`.
 ///
-/// 1. Of n independent samples the next lies between the shortest and the longest in n - 1 of n + 1 cases: nine in ten from 19 on. So
-///    the bounds are farther apart the fewer there are: by two spreads over n - 1 each way.
-/// 2. Few samples may be alike by chance: the spread counts as no less than what a host takes to wake up and a sixteenth of the
-///    round trip.
+/// 1. Of n independent samples the next lies between the shortest and the longest in n - 1 of n + 1 cases:
+///    nine in ten from 19 on. So the bounds are farther apart the fewer there are: by two spreads over n - 1
+///    each way.
+/// 2. Few samples may be alike by chance: the spread counts as no less than what a host takes to wake up and
+///    a sixteenth of the round trip.
 /// 3. One sample shows no spread: half of it, as TCP begins with (RFC 6298 section 2.2).
 fn bounds(samples: &[Duration]) -> Option<[Duration; 2]> {
     let (shortest, longest) = (*samples.iter().min()?, *samples.iter().max()?);
@@ -125,7 +127,8 @@ mod tests {
         assert_eq!(paths.between(host(2), host(1)).bounds(), None);
     }
 
-    /// Of round trips that vary by chance, the next one is within the bounds in nine of ten cases, however few were seen.
+    /// Of round trips that vary by chance, the next one is within the bounds in nine of ten cases, however
+    /// few were seen.
     #[test]
     fn nine_of_ten_round_trips_lie_within_the_bounds() {
         let mut state = 1_u64;

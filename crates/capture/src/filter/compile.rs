@@ -1,5 +1,5 @@
-//! From a condition to a program. What differs between kinds of packets (IPv4, IPv6, fragments) is decided first, so that little of the
-//! condition is left to be asked of each kind.
+//! From a condition to a program. What differs between kinds of packets (IPv4, IPv6, fragments) is decided
+//! first, so that little of the condition is left to be asked of each kind.
 
 use super::program::{Instruction, Label, Program, code};
 use super::{End, FilterError, Network, Node, Test};
@@ -54,8 +54,9 @@ fn only_interfaces(program: &mut Program, interfaces: &[u32], ends: Ends) {
     program.place_label(chosen);
 }
 
-/// Keeps in `M[NETWORK]` where the IP header begins. On Ethernet that is counted from the frame's first byte: bytes that the kernel has not
-/// put together yet can be read there, and not where it counts from the network header.
+/// Keeps in `M[NETWORK]` where the IP header begins. On Ethernet that is counted from the frame's first byte:
+/// bytes that the kernel has not put together yet can be read there, and not where it counts from the network
+/// header.
 fn find_network_header(program: &mut Program, ends: Ends) {
     let [loopback, not_loopback, ethernet, other, begin] = std::array::from_fn(|_| program.label());
     program.push(code::LOAD_WORD, DEVICE);
@@ -214,7 +215,8 @@ fn reduced(node: &Node, kind: Kind, wanted: bool) -> Reduced {
     }
 }
 
-/// The parts that are still open, as `open` has them together. One that is known to be `decisive` decides; when none is open, its contrary is known.
+/// The parts that are still open, as `open` has them together. One that is known to be `decisive` decides;
+/// when none is open, its contrary is known.
 fn joined(
     parts: impl Iterator<Item = Reduced>,
     decisive: bool,
@@ -278,7 +280,8 @@ fn each(
     }
 }
 
-/// Whether the address at `end` is in a network: its words are compared one by one, the last one as far as the network goes.
+/// Whether the address at `end` is in a network: its words are compared one by one, the last one as far as
+/// the network goes.
 fn within(program: &mut Program, end: End, network: Network, yes: Label, no: Label) {
     let (words, from) = match network.address {
         IpAddr::V4(address) => (vec![address.to_bits()], [12, 16]),

@@ -362,8 +362,8 @@ fn at_ends(ends: Ends, at: impl Fn(End) -> Node) -> Node {
     }
 }
 
-/// `ADDRESS/BITS`, an address, or the first one to three numbers of an IPv4 network. Bits behind the network's are an error, as in
-/// `pcap-filter(7)`.
+/// `ADDRESS/BITS`, an address, or the first one to three numbers of an IPv4 network. Bits behind the
+/// network's are an error, as in `pcap-filter(7)`.
 fn network(word: &str) -> Option<Network> {
     let (address, prefix) = match word.split_once('/') {
         Some((address, prefix)) => (address, Some(prefix.parse::<u32>().ok()?)),

@@ -1,4 +1,5 @@
-//! Classic BPF (`Documentation/networking/filter.rst` of Linux): instructions, and labels instead of distances while a program is made.
+//! Classic BPF (`Documentation/networking/filter.rst` of Linux): instructions, and labels instead of
+//! distances while a program is made.
 
 use super::FilterError;
 

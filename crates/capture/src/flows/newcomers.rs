@@ -1,4 +1,5 @@
-//! Packets whose endpoints have no connection: they begin one, or belong to one that is seen under other addresses, too.
+//! Packets whose endpoints have no connection: they begin one, or belong to one that is seen under other
+//! addresses, too.
 
 use super::{Flows, Place};
 use crate::copies::{Newcomer, Original, Owner, Verdict, Waiting};
@@ -7,7 +8,8 @@ use crate::tcp::{Packet, SYN};
 use model::{Direction, Endpoint};
 
 impl Flows<'_> {
-    /// Where a packet belongs whose endpoints have no connection; `None` while that is not known, and it is kept.
+    /// Where a packet belongs whose endpoints have no connection; `None` while that is not known, and it is
+    /// kept.
     #[cold]
     pub(super) fn newcomer(&mut self, new: Newcomer<'_>) -> Option<Place> {
         if let Some((slot, flipped)) = self.in_another_network(&new) {
@@ -52,7 +54,8 @@ impl Flows<'_> {
         Some(place)
     }
 
-    /// The connection between the same endpoints that a packet of another virtual network answers: each direction may have its own tags.
+    /// The connection between the same endpoints that a packet of another virtual network answers: each
+    /// direction may have its own tags.
     fn in_another_network(&self, new: &Newcomer<'_>) -> Option<(u32, bool)> {
         let untagged = new.key.untagged();
         let plain = self
@@ -97,7 +100,8 @@ impl Flows<'_> {
         Some(place)
     }
 
-    /// Corrects the endpoint that packets of the direction of the first copy go to: the copy was nearer to it.
+    /// Corrects the endpoint that packets of the direction of the first copy go to: the copy was nearer to
+    /// it.
     fn correct(&mut self, original: &Original) {
         let Some(flow) = self.slots[original.owner.slot as usize].as_deref() else {
             return;

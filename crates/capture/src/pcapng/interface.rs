@@ -84,8 +84,8 @@ impl Interface {
         }
     }
 
-    /// The point `units` of this interface's resolution after its offset; at either end of the timeline when it
-    /// would lie outside.
+    /// The point `units` of this interface's resolution after its offset; at either end of the timeline when
+    /// it would lie outside.
     #[inline]
     pub fn time(&self, units: u64) -> Timestamp {
         let nanoseconds = match self.resolution {
@@ -103,8 +103,8 @@ impl Interface {
 }
 
 impl Resolution {
-    /// The highest bit distinguishes powers of two from powers of ten. Exponents beyond what 64-bit times can use are
-    /// taken as the largest that can.
+    /// The highest bit distinguishes powers of two from powers of ten. Exponents beyond what 64-bit times can
+    /// use are taken as the largest that can.
     fn parse(value: u8) -> Self {
         let exponent = u32::from(value & 0x7f);
         if value & 0x80 != 0 {

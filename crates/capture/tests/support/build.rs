@@ -359,7 +359,8 @@ pub fn capture_of(packets: &[Tcp]) -> Vec<u8> {
     pcap(NANO, &frames)
 }
 
-/// A handshake that begins at 0: SYN, SYN-ACK after 300 us, ACK after 100 more. First bytes are 1001 and 5001.
+/// A handshake that begins at 0: SYN, SYN-ACK after 300 us, ACK after 100 more. First bytes are 1001
+/// and 5001.
 pub fn handshake() -> Vec<Tcp> {
     vec![
         tcp(0, true, "S", 1000, 0),

@@ -1,4 +1,5 @@
-//! What the tests share: an observer that keeps everything and checks the calling order, and a way to build captures.
+//! What the tests share: an observer that keeps everything and checks the calling order, and a way to build
+//! captures.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// A connection that the driver opened. After [`BridgeError::TimedOut`] and [`BridgeError::Stopped`] it is not to be used again:
-/// a reply may still come.
+/// A connection that the driver opened. After [`BridgeError::TimedOut`] and [`BridgeError::Stopped`] it is
+/// not to be used again: a reply may still come.
 #[derive(Debug)]
 pub struct BridgeConnection {
     bridge: Arc<Bridge>,
@@ -27,7 +27,8 @@ pub struct BridgeConnection {
 /// Who answered, as the driver reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Introduction {
-    /// What `Driver.connect` took: name resolution, TCP, TLS, login and whatever the driver asks before it is ready.
+    /// What `Driver.connect` took: name resolution, TCP, TLS, login and whatever the driver asks before it is
+    /// ready.
     pub duration: Duration,
     /// The driver's class.
     pub class: String,

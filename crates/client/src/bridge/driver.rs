@@ -13,11 +13,12 @@ pub struct DriverFiles {
 }
 
 impl DriverFiles {
-    /// Finds what `given` names: each one file or several with colons between them, or `group:artifact:version` of the local
-    /// Maven repository (`~/.m2/repository`). Nothing is fetched.
+    /// Finds what `given` names: each one file or several with colons between them, or
+    /// `group:artifact:version` of the local Maven repository (`~/.m2/repository`). Nothing is fetched.
     ///
     /// # Errors
-    /// [`BridgeError::NotADriverName`], [`BridgeError::NotFetched`], [`BridgeError::NotReadable`], [`BridgeError::NotAJar`].
+    /// [`BridgeError::NotADriverName`], [`BridgeError::NotFetched`], [`BridgeError::NotReadable`],
+    /// [`BridgeError::NotAJar`].
     pub fn find<'g>(given: impl IntoIterator<Item = &'g str>) -> Result<Self, BridgeError> {
         let repository = repository();
         let mut jars = Vec::new();

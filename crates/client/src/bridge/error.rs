@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use sys::error::{Blame, OsError};
 
-/// Why the bridge, or what was asked through it, failed. Texts hold no literal, no value and nothing of a URL but its host.
+/// Why the bridge, or what was asked through it, failed. Texts hold no literal, no value and nothing of a URL
+/// but its host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BridgeError {
     /// There is no Java.

@@ -3,8 +3,8 @@
 use super::BridgeError;
 use std::path::{Path, PathBuf};
 
-/// `given`; else the file that `LONGWIRE_JDBC_BRIDGE` names; else the one next to this program, and no other: what is in it is
-/// run, and those who may write elsewhere need not be those who installed this program.
+/// `given`; else the file that `LONGWIRE_JDBC_BRIDGE` names; else the one next to this program, and no other:
+/// what is in it is run, and those who may write elsewhere need not be those who installed this program.
 pub(super) fn find(given: Option<&Path>) -> Result<PathBuf, BridgeError> {
     let named = given.map(Path::to_owned).or_else(|| {
         std::env::var_os(VARIABLE)

@@ -44,7 +44,8 @@ impl BridgeOptions {
 pub struct Overhead {
     /// Median of what its clock shows around nothing: it is in every duration that it reports.
     pub call: Duration,
-    /// Median of a request and its reply around nothing, seen from longwire: between two statements, and in no duration.
+    /// Median of a request and its reply around nothing, seen from longwire: between two statements, and in
+    /// no duration.
     pub round_trip: Duration,
 }
 
@@ -322,8 +323,8 @@ impl Channels {
     }
 }
 
-/// Nothing of the target is in it: every user may read a command line. Java's fastest start and smallest memory: many small
-/// objects of one thread are what the serial collector is for.
+/// Nothing of the target is in it: every user may read a command line. Java's fastest start and smallest
+/// memory: many small objects of one thread are what the serial collector is for.
 fn command(java: &Path, jar: &Path, drivers: &[PathBuf]) -> Command {
     let mut path = OsString::from(jar);
     for driver in drivers {

@@ -20,15 +20,17 @@ pub struct Wait<'a> {
 pub struct Login {
     /// The URL as the driver gets it.
     pub url: JdbcUrl,
-    /// Properties of the connection, `user` and `password` among them. A value may be secret, and none is shown.
+    /// Properties of the connection, `user` and `password` among them. A value may be secret, and none is
+    /// shown.
     pub properties: Vec<(String, Secret)>,
     /// The driver's class; `None` if the drivers themselves say which takes the URL.
     pub class: Option<String>,
 }
 
 impl Login {
-    /// To `url` with these properties. Who logs in, and with what, where neither says, is as this process's environment has it:
-    /// `LONGWIRE_JDBC_USER` and `LONGWIRE_JDBC_PASSWORD`, else what the usual clients of the database would look at.
+    /// To `url` with these properties. Who logs in, and with what, where neither says, is as this process's
+    /// environment has it: `LONGWIRE_JDBC_USER` and `LONGWIRE_JDBC_PASSWORD`, else what the usual clients of
+    /// the database would look at.
     pub fn new(url: JdbcUrl, properties: Vec<(String, Secret)>, class: Option<String>) -> Self {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let usual = Target::parse(url.reveal())
@@ -129,8 +131,8 @@ pub enum Parameter {
 /// What a request came to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Executed {
-    /// Of each execution, by `System.nanoTime` around the driver's calls up to the end of its last result; of requests that do
-    /// one thing only, empty.
+    /// Of each execution, by `System.nanoTime` around the driver's calls up to the end of its last result; of
+    /// requests that do one thing only, empty.
     pub durations: Vec<Duration>,
     /// All of them together.
     pub duration: Duration,

@@ -39,8 +39,8 @@ impl Tail {
         self.text().contains(text)
     }
 
-    /// Its first line of those that are kept and not about options, without values, behind a colon; empty when there is none.
-    /// Java writes the reason first and where it happened below.
+    /// Its first line of those that are kept and not about options, without values, behind a colon; empty
+    /// when there is none. Java writes the reason first and where it happened below.
     pub(super) fn told(&self) -> String {
         let text = self.text();
         let reason = text

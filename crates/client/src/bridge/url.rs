@@ -81,7 +81,8 @@ impl JdbcUrl {
         self.place.as_ref().map(|place| (place.host.as_str(), place.port))
     }
 
-    /// `host:port`, with brackets around an IPv6 address: how messages name the server; the whole shown URL where it has none.
+    /// `host:port`, with brackets around an IPv6 address: how messages name the server; the whole shown URL
+    /// where it has none.
     pub fn server_text(&self) -> String {
         match self.server() {
             Some((host, port)) if host.contains(':') => format!("[{host}]:{port}"),
@@ -107,7 +108,8 @@ impl JdbcUrl {
         Self::parse(&text)
     }
 
-    /// The same with a parameter set, where it is written in the URL already; otherwise absent: then it goes as a property.
+    /// The same with a parameter set, where it is written in the URL already; otherwise absent: then it goes
+    /// as a property.
     pub fn with(&self, name: &str, value: &str) -> Option<Self> {
         let range = self
             .parameters()
@@ -155,7 +157,8 @@ impl JdbcUrl {
         &self.text
     }
 
-    /// What an error's text must not repeat: the URL, its user information, the values of its parameters that are no plain words.
+    /// What an error's text must not repeat: the URL, its user information, the values of its parameters that
+    /// are no plain words.
     pub(super) fn secrets(&self) -> Vec<String> {
         let mut secrets = vec![self.text.clone()];
         secrets.extend(

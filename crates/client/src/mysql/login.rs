@@ -102,7 +102,8 @@ impl LoginRequest<'_> {
         }
         let mut reserved = [0; 23];
         if self.bulk {
-            // A client that says it is none of MySQL's has MariaDB's own flags at the end of what is reserved.
+            // A client that says it is none of MySQL's has MariaDB's own flags at the end of what is
+            // reserved.
             flags &= !LONG_PASSWORD;
             if let Some(extended) = reserved.last_chunk_mut() {
                 *extended = BULK.to_le_bytes();

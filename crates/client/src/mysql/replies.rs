@@ -203,7 +203,8 @@ pub const fn header([low, middle, high, number]: [u8; HEADER]) -> (usize, u8) {
     (u32::from_le_bytes([low, middle, high, 0]) as usize, number)
 }
 
-/// The server's number for a statement, of the body of its answer to `COM_STMT_PREPARE` or the beginning of it.
+/// The server's number for a statement, of the body of its answer to `COM_STMT_PREPARE` or the beginning of
+/// it.
 pub fn prepared_statement(answer: &[u8]) -> Option<u32> {
     match answer {
         [OK, number @ ..] => number.first_chunk().map(|number| u32::from_le_bytes(*number)),
@@ -211,7 +212,8 @@ pub fn prepared_statement(answer: &[u8]) -> Option<u32> {
     }
 }
 
-/// Packets that describe columns and parameters behind the answer to `COM_STMT_PREPARE`; EOF follows each kind.
+/// Packets that describe columns and parameters behind the answer to `COM_STMT_PREPARE`; EOF follows each
+/// kind.
 fn descriptions(answer: &[u8]) -> Option<usize> {
     let &[columns_low, columns_high, low, high] = answer.get(5..)?.first_chunk()?;
     let packets = |count: u16| usize::from(count) + usize::from(count > 0);
@@ -237,7 +239,8 @@ pub fn error(body: &[u8]) -> ErrorReply {
     ErrorReply::new(code.as_bytes(), text)
 }
 
-/// The error that `bytes` begin with; `None` while it is not complete, and where they begin with something else.
+/// The error that `bytes` begin with; `None` while it is not complete, and where they begin with something
+/// else.
 pub fn begun_error(bytes: &[u8]) -> Option<ErrorReply> {
     let (first, rest) = bytes.split_first_chunk()?;
     let body = rest.get(..header(*first).0)?;
@@ -253,7 +256,8 @@ fn text_key(row: &[u8]) -> Option<u64> {
         .ok()
 }
 
-/// The first value of a row in binary form, behind a mark and the bitmap of NULLs, whose first two bits are none of columns'.
+/// The first value of a row in binary form, behind a mark and the bitmap of NULLs, whose first two bits are
+/// none of columns'.
 fn binary_key(row: &[u8], columns: usize) -> Option<u64> {
     let value = row.get(1 + (columns + 2).div_ceil(8)..)?;
     Some(u64::from_le_bytes(*value.first_chunk()?))
@@ -276,7 +280,8 @@ const LAST_ROW_SENT: u16 = 0x80;
 mod tests {
     use super::*;
 
-    /// A result of one column and two rows; the answer to a prepared statement with one parameter; rows of a cursor.
+    /// A result of one column and two rows; the answer to a prepared statement with one parameter; rows of a
+    /// cursor.
     const REPLY: &[u8] = b"\x01\0\0\x01\x01\x03\0\0\x02def\x05\0\0\x03\xfe\0\0\x02\0\x03\0\0\x04\x0242\x02\0\0\x05\x017\
         \x05\0\0\x06\xfe\0\0\x02\0\x0c\0\0\x01\0\x09\0\0\0\0\0\x01\0\0\0\0\x03\0\0\x02def\x05\0\0\x03\xfe\0\0\x02\0\
         \x0a\0\0\x01\0\0\x05\0\0\0\0\0\0\0\x05\0\0\x02\xfe\0\0\xc2\0\x07\0\0\x01\0\0\0\x02\0\0\0";

@@ -56,7 +56,8 @@ fn cut(out: &mut Vec<u8>, start: usize, first: u8) {
     }
 }
 
-/// Puts packets into blocks, as a server wants them that was asked to compress. They are stored as they are: requests are short.
+/// Puts packets into blocks, as a server wants them that was asked to compress. They are stored as they are:
+/// requests are short.
 pub fn in_blocks(request: &mut Vec<u8>) {
     let packets = std::mem::take(request);
     for (number, content) in (0_u8..).zip(packets.chunks(MAX_PACKET_LEN)) {
@@ -66,8 +67,8 @@ pub fn in_blocks(request: &mut Vec<u8>) {
     }
 }
 
-/// Appends a `COM_QUERY` with the statement that `text` writes. It is written apart, so that `out` becomes as large as the request
-/// and no larger: `tune` reports what a client holds.
+/// Appends a `COM_QUERY` with the statement that `text` writes. It is written apart, so that `out` becomes as
+/// large as the request and no larger: `tune` reports what a client holds.
 pub fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     let mut body = vec![COM_QUERY];
     text(&mut body);
@@ -82,8 +83,8 @@ pub fn prepare(out: &mut Vec<u8>, text: &str) {
     });
 }
 
-/// Appends a `COM_STMT_EXECUTE` without a cursor. `value` appends a parameter's value, by its place from 0, and returns its type;
-/// where it appends nothing the value is NULL.
+/// Appends a `COM_STMT_EXECUTE` without a cursor. `value` appends a parameter's value, by its place from 0,
+/// and returns its type; where it appends nothing the value is NULL.
 pub fn execute(
     out: &mut Vec<u8>,
     statement: u32,
@@ -135,8 +136,8 @@ pub fn close(out: &mut Vec<u8>, statement: u32) {
     command(out, COM_STMT_CLOSE, statement, |_| {});
 }
 
-/// Appends a `COM_STMT_BULK_EXECUTE` of MariaDB's, of parameters of these types. `rows` appends the rows: [`BULK_VALUE`]
-/// and a value, or [`BULK_NULL`], for each parameter.
+/// Appends a `COM_STMT_BULK_EXECUTE` of MariaDB's, of parameters of these types. `rows` appends the rows:
+/// [`BULK_VALUE`] and a value, or [`BULK_NULL`], for each parameter.
 pub fn bulk(out: &mut Vec<u8>, statement: u32, types: &[ParameterType], rows: impl FnOnce(&mut Vec<u8>)) {
     command(out, COM_STMT_BULK_EXECUTE, statement, |body| {
         body.extend_from_slice(&BULK_TYPES_FOLLOW.to_le_bytes());
@@ -159,7 +160,8 @@ pub fn append_text(body: &mut Vec<u8>, text: &[u8]) {
     body.extend_from_slice(text);
 }
 
-/// Makes the text that `body` has from `start` on the value of a parameter: what looks like a whole number is sent as one.
+/// Makes the text that `body` has from `start` on the value of a parameter: what looks like a whole number is
+/// sent as one.
 pub fn make_value(body: &mut Vec<u8>, start: usize) -> ParameterType {
     let text = body.get(start..).unwrap_or_default();
     let number = std::str::from_utf8(text)

@@ -24,7 +24,8 @@ impl PostgresReplies {
         self.asked += requests;
     }
 
-    /// One more request is requested with what is said next: `Parse`, `Bind` and `Flush`, whose reply ends with the portal.
+    /// One more request is requested with what is said next: `Parse`, `Bind` and `Flush`, whose reply ends
+    /// with the portal.
     pub fn owe_portal(&mut self) {
         self.asked += 1;
         self.awaits_portal = true;
@@ -114,7 +115,8 @@ pub fn error(body: &[u8]) -> ErrorReply {
     ErrorReply::new(field(b'C'), field(b'M'))
 }
 
-/// The error that `bytes` begin with; `None` while it is not complete, and where they begin with something else.
+/// The error that `bytes` begin with; `None` while it is not complete, and where they begin with something
+/// else.
 pub fn begun_error(bytes: &[u8]) -> Option<ErrorReply> {
     let (first, rest) = bytes.split_first_chunk()?;
     let (tag, length) = header(*first)?;

@@ -27,8 +27,9 @@ pub fn parse(out: &mut Vec<u8>, name: &str, text: &str) {
     });
 }
 
-/// Appends a `Bind` of the statement `name` to `portal`. `value` appends the text of a parameter's value, by its place from 0, or
-/// says that it is NULL. `formats` are those of the columns of the result: without any all are text too.
+/// Appends a `Bind` of the statement `name` to `portal`. `value` appends the text of a parameter's value, by
+/// its place from 0, or says that it is NULL. `formats` are those of the columns of the result: without any
+/// all are text too.
 pub fn bind(
     out: &mut Vec<u8>,
     [portal, name]: [&str; 2],
@@ -92,7 +93,8 @@ pub(crate) fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
     out
 }
 
-/// `PasswordMessage`, `SASLInitialResponse` or `SASLResponse`: what they hold depends on what the server requested.
+/// `PasswordMessage`, `SASLInitialResponse` or `SASLResponse`: what they hold depends on what the server
+/// requested.
 pub(crate) fn password(answer: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     message(&mut out, b'p', |body| body.extend_from_slice(answer));

@@ -20,8 +20,9 @@ use sys::wait::{PollFlags, until_ready};
 
 /// A connection to a server, as bytes: whether logged in or not, and whatever is asked over it.
 ///
-/// Waiting for the server ends at a deadline and when the run is stopped. Code that only sends what the kernel takes now and
-/// reads what is there now ([`ClientConnection::offer`], [`ClientConnection::receive_now`]) can do both at a time.
+/// Waiting for the server ends at a deadline and when the run is stopped. Code that only sends what the
+/// kernel takes now and reads what is there now ([`ClientConnection::offer`],
+/// [`ClientConnection::receive_now`]) can do both at a time.
 pub struct ClientConnection<'a> {
     transport: Transport,
     clock: Clock,
@@ -50,8 +51,8 @@ pub struct ClientConnection<'a> {
 /// What has passed on a connection since it was begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PassedTraffic {
-    /// Changes from the client's bytes to the server's; the handshake and the first word of a server that speaks first
-    /// are such changes too.
+    /// Changes from the client's bytes to the server's; the handshake and the first word of a server that
+    /// speaks first are such changes too.
     pub turns: u64,
     /// Payload of TCP ([`Direction::index`]): with TLS, ciphertext.
     pub bytes: [u64; 2],
@@ -149,7 +150,8 @@ impl<'a> ClientConnection<'a> {
         self.stamp
     }
 
-    /// The same line, encrypted: makes the TLS handshake. What the client says last in it waits for its first bytes.
+    /// The same line, encrypted: makes the TLS handshake. What the client says last in it waits for its first
+    /// bytes.
     pub(super) fn encrypted(
         self,
         config: Arc<ClientConfig>,
@@ -189,7 +191,8 @@ impl<'a> ClientConnection<'a> {
     /// Sends all of `bytes`; returns when the first were handed to the kernel.
     ///
     /// # Errors
-    /// [`SessionError::TimedOut`], [`SessionError::Closed`], [`SessionError::Broken`], [`SessionError::Stopped`].
+    /// [`SessionError::TimedOut`], [`SessionError::Closed`], [`SessionError::Broken`],
+    /// [`SessionError::Stopped`].
     pub fn send(&mut self, bytes: &[u8], deadline: &Deadline) -> Result<Timestamp, SessionError> {
         let at = self.clock.now();
         let mut left = bytes;
@@ -230,8 +233,8 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Bytes that came and were not inspected. Waits for the next ones when there are none; empty at the end of the
-    /// connection.
+    /// Bytes that came and were not inspected. Waits for the next ones when there are none; empty at the end
+    /// of the connection.
     ///
     /// # Errors
     /// As [`ClientConnection::send`].
@@ -362,7 +365,8 @@ impl<'a> ClientConnection<'a> {
         self.passed.turns += u64::from(std::mem::take(&mut self.awaited));
         let now = self.clock.now();
         let stamped = stamp.map(|stamp| self.clock.to_timestamp(stamp, WallOffset::now()));
-        // A stamp is off if the wall clock was set since: never later than now, never before what came earlier.
+        // A stamp is off if the wall clock was set since: never later than now, never before what came
+        // earlier.
         self.arrived = stamped.unwrap_or(now).min(now).max(self.arrived);
     }
 
@@ -403,7 +407,8 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Waits until the socket is ready for `events`, or for a while; then passes to the kernel what it did not take before.
+    /// Waits until the socket is ready for `events`, or for a while; then passes to the kernel what it did
+    /// not take before.
     ///
     /// # Errors
     /// As [`ClientConnection::send`].

@@ -5,8 +5,8 @@ use model::Protocol;
 use std::time::Duration;
 use sys::error::{Blame, LiveError, OsError};
 
-/// Why a session could not be opened, or ended. Texts hold no secret, no literal and no value: what a server quotes is
-/// replaced by `?`.
+/// Why a session could not be opened, or ended. Texts hold no secret, no literal and no value: what a server
+/// quotes is replaced by `?`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SessionError {
     /// No connection, or none that is encrypted as the target asks.
@@ -221,8 +221,9 @@ const fn scheme_of(protocol: Protocol) -> Option<&'static str> {
     }
 }
 
-/// By SQLSTATE (PostgreSQL manual, appendix A) or MySQL's number. PostgreSQL has one SQLSTATE for an unknown role and for an address that it does not let in:
-/// only its message tells them apart, in the language of the server.
+/// By SQLSTATE (PostgreSQL manual, appendix A) or MySQL's number. PostgreSQL has one SQLSTATE for an unknown
+/// role and for an address that it does not let in: only its message tells them apart, in the language of the
+/// server.
 fn login_hint(code: &str, text: &str) -> Option<&'static str> {
     Some(match code {
         "28000" if text.ends_with("does not exist") => "there is no such user: check its name in the target",

@@ -27,8 +27,8 @@ impl Legs {
         }
     }
 
-    /// A leg ends at `at`, when so much has passed in all; the next one begins there. A server that goes on and on gets no
-    /// more than [`MAX_LEGS`]: what follows is counted in the last.
+    /// A leg ends at `at`, when so much has passed in all; the next one begins there. A server that goes on
+    /// and on gets no more than [`MAX_LEGS`]: what follows is counted in the last.
     pub fn end(&mut self, name: &str, phase: Phase, at: Timestamp, passed: PassedTraffic) {
         let at = at.max(self.ended);
         let moved = |index: usize| passed.bytes[index].saturating_sub(self.passed.bytes[index]);

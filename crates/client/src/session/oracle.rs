@@ -1,9 +1,9 @@
 //! Sessions on Oracle Database, by Oracle's own thin driver.
 //!
-//! The driver times nothing and hides its socket. So it is given a loopback address, behind which this session has the
-//! connection to the server: what the driver says is passed on, and what passes is counted and stamped by the kernel as in
-//! every other session. The way to the driver is in no figure but the legs of the login, each of which holds what the driver
-//! itself takes (some 50 to 100 us a round trip).
+//! The driver times nothing and hides its socket. So it is given a loopback address, behind which this
+//! session has the connection to the server: what the driver says is passed on, and what passes is counted
+//! and stamped by the kernel as in every other session. The way to the driver is in no figure but the legs of
+//! the login, each of which holds what the driver itself takes (some 50 to 100 us a round trip).
 //!
 //! Checked without a database only, against a scripted listener: see docs/protocols/oracle.md.
 
@@ -32,7 +32,8 @@ pub struct OracleSession<'a> {
 }
 
 impl<'a> OracleSession<'a> {
-    /// Connects, and has the driver log in with the target's user and password to the service that its path names.
+    /// Connects, and has the driver log in with the target's user and password to the service that its path
+    /// names.
     ///
     /// # Errors
     /// As [`super::Session::open`]; [`SessionError::Redirected`] when the listener sends clients elsewhere.
@@ -55,8 +56,8 @@ impl<'a> OracleSession<'a> {
     /// Runs a query of one row. Its reply is all that the server says until the driver has the row.
     ///
     /// # Errors
-    /// [`SessionError::TimedOut`], [`SessionError::Closed`], [`SessionError::Broken`], [`SessionError::Stopped`]. An error of the
-    /// statement is in the reply.
+    /// [`SessionError::TimedOut`], [`SessionError::Closed`], [`SessionError::Broken`],
+    /// [`SessionError::Stopped`]. An error of the statement is in the reply.
     pub fn query(&mut self, sql: &str, timeout: Duration) -> Result<Reply, SessionError> {
         self.driver.send_request(sql)?;
         self.passage.exchange(&mut self.driver, &Deadline::after(timeout))

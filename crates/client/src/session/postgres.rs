@@ -87,8 +87,8 @@ fn start_up(opening: &LoginContext<'_, '_>) -> Vec<u8> {
     ])
 }
 
-/// Answers a message of the authentication. Returns the name of the leg that the answer begins, when there is one: the leg
-/// `under_way` ends with the server's message then.
+/// Answers a message of the authentication. Returns the name of the leg that the answer begins, when there is
+/// one: the leg `under_way` ends with the server's message then.
 fn authenticate(
     opening: &mut LoginContext<'_, '_>,
     body: &[u8],
@@ -149,8 +149,8 @@ fn authenticate(
     Ok(Some(leg))
 }
 
-/// Every leg of a password could be done without: a certificate is proved in the handshake of TLS, a Unix-domain socket
-/// shows who its peer is.
+/// Every leg of a password could be done without: a certificate is proved in the handshake of TLS, a
+/// Unix-domain socket shows who its peer is.
 fn emit_remedy(opening: &mut LoginContext<'_, '_>, leg: &str) {
     if leg != START_UP {
         opening.remedy(
@@ -160,8 +160,8 @@ fn emit_remedy(opening: &mut LoginContext<'_, '_>, leg: &str) {
     }
 }
 
-/// Whether the server asks for no more rounds of hashing than any real configuration has (PostgreSQL's `scram_iterations` is 4096
-/// unless changed): it is the client who does the work.
+/// Whether the server asks for no more rounds of hashing than any real configuration has (PostgreSQL's
+/// `scram_iterations` is 4096 unless changed): it is the client who does the work.
 fn is_affordable(challenge: &[u8]) -> bool {
     let text = std::str::from_utf8(challenge).unwrap_or_default();
     let rounds = text.split(',').find_map(|field| field.strip_prefix("i="));

@@ -8,8 +8,8 @@ use crate::ErrorReply;
 use model::Phase;
 use wire::redis::write_command;
 
-/// Proves the password where there is one, and chooses the database where the target names one. Neither costs a round trip where
-/// it is not needed.
+/// Proves the password where there is one, and chooses the database where the target names one. Neither costs
+/// a round trip where it is not needed.
 pub(super) fn log_in<'o, 'a>(
     mut opening: LoginContext<'o, 'a>,
 ) -> Result<LoginContext<'o, 'a>, SessionError> {

@@ -9,7 +9,8 @@ use std::time::Duration;
 use sys::socket::Socket;
 use sys::tcp_info::KernelFigures;
 
-/// Informs an observer of a session of what passes on it, and of its end when it is dropped. With TLS, the plain text.
+/// Informs an observer of a session of what passes on it, and of its end when it is dropped. With TLS, the
+/// plain text.
 pub struct SessionTap {
     id: ConnectionId,
     observer: Box<dyn Observer + Send>,
@@ -23,7 +24,8 @@ pub struct SessionTap {
 }
 
 impl SessionTap {
-    /// Of a connection that was begun at `tried` and made at `connected`. The observation point is the client.
+    /// Of a connection that was begun at `tried` and made at `connected`. The observation point is the
+    /// client.
     pub fn new(
         id: ConnectionId,
         observer: Box<dyn Observer + Send>,
@@ -75,7 +77,8 @@ impl SessionTap {
         }));
     }
 
-    /// Asks the kernel for the round trip, now and then: when the connection is new, soon after, and then ever more rarely.
+    /// Asks the kernel for the round trip, now and then: when the connection is new, soon after, and then
+    /// ever more rarely.
     pub fn sample_when_due(&mut self, at: Timestamp, socket: &Socket) {
         if at >= self.next_sample {
             self.sample(at, socket);

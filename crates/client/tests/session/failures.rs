@@ -47,7 +47,8 @@ fn postgres_says_why() {
         matches!(direct, SessionError::Connect(LiveError::ServerLeft { .. })),
         "{direct}"
     );
-    // It waits for the client to speak first, as the client waits for it: asked otherwise, where that is wanted, it says what it is.
+    // It waits for the client to speak first, as the client waits for it: asked otherwise, where that is
+    // wanted, it says what it is.
     let stop = AtomicBool::new(false);
     let target = Target::parse(&url.replace("postgres://", "mysql://")).unwrap();
     let options = SessionOptions {
@@ -218,7 +219,8 @@ fn an_unknown_authority_is_told() {
     assert!(matches!(unknown, SessionError::Connect(_)), "{unknown}");
 }
 
-/// A server as PostgreSQL 17 is: it takes TLS that was not requested, by the name of its protocol, and accepts every login.
+/// A server as PostgreSQL 17 is: it takes TLS that was not requested, by the name of its protocol, and
+/// accepts every login.
 fn direct_server() -> (u16, tempfile::NamedTempFile) {
     let (mut config, file) = identity(false);
     config.alpn_protocols = vec![b"postgresql".to_vec()];

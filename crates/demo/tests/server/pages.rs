@@ -1,4 +1,5 @@
-//! The application against the server: both variants show the same page: alone, with many clients at once, and repeatedly.
+//! The application against the server: both variants show the same page: alone, with many clients at once,
+//! and repeatedly.
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
@@ -80,7 +81,8 @@ fn twenty_restarts_leave_no_port_and_no_thread_and_show_the_same_page() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_stopped_server_leaves_no_thread() {
-    // The thread's name marks it; the other tests of this process have servers too, so this one runs in a child.
+    // The thread's name marks it; the other tests of this process have servers too, so this one runs in a
+    // child.
     if std::env::var_os(ALONE).is_none() {
         let this = std::env::current_exe().expect("this test program");
         let child = std::process::Command::new(this)

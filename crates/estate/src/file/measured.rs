@@ -1,8 +1,9 @@
 //! Links from what `longwire echo --json` and `longwire ping --json` wrote.
 //!
-//! The round trip is a median: of `echo` that of the smallest messages on one stream, of `ping` that of all samples of one target that
-//! were answered, without the server's time where the server reports it. Rates are those of `echo --bulk`. Both ends' wake-ups are in the
-//! round trip (tens of us), unless echo polled on both sides.
+//! The round trip is a median: of `echo` that of the smallest messages on one stream, of `ping` that of all
+//! samples of one target that were answered, without the server's time where the server reports it. Rates are
+//! those of `echo --bulk`. Both ends' wake-ups are in the round trip (tens of us), unless echo polled on both
+//! sides.
 
 use link::LinkDescription;
 use model::{BitRate, DistributionBuilder, LinkRates};
@@ -21,7 +22,8 @@ impl MeasuredLink {
     /// Reads records: lines of JSON, of which those of other types are passed over.
     ///
     /// # Errors
-    /// With the line where one is at fault: it is no record, there is no round trip, or there are those of several targets.
+    /// With the line where one is at fault: it is no record, there is no round trip, or there are those of
+    /// several targets.
     pub(super) fn parse(records: &str) -> Result<Self, String> {
         let mut seen = Seen::default();
         let lines = records.lines().enumerate();

@@ -1,4 +1,5 @@
-//! One export over HTTP, tried again as long as that may help (OTLP specification, "OTLP/HTTP Response" and "Retries").
+//! One export over HTTP, tried again as long as that may help (OTLP specification, "OTLP/HTTP Response" and
+//! "Retries").
 
 use super::settings::OtlpTarget;
 use crate::counts::ExportCounts;
@@ -43,7 +44,8 @@ impl Sending {
         })
     }
 
-    /// Delivers a body, trying again until `until`; when `stop` says that no more is wanted, until then. Returns the reason why it was given up.
+    /// Delivers a body, trying again until `until`; when `stop` says that no more is wanted, until then.
+    /// Returns the reason why it was given up.
     pub(super) fn deliver(
         &mut self,
         body: &[u8],
@@ -86,7 +88,8 @@ impl Sending {
         }
     }
 
-    /// Twice as long each time, and up to half as long again at random: many agents shall not come at the same moment.
+    /// Twice as long each time, and up to half as long again at random: many agents shall not come at the
+    /// same moment.
     fn next_pause(&mut self) -> Duration {
         let pause = self.pause;
         self.pause = (pause * 2).min(MAX_PAUSE);

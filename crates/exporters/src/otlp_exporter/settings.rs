@@ -1,5 +1,5 @@
-//! Where, how and how often is exported: OpenTelemetry's variables (its specification, "OTLP Exporter Configuration" and "SDK environment variables"),
-//! and what is given besides.
+//! Where, how and how often is exported: OpenTelemetry's variables (its specification, "OTLP Exporter
+//! Configuration" and "SDK environment variables"), and what is given besides.
 
 use crate::error::ExportError;
 use http_client::PemFiles;
@@ -74,7 +74,8 @@ impl fmt::Debug for OtlpTarget {
 type Variables<'v> = &'v dyn Fn(&str) -> Option<String>;
 
 impl OtlpSettings {
-    /// Those of the variables that `variables` gives; `endpoint`, where it is given, instead of the variables' own. `host` is this host's name.
+    /// Those of the variables that `variables` gives; `endpoint`, where it is given, instead of the
+    /// variables' own. `host` is this host's name.
     ///
     /// # Errors
     /// When a variable has a value that it cannot have, or asks for what there is not: gRPC, JSON, delta.

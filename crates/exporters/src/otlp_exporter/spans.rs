@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Takes operations from the observation, which never waits: what there is no room for is dropped and counted.
+/// Takes operations from the observation, which never waits: what there is no room for is dropped and
+/// counted.
 #[derive(Debug)]
 pub struct SpanSink {
     pub(super) options: TraceOptions,

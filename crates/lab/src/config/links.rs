@@ -71,8 +71,8 @@ fn read_one(section: &Section<'_>, name: &str, hosts: &[String], seed: u64) -> R
     })
 }
 
-/// The link of the text form in `link`, its settings replaced by those given as keys. Each is tried as it is added, so
-/// that an error is reported at its place.
+/// The link of the text form in `link`, its settings replaced by those given as keys. Each is tried as it is
+/// added, so that an error is reported at its place.
 fn description(section: &Section<'_>, seed: u64) -> Result<LinkDescription, ConfigError> {
     let file = section.file;
     let mut words: Vec<String> = Vec::new();
@@ -87,7 +87,8 @@ fn description(section: &Section<'_>, seed: u64) -> Result<LinkDescription, Conf
         };
         words.retain(|word| word.split('=').next() != Some(key));
         let value = value(section, key, node)?;
-        // A value that is wrong by itself is reported here, before settings that depend on each other are combined.
+        // A value that is wrong by itself is reported here, before settings that depend on each other are
+        // combined.
         if !matches!(key, "burst" | "queue" | "jitter") {
             parse(file, &node.place, &format!("{key}={value}"))?;
         }

@@ -9,8 +9,8 @@ use toml::de::{DeTable, DeValue};
 
 /// Bytes of the file from which something was read.
 ///
-/// All places compare as equal, and none is printed: values are compared with each other, and with those of an earlier run, by
-/// their content only.
+/// All places compare as equal, and none is printed: values are compared with each other, and with those of
+/// an earlier run, by their content only.
 #[derive(Clone, Default)]
 pub struct FileSpan(pub Range<usize>);
 

@@ -78,8 +78,8 @@ fn collect(entry: &Entry, path: &mut Vec<String>, settings: &mut Vec<(Vec<String
     path.truncate(depth);
 }
 
-/// Reports settings that do not exist, variants to compare with that do not exist, and names listed by sweeps that are
-/// no variants.
+/// Reports settings that do not exist, variants to compare with that do not exist, and names listed by sweeps
+/// that are no variants.
 pub fn check(
     file: File<'_>,
     variants: &[LabVariant],

@@ -7,8 +7,8 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 
-/// A directory that every account may enter, with a path short enough for Unix sockets in it; gone when dropped. Files
-/// left by a run that was killed are removed by the next run of the same lab.
+/// A directory that every account may enter, with a path short enough for Unix sockets in it; gone when
+/// dropped. Files left by a run that was killed are removed by the next run of the same lab.
 #[derive(Debug)]
 pub struct ServiceDirectory {
     path: PathBuf,
@@ -60,7 +60,8 @@ impl Drop for ServiceDirectory {
     }
 }
 
-/// Removes a directory that a run of this user made: of this kind of name, in this place, with the marker in it.
+/// Removes a directory that a run of this user made: of this kind of name, in this place, with the marker in
+/// it.
 fn remove_own(path: &Path) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let numbers = name.strip_prefix(NAME).and_then(|rest| rest.split_once('-'));

@@ -1,7 +1,7 @@
 //! A service's table `settings`, by kind.
 //!
-//! Keys that longwire knows (`port`, `database`, ...) are few; for the servers with settings of their own all others are
-//! those of the server, written as it wants them.
+//! Keys that longwire knows (`port`, `database`, ...) are few; for the servers with settings of their own all
+//! others are those of the server, written as it wants them.
 
 use super::super::config::ServiceKind;
 use super::super::config::tree::{ConfigValue, Entry, FileSpan, Table};

@@ -60,7 +60,8 @@ const KEYS: [(&str, Set); 10] = [
 ];
 
 impl LinkSettings {
-    /// Reads a round trip alone (`40ms`), or `key=value` words, and tc's `key value`, of which `delay` may have a second value: its jitter.
+    /// Reads a round trip alone (`40ms`), or `key=value` words, and tc's `key value`, of which `delay` may
+    /// have a second value: its jitter.
     pub fn parse(text: &str) -> Result<Self, LinkError> {
         let mut settings = Self::default();
         let mut words = text

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 /// How the time of travel of each packet varies, in each direction.
 ///
-/// Text form `2ms` or `2ms:uniform`, `2ms:normal`. Packets are never reordered: one that would overtake the one before
-/// it arrives with it. On a busy link the mean is therefore above the round trip requested.
+/// Text form `2ms` or `2ms:uniform`, `2ms:normal`. Packets are never reordered: one that would overtake the
+/// one before it arrives with it. On a busy link the mean is therefore above the round trip requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Jitter {
     /// Maximum deviation (uniform) or standard deviation (normal).

@@ -1,6 +1,8 @@
-//! Draws that look random and are a function of the seed: the same seed gives the same draws, on every machine.
+//! Draws that look random and are a function of the seed: the same seed gives the same draws, on every
+//! machine.
 
-/// A sequence of draws (SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+/// A sequence of draws (SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
+/// 2014).
 #[derive(Debug, Clone)]
 pub struct Draws {
     state: u64,

@@ -4,8 +4,9 @@ use super::DropCause;
 use model::{BitRate, ByteCount, Timestamp};
 use std::time::Duration;
 
-/// A token bucket: `rate` in wire bytes, `burst` bytes of credit that an idle link saves up and passes at once, and a
-/// queue for what has to wait. Without a burst every packet takes its serialisation time, as on a wire.
+/// A token bucket: `rate` in wire bytes, `burst` bytes of credit that an idle link saves up and passes at
+/// once, and a queue for what has to wait. Without a burst every packet takes its serialisation time, as on a
+/// wire.
 #[derive(Debug, Clone)]
 pub struct TokenBucket {
     rate: u64,
@@ -14,7 +15,8 @@ pub struct TokenBucket {
     burst: Duration,
     /// When all that was accepted is paid for, rounded down to the nanosecond.
     paid_at: Timestamp,
-    /// What the rounding left out, in parts of a nanosecond: `remainder / rate` ns, so that rounding never adds up.
+    /// What the rounding left out, in parts of a nanosecond: `remainder / rate` ns, so that rounding never
+    /// adds up.
     remainder: u64,
 }
 
@@ -32,8 +34,8 @@ impl TokenBucket {
 
     /// When the last bit of a packet of `wire_bytes` that arrives at `at` is serialised.
     ///
-    /// A packet is dropped when the bytes waiting, the rest of the one being serialised included, and its own would
-    /// exceed the queue. An idle link takes any packet.
+    /// A packet is dropped when the bytes waiting, the rest of the one being serialised included, and its own
+    /// would exceed the queue. An idle link takes any packet.
     pub(super) fn pass(&mut self, at: Timestamp, wire_bytes: u32) -> Result<Timestamp, DropCause> {
         let waiting = self.waiting_bytes(at);
         if waiting > 0

@@ -1,9 +1,10 @@
-//! What an emulation asks of a network beyond what a prediction does: bytes as they arrive, receivers that are slow,
-//! connections that open and close, and an account of what passed.
+//! What an emulation asks of a network beyond what a prediction does: bytes as they arrive, receivers that
+//! are slow, connections that open and close, and an account of what passed.
 //!
-//! Calling order of an emulator: [`SimulatedNetwork::for_emulation`]; then, again and again, [`SimulatedNetwork::advance_to`] the present until
-//! it gives nothing more, [`SimulatedNetwork::pass_time`] to the present, and what happens in the world now
-//! ([`SimulatedNetwork::attach`], [`SimulatedNetwork::write_bytes`], ...).
+//! Calling order of an emulator: [`SimulatedNetwork::for_emulation`]; then, again and again,
+//! [`SimulatedNetwork::advance_to`] the present until it gives nothing more, [`SimulatedNetwork::pass_time`]
+//! to the present, and what happens in the world now ([`SimulatedNetwork::attach`],
+//! [`SimulatedNetwork::write_bytes`], ...).
 
 use super::{SimulatedNetwork, What, direction_of};
 use crate::tcp::{Flow, Sending};
@@ -19,7 +20,8 @@ pub struct DirectionCounts {
     pub packets: u64,
     /// Their wire bytes.
     pub wire_bytes: u64,
-    /// Wire bytes that have arrived; packets without payload that are waited for (handshakes, resets) are not included.
+    /// Wire bytes that have arrived; packets without payload that are waited for (handshakes, resets) are not
+    /// included.
     pub arrived_bytes: u64,
     /// Packets dropped because the queue had no room.
     pub dropped_by_queue: u64,
@@ -106,13 +108,14 @@ impl<W: Ord> SimulatedNetwork<W> {
         network
     }
 
-    /// Lets time pass until `to`, when nothing happens before: [`SimulatedNetwork::advance_to`] has given nothing
-    /// more.
+    /// Lets time pass until `to`, when nothing happens before: [`SimulatedNetwork::advance_to`] has given
+    /// nothing more.
     pub fn pass_time(&mut self, to: u64) {
         self.now = self.now.max(to);
     }
 
-    /// The connection of this number begins, with new flows. The number must be free, see [`SimulatedNetwork::is_free`].
+    /// The connection of this number begins, with new flows. The number must be free, see
+    /// [`SimulatedNetwork::is_free`].
     pub fn attach(&mut self, connection: u32) {
         while self.flows.len() <= 2 * connection as usize {
             self.add_connection(None);
@@ -146,7 +149,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         attached.is_none_or(|attached| !attached.in_use && attached.events == 0)
     }
 
-    /// The application of `flow` writes `bytes` now. It should not write more than [`SimulatedNetwork::room`].
+    /// The application of `flow` writes `bytes` now. It should not write more than
+    /// [`SimulatedNetwork::room`].
     pub fn write_bytes(&mut self, flow: u32, bytes: u64) {
         self.write_now(flow, bytes);
     }
@@ -161,23 +165,24 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.flows[flow as usize].received()
     }
 
-    /// Of the bytes of `flow` that have arrived, `unread` have not been taken by their reader: they take up the window.
+    /// Of the bytes of `flow` that have arrived, `unread` have not been taken by their reader: they take up
+    /// the window.
     pub fn set_unread(&mut self, flow: u32, unread: u64) {
         if self.flows[flow as usize].set_unread(unread) {
             self.open_window(flow);
         }
     }
 
-    /// For how long the sender of `flow` has had nothing to send and the link nothing of the same direction to serialise;
-    /// absent while it has, and before it first had.
+    /// For how long the sender of `flow` has had nothing to send and the link nothing of the same direction
+    /// to serialise; absent while it has, and before it first had.
     pub fn idle(&self, flow: u32) -> Option<Duration> {
         let dry = self.flows[flow as usize].ran_dry_at()?;
         let link_free = self.pipes[direction_of(flow).index()].serialised_at().as_nanos();
         Some(Duration::from_nanos(self.now.saturating_sub(dry.max(link_free))))
     }
 
-    /// When bytes of `flow` that have arrived by now were first due, if one of their packets was dropped. Reports each
-    /// dropped packet once.
+    /// When bytes of `flow` that have arrived by now were first due, if one of their packets was dropped.
+    /// Reports each dropped packet once.
     pub fn take_recovered(&mut self, flow: u32) -> Option<u64> {
         let received = self.received(flow);
         let record = &mut self.emulation.as_mut()?.flows[flow as usize];
@@ -278,8 +283,9 @@ impl<W: Ord> SimulatedNetwork<W> {
         connection.in_use
     }
 
-    /// The receiver of `flow` reports to its sender how much room it has. When that is lost, it does so again after a while:
-    /// a sender with bytes and no room asks (`tcp_send_probe0`, after `TCP_RTO_MIN` at the earliest).
+    /// The receiver of `flow` reports to its sender how much room it has. When that is lost, it does so again
+    /// after a while: a sender with bytes and no room asks (`tcp_send_probe0`, after `TCP_RTO_MIN` at the
+    /// earliest).
     pub(super) fn open_window(&mut self, flow: u32) {
         let (received, allowed) = self.flows[flow as usize].acknowledge();
         if !self.put_acknowledgement_on_link(flow, received, allowed, 0) {

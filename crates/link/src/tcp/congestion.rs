@@ -99,9 +99,9 @@ impl Congestion {
         self.window < self.slow_start_until
     }
 
-    /// Packets were sent: `out` are now in flight, up to stream offset `sent` (`acked` is acknowledged); `limited` when
-    /// the window was what stopped the sender. Keeps RFC 7661's account of how much of the window is used
-    /// (`tcp_cwnd_validate`).
+    /// Packets were sent: `out` are now in flight, up to stream offset `sent` (`acked` is acknowledged);
+    /// `limited` when the window was what stopped the sender. Keeps RFC 7661's account of how much of the
+    /// window is used (`tcp_cwnd_validate`).
     pub fn after_sending(&mut self, at: u64, out: u32, limited: bool, acked: u64, sent: u64, timeout: u64) {
         if acked >= self.limited_until || limited || (!self.limited && out > self.most_out) {
             self.limited = limited;
@@ -125,8 +125,8 @@ impl Congestion {
         }
     }
 
-    /// The sender sends again after having been silent for `idle`: the window is halved for each timeout that passed,
-    /// down to the initial one (RFC 5681 section 4.1, `tcp_cwnd_restart`).
+    /// The sender sends again after having been silent for `idle`: the window is halved for each timeout that
+    /// passed, down to the initial one (RFC 5681 section 4.1, `tcp_cwnd_restart`).
     pub fn after_idle(&mut self, at: u64, idle: u64, timeout: u64) {
         if idle <= timeout {
             return;
@@ -214,15 +214,16 @@ impl Congestion {
         self.limited || (self.in_slow_start() && self.window < 2 * self.most_out)
     }
 
-    /// `tcp_current_ssthresh`: a window once reached may be reached again by slow start, up to three quarters.
+    /// `tcp_current_ssthresh`: a window once reached may be reached again by slow start, up to three
+    /// quarters.
     fn remember_window(&mut self) {
         self.slow_start_until = self.slow_start_until.max(self.window / 2 + self.window / 4);
     }
 }
 
 impl EarlyExit {
-    /// `hystart_update`: the acknowledgements of one round arrive for longer than half the minimum round trip, or the
-    /// minimum round trip of this round is clearly longer than that of all.
+    /// `hystart_update`: the acknowledgements of one round arrive for longer than half the minimum round
+    /// trip, or the minimum round trip of this round is clearly longer than that of all.
     fn is_found(&mut self, ack: Acknowledged, rtt: u64, least: u64, window: u32) -> bool {
         if ack.acked > self.round_end {
             *self = Self {

@@ -24,7 +24,8 @@ pub struct Flow {
     packets: VecDeque<Packet>,
     last_sent: u64,
     recovering_until: Option<u64>,
-    /// Timeouts in a row without an acknowledgement, and whether the last packet was sent again before the first.
+    /// Timeouts in a row without an acknowledgement, and whether the last packet was sent again before the
+    /// first.
     timeouts: u32,
     probed: bool,
     congestion: Congestion,
@@ -107,7 +108,8 @@ impl Flow {
         self.announced == 0
     }
 
-    /// Moves everything remembered by `by` nanoseconds of time: what happened at 5 will have happened at 5 + `by`.
+    /// Moves everything remembered by `by` nanoseconds of time: what happened at 5 will have happened at 5 +
+    /// `by`.
     pub fn shift(&mut self, by: i64) {
         self.last_sent = self.last_sent.saturating_add_signed(by);
         self.packets
@@ -135,14 +137,14 @@ impl Flow {
         }
     }
 
-    /// The stack takes what it has room for; the application waits with the rest until a third of the buffer is free
-    /// (`sk_stream_write_space`).
+    /// The stack takes what it has room for; the application waits with the rest until a third of the buffer
+    /// is free (`sk_stream_write_space`).
     fn fill_buffer(&mut self) {
         self.written = self.produced.min(self.written.max(self.acked + MAX_BUFFER));
     }
 
-    /// The next packet to send now; `None` if there is nothing, or no room. Calling order: until it gives none,
-    /// then [`Flow::sent_all_it_can`].
+    /// The next packet to send now; `None` if there is nothing, or no room. Calling order: until it gives
+    /// none, then [`Flow::sent_all_it_can`].
     pub fn next_packet(&mut self, at: u64) -> Option<Sending> {
         if self.in_flight >= self.congestion.window {
             return None;
@@ -211,7 +213,8 @@ impl Flow {
         (self.receiver.received, allowed)
     }
 
-    /// When the receiver acknowledges although nothing more arrives; `None` unless the sender is kept waiting by it.
+    /// When the receiver acknowledges although nothing more arrives; `None` unless the sender is kept waiting
+    /// by it.
     pub fn acknowledges_at(&self) -> Option<u64> {
         if self.sent == self.written {
             None
@@ -284,9 +287,9 @@ impl Flow {
         }
     }
 
-    /// Nothing came back: at first sends the last packet again, so that its acknowledgement shows what is missing (the tail
-    /// loss probe of RFC 8985); the next time treats all as lost, which [`Flow::next_packet`] then gives. When to call it:
-    /// [`Flow::gives_up_at`].
+    /// Nothing came back: at first sends the last packet again, so that its acknowledgement shows what is
+    /// missing (the tail loss probe of RFC 8985); the next time treats all as lost, which
+    /// [`Flow::next_packet`] then gives. When to call it: [`Flow::gives_up_at`].
     pub fn gives_up(&mut self, at: u64) -> Option<Sending> {
         if self.may_probe() {
             self.probed = true;
@@ -312,8 +315,8 @@ impl Flow {
         None
     }
 
-    /// When the sender stops waiting for an acknowledgement: after two round trips for the probe, then after the timeout,
-    /// twice as long each time in a row (RFC 6298). `None` if it waits for none.
+    /// When the sender stops waiting for an acknowledgement: after two round trips for the probe, then after
+    /// the timeout, twice as long each time in a row (RFC 6298). `None` if it waits for none.
     pub fn gives_up_at(&self) -> Option<u64> {
         if self.acked >= self.sent {
             return None;
@@ -354,8 +357,8 @@ impl Flow {
         (count, rtt)
     }
 
-    /// The packet ending at `beyond` has arrived; packets sent before it are lost when three such are behind them, or when
-    /// they were sent a quarter of a round trip before it (RFC 8985).
+    /// The packet ending at `beyond` has arrived; packets sent before it are lost when three such are behind
+    /// them, or when they were sent a quarter of a round trip before it (RFC 8985).
     fn mark_arrived(&mut self, beyond: u64) {
         let place = self.packets.partition_point(|packet| packet.end < beyond);
         let Some(packet) = self.packets.get_mut(place) else {

@@ -15,7 +15,8 @@ pub struct Receiver {
     at_once: u32,
     /// When the newest packet arrived.
     newest_at: u64,
-    /// Whether this side answers what it receives: its answers then carry the acknowledgements, none is sent at once.
+    /// Whether this side answers what it receives: its answers then carry the acknowledgements, none is sent
+    /// at once.
     answering: bool,
     /// Largest packet seen, from which the receiver guesses the sender's full size.
     full_size: u32,
@@ -81,7 +82,8 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// The connection has just been opened: the first packets are acknowledged at once (`tcp_enter_quickack_mode`).
+    /// The connection has just been opened: the first packets are acknowledged at once
+    /// (`tcp_enter_quickack_mode`).
     pub fn opened(&mut self) {
         self.at_once = ACKS_AT_ONCE;
         self.answering = false;
@@ -139,8 +141,8 @@ impl Receiver {
             self.at_once -= u32::from(!widened);
             return Reaction::Acknowledge;
         }
-        // `tcp_cleanup_rbuf`: an application that has read the second of two small packets, and so all there is, acknowledges
-        // both, however few their bytes (`ICSK_ACK_PUSHED2`).
+        // `tcp_cleanup_rbuf`: an application that has read the second of two small packets, and so all there
+        // is, acknowledges both, however few their bytes (`ICSK_ACK_PUSHED2`).
         let has_read_small = self.small >= SMALL_ACKNOWLEDGED && self.unread == 0;
         if had_gap || has_read_small || self.unacknowledged > u64::from(self.full_size) {
             Reaction::Acknowledge
@@ -156,8 +158,9 @@ impl Receiver {
         self.edge
     }
 
-    /// Of the bytes received, `unread` wait for the application. Returns whether the sender should be informed of the room
-    /// that it makes: two full packets more than it knows of, or half of the window (RFC 9293 section 3.8.6.2.2).
+    /// Of the bytes received, `unread` wait for the application. Returns whether the sender should be
+    /// informed of the room that it makes: two full packets more than it knows of, or half of the window (RFC
+    /// 9293 section 3.8.6.2.2).
     pub fn set_unread(&mut self, unread: u64) -> bool {
         let more_room = unread < self.unread;
         self.unread = unread;
@@ -170,14 +173,15 @@ impl Receiver {
         (self.received + self.window.granted).saturating_sub(self.unread)
     }
 
-    /// The same, because its delay is over: a side that was expected to answer did not (`tcp_delack_timer_handler`).
+    /// The same, because its delay is over: a side that was expected to answer did not
+    /// (`tcp_delack_timer_handler`).
     pub fn acknowledge_late(&mut self) -> u64 {
         self.answering = false;
         self.acknowledge()
     }
 
-    /// Data leave the receiver's side at `at` and acknowledge what arrived. Soon after something arrived, they are an
-    /// answer (`tcp_event_data_sent`).
+    /// Data leave the receiver's side at `at` and acknowledge what arrived. Soon after something arrived,
+    /// they are an answer (`tcp_event_data_sent`).
     pub fn acknowledge_with_data(&mut self, at: u64) -> u64 {
         if self.newest_at > 0 && at.saturating_sub(self.newest_at) < ACK_DELAY {
             self.answering = true;
@@ -193,8 +197,8 @@ impl Receiver {
 
 impl Window {
     /// `tcp_grow_window`: each full packet that arrives widens the grant by two, as far as the buffer allows.
-    /// `tcp_rcv_space_adjust`: once per round trip the buffer is sized for twice what arrived, and more while it grows.
-    /// Returns whether the grant became wider.
+    /// `tcp_rcv_space_adjust`: once per round trip the buffer is sized for twice what arrived, and more while
+    /// it grows. Returns whether the grant became wider.
     fn arrived(&mut self, at: u64, received: u64, length: u32, rtt: u64) -> bool {
         if at.saturating_sub(self.measured_at) >= rtt {
             let copied = received - self.measured_from;
@@ -225,6 +229,6 @@ const FIRST_GRANTED: u64 = 65_160;
 const INITIAL_BUFFER: u64 = 81_920;
 /// Ten full packets: what the first round trip is expected to bring.
 const INITIAL_COPIED: u64 = 14_480;
-/// What tcp_rmem's maximum of 6 MiB grants: 0.625 of it, the share of payload in the memory that full packets of
-/// 1500 bytes take (measured: a window of 3,930,752 is advertised).
+/// What tcp_rmem's maximum of 6 MiB grants: 0.625 of it, the share of payload in the memory that full packets
+/// of 1500 bytes take (measured: a window of 3,930,752 is advertised).
 const MAX_BUFFER: u64 = 3_932_160;

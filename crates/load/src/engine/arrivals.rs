@@ -3,7 +3,8 @@
 use super::super::Rate;
 use std::time::{Duration, Instant};
 
-/// A Poisson process: users who know nothing of each other, as pgbench's `--rate` has them. Times depend on the seed alone.
+/// A Poisson process: users who know nothing of each other, as pgbench's `--rate` has them. Times depend on
+/// the seed alone.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     next: Instant,

@@ -1,14 +1,16 @@
-//! A thread's event loop over its clients: `turning` waits and does what is due, `operation` has what a client does,
-//! `replacing` what follows a failure.
+//! A thread's event loop over its clients: `turning` waits and does what is due, `operation` has what a
+//! client does, `replacing` what follows a failure.
 //!
-//! 1. A client that is ready is read, and whatever it then has to send is sent at once: one read and one send a round trip. The
-//!    end of an operation is the moment right after the read that brought its last byte, and in a closed loop the begin of
-//!    the next.
+//! 1. A client that is ready is read, and whatever it then has to send is sent at once: one read and one send
+//!    a round trip. The end of an operation is the moment right after the read that brought its last byte,
+//!    and in a closed loop the begin of the next.
 //! 2. A thread with one client that waits does so in the read itself: there is no other client to look after.
-//! 3. Sleeping clients, those who join later and intended begins of an open loop are times in a heap, for which a timer
-//!    interrupts waiting.
-//! 4. Where a thread has many clients, a ring of the kernel's receives and sends for all whose connections last: `completing`.
-//! 5. A client whose operation failed gets another connection after a pause, made outside the loop: the others go on.
+//! 3. Sleeping clients, those who join later and intended begins of an open loop are times in a heap, for
+//!    which a timer interrupts waiting.
+//! 4. Where a thread has many clients, a ring of the kernel's receives and sends for all whose connections
+//!    last: `completing`.
+//! 5. A client whose operation failed gets another connection after a pause, made outside the loop: the
+//!    others go on.
 
 mod completing;
 mod operation;
@@ -41,7 +43,8 @@ pub(super) struct Driver<'scope, 'env, K: Kind> {
     kind: &'env K,
     shared: &'env SharedRun<'env>,
     scope: &'scope Scope<'scope, 'env>,
-    /// `None` for few clients, and where the kernel has none. Before the connections that it uses: dropped first.
+    /// `None` for few clients, and where the kernel has none. Before the connections that it uses: dropped
+    /// first.
     completions: Option<Completions>,
     slots: Vec<Slot<K::Machine<'env>>>,
     /// Clients that are not over.

@@ -97,8 +97,9 @@ pub(crate) fn session_options<'b>(
 
 /// A client as a state machine: its input is a connection's bytes, its output is what to do next.
 ///
-/// Calling order: [`Machine::connected`] for each new connection; [`Machine::begin`] for each operation; then what the last
-/// [`Next`] asks for, until that is [`Next::Done`] or an error. After an error comes a new connection.
+/// Calling order: [`Machine::connected`] for each new connection; [`Machine::begin`] for each operation; then
+/// what the last [`Next`] asks for, until that is [`Next::Done`] or an error. After an error comes a new
+/// connection.
 pub(crate) trait Machine {
     /// It has a new connection; absent for one whose bytes it decodes from the beginning itself.
     fn connected(&mut self, decoder: Option<Box<dyn Decoder + Send>>);
@@ -136,8 +137,8 @@ pub(crate) enum Next {
     Sleep(std::time::Duration),
     /// The operation is done.
     Done,
-    /// The connection ended before any byte of the reply, as a server may end an idle one: the operation asks again over
-    /// another.
+    /// The connection ended before any byte of the reply, as a server may end an idle one: the operation asks
+    /// again over another.
     AskAgain,
 }
 

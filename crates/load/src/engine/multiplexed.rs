@@ -15,8 +15,8 @@ use sys::listening::raise_file_limit;
 
 /// Runs clients of `kind` as the plan says.
 ///
-/// 1. Every client's connection is made ahead, where it lasts: several at once, so that logging in far away does not take the
-///    clients' number of times as long.
+/// 1. Every client's connection is made ahead, where it lasts: several at once, so that logging in far away
+///    does not take the clients' number of times as long.
 /// 2. Each thread's clients do the operations of the warm-up. When all have, the clock starts for all.
 pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError> {
     raise_file_limit();

@@ -57,8 +57,8 @@ impl<'a> SharedRun<'a> {
         self.context.next_id()
     }
 
-    /// Waits until all threads are warm and returns when the clock was started for all; `None` if one of them failed.
-    /// Every thread calls it exactly once, or is left out.
+    /// Waits until all threads are warm and returns when the clock was started for all; `None` if one of them
+    /// failed. Every thread calls it exactly once, or is left out.
     pub fn start(&self, succeeded: bool) -> Option<Instant> {
         let mut barrier = self.barrier.lock().unwrap_or_else(PoisonError::into_inner);
         barrier.missing = barrier.missing.saturating_sub(1);

@@ -46,7 +46,8 @@ impl ThreadSums {
         }
     }
 
-    /// An operation succeeded `now` that took `duration` and, in an open loop, began `lag` later than intended.
+    /// An operation succeeded `now` that took `duration` and, in an open loop, began `lag` later than
+    /// intended.
     pub fn done(&mut self, now: Instant, duration: Duration, lag: Option<Duration>, script: usize) {
         self.last = Some(now);
         self.durations.add(duration);
@@ -105,7 +106,8 @@ impl ThreadSums {
     }
 }
 
-/// The rate of one client that succeeded `count` times from when it `joined` to the `last` end of an operation.
+/// The rate of one client that succeeded `count` times from when it `joined` to the `last` end of an
+/// operation.
 pub(crate) fn own_rate(count: u64, joined: Instant, last: Instant) -> f64 {
     let worked = last.saturating_duration_since(joined).as_secs_f64();
     if worked > 0.0 { count as f64 / worked } else { 0.0 }

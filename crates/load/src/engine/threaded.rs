@@ -23,7 +23,8 @@ pub(crate) trait Client {
 /// An operation that succeeded.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Operated {
-    /// From before its first byte was sent (or its connection begun) until right after the read that brought its last byte.
+    /// From before its first byte was sent (or its connection begun) until right after the read that brought
+    /// its last byte.
     pub duration: Duration,
     pub turns: u64,
     pub payload_bytes: [u64; 2],

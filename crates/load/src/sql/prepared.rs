@@ -11,8 +11,8 @@ pub(super) struct Compiled {
     pub text: String,
     /// The variables whose values are sent apart, in their order.
     pub parameters: Vec<usize>,
-    /// The whole request that runs it, where nothing in it depends on a variable; of a prepared one, that which follows its
-    /// preparation. Absent otherwise.
+    /// The whole request that runs it, where nothing in it depends on a variable; of a prepared one, that
+    /// which follows its preparation. Absent otherwise.
     pub fixed: Option<Vec<u8>>,
     /// What it is prepared under.
     pub name: String,
@@ -81,8 +81,8 @@ fn fixed(
     Some(request)
 }
 
-/// Appends what runs PostgreSQL's statement `name` as libpq does: `Bind`, `Describe` and `Execute` of the unnamed portal. `value` is as
-/// for [`postgres::bind`].
+/// Appends what runs PostgreSQL's statement `name` as libpq does: `Bind`, `Describe` and `Execute` of the
+/// unnamed portal. `value` is as for [`postgres::bind`].
 pub(super) fn run_portal(
     request: &mut Vec<u8>,
     name: &str,
@@ -96,7 +96,8 @@ pub(super) fn run_portal(
     postgres::execute(request, "", 0);
 }
 
-/// Whether MySQL is sent a statement as text: in simple mode, and where its result is kept, which is read as text.
+/// Whether MySQL is sent a statement as text: in simple mode, and where its result is kept, which is read as
+/// text.
 pub(super) fn is_sent_as_text(statement: &Statement, mode: QueryMode) -> bool {
     mode == QueryMode::Simple || statement.keep().is_some()
 }

@@ -6,8 +6,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Serves every request on every connection with `answer`, which is given the request's lines and the stream, and says
-/// whether the connection goes on. Returns what `load` gave, and how many connections there were.
+/// Serves every request on every connection with `answer`, which is given the request's lines and the stream,
+/// and says whether the connection goes on. Returns what `load` gave, and how many connections there were.
 pub fn serve(
     answer: impl Fn(&str, &mut TcpStream) -> bool + Sync,
     load: impl FnOnce(SocketAddr) -> LoadOutcome,
@@ -183,7 +183,8 @@ fn a_run_ends_after_its_time() {
     let (outcome, _) = serve(answer, |address| load(address, true, &for_a_while));
     let measured = outcome.measured.unwrap();
     assert!(outcome.elapsed >= Duration::from_millis(300));
-    // Four clients, at least 10 ms each time: no more than 30 operations each fit, and one in progress at the end.
+    // Four clients, at least 10 ms each time: no more than 30 operations each fit, and one in progress at the
+    // end.
     assert!(
         (4..=4 * 31).contains(&measured.operations),
         "{}",

@@ -1,4 +1,5 @@
-//! Operations at every level over links of many rates: what they take, and the rate at which a level stops to pay.
+//! Operations at every level over links of many rates: what they take, and the rate at which a level stops to
+//! pay.
 
 use super::rewrite;
 use link::LinkDescription;
@@ -16,8 +17,9 @@ pub struct LevelDurations {
 }
 
 impl LevelDurations {
-    /// The operations at the level that is number `level` of each exchange's; those for which that is unknown are left out. Only the mean
-    /// over all of them is requested, so all get the same name: one distribution is kept for a rate, not one for each name.
+    /// The operations at the level that is number `level` of each exchange's; those for which that is unknown
+    /// are left out. Only the mean over all of them is requested, so all get the same name: one distribution
+    /// is kept for a rate, not one for each name.
     pub fn new(
         operations: &[Operation],
         level: usize,
@@ -65,8 +67,8 @@ impl LevelDurations {
     }
 }
 
-/// The rate up to which `level` is faster than `off`: the first of [`SEARCHED`] upwards at which it is not, and then between
-/// that and the one before, closer and closer.
+/// The rate up to which `level` is faster than `off`: the first of [`SEARCHED`] upwards at which it is not,
+/// and then between that and the one before, closer and closer.
 pub fn break_even(off: &LevelDurations, level: &LevelDurations) -> Option<BreakEven> {
     let rates = searched_rates();
     let (mut low, mut high) = match crossing(off.searched(), level.searched(), &rates)? {
@@ -244,7 +246,8 @@ mod tests {
     fn a_large_reply_takes_the_longer_of_compressing_and_travelling() {
         let made = [operation(10 * MEGABYTE, Duration::from_millis(100))];
         let [off, level] = levels(&made);
-        // A tenth of the bytes at 10 Mbit/s is 829 ms with headers: compressing, 100 ms, is hidden but for a chunk's.
+        // A tenth of the bytes at 10 Mbit/s is 829 ms with headers: compressing, 100 ms, is hidden but for a
+        // chunk's.
         let slow = millis(&level.durations(&[rate(10_000_000)]));
         assert!((829.0..834.0).contains(&slow), "{slow}");
         // At 1 Gbit/s it is 8 ms: compressing, 100 ms, sets the pace.

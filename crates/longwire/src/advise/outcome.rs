@@ -137,8 +137,8 @@ pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Wa
     Ok((advice, warnings))
 }
 
-/// Round trips facts into operations. In traffic that longwire made, an operation is one run of its script, of any number of
-/// transactions: nothing on the wire shows that.
+/// Round trips facts into operations. In traffic that longwire made, an operation is one run of its script,
+/// of any number of transactions: nothing on the wire shows that.
 struct Runs {
     operations: Operations,
     rule: Rule,
@@ -290,7 +290,8 @@ impl Seen {
         }
     }
 
-    /// The levels that were requested and are known, off among them, each with its place in the exchanges' lists.
+    /// The levels that were requested and are known, off among them, each with its place in the exchanges'
+    /// lists.
     fn levels(&self, asked: &AdviceRequest) -> Result<Vec<(usize, tunnel::CompressionLevel)>> {
         let [connections, encrypted] = self.connections;
         if self.operations.is_empty() || (connections > 0 && encrypted == connections) {

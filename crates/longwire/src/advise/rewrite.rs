@@ -1,20 +1,22 @@
-//! An operation as it would be through a tunnel at one level: other bytes, and the codec's time where it is spent.
+//! An operation as it would be through a tunnel at one level: other bytes, and the codec's time where it is
+//! spent.
 //!
-//! The tunnel's connection (a lane) is up already: handshakes stay near the client, as they were measured, and all that moves
-//! finds the lane's window as the operation before left it.
+//! The tunnel's connection (a lane) is up already: handshakes stay near the client, as they were measured,
+//! and all that moves finds the lane's window as the operation before left it.
 //!
 //! How the codec's time joins a step (`docs/advise.md#the-codecs-time`):
-//! 1. Nothing of a burst can travel before its first chunk is compressed, and its last chunk is decompressed after all has
-//!    arrived: both are waits, of the step's server time.
-//! 2. While a chunk travels the next is compressed, and those that have arrived are decompressed: compressing the others,
-//!    or decompressing where that takes longer, only spreads the bytes over that time. A burst takes the longer of the two.
+//! 1. Nothing of a burst can travel before its first chunk is compressed, and its last chunk is decompressed
+//!    after all has arrived: both are waits, of the step's server time.
+//! 2. While a chunk travels the next is compressed, and those that have arrived are decompressed: compressing
+//!    the others, or decompressing where that takes longer, only spreads the bytes over that time. A burst
+//!    takes the longer of the two.
 
 use model::{AtLevel, ConnectionId, Operation, OperationStep, Step, Timestamp};
 use std::time::Duration;
 use tunnel::MAX_CHUNK_BYTES;
 
-/// The operation at the level that is number `level` of each exchange's; `None` if it is unknown what an exchange that
-/// `moves` would become.
+/// The operation at the level that is number `level` of each exchange's; `None` if it is unknown what an
+/// exchange that `moves` would become.
 pub fn at_level(
     operation: &Operation,
     level: usize,
@@ -62,7 +64,8 @@ fn rewrite(step: &mut Step, whole: [u64; 2], at: &AtLevel) {
     step.server += inside_reply.saturating_sub(step.server_inside_reply) + request.waits + reply.waits;
     step.server_inside_reply = inside_reply;
     if step.server_side_rtt.is_none() {
-        // The whole wait is unknown then, and server time is a part of it: it becomes longer by the same amount.
+        // The whole wait is unknown then, and server time is a part of it: it becomes longer by the same
+        // amount.
         let later = |at: Timestamp| at.after(request.waits + reply.waits);
         step.reply_started = step.reply_started.map(later);
         step.reply_ended = step.reply_ended.map(later);

@@ -73,7 +73,8 @@ impl Budget {
         })
     }
 
-    /// Reads `100ms@40ms`, `+10ms@40ms`, `100ms@rtt=40ms rate=10mbit`, `100ms` (as measured), and `NAMES=` before any of these.
+    /// Reads `100ms@40ms`, `+10ms@40ms`, `100ms@rtt=40ms rate=10mbit`, `100ms` (as measured), and `NAMES=`
+    /// before any of these.
     ///
     /// # Errors
     /// When it is none of these.

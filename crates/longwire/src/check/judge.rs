@@ -20,7 +20,8 @@ pub struct Figures {
     turns: BTreeMap<Arc<str>, u64>,
     /// Predicted median of each name over each link.
     predicted: BTreeMap<(Arc<str>, Arc<str>), Duration>,
-    /// Of the transactions of each name's operations those open longest: their name and median, over each link, and as measured.
+    /// Of the transactions of each name's operations those open longest: their name and median, over each
+    /// link, and as measured.
     held: BTreeMap<(Arc<str>, Option<Arc<str>>), Held>,
     findings: Vec<Finding>,
     seen: Seen,
@@ -70,8 +71,8 @@ impl Figures {
         predicted.or_else(|| self.seen.unmoved(name))
     }
 
-    /// How long transactions in operations of the name are open: over a link, or as measured. Zero where none stays open between replies; `None`
-    /// if some do and could not be predicted.
+    /// How long transactions in operations of the name are open: over a link, or as measured. Zero where none
+    /// stays open between replies; `None` if some do and could not be predicted.
     fn held(&self, name: &Arc<str>, link: Option<&Arc<str>>) -> Option<(Duration, Option<Arc<str>>)> {
         let of = |link: Option<&Arc<str>>| self.held.get(&(name.clone(), link.cloned()));
         match (of(link), of(None)) {
@@ -142,11 +143,12 @@ fn held(outcome: &ReadOutcome) -> BTreeMap<(Arc<str>, Option<Arc<str>>), Held> {
     longest
 }
 
-/// Checks every operation against its budgets. A budget that names operations replaces one that does not, and a later one
-/// replaces an earlier one.
+/// Checks every operation against its budgets. A budget that names operations replaces one that does not, and
+/// a later one replaces an earlier one.
 ///
 /// # Errors
-/// When there are no operations, or a budget is for none of them, or counts from a baseline that is missing or has none of them.
+/// When there are no operations, or a budget is for none of them, or counts from a baseline that is missing
+/// or has none of them.
 pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Result<Vec<BudgetVerdict>> {
     ensure!(
         !now.turns.is_empty(),
@@ -291,7 +293,8 @@ fn verdict(
     Some(verdict)
 }
 
-/// Whether what breaks a budget may be another operation's: of findings, all of the kind ([`model::FindingOwners::Doubtful`]).
+/// Whether what breaks a budget may be another operation's: of findings, all of the kind
+/// ([`model::FindingOwners::Doubtful`]).
 fn may_be_anothers(measure: &BudgetMeasure, name: &Arc<str>, now: &Figures) -> bool {
     let BudgetMeasure::Forbidden { kind, .. } = measure else {
         return true;

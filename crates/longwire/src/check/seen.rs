@@ -11,7 +11,8 @@ use std::time::Duration;
 pub(super) struct Seen {
     evidence: BTreeMap<Arc<str>, Evidence>,
     requests: BTreeSet<Arc<str>>,
-    /// What operations take that wait for no connection that moves, where it is known that they wait for none.
+    /// What operations take that wait for no connection that moves, where it is known that they wait for
+    /// none.
     unmoved: BTreeMap<Arc<str>, Duration>,
     /// Round trips to databases.
     round_trips: u64,
@@ -70,7 +71,8 @@ impl Seen {
         })
     }
 
-    /// What would have to be seen of operations of a name so that a budget that seems to be kept is, and was not: likewise.
+    /// What would have to be seen of operations of a name so that a budget that seems to be kept is, and was
+    /// not: likewise.
     pub(super) fn missing_for(&self, measure: &BudgetMeasure, name: &Arc<str>) -> Option<String> {
         let evidence = self.of_name(name)?;
         if self.round_trips == 0 {
@@ -88,7 +90,8 @@ impl Seen {
         };
         match measure {
             BudgetMeasure::Turns { .. } | BudgetMeasure::Predicted { .. } => strays,
-            // Statements of no request are inspected as well, and break the budget under their own name; but of this request something has to be seen.
+            // Statements of no request are inspected as well, and break the budget under their own name; but
+            // of this request something has to be seen.
             BudgetMeasure::Forbidden { .. } if evidence.round_trips > 0 => statements(),
             BudgetMeasure::Held { .. } | BudgetMeasure::Forbidden { .. } => strays.or_else(statements),
         }

@@ -1,4 +1,5 @@
-//! Under which headings the help shows flags: the same in every command, so that what belongs together stands together.
+//! Under which headings the help shows flags: the same in every command, so that what belongs together stands
+//! together.
 
 use clap::{Arg, Command};
 

@@ -4,7 +4,8 @@ use anyhow::{Context, Result, bail};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use sys::{Target, target};
 
-/// Where to listen: `PORT` of loopback, `HOST:PORT`, or `HOST` where there is a `usual` port. A name may have several addresses.
+/// Where to listen: `PORT` of loopback, `HOST:PORT`, or `HOST` where there is a `usual` port. A name may have
+/// several addresses.
 ///
 /// # Errors
 /// When it is none of them, or nothing has that name.

@@ -16,8 +16,9 @@ use std::path::PathBuf;
 
 /// Observe without an end: relays or network interfaces, as series for Prometheus and OTLP.
 ///
-/// What `watch` measures, for months: memory, files and names stay bounded. Reads its configuration again on SIGHUP, ends on SIGTERM within the time
-/// that the configuration gives it, tells systemd how it is, and answers /health. Observing never waits for an exporter. See docs/agent.md.
+/// What `watch` measures, for months: memory, files and names stay bounded. Reads its configuration again on
+/// SIGHUP, ends on SIGTERM within the time that the configuration gives it, tells systemd how it is, and
+/// answers /health. Observing never waits for an exporter. See docs/agent.md.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire agent --config /etc/longwire/agent.toml --check-config\n  \

@@ -23,11 +23,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Check captures or recordings against budgets: round trips, predicted time, transactions held open, findings.
+/// Check captures or recordings against budgets: round trips, predicted time, transactions held open,
+/// findings.
 ///
-/// A budget is for every operation, or for those of some names: 'NAMES=BUDGET', with * for any text; that one then takes the place of
-/// the one for all. Status 0: all budgets are kept; 1: one is broken; 2: nothing could be
-/// checked, too little was seen to judge a budget, or one names operations that do not occur.
+/// A budget is for every operation, or for those of some names: 'NAMES=BUDGET', with * for any text; that one
+/// then takes the place of the one for all. Status 0: all budgets are kept; 1: one is broken; 2: nothing
+/// could be checked, too little was seen to judge a budget, or one names operations that do not occur.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire check app.pcap --max-round-trips 20 --max-predicted 200ms@40ms --forbid n+1,row-by-row\n  \
@@ -42,11 +43,12 @@ pub struct Args {
     /// Most round trips of one operation: 20, or +2 more than in the baseline.
     #[arg(long, alias = "max-turns", value_parser = round_trips, value_name = "[NAMES=]COUNT")]
     pub max_round_trips: Vec<Budget>,
-    /// Longest predicted median over a link: 200ms@40ms (a round trip), '200ms@rtt=40ms rate=10mbit', or +10ms@40ms more than
-    /// is predicted for the baseline.
+    /// Longest predicted median over a link: 200ms@40ms (a round trip), '200ms@rtt=40ms rate=10mbit',
+    /// or +10ms@40ms more than is predicted for the baseline.
     #[arg(long, value_parser = predicted, value_name = "[NAMES=]TIME@LINK")]
     pub max_predicted: Vec<Budget>,
-    /// Longest median that transactions of a name may be open, as their server sees it: 100ms@40ms over a link, as above, or 100ms as measured.
+    /// Longest median that transactions of a name may be open, as their server sees it: 100ms@40ms over a
+    /// link, as above, or 100ms as measured.
     #[arg(long, value_parser = held, value_name = "[NAMES=]TIME[@LINK]")]
     pub max_held: Vec<Budget>,
     /// No finding of these kinds: n+1, row-by-row, unrewritten-batch, ... (docs/findings.md).
@@ -64,8 +66,8 @@ pub struct Args {
     /// What opens TLS.
     #[command(flatten)]
     pub keys: KeyLogArgument,
-    /// Judge budgets too for which too little was seen: statements that were encrypted or prepared before, or that belong to their requests by
-    /// a guess. Without it these are not judged, and the status is 2.
+    /// Judge budgets too for which too little was seen: statements that were encrypted or prepared before, or
+    /// that belong to their requests by a guess. Without it these are not judged, and the status is 2.
     #[arg(long, alias = "allow-guesses")]
     pub allow_unseen: bool,
     /// All changes since the baseline, and all columns, in lines as long as they need to be.

@@ -24,17 +24,17 @@ use std::time::Duration;
 
 /// See the whole story in half a minute, with nothing installed.
 ///
-/// An embedded SQL server, an application that asks it too often, and a relay between them: measured at distance 0,
-/// predicted further away, proved over an emulated link, then the same page with its queries joined. Needs no
-/// privileges.
+/// An embedded SQL server, an application that asks it too often, and a relay between them: measured at
+/// distance 0, predicted further away, proved over an emulated link, then the same page with its queries
+/// joined. Needs no privileges.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  longwire demo\n  longwire demo --html demo.html")]
 pub struct Args {
     /// Write records (JSON Lines) instead of the story.
     #[arg(long)]
     pub json: bool,
-    /// Where the page with charts and sliders is written. Left out: longwire-demo.html, unless something else has that
-    /// name.
+    /// Where the page with charts and sliders is written. Left out: longwire-demo.html, unless something else
+    /// has that name.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

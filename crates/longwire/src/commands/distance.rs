@@ -11,7 +11,8 @@ pub struct DistanceArgs {
     /// Round trips of the links, with unit: 1ms,10ms,40ms.
     #[arg(long, value_delimiter = ',', value_parser = parse_duration, value_name = "TIME,...")]
     pub rtt: Vec<Duration>,
-    /// Rates of the links, each way or to the server and from it (10mbit/2mbit), with every round trip; unlimited when left out.
+    /// Rates of the links, each way or to the server and from it (10mbit/2mbit), with every round trip;
+    /// unlimited when left out.
     #[arg(long, value_delimiter = ',', value_parser = parse_rates, value_name = "RATE,...")]
     pub rate: Vec<LinkRates>,
     /// A whole link, like "40ms" or "rtt=40ms rate=10mbit queue=64KiB loss=0.1% jitter=2ms"; may be repeated.
@@ -20,8 +21,8 @@ pub struct DistanceArgs {
 }
 
 impl DistanceArgs {
-    /// Every round trip with every rate, then the whole links. Without a round trip those that are `usual`, unless whole links are all that
-    /// is given.
+    /// Every round trip with every rate, then the whole links. Without a round trip those that are `usual`,
+    /// unless whole links are all that is given.
     pub fn links(&self, usual: &[Duration]) -> Vec<LinkDescription> {
         let rtts = match self.rtt.as_slice() {
             [] if self.rate.is_empty() && !self.link.is_empty() => &[][..],

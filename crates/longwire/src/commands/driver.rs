@@ -12,15 +12,15 @@ use sys::{Secret, Target};
 /// Which driver, and with what.
 #[derive(Debug, ClapArgs)]
 pub struct DriverArgs {
-    /// Go through this JDBC driver: FILE.jar, several with colons between them, or group:artifact:version of the local Maven
-    /// repository; may be repeated.
+    /// Go through this JDBC driver: FILE.jar, several with colons between them, or group:artifact:version of
+    /// the local Maven repository; may be repeated.
     #[arg(id = "driver", long = "driver", value_name = "JAR|COORDINATE")]
     drivers: Vec<String>,
     /// The driver's class, where its jar does not say which it is.
     #[arg(long = "driver-class", value_name = "CLASS", requires = "driver")]
     class: Option<String>,
-    /// A property of the connection; may be repeated. Everybody on this machine can read it: passwords are better in the
-    /// environment, as LONGWIRE_JDBC_PASSWORD.
+    /// A property of the connection; may be repeated. Everybody on this machine can read it: passwords are
+    /// better in the environment, as LONGWIRE_JDBC_PASSWORD.
     #[arg(long = "property", value_name = "NAME=VALUE", requires = "driver")]
     properties: Vec<String>,
     /// Where longwire-jdbc.jar is, when it is not in the directory of longwire.

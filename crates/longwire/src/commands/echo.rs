@@ -23,10 +23,12 @@ use std::time::{Duration, Instant};
 use sweep::ConnectionCounts;
 use sys::Target;
 
-/// TCP round trips of messages of given sizes, and rates, between two longwires: the network without a database.
+/// TCP round trips of messages of given sizes, and rates, between two longwires: the network without a
+/// database.
 ///
-/// One side listens, the other asks. Round trips are whole ones: from before the request is sent until its reply is there, both
-/// one ways. Sizes and numbers of streams may be swept: 8..64:*2 is 8, 16, 32, 64; every combination is measured.
+/// One side listens, the other asks. Round trips are whole ones: from before the request is sent until its
+/// reply is there, both one ways. Sizes and numbers of streams may be swept: 8..64:*2 is 8, 16, 32, 64; every
+/// combination is measured.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire echo --listen 0.0.0.0           # on the server, port 7717\n  \
@@ -57,11 +59,12 @@ pub struct Args {
     /// How long each combination is measured.
     #[arg(short = 'T', long = "time", default_value = "2s", value_parser = parse_duration, value_name = "TIME")]
     pub time: Duration,
-    /// Poll for messages instead of sleeping: the network without wake-ups. Uses a whole processor. With --listen: do so
-    /// for clients that ask for it.
+    /// Poll for messages instead of sleeping: the network without wake-ups. Uses a whole processor.
+    /// With --listen: do so for clients that ask for it.
     #[arg(long, conflicts_with = "bulk")]
     pub spin: bool,
-    /// Sleep until messages come, on both sides: wake-ups as an application has them. Otherwise they poll up to 50 us first while that pays.
+    /// Sleep until messages come, on both sides: wake-ups as an application has them. Otherwise they poll up
+    /// to 50 us first while that pays.
     #[arg(long, conflicts_with_all = ["bulk", "spin", "listen"])]
     pub no_spin: bool,
     /// Measure the rate each way instead, with round trips before and during it.

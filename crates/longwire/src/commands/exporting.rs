@@ -1,4 +1,5 @@
-//! What a run that goes on hands to monitoring systems: the same flags, and the same care, for `watch` and `agent`.
+//! What a run that goes on hands to monitoring systems: the same flags, and the same care, for `watch` and
+//! `agent`.
 
 use super::address::to_serve;
 use anyhow::Result;
@@ -19,7 +20,8 @@ pub struct ExportArgs {
     /// Serve series for Prometheus at http://ADDRESS/metrics while it runs. See docs/export.md.
     #[arg(long, value_parser = to_serve, value_name = "ADDRESS")]
     pub prometheus: Option<SocketAddr>,
-    /// Export series over OTLP/HTTP to this collector: http://HOST:4318. The variables of OpenTelemetry say the rest. See docs/export.md.
+    /// Export series over OTLP/HTTP to this collector: http://HOST:4318. The variables of OpenTelemetry say
+    /// the rest. See docs/export.md.
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
 }
@@ -154,7 +156,8 @@ impl Exporting {
         Ok(exporting)
     }
 
-    /// Begins the exports over OTLP that `plan` asks for, which [`Exporting::change`] then takes. Reads files: not for the thread that observes.
+    /// Begins the exports over OTLP that `plan` asks for, which [`Exporting::change`] then takes. Reads
+    /// files: not for the thread that observes.
     ///
     /// # Errors
     /// When a file of TLS cannot be used, or there is no thread.
@@ -164,7 +167,8 @@ impl Exporting {
         Ok(started.transpose()?)
     }
 
-    /// From now on as `plan` says, but for limits of names, with the exports that [`Exporting::prepare`] began; what is as before goes on.
+    /// From now on as `plan` says, but for limits of names, with the exports that [`Exporting::prepare`]
+    /// began; what is as before goes on.
     ///
     /// # Errors
     /// When an address cannot be served at: all is as before then.

@@ -11,14 +11,16 @@ pub struct Grouping {
     /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole.
     #[arg(long, default_value = "auto", value_name = "RULE")]
     pub operations: Rule,
-    /// Addresses of one machine, such as a web server that serves at one and asks its database from another: web=10.0.0.5,172.17.0.0/16.
-    /// Can be given several times. Otherwise inferred from the traffic, and printed; "none" infers nothing.
+    /// Addresses of one machine, such as a web server that serves at one and asks its database from another:
+    /// web=10.0.0.5,172.17.0.0/16. Can be given several times. Otherwise inferred from the traffic, and
+    /// printed; "none" infers nothing.
     #[arg(long, value_parser = HostChoice::parse, value_name = "NAME=ADDRESS,...")]
     pub host: Vec<HostChoice>,
 }
 
 impl Grouping {
-    /// The same for what is in `files`: captures may say which addresses their interfaces have, and which machine sent packets.
+    /// The same for what is in `files`: captures may say which addresses their interfaces have, and which
+    /// machine sent packets.
     pub fn hosts_in(&self, files: &[PathBuf]) -> HostSettings {
         let hosts = self.hosts();
         if hosts.only_given {

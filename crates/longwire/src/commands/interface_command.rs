@@ -1,4 +1,5 @@
-//! The command that `watch` and `top` start while they observe an interface: it connects to its servers itself.
+//! The command that `watch` and `top` start while they observe an interface: it connects to its servers
+//! itself.
 
 use super::child::{Child, CommandOutput};
 use super::interface_source::InterfaceKeys;
@@ -9,8 +10,8 @@ use model::Endpoint;
 use std::ffi::OsString;
 use sys::{ClientTls, resolve};
 
-/// Starts it, with the servers' addresses in its arguments and environment where there are targets, as through a relay; and so that it writes its keys,
-/// where these are collected.
+/// Starts it, with the servers' addresses in its arguments and environment where there are targets, as
+/// through a relay; and so that it writes its keys, where these are collected.
 ///
 /// # Errors
 /// When a target has no address, or the command cannot be started.

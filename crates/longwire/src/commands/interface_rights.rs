@@ -1,4 +1,5 @@
-//! What becomes of root's rights while interfaces are observed: the process that reads packets has none of them.
+//! What becomes of root's rights while interfaces are observed: the process that reads packets has none of
+//! them.
 
 use anyhow::{Context, Result};
 use key_log::KeyCollection;
@@ -15,7 +16,8 @@ pub struct RootsRights {
 }
 
 impl RootsRights {
-    /// Starts the process that has them, where this one is root. Programs then write `keys` to a file that this process has open.
+    /// Starts the process that has them, where this one is root. Programs then write `keys` to a file that
+    /// this process has open.
     ///
     /// # Errors
     /// When the system cannot.
@@ -38,8 +40,8 @@ impl RootsRights {
         })
     }
 
-    /// A folder that will be written to later is made now, for the user that will write. Whether that one can write to it is to be known now, and not
-    /// when outputs are open or the first file is full.
+    /// A folder that will be written to later is made now, for the user that will write. Whether that one can
+    /// write to it is to be known now, and not when outputs are open or the first file is full.
     ///
     /// # Errors
     /// When it cannot be made or written to.

@@ -25,27 +25,30 @@ use sys::{Target, resolve};
 /// Which packets of which interfaces.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct InterfaceArgs {
-    /// Observe what passes this network interface instead of relaying; repeat it for several, or `any` for all. Needs the right to
-    /// capture (CAP_NET_RAW). TARGETs say which servers' packets. See docs/interface.md.
+    /// Observe what passes this network interface instead of relaying; repeat it for several, or `any` for
+    /// all. Needs the right to capture (CAP_NET_RAW). TARGETs say which servers' packets. See
+    /// docs/interface.md.
     #[arg(long, value_name = "NAME|any")]
     pub interface: Vec<String>,
     /// Only packets from or to this TCP port; repeat it for several.
     #[arg(long, value_name = "PORT", requires = "interface")]
     pub port: Vec<u16>,
-    /// Only packets that this expression passes, in the language of tcpdump: host, net, port, portrange, src, dst, ip, ip6, and, or, not, ().
+    /// Only packets that this expression passes, in the language of tcpdump: host, net, port, portrange, src,
+    /// dst, ip, ip6, and, or, not, ().
     #[arg(long, value_name = "EXPRESSION", requires = "interface")]
     pub filter: Option<String>,
     /// What opens TLS.
     #[command(flatten)]
     pub keys: KeyLogArgument,
-    /// Open the command's own TLS connections at an interface: it is started so that it writes their keys, to memory, which no
-    /// disk ever has. See docs/keys.md for the programs that do.
+    /// Open the command's own TLS connections at an interface: it is started so that it writes their keys, to
+    /// memory, which no disk ever has. See docs/keys.md for the programs that do.
     #[arg(long, requires = "interface", requires = "command", conflicts_with = "keys")]
     pub keys_from_command: bool,
     /// Room for packets that longwire has not looked at yet: 2MiB to 2048MiB.
     #[arg(long, value_name = "SIZE", value_parser = parse_ring, requires = "interface", default_value = "64MiB")]
     pub ring: ByteCount,
-    /// Also keep the packets: a pcapng file that only its owner may read. It holds all that passed, secrets too.
+    /// Also keep the packets: a pcapng file that only its owner may read. It holds all that passed, secrets
+    /// too.
     #[arg(long, value_name = "FILE", requires = "interface")]
     pub write_pcap: Option<PathBuf>,
     /// When that file has this size, keep it as FILE.1, in the place of the one before, and begin a new one.
@@ -189,10 +192,12 @@ fn addresses_of(name: &str) -> Vec<IpAddr> {
 }
 
 impl OpenedInterfaces {
-    /// Opens them, and the file that packets are kept in: what passes from now on will be seen. With `targets`, only their packets are.
+    /// Opens them, and the file that packets are kept in: what passes from now on will be seen. With
+    /// `targets`, only their packets are.
     ///
     /// # Errors
-    /// When there is no such interface, this process may not capture, the filter is not understood, or a target's host is not known.
+    /// When there is no such interface, this process may not capture, the filter is not understood, or a
+    /// target's host is not known.
     pub fn open(args: &InterfaceArgs, targets: &[Target]) -> Result<Self> {
         let interfaces = Interfaces::named(&args.interface)?;
         let plan = LivePlan {
@@ -214,7 +219,8 @@ impl OpenedInterfaces {
         &self.point
     }
 
-    /// Gives up the rights that this process has, and begins to look at packets. All outputs are open by now, and the command runs.
+    /// Gives up the rights that this process has, and begins to look at packets. All outputs are open by now,
+    /// and the command runs.
     ///
     /// # Errors
     /// When the rights cannot be given up.
@@ -255,7 +261,8 @@ impl InterfaceSource {
         self.left == Some(0)
     }
 
-    /// The programs of this host that have an end of an open connection, client first, as far as they were found.
+    /// The programs of this host that have an end of an open connection, client first, as far as they were
+    /// found.
     pub fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         self.input.processes(connection)
     }
@@ -265,7 +272,8 @@ impl InterfaceSource {
         self.input.found_processes()
     }
 
-    /// Reports what happened to the observation itself since the last call: drops, interfaces that are gone, a file that cannot be written.
+    /// Reports what happened to the observation itself since the last call: drops, interfaces that are gone,
+    /// a file that cannot be written.
     pub fn report_news(&mut self, output_health: &OutputHealth) {
         self.report_ends(output_health);
         self.report_drops(output_health);

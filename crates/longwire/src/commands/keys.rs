@@ -16,9 +16,10 @@ use std::time::Duration;
 
 /// Start a program so that it writes the keys of its TLS sessions, which open a capture of its connections.
 ///
-/// The keys go to a file that only you may read (the key log format of NSS, RFC 9850), for `longwire read --keys FILE`, tshark and Wireshark.
-/// Whoever has them can read the connections: remove the file after use. Programs that load OpenSSL or GnuTLS as a library write
-/// keys (psql and all of libpq, mariadb, PHP, Ruby, Python), and Node.js; Java does with --java-agent. See docs/keys.md for Go and others.
+/// The keys go to a file that only you may read (the key log format of NSS, RFC 9850), for
+/// `longwire read --keys FILE`, tshark and Wireshark. Whoever has them can read the connections: remove the
+/// file after use. Programs that load OpenSSL or GnuTLS as a library write keys (psql and all of libpq,
+/// mariadb, PHP, Ruby, Python), and Node.js; Java does with --java-agent. See docs/keys.md for Go and others.
 ///
 /// The exit status is the command's; 1 when it succeeded and wrote no keys.
 #[derive(Debug, ClapArgs)]
@@ -30,10 +31,12 @@ use std::time::Duration;
                         longwire read --keys keys.log shop.pcap"
 )]
 pub struct Args {
-    /// The file for the keys: made, or appended to if only you may read it. Without it, longwire-keys-PID.log in the current directory.
+    /// The file for the keys: made, or appended to if only you may read it. Without it, longwire-keys-PID.log
+    /// in the current directory.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Give Java programs this agent, which writes their keys: a copy of extract-tls-secrets, under its own name.
+    /// Give Java programs this agent, which writes their keys: a copy of extract-tls-secrets, under its own
+    /// name.
     #[arg(long, value_name = "JAR")]
     pub java_agent: Option<PathBuf>,
     /// The command to run, behind `--`.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// What opens TLS.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct KeyLogArgument {
-    /// Key log that a client or server wrote (SSLKEYLOGFILE): TLS connections of captures are opened with it. It holds secrets; nothing
-    /// of it is printed. Keys inside a pcapng file need no flag.
+    /// Key log that a client or server wrote (SSLKEYLOGFILE): TLS connections of captures are opened with it.
+    /// It holds secrets; nothing of it is printed. Keys inside a pcapng file need no flag.
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
 }

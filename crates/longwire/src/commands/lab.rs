@@ -18,7 +18,8 @@ use std::path::PathBuf;
 
 /// Several hosts with real services: what distance costs them, predicted and measured.
 ///
-/// The file describes hosts, the links between them, services, a workload and which settings to sweep: docs/lab.md.
+/// The file describes hosts, the links between them, services, a workload and which settings to sweep:
+/// docs/lab.md.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire lab check labs/wordpress.toml\n  longwire lab run labs/wordpress.toml\n  \
@@ -35,9 +36,10 @@ pub struct Args {
 pub enum LabAction {
     /// Measure every point of the sweep, and show it next to what was predicted.
     ///
-    /// Makes the hosts and links on this machine (Linux; root, or an unprivileged user namespace where the system
-    /// allows it), captures the workload without distance, predicts every point from that, and measures it. Ctrl-C keeps
-    /// the points that are done and shows them; running it again goes on from there.
+    /// Makes the hosts and links on this machine (Linux; root, or an unprivileged user namespace where the
+    /// system allows it), captures the workload without distance, predicts every point from that, and
+    /// measures it. Ctrl-C keeps the points that are done and shows them; running it again goes on from
+    /// there.
     Run(RunArgs),
     /// Check the file, and show what would be run.
     Check(CheckArgs),
@@ -62,8 +64,8 @@ pub struct RunArgs {
     /// The lab's file (TOML).
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Only points that have this value of a swept setting; several of one setting add up, several settings narrow down. A later
-    /// run without it measures what is left.
+    /// Only points that have this value of a swept setting; several of one setting add up, several settings
+    /// narrow down. A later run without it measures what is left.
     #[arg(long = "where", value_name = "SETTING=VALUE")]
     wanted: Vec<String>,
     /// Where captures and finished points are kept; .longwire/lab/NAME when left out.
@@ -75,7 +77,8 @@ pub struct RunArgs {
     /// Write records (JSON Lines) instead of the table.
     #[arg(long)]
     pub json: bool,
-    /// Also write a page: one HTML file with the points on the predicted curves, and what they were predicted from.
+    /// Also write a page: one HTML file with the points on the predicted curves, and what they were predicted
+    /// from.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

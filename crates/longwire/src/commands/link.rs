@@ -16,12 +16,14 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Run a command behind an emulated link: real packets, the system's own TCP, both directions, the handshake too.
+/// Run a command behind an emulated link: real packets, the system's own TCP, both directions, the handshake
+/// too.
 ///
-/// The command has a network of its own (Linux network namespace) with the link as its only way out. It reaches this system at
-/// the address in LONGWIRE_GATEWAY, the ports given with --forward at 127.0.0.1, and TCP servers and names outside as usual.
-/// Without a command, a shell. The exit status is the command's. Needs root, or a system that lets ordinary users make
-/// user namespaces and use /dev/net/tun; nothing of it is left when it ends.
+/// The command has a network of its own (Linux network namespace) with the link as its only way out. It
+/// reaches this system at the address in LONGWIRE_GATEWAY, the ports given with --forward at 127.0.0.1, and
+/// TCP servers and names outside as usual. Without a command, a shell. The exit status is the command's.
+/// Needs root, or a system that lets ordinary users make user namespaces and use /dev/net/tun; nothing of it
+/// is left when it ends.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire link 40ms -- curl https://example.org\n  \
@@ -42,8 +44,8 @@ pub struct Args {
     /// Write what passes the link to FILE (pcap), as seen on the command's side.
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
-    /// Let processors sleep while packets are on the link: less power, but round trips of up to half a millisecond more
-    /// than asked.
+    /// Let processors sleep while packets are on the link: less power, but round trips of up to half a
+    /// millisecond more than asked.
     #[arg(long)]
     pub let_sleep: bool,
     /// The command to run, behind `--`.

@@ -15,10 +15,12 @@ use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use tools::Files;
 
-/// Serve captures or recordings to a program that speaks the Model Context Protocol: tools that read, on stdin and stdout.
+/// Serve captures or recordings to a program that speaks the Model Context Protocol: tools that read, on
+/// stdin and stdout.
 ///
-/// The tools are summary, findings, predict and statements; their figures are those of `read --json` and `predict --json`. Files are read
-/// anew at each call. Nothing is changed, no network is used, and statements are without their literals. Ends with its stdin.
+/// The tools are summary, findings, predict and statements; their figures are those of `read --json` and
+/// `predict --json`. Files are read anew at each call. Nothing is changed, no network is used, and statements
+/// are without their literals. Ends with its stdin.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire mcp app.pcap\n  longwire mcp http.lwr database.lwr --operations transaction\n\n\

@@ -20,8 +20,9 @@ use via::ViaArgs;
 
 /// Ask a database for as little as possible, again and again: how far is it, and who is slow?
 ///
-/// Each line has the time until the last byte of the reply, the turns it cost, counted on the socket, and the kernel's own round
-/// trip. The first call of a connection is reported separately. Ends with -n, or on Ctrl-C, with a summary and the instrument's own floor.
+/// Each line has the time until the last byte of the reply, the turns it cost, counted on the socket, and the
+/// kernel's own round trip. The first call of a connection is reported separately. Ends with -n, or on
+/// Ctrl-C, with a summary and the instrument's own floor.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  longwire ping postgres://app@db1/shop\n  \
                         longwire ping mysql://app@db1/shop -n 40 -i 50ms --icmp\n  \
@@ -51,7 +52,8 @@ pub struct Args {
     /// Do not log in: send the first message of the protocol, or open a TCP connection where there is none.
     #[arg(long, conflicts_with = "driver")]
     pub no_login: bool,
-    /// Ask this instead of the smallest statement: PostgreSQL and MySQL. It is shown, and repeated as often as asked.
+    /// Ask this instead of the smallest statement: PostgreSQL and MySQL. It is shown, and repeated as often
+    /// as asked.
     #[arg(long, value_name = "SQL", conflicts_with = "no_login")]
     pub statement: Option<String>,
     /// Prepare the statement once and execute it; the first call shows what preparing costs.

@@ -1,4 +1,5 @@
-//! `longwire plan`: services in other places: what operations take there, what it costs, and what to move first.
+//! `longwire plan`: services in other places: what operations take there, what it costs, and what to move
+//! first.
 
 mod asked;
 mod outcome;
@@ -21,10 +22,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 
-/// Services and databases in other places: what operations would take, what it costs, and what keeps a service from moving.
+/// Services and databases in other places: what operations would take, what it costs, and what keeps a
+/// service from moving.
 ///
-/// The file names services, places, the links between places, prices and budgets: docs/plan.md. Operations found in the data are
-/// predicted in each placement, all links at once.
+/// The file names services, places, the links between places, prices and budgets: docs/plan.md. Operations
+/// found in the data are predicted in each placement, all links at once.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  longwire plan estate.toml app.pcap\n  \
                         longwire plan estate.toml app.pcap --placement shop=frankfurt,orders=frankfurt --html plan.html")]
@@ -35,7 +37,8 @@ pub struct Args {
     /// Capture or recording files; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// A placement to show, as what is elsewhere than today: shop=frankfurt,orders=frankfurt. May be repeated.
+    /// A placement to show, as what is elsewhere than today: shop=frankfurt,orders=frankfurt. May be
+    /// repeated.
     #[arg(long, value_name = "SERVICE=PLACE,...")]
     pub placement: Vec<String>,
     /// How operations are found.
@@ -103,7 +106,8 @@ fn read_estate(path: &Path) -> Result<Estate> {
     Estate::parse(&text, &measurement).with_context(|| format!("{} is no estate", path.display()))
 }
 
-/// The text of a measurement that the estate's file names; of one that is longer than any useful one, an error instead of the memory.
+/// The text of a measurement that the estate's file names; of one that is longer than any useful one, an
+/// error instead of the memory.
 fn read_measurement(path: &Path) -> io::Result<String> {
     read_small_text(path, MAX_MEASURED_BYTES).map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => {

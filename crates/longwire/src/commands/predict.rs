@@ -24,8 +24,8 @@ use std::time::Duration;
 
 /// Predict what the operations of a capture or recording would take on another link.
 ///
-/// Each operation is replayed in virtual time: what waited for what stays, client and server times stay, and the
-/// bytes of the moved connections cross the target link under Linux TCP.
+/// Each operation is replayed in virtual time: what waited for what stays, client and server times stay, and
+/// the bytes of the moved connections cross the target link under Linux TCP.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  longwire predict app.pcap --rtt 1ms,10ms,40ms\n  \
                         longwire predict run.lwr --rtt 40ms --rate 10mbit --on postgres --explain\n  \
@@ -41,21 +41,23 @@ pub struct Args {
     /// Clients at once, each with one operation after another.
     #[arg(long, default_value = "1", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MAX_CLIENTS), value_name = "COUNT,...")]
     pub clients: Vec<u32>,
-    /// Cores that all servers compute on, when measured and on the target; with several clients this system's count
-    /// when left out.
+    /// Cores that all servers compute on, when measured and on the target; with several clients this system's
+    /// count when left out.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MAX_CORES), value_name = "COUNT")]
     pub server_cores: Option<u32>,
     /// Cores that all clients compute on, likewise.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MAX_CORES), value_name = "COUNT")]
     pub client_cores: Option<u32>,
-    /// Requests that a server works on at once, whose pages ask the database: a count, "all" (whatever comes), or "inferred" from how
-    /// requests waited in the measurement. Matters with several clients, and not to what --verify replays.
+    /// Requests that a server works on at once, whose pages ask the database: a count, "all" (whatever
+    /// comes), or "inferred" from how requests waited in the measurement. Matters with several clients, and
+    /// not to what --verify replays.
     #[arg(long, default_value = "inferred", value_parser = parse_workers, value_name = "COUNT")]
     pub workers: Workers,
     /// Whether to allow for client and server being slower after they have rested longer than measured.
     #[arg(long, value_enum, default_value = "assumed", value_name = "WHAT")]
     pub wake_up: WakeUpChoice,
-    /// Connections that move: mysql, postgres, http, fastcgi, tls or HOST:PORT. All database connections when left out.
+    /// Connections that move: mysql, postgres, http, fastcgi, tls or HOST:PORT. All database connections when
+    /// left out.
     #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "WHICH,...")]
     pub on: Vec<ConnectionChoice>,
     /// How operations are found.
@@ -67,8 +69,9 @@ pub struct Args {
     /// Say what the prediction assumes, and how the longest operation was replayed.
     #[arg(long, conflicts_with = "json")]
     pub explain: bool,
-    /// Replay the median operation of the names with most time over an emulated link, and show what it took next to what
-    /// was predicted: a minute or so. Clients and servers then share no cores, in the prediction either.
+    /// Replay the median operation of the names with most time over an emulated link, and show what it took
+    /// next to what was predicted: a minute or so. Clients and servers then share no cores, in the prediction
+    /// either.
     #[arg(long, conflicts_with_all = ["server_cores", "client_cores"])]
     pub verify: bool,
     /// At which level the link is emulated: packet where namespaces can be had, else stream.
@@ -80,7 +83,8 @@ pub struct Args {
     /// Write records (JSON Lines) instead of the table.
     #[arg(long)]
     pub json: bool,
-    /// Also write a page: one HTML file with the prediction over round trip and rate, and what it was made from.
+    /// Also write a page: one HTML file with the prediction over round trip and rate, and what it was made
+    /// from.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
@@ -261,8 +265,9 @@ pub fn distances(rtts: &[Duration]) -> Vec<PredictionTarget> {
     targets(&links, &[1])
 }
 
-/// The cores that clients and servers share: those named, and for several clients this system's where none are. A replay
-/// over sockets waits where clients and servers computed, so the prediction that it proves shares none.
+/// The cores that clients and servers share: those named, and for several clients this system's where none
+/// are. A replay over sockets waits where clients and servers computed, so the prediction that it proves
+/// shares none.
 fn computing(args: &Args) -> Computing {
     let usual = if args.clients.iter().any(|clients| *clients > 1) && !args.verify {
         pipeline::computing::on_this_system()
@@ -286,7 +291,8 @@ fn parse_workers(text: &str) -> Result<Workers, String> {
     }
 }
 
-/// The requested allowance. A replay over sockets waits where client and server computed: the prediction that it proves has none.
+/// The requested allowance. A replay over sockets waits where client and server computed: the prediction that
+/// it proves has none.
 fn wake_up(args: &Args) -> WakeUp {
     match (args.wake_up, args.verify) {
         (WakeUpChoice::None, _) | (_, true) => WakeUp::None,

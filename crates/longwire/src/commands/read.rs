@@ -15,9 +15,9 @@ use std::path::PathBuf;
 
 /// Read captures or recordings: where the time goes, round trip by turn.
 ///
-/// Files are pcap or pcapng (plain, gzip or zstd) or recordings of `watch`; several files are merged by their times,
-/// so that requests in one get the statements in another. What the script of `ping --print-script` printed is read too.
-/// Statements are shown without their literals.
+/// Files are pcap or pcapng (plain, gzip or zstd) or recordings of `watch`; several files are merged by their
+/// times, so that requests in one get the statements in another. What the script of `ping --print-script`
+/// printed is read too. Statements are shown without their literals.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire read app.pcap\n  longwire read app.pcap --html report.html\n  longwire read http.lwr database.lwr\n  tcpdump -i any -w - port 5432 | longwire read -\n  \

@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 
 /// Relay connections to a server as if a link lay between: delay, rate, queue, loss, jitter, outages.
 ///
-/// All connections to a target share its link, both directions; their handshakes cross it too. Works on streams with a model of TCP, so
-/// that it needs no privilege. Point the application at the address that is printed, or let longwire start it as `watch`
-/// does. Ends with the command, whose exit status passes through, or on Ctrl-C. To measure what passes, use
-/// `watch --link`.
+/// All connections to a target share its link, both directions; their handshakes cross it too. Works on
+/// streams with a model of TCP, so that it needs no privilege. Point the application at the address that is
+/// printed, or let longwire start it as `watch` does. Ends with the command, whose exit status passes
+/// through, or on Ctrl-C. To measure what passes, use `watch --link`.
 ///
 /// With --api it is toxiproxy to its clients instead: they create proxies and toxics over HTTP while it runs.
 #[derive(Debug, ClapArgs)]
@@ -44,12 +44,13 @@ pub struct Args {
     /// The servers and their links.
     #[command(flatten)]
     pub relays: RelayArgs,
-    /// Serve toxiproxy's HTTP API (version 2.x) at this address, without authentication: name an address of this host alone. Each target
-    /// given is a proxy from the start, over its link, without toxics; clients create more. See docs/relay-api.md.
+    /// Serve toxiproxy's HTTP API (version 2.x) at this address, without authentication: name an address of
+    /// this host alone. Each target given is a proxy from the start, over its link, without toxics; clients
+    /// create more. See docs/relay-api.md.
     #[arg(long, value_parser = ServedAddress::parse, value_name = "ADDRESS", conflicts_with = "command")]
     pub api: Option<ServedAddress>,
-    /// A name under which clients of the API know this machine, as in the Host of their requests; may be repeated. Without it: localhost,
-    /// loopback addresses and the address of --api.
+    /// A name under which clients of the API know this machine, as in the Host of their requests; may be
+    /// repeated. Without it: localhost, loopback addresses and the address of --api.
     #[arg(long, value_parser = host_name, value_name = "HOST", requires = "api")]
     pub api_host: Vec<String>,
     /// What toxicity, jitter and sizes of slices are drawn from.

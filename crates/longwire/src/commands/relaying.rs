@@ -11,11 +11,13 @@ use std::io::{self, Write};
 use std::time::Duration;
 use sys::{ClientTls, LiveError, Scheme, Target, TlsMode, TlsSettings};
 
-/// Connects to each server once, so that a wrong host, port or certificate is reported at once. The application may start later, by the
-/// command itself: it is not tried. What is wrong with the targets' links and addresses needs no server, and is reported before.
+/// Connects to each server once, so that a wrong host, port or certificate is reported at once. The
+/// application may start later, by the command itself: it is not tried. What is wrong with the targets' links
+/// and addresses needs no server, and is reported before.
 ///
 /// # Errors
-/// When a server cannot be reached within `longest`, a target cannot cross its link, or a relay may not listen at its address.
+/// When a server cannot be reached within `longest`, a target cannot cross its link, or a relay may not
+/// listen at its address.
 pub fn check_servers(planned: &[PlannedRelay], longest: Duration) -> Result<()> {
     for planned in planned {
         check_link(&planned.target, planned.link.as_ref())?;
@@ -38,7 +40,8 @@ pub fn check_link(target: &Target, link: Option<&LinkDescription>) -> Result<()>
     Ok(())
 }
 
-/// Which side speaks TLS where statements need not be seen: longwire where the target requires it, else the command, if it wants.
+/// Which side speaks TLS where statements need not be seen: longwire where the target requires it, else the
+/// command, if it wants.
 ///
 /// # Errors
 /// When the TLS settings cannot be applied.
@@ -52,8 +55,9 @@ pub fn tls_as_asked(target: &Target) -> Result<TlsPlan> {
     })
 }
 
-/// Which side speaks TLS where statements are to be seen; reports it too. Where a PostgreSQL server offers TLS, clients would use
-/// it, and nothing would be seen: so longwire speaks it for them. Asks the server, which costs a connection.
+/// Which side speaks TLS where statements are to be seen; reports it too. Where a PostgreSQL server offers
+/// TLS, clients would use it, and nothing would be seen: so longwire speaks it for them. Asks the server,
+/// which costs a connection.
 ///
 /// # Errors
 /// When the TLS settings cannot be applied, or the server cannot be reached.
@@ -140,7 +144,8 @@ pub fn observation_point(planned: &[PlannedRelay]) -> String {
     format!("{relays} in front of {}", servers.join(", "))
 }
 
-/// An error; with a hint, where the client has to change something and its own message does not know about longwire.
+/// An error; with a hint, where the client has to change something and its own message does not know about
+/// longwire.
 fn told(error: &LiveError) -> String {
     match (error, error.hint()) {
         (LiveError::ClientWantsBinding { .. }, Some(hint)) => format!("{error}: {hint}"),

@@ -108,8 +108,8 @@ impl Relays {
         format!("relaying {}", places.collect::<Vec<_>>().join(", "))
     }
 
-    /// Reports where clients connect. A command that is started (`has_command`) learns about databases by itself, but nobody else does
-    /// about the application. `end` is said last, where there is no command.
+    /// Reports where clients connect. A command that is started (`has_command`) learns about databases by
+    /// itself, but nobody else does about the application. `end` is said last, where there is no command.
     pub fn announce(&self, output_health: &OutputHealth, has_command: bool, end: &str) {
         let shown: Vec<&RunningRelay> = self
             .all
@@ -187,7 +187,8 @@ pub fn warnings_so_far(relays: &Relays) -> Vec<Warning> {
     named(each.collect())
 }
 
-/// What a reader of the figures must know of all that passed; of several relays, each warning names its target.
+/// What a reader of the figures must know of all that passed; of several relays, each warning names its
+/// target.
 pub fn warnings(ended: &[EndedRelay]) -> Vec<Warning> {
     let each = ended
         .iter()

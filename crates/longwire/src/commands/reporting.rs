@@ -17,11 +17,12 @@ pub struct Reporting {
     /// How operations are found.
     #[command(flatten)]
     pub grouping: Grouping,
-    /// Round trips that operations are predicted for, and at which findings are priced, with unit. Without it: predicted for 1, 10 and
-    /// 40 ms, priced at 40 ms; "none" predicts nothing, which is faster.
+    /// Round trips that operations are predicted for, and at which findings are priced, with unit. Without
+    /// it: predicted for 1, 10 and 40 ms, priced at 40 ms; "none" predicts nothing, which is faster.
     #[arg(long, value_delimiter = ',', value_parser = RttChoice::parse, value_name = "TIME,...")]
     pub rtt: Vec<RttChoice>,
-    /// Rate of the link at which findings are priced: with --compressed-sizes, what compression would save there.
+    /// Rate of the link at which findings are priced: with --compressed-sizes, what compression would save
+    /// there.
     #[arg(long, value_parser = BitRate::parse, value_name = "RATE")]
     pub rate: Option<BitRate>,
     /// All rows and columns of all tables, in lines as long as they need to be.
@@ -33,18 +34,19 @@ pub struct Reporting {
     /// With --json: also write one record for each exchange.
     #[arg(long, requires = "json")]
     pub exchanges: bool,
-    /// Compress what passes at each level of a tunnel and keep with each exchange how small it would become, in records of
-    /// exchanges and in recordings: for `tunnel advise`. Costs processor time and about 200 MB.
+    /// Compress what passes at each level of a tunnel and keep with each exchange how small it would become,
+    /// in records of exchanges and in recordings: for `tunnel advise`. Costs processor time and about 200 MB.
     #[arg(long, alias = "levels")]
     pub compressed_sizes: bool,
     /// Keep statement texts as sent; they may hold personal data and secrets.
     #[arg(long)]
     pub keep_literals: bool,
-    /// Also write a page: one HTML file with what was measured and what distance would cost; predictions come with it.
+    /// Also write a page: one HTML file with what was measured and what distance would cost; predictions come
+    /// with it.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Also write tables to this folder, as Parquet files by date, host and protocol: for DuckDB, ClickHouse, Spark; read, predict and
-    /// check take the folder as a file.
+    /// Also write tables to this folder, as Parquet files by date, host and protocol: for DuckDB, ClickHouse,
+    /// Spark; read, predict and check take the folder as a file.
     #[arg(long, value_name = "FOLDER", conflicts_with = "keep_literals")]
     pub parquet: Option<PathBuf>,
     /// Name of the host that observed, for --parquet. Without it: this machine's.

@@ -1,4 +1,5 @@
-//! `longwire split`: how much of a workload is the server's and how much the network's, and its throughput elsewhere.
+//! `longwire split`: how much of a workload is the server's and how much the network's, and its throughput
+//! elsewhere.
 
 mod arguments;
 mod measuring;

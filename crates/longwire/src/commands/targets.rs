@@ -11,16 +11,17 @@ use sys::{Scheme, Target};
 /// Which servers, where their clients connect, and over which links.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct RelayArgs {
-    /// The servers, each with a relay of its own: a URL (tcp://HOST:PORT for any), a jdbc: URL or a libpq key=value string.
-    /// http://HOST:PORT is the application itself, whose requests come through the relay; it may start later.
+    /// The servers, each with a relay of its own: a URL (tcp://HOST:PORT for any), a jdbc: URL or a libpq
+    /// key=value string. http://HOST:PORT is the application itself, whose requests come through the relay;
+    /// it may start later.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Where the application connects: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT; repeated for several targets, in their order or by name
-    /// (redis=6380). Without it, a free port of 127.0.0.1.
+    /// Where the application connects: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT; repeated for several
+    /// targets, in their order or by name (redis=6380). Without it, a free port of 127.0.0.1.
     #[arg(long, value_name = "[NAME=]ADDRESS")]
     pub listen: Vec<String>,
-    /// Emulate a link in front of every target but http, to each its own: 40ms, 'rtt=40ms rate=10mbit', or as tc writes it:
-    /// 'delay 20ms 2ms loss 0.1%'; in front of one: 'postgres=rtt=40ms'. See docs/links.md.
+    /// Emulate a link in front of every target but http, to each its own: 40ms, 'rtt=40ms rate=10mbit', or as
+    /// tc writes it: 'delay 20ms 2ms loss 0.1%'; in front of one: 'postgres=rtt=40ms'. See docs/links.md.
     #[arg(long, value_name = "[NAME=]LINK")]
     pub link: Vec<String>,
     /// Whether clients on other machines may be plain.
@@ -31,8 +32,8 @@ pub struct RelayArgs {
 /// Whether clients on other machines may send in plain text what TLS protects on the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::Args)]
 pub struct PlainClientsArg {
-    /// Listen beyond loopback also where clients send in plain text what longwire encrypts on its way to the server. Without it,
-    /// that is refused.
+    /// Listen beyond loopback also where clients send in plain text what longwire encrypts on its way to the
+    /// server. Without it, that is refused.
     #[arg(long)]
     pub allow_plain_clients: bool,
 }
@@ -58,7 +59,8 @@ impl PlainClientsArg {
 /// A target and what its relay is to do.
 #[derive(Debug, Clone)]
 pub struct PlannedRelay {
-    /// What flags, placeholders, variables and messages call it: its scheme, with a number from the second of that scheme on.
+    /// What flags, placeholders, variables and messages call it: its scheme, with a number from the second of
+    /// that scheme on.
     pub name: String,
     /// The server.
     pub target: Target,
@@ -124,7 +126,8 @@ impl RelayArgs {
         targets.collect()
     }
 
-    /// Where the relay of each listens, as far as that is said: addresses without a name are for the targets in their order.
+    /// Where the relay of each listens, as far as that is said: addresses without a name are for the targets
+    /// in their order.
     fn listens(&self, names: &[String]) -> Result<HashMap<String, SocketAddr>> {
         let (mut listens, plain_listens) = assigned("--listen", &self.listen, names, |text| {
             one_to_listen(text, Some(ANY_PORT.port()))
@@ -163,8 +166,8 @@ fn names(targets: &[Target]) -> Vec<String> {
     names.collect()
 }
 
-/// The values of a flag: those for a target, by its name, and those without a name. No link and no address begins with the name of a
-/// target and `=`.
+/// The values of a flag: those for a target, by its name, and those without a name. No link and no address
+/// begins with the name of a target and `=`.
 fn assigned<T>(
     flag: &str,
     values: &[String],

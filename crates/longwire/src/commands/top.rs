@@ -31,10 +31,11 @@ use terminal::{Reported, ScreenTerminal};
 
 /// Show on one screen where the time goes while an application runs, and what it would be further away.
 ///
-/// Relays as `longwire watch` does; the application connects to the address on the screen. `+` and `-` move the database away: every column is
-/// predicted there, by the same code as `longwire predict`. With --interface nothing is relayed: packets are captured, of the targets or of
-/// all TCP (docs/interface.md). With FILEs, recordings or captures, the arrow keys move through their time.
-/// `?` lists the keys.
+/// Relays as `longwire watch` does; the application connects to the address on the screen. `+` and `-` move
+/// the database away: every column is predicted there, by the same code as `longwire predict`.
+/// With --interface nothing is relayed: packets are captured, of the targets or of all TCP
+/// (docs/interface.md). With FILEs, recordings or captures, the arrow keys move through their time. `?` lists
+/// the keys.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire top postgres://app@db1/shop --listen 127.0.0.1:5433\n  longwire top http://127.0.0.1:8000 postgres://db1/shop redis://cache1\n  \
@@ -47,11 +48,12 @@ pub struct Args {
     /// The network interface, where one is observed.
     #[command(flatten)]
     pub interface: InterfaceArgs,
-    /// Where the application connects; repeated for several targets, in their order or by name (redis=127.0.0.1:6380).
-    /// Without it, a free port of 127.0.0.1.
+    /// Where the application connects; repeated for several targets, in their order or by name
+    /// (redis=127.0.0.1:6380). Without it, a free port of 127.0.0.1.
     #[arg(long, value_name = "[NAME=]ADDRESS")]
     pub listen: Vec<String>,
-    /// Emulate a link in front of every target but http: 'rtt=40ms rate=10mbit'; in front of one: 'postgres=rtt=40ms'. See docs/links.md.
+    /// Emulate a link in front of every target but http: 'rtt=40ms rate=10mbit'; in front of one:
+    /// 'postgres=rtt=40ms'. See docs/links.md.
     #[arg(long, value_name = "[NAME=]LINK")]
     pub link: Vec<String>,
     /// Whether clients on other machines may be plain.
@@ -241,7 +243,8 @@ fn carry_out(
     Ok(None)
 }
 
-/// Predictions for the screen: made anew when another link is chosen, and now and then, so that they cost at most four thousandths of the time.
+/// Predictions for the screen: made anew when another link is chosen, and now and then, so that they cost at
+/// most four thousandths of the time.
 struct Forecasts {
     made: Option<(Wants, Duration)>,
     kept: Option<LinkForecast>,

@@ -13,11 +13,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Find the fastest way to insert, select and update many rows, and the smallest setting that is as good as the best.
+/// Find the fastest way to insert, select and update many rows, and the smallest setting that is as good as
+/// the best.
 ///
-/// Does each job in every way that there is (row by row, multi-row statement, batch, pipeline, COPY or LOAD DATA; fetch sizes of
-/// cursors), in a scratch schema that it makes and removes, and recommends one way and setting for each distance. With --set,
-/// runs a program of yours with each setting instead.
+/// Does each job in every way that there is (row by row, multi-row statement, batch, pipeline, COPY or LOAD
+/// DATA; fetch sizes of cursors), in a scratch schema that it makes and removes, and recommends one way and
+/// setting for each distance. With --set, runs a program of yours with each setting instead.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire tune postgres://app@localhost/shop --rtt 1ms,40ms\n  \
@@ -68,13 +69,15 @@ pub struct Args {
     /// Run every way with every setting as often as --rounds says, instead of searching.
     #[arg(long)]
     pub exhaustive: bool,
-    /// Write to a server that is not on this machine: a scratch schema, whose rows load its disks and replicas.
+    /// Write to a server that is not on this machine: a scratch schema, whose rows load its disks and
+    /// replicas.
     #[arg(long)]
     pub yes: bool,
     /// Through a driver.
     #[command(flatten)]
     pub driver: DriverArgs,
-    /// Settings of a program: NAME=VALUE,... of its environment, or URL:NAME=VALUE,... of its URL's parameters; may be repeated.
+    /// Settings of a program: NAME=VALUE,... of its environment, or URL:NAME=VALUE,... of its URL's
+    /// parameters; may be repeated.
     #[arg(
         long,
         requires = "command",

@@ -12,10 +12,11 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use pipeline::output::Status;
 use tunnel::Isolation;
 
-/// Carry database connections over a distance compressed, encrypted and without turns to open them; find out whether it pays.
+/// Carry database connections over a distance compressed, encrypted and without turns to open them; find out
+/// whether it pays.
 ///
-/// One end stands near the clients, which connect to it as if it were the database; the other end stands next to the database.
-/// Between them are a few connections that stay up, the lanes.
+/// One end stands near the clients, which connect to it as if it were the database; the other end stands next
+/// to the database. Between them are a few connections that stay up, the lanes.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  \
     longwire tunnel keygen near.key; longwire tunnel keygen far.key      # one at each end\n  \

@@ -16,7 +16,8 @@ pub struct UnusedRelays {
 }
 
 impl UnusedRelays {
-    /// Those of `ended`, with what `command` was given. Without a command, that there was nothing at all needs no further words.
+    /// Those of `ended`, with what `command` was given. Without a command, that there was nothing at all
+    /// needs no further words.
     pub fn among(ended: &[EndedRelay], command: &[OsString]) -> Self {
         let given: Vec<RelayedTarget<'_>> = ended.iter().map(EndedRelay::as_given).collect();
         let unused: Vec<usize> = (0..)
@@ -38,7 +39,8 @@ impl UnusedRelays {
         }
     }
 
-    /// The status of a run that ended with `status`: one that succeeded without anything to measure has a negative answer.
+    /// The status of a run that ended with `status`: one that succeeded without anything to measure has a
+    /// negative answer.
     pub fn status(&self, status: Status) -> Status {
         match status {
             Status::Done | Status::Child(0) if self.hint.is_some() => Status::Negative,

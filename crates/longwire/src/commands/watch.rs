@@ -1,4 +1,5 @@
-//! `longwire watch`: measures while the application runs, as a relay in front of the database, or at a network interface.
+//! `longwire watch`: measures while the application runs, as a relay in front of the database, or at a
+//! network interface.
 
 mod interface;
 mod relayed;
@@ -16,18 +17,21 @@ use pipeline::output::Status;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Relay an application's database traffic, or observe it at a network interface, and measure it while the application runs.
+/// Relay an application's database traffic, or observe it at a network interface, and measure it while the
+/// application runs.
 ///
-/// Point the application at the address that is printed, or let longwire start it: `{host}`, `{port}` and `{url}` in
-/// its arguments are replaced, and LONGWIRE_HOST, LONGWIRE_PORT, LONGWIRE_URL, DATABASE_URL, PGHOST, PGPORT, MYSQL_HOST and
-/// MYSQL_TCP_PORT are set. Ends with the command, whose exit status passes through, or on Ctrl-C.
+/// Point the application at the address that is printed, or let longwire start it: `{host}`, `{port}` and
+/// `{url}` in its arguments are replaced, and LONGWIRE_HOST, LONGWIRE_PORT, LONGWIRE_URL, DATABASE_URL,
+/// PGHOST, PGPORT, MYSQL_HOST and MYSQL_TCP_PORT are set. Ends with the command, whose exit status passes
+/// through, or on Ctrl-C.
 ///
-/// Several targets are relayed at once, in one analysis. With http://HOST:PORT, the application itself, among them, an HTTP request is one
-/// operation with the statements and cache calls that it caused. Each target has `{NAME.port}`, ... and LONGWIRE_NAME_PORT, ..., where NAME is its
-/// scheme (postgres, redis, http; postgres2 for a second one); `{port}` is of the first. See docs/watch.md.
+/// Several targets are relayed at once, in one analysis. With http://HOST:PORT, the application itself, among
+/// them, an HTTP request is one operation with the statements and cache calls that it caused. Each target has
+/// `{NAME.port}`, ... and LONGWIRE_NAME_PORT, ..., where NAME is its scheme (postgres, redis, http; postgres2
+/// for a second one); `{port}` is of the first. See docs/watch.md.
 ///
-/// With --interface nothing is relayed: packets are captured, of the targets or of all TCP, and connections that are open already are joined. A
-/// command connects to the servers themselves. See docs/interface.md.
+/// With --interface nothing is relayed: packets are captured, of the targets or of all TCP, and connections
+/// that are open already are joined. A command connects to the servers themselves. See docs/interface.md.
 #[derive(Debug, ClapArgs)]
 #[command(
     mut_arg("targets", |targets| targets.required(false).required_unless_present("interface")),

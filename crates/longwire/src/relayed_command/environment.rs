@@ -14,8 +14,9 @@ pub struct Variable {
     pub place: usize,
 }
 
-/// All that are set. Those of a database are about the first target of its kind; a single target gets them whatever it is, since `tcp://` may
-/// be any database. But a database's never name the application (`http://`), or the application itself would connect to it.
+/// All that are set. Those of a database are about the first target of its kind; a single target gets them
+/// whatever it is, since `tcp://` may be any database. But a database's never name the application
+/// (`http://`), or the application itself would connect to it.
 pub fn variables(targets: &[RelayedTarget<'_>]) -> Vec<Variable> {
     let mut all = Collected::default();
     for (place, target) in targets.iter().enumerate() {

@@ -76,7 +76,8 @@ impl Drop for OwnListener {
 }
 
 impl RoundTripProbe {
-    /// The best available source: the requested echo, one in this process where the server is here, else the kernel's figure.
+    /// The best available source: the requested echo, one in this process where the server is here, else the
+    /// kernel's figure.
     ///
     /// # Errors
     /// When the requested echo does not answer, or the server cannot be asked.
@@ -126,7 +127,8 @@ impl RoundTripProbe {
     }
 }
 
-/// The kernel's minimum round trip of a connection to the server: of packets, without the wake-ups of processes.
+/// The kernel's minimum round trip of a connection to the server: of packets, without the wake-ups of
+/// processes.
 ///
 /// # Errors
 /// When the server cannot be asked.
@@ -171,7 +173,8 @@ pub fn measure_rtt(
     })
 }
 
-/// Streams divided by round trips per second: the quantity that makes up throughput; transactions are divided the same way.
+/// Streams divided by round trips per second: the quantity that makes up throughput; transactions are divided
+/// the same way.
 fn mean(outcome: &EchoOutcome) -> Duration {
     Duration::try_from_secs_f64(f64::from(outcome.streams) / outcome.per_second).unwrap_or_default()
 }

@@ -62,8 +62,8 @@ impl ClientSite {
         })))
     }
 
-    /// The part of its own round trip that the emulator subtracts from a requested delay: an exchange over the link without
-    /// delay has it in addition.
+    /// The part of its own round trip that the emulator subtracts from a requested delay: an exchange over
+    /// the link without delay has it in addition.
     pub fn taken_off(&self) -> Duration {
         match self {
             Self::Packets(behind) => behind.network.taken_off(behind.link),

@@ -175,7 +175,8 @@ impl Round {
     }
 }
 
-/// Transactions of each client before anything counts: connections have found their windows, servers their plans.
+/// Transactions of each client before anything counts: connections have found their windows, servers their
+/// plans.
 const WARM_UP: u64 = 5;
 /// Of clients that pause, whose transactions may take a quarter of a visit.
 const PAUSED_WARM_UP: u64 = 2;

@@ -151,8 +151,9 @@ impl Campaign<'_, '_> {
         links.try_for_each(|(number, link)| self.at(number, link))
     }
 
-    /// Has the best setting of each way, and what is recommended, watched where the workbench cannot count by itself (a
-    /// driver's): the report on it, and estimates for other values, are based on round trips and bytes.
+    /// Has the best setting of each way, and what is recommended, watched where the workbench cannot count by
+    /// itself (a driver's): the report on it, and estimates for other values, are based on round trips and
+    /// bytes.
     fn count_turns(&mut self, race: &mut Race) -> Result<(), JobEnd> {
         let best = (0..self.ways.len()).filter_map(|way| race.search.best_of(way));
         let told: BTreeSet<MethodSetting> = best.chain(race.search.recommended()).collect();
@@ -260,8 +261,8 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// The time of a setting over a link, by a replay of a run that was watched at the existing distance; `None` if that run
-    /// did not complete, or was not understood.
+    /// The time of a setting over a link, by a replay of a run that was watched at the existing distance;
+    /// `None` if that run did not complete, or was not understood.
     fn predicted(&mut self, setting: MethodSetting, link: usize) -> Result<Option<TrialOutcome>, JobEnd> {
         self.plan.limits.go_on()?;
         let here = self.here.get(&setting).cloned();
@@ -342,7 +343,8 @@ impl Campaign<'_, '_> {
         })
     }
 
-    /// Roughly, the time of a setting over a link: its time here, plus its round trips' round trips, plus its bytes at the link's rate.
+    /// Roughly, the time of a setting over a link: its time here, plus its round trips' round trips, plus its
+    /// bytes at the link's rate.
     fn guess(&self, setting: MethodSetting, link: &LinkDescription) -> Option<Duration> {
         let way = self.ways.get(setting.way)?;
         let values: Vec<u64> = values(way).iter().map(|value| value.unwrap_or(1)).collect();

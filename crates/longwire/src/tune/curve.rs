@@ -2,9 +2,9 @@
 
 use crate::tune::search::MethodSetting;
 
-/// A figure over the values of a knob: straight lines between what is known, on logarithmic axes, where both what a round trip costs
-/// (the inverse of the value) and what does not change with it are straight. `slope` continues it beyond the ends: -1 for what
-/// halves when the value doubles. `None` if nothing is known.
+/// A figure over the values of a knob: straight lines between what is known, on logarithmic axes, where both
+/// what a round trip costs (the inverse of the value) and what does not change with it are straight. `slope`
+/// continues it beyond the ends: -1 for what halves when the value doubles. `None` if nothing is known.
 pub fn at(value: u64, known: &[(u64, f64)], slope: f64) -> Option<f64> {
     let x = log(value);
     let point = |(value, figure): &(u64, f64)| (log(*value), figure.max(EPSILON).ln());

@@ -75,7 +75,8 @@ impl Distance {
         Ok(())
     }
 
-    /// Runs a job here. Over a link, packets and wire bytes are those of the link, the connection's opening included.
+    /// Runs a job here. Over a link, packets and wire bytes are those of the link, the connection's opening
+    /// included.
     ///
     /// # Errors
     /// When it did not complete.

@@ -1,4 +1,5 @@
-//! Jobs of inserting, selecting and updating rows, in every way: makes the scratch schema, runs the campaign, removes the schema.
+//! Jobs of inserting, selecting and updating rows, in every way: makes the scratch schema, runs the campaign,
+//! removes the schema.
 
 use super::campaign;
 use super::distance::{Distance, Limits};

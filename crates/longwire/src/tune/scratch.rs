@@ -5,7 +5,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use tune::{Prepared, Shape, TuneError, Workbench};
 
-/// A workbench whose scratch schema is removed at the latest when this is dropped: after an error, and when a run panics.
+/// A workbench whose scratch schema is removed at the latest when this is dropped: after an error, and when a
+/// run panics.
 pub struct Scratch<'a> {
     workbench: Box<dyn Workbench + 'a>,
     cleaned: bool,

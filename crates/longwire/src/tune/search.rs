@@ -1,20 +1,24 @@
-//! Which setting to run next, and which to recommend: calculations on the times so far, without clock or database.
+//! Which setting to run next, and which to recommend: calculations on the times so far, without clock or
+//! database.
 //!
-//! The values of a knob are taken as a series in which a value is about twice the one before, and the time over them as a
-//! valley: what a round trip costs shrinks with the value, what a batch takes in memory grows. So a few values that lie far apart
-//! show which ways are worth a closer look, halving finds the smallest value that is good, and only the few that are left in
-//! question run as often as was asked.
+//! The values of a knob are taken as a series in which a value is about twice the one before, and the time
+//! over them as a valley: what a round trip costs shrinks with the value, what a batch takes in memory grows.
+//! So a few values that lie far apart show which ways are worth a closer look, halving finds the smallest
+//! value that is good, and only the few that are left in question run as often as was asked.
 //!
-//! 1. Scan: for each way its largest value, the middle and a small one; over a link, the one with the best estimate.
+//! 1. Scan: for each way its largest value, the middle and a small one; over a link, the one with the best
+//!    estimate.
 //! 2. Second look: a way that came out up to four times slower than the best has its best value run again.
-//! 3. Refine: in ways that are not clearly worse, halve between the smallest good value and the largest bad one below.
-//! 4. Final: the best, the smallest good value and the one below it, of each such way, and the values next to the best, in turn,
-//!    job by job, forwards and backwards; a setting that is clearly worse leaves. Only runs of one final decide, by the ratios of
-//!    jobs next to each other, so that a machine that gets slower or faster does so for all. Where 5 % is in doubt, each runs
-//!    twice as often. When the final leaves another value in question, that meets the best in a final of its own.
+//! 3. Refine: in ways that are not clearly worse, halve between the smallest good value and the largest bad
+//!    one below.
+//! 4. Final: the best, the smallest good value and the one below it, of each such way, and the values next to
+//!    the best, in turn, job by job, forwards and backwards; a setting that is clearly worse leaves. Only
+//!    runs of one final decide, by the ratios of jobs next to each other, so that a machine that gets slower
+//!    or faster does so for all. Where 5 % is in doubt, each runs twice as often. When the final leaves
+//!    another value in question, that meets the best in a final of its own.
 //!
-//! The shortest run of each setting determines which ones meet in a final: disturbances make a run longer, never shorter.
-//! All of it takes at most a quarter of the runs of a full sweep, and at least one run a way.
+//! The shortest run of each setting determines which ones meet in a final: disturbances make a run longer,
+//! never shorter. All of it takes at most a quarter of the runs of a full sweep, and at least one run a way.
 
 mod explore;
 mod finals;
@@ -97,7 +101,8 @@ impl Search {
         }
     }
 
-    /// Notes the time that a setting is expected to take. Once there is any estimate, only settings expected to be good are run.
+    /// Notes the time that a setting is expected to take. Once there is any estimate, only settings expected
+    /// to be good are run.
     pub fn expect(&mut self, setting: MethodSetting, guess: Duration) {
         if let Some(tries) = self.tries_mut(setting) {
             tries.guess = Some(guess);
@@ -165,8 +170,9 @@ impl Search {
         if round.len() > left { Vec::new() } else { round }
     }
 
-    /// The setting with the shortest time: of the last final, once all its settings ran in it. Where the report would show
-    /// something better than what that final recommends, of all: a recommendation never stands next to a better one.
+    /// The setting with the shortest time: of the last final, once all its settings ran in it. Where the
+    /// report would show something better than what that final recommends, of all: a recommendation never
+    /// stands next to a better one.
     fn best(&self) -> Option<MethodSetting> {
         self.best_among(self.field())
     }
@@ -268,7 +274,8 @@ impl Search {
         open.min().map(|(_, setting)| setting)
     }
 
-    /// The maximum number of runs: a quarter of a full sweep, but at least enough to look at everything that has to be inspected.
+    /// The maximum number of runs: a quarter of a full sweep, but at least enough to look at everything that
+    /// has to be inspected.
     pub fn most(&self) -> usize {
         match self.thoroughness {
             Thoroughness::Search => (self.full_sweep() / 4).max(self.ways.len() + 1),

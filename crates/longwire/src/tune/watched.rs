@@ -19,8 +19,8 @@ use tune::Workbench;
 pub struct Watched {
     /// The run itself. It is slower than others: every byte is decoded meanwhile.
     pub outcome: TrialOutcome,
-    /// For each link, how much longer it would have taken there, by a replay of its exchanges; empty when they were not
-    /// understood.
+    /// For each link, how much longer it would have taken there, by a replay of its exchanges; empty when
+    /// they were not understood.
     pub longer: Vec<Duration>,
 }
 
@@ -53,7 +53,8 @@ pub fn run(
         job.iter_mut()
             .for_each(|part| pipelines::limit_under_way(part, window));
     }
-    // A workbench that counts round trips knows what was in progress when; pairing sees a wait for the server wherever it had one.
+    // A workbench that counts round trips knows what was in progress when; pairing sees a wait for the server
+    // wherever it had one.
     if outcome.turns.is_none() && !job.is_empty() {
         outcome.turns = Some(job.iter().map(|part| u64::from(part.turns)).sum());
     }
@@ -64,8 +65,8 @@ pub fn run(
     Ok(Watched { outcome, longer })
 }
 
-/// Runs `work`, whose facts arrive in `channel`, and returns them all: they are taken on another thread, because the channel has room for a
-/// part of them only. They are as many as the job has exchanges.
+/// Runs `work`, whose facts arrive in `channel`, and returns them all: they are taken on another thread,
+/// because the channel has room for a part of them only. They are as many as the job has exchanges.
 fn while_collecting<T>(channel: &FactChannel, work: impl FnOnce() -> T) -> (T, Vec<Fact>) {
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -86,15 +87,15 @@ fn while_collecting<T>(channel: &FactChannel, work: impl FnOnce() -> T) -> (T, V
     })
 }
 
-/// The minimum extra time of this many round trips over a link. A window of requests in flight shows fewer waits without distance
-/// than it has with distance: replies are back before it is full.
+/// The minimum extra time of this many round trips over a link. A window of requests in flight shows fewer
+/// waits without distance than it has with distance: replies are back before it is full.
 fn turns_take(turns: Option<u64>, link: &LinkDescription) -> Duration {
     let turns = u32::try_from(turns.unwrap_or_default()).unwrap_or(u32::MAX);
     link.rtt.saturating_mul(turns)
 }
 
-/// The exchanges that began within the job's own time, as one operation: for drivers, whose transactions not every server
-/// reports.
+/// The exchanges that began within the job's own time, as one operation: for drivers, whose transactions not
+/// every server reports.
 fn within(facts: Vec<Fact>, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
     let mut parts = Vec::new();
     let mut operations = Operations::new(Rule::Whole);
@@ -135,7 +136,8 @@ fn job(facts: Vec<Fact>) -> Vec<Operation> {
     parts
 }
 
-/// What a link adds: the replay over it minus the replay over none, so that what a replay leaves out is in neither.
+/// What a link adds: the replay over it minus the replay over none, so that what a replay leaves out is in
+/// neither.
 fn longer(job: &[Operation], links: &[LinkDescription]) -> Vec<Duration> {
     let none = LinkDescription::with_rtt(Duration::ZERO);
     let targets = [none].into_iter().chain(links.iter().copied());

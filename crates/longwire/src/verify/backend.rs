@@ -17,8 +17,8 @@ use sys::{Clock, LiveError, OsError};
 /// The level at which a link is emulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum EmulationLevel {
-    /// Packets between network namespaces: the kernel's own TCP crosses the link. Linux, as root or where users may make
-    /// namespaces.
+    /// Packets between network namespaces: the kernel's own TCP crosses the link. Linux, as root or where
+    /// users may make namespaces.
     Packet,
     /// Streams through a relay, with a model of TCP. Needs no privileges.
     Stream,
@@ -53,8 +53,8 @@ pub enum BackendSearch {
 }
 
 impl ReplayBackend {
-    /// Finds a place: packet level where the system allows it, unless another is asked for. Call it first thing: the
-    /// program may be run again, inside a sandbox.
+    /// Finds a place: packet level where the system allows it, unless another is asked for. Call it first
+    /// thing: the program may be run again, inside a sandbox.
     ///
     /// # Errors
     /// When packet level is asked for and the system refuses it.
@@ -125,8 +125,8 @@ impl Hosts {
     }
 }
 
-/// Separate hosts for each, so that nothing is left of earlier replays: not even what the kernel remembers of a
-/// destination.
+/// Separate hosts for each, so that nothing is left of earlier replays: not even what the kernel remembers of
+/// a destination.
 fn over_packets<T>(
     sandbox: &Sandbox,
     link: &LinkDescription,

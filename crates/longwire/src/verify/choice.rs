@@ -26,7 +26,8 @@ impl ReplayChoice {
     }
 }
 
-/// Of the names with most time, for each target the operation whose own prediction is nearest to the one that is reported.
+/// Of the names with most time, for each target the operation whose own prediction is nearest to the one that
+/// is reported.
 pub fn choose(outcome: &ReadOutcome, claim: &Claim<'_>, warnings: &mut Vec<Warning>) -> Vec<ReplayChoice> {
     let mut choices = Vec::new();
     for name in names(outcome) {
@@ -109,8 +110,8 @@ fn choice(
         candidates[candidates.len() / 2].0,
         candidates.last()?.0,
     );
-    // Several clients slow each other down, so none of them alone takes the reported time: one operation can represent all
-    // where all are alike.
+    // Several clients slow each other down, so none of them alone takes the reported time: one operation can
+    // represent all where all are alike.
     let wanted = match target.clients {
         1 => outcome.predictions[prediction].duration,
         _ if most > least.mul_f64(ALIKE) => return Some(Err(Refused::Unlike)),

@@ -96,7 +96,8 @@ fn pause(choice: &ReplayChoice) -> Duration {
     }
 }
 
-/// The time that all replays should take, and the time they may take when the minimum number of rounds needs more.
+/// The time that all replays should take, and the time they may take when the minimum number of rounds needs
+/// more.
 const TIME: Duration = Duration::from_secs(20);
 const MAX_TIME: Duration = Duration::from_secs(90);
 

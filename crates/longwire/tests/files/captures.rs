@@ -1,4 +1,5 @@
-//! `longwire read --json` on every capture of `data/captures`, against counts taken with tshark (`data/captures.tsv`).
+//! `longwire read --json` on every capture of `data/captures`, against counts taken with tshark
+//! (`data/captures.tsv`).
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -144,8 +145,8 @@ fn operations_sum_to_the_nanosecond() {
     }
 }
 
-/// A packet may carry several statements (a pipelined BEGIN and SELECT, a coalesced batch), so that there are at
-/// least as many statements as packets that tshark shows with one.
+/// A packet may carry several statements (a pipelined BEGIN and SELECT, a coalesced batch), so that there are
+/// at least as many statements as packets that tshark shows with one.
 #[test]
 fn at_least_every_packet_with_a_statement_gives_one() {
     let mut several_in_a_packet = Vec::new();

@@ -1,5 +1,5 @@
-//! The kind of a connection, its server and the end of its replies are determined by the bytes that pass, not by ports.
-//! Captures are written here, packet by packet.
+//! The kind of a connection, its server and the end of its replies are determined by the bytes that pass, not
+//! by ports. Captures are written here, packet by packet.
 
 use serde_json::Value;
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! Nothing is said that was not seen: first sentences, predictions and budgets of captures in which something is missing.
+//! Nothing is said that was not seen: first sentences, predictions and budgets of captures in which something
+//! is missing.
 
 use serde_json::Value;
 use std::path::Path;
@@ -58,8 +59,8 @@ fn statements_prepared_before_the_capture_are_none_that_were_seen() {
     assert_eq!(summary["evidence"]["prepared_before"], 16);
 }
 
-/// Two pooled connections run named statements that were prepared before; then one is replaced by a third that prepares two of the names, and the
-/// other prepares the third name again after DEALLOCATE.
+/// Two pooled connections run named statements that were prepared before; then one is replaced by a third
+/// that prepares two of the names, and the other prepares the third name again after DEALLOCATE.
 #[test]
 fn a_statement_prepared_before_the_capture_has_the_text_of_a_later_preparation() {
     let file = data("prepared-again.pcap.gz");
@@ -196,7 +197,8 @@ fn predicted(name: &str, rtt: &str) -> (f64, String) {
 
 #[test]
 fn bytes_held_back_for_an_acknowledgement_are_held_back_everywhere() {
-    // Thirty queries of a server without TCP_NODELAY. Measured: 1342 ms over loopback, 1330 ms at 1 ms, 1570 ms at 10 ms.
+    // Thirty queries of a server without TCP_NODELAY. Measured: 1342 ms over loopback, 1330 ms at 1 ms, 1570
+    // ms at 10 ms.
     for (rtt, measured) in [("15us", 1342.0), ("1ms", 1330.0), ("10ms", 1570.0)] {
         let (millis, bound) = predicted("held-back-by-server.pcap.gz", rtt);
         assert!(
@@ -214,7 +216,8 @@ fn bytes_held_back_for_an_acknowledgement_are_held_back_everywhere() {
 
 #[test]
 fn a_window_that_limits_limits_everywhere() {
-    // One megabyte in 16 bursts of 64 KiB at 40 ms: 15 round trips. Predicted is slow start before them, which this sender did without.
+    // One megabyte in 16 bursts of 64 KiB at 40 ms: 15 round trips. Predicted is slow start before them,
+    // which this sender did without.
     let (millis, bound) = predicted("window.pcap.gz", "40ms");
     assert!((millis / 741.0 - 1.0).abs() < 0.12, "{millis} ms");
     assert_eq!(bound, "window");

@@ -132,7 +132,8 @@ fn records_and_quiet_are_everywhere() {
     }
 }
 
-/// A flag stands under the same heading wherever it is, and what has none is of its command alone, or has one meaning that needs no group.
+/// A flag stands under the same heading wherever it is, and what has none is of its command alone, or has one
+/// meaning that needs no group.
 #[test]
 fn a_flag_is_under_the_same_heading_in_all_commands() {
     let mut headings: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();

@@ -1,5 +1,6 @@
-//! The `--help` text of every command is kept in `tests/data/help`, one file per command, so that a change of it is seen where it
-//! is made. `LONGWIRE_BLESS=1 cargo test -p longwire --test files help` writes the files again.
+//! The `--help` text of every command is kept in `tests/data/help`, one file per command, so that a change of
+//! it is seen where it is made. `LONGWIRE_BLESS=1 cargo test -p longwire --test files help` writes the files
+//! again.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,10 +1,11 @@
-//! Whose work statements are where the addresses do not say it: captures of web servers with two addresses (PostgreSQL 15 and MariaDB on a host
-//! of their own, an insert and an update after each reply, a heartbeat, a second program on the host that asks now and then), and of a server
-//! with one.
+//! Whose work statements are where the addresses do not say it: captures of web servers with two addresses
+//! (PostgreSQL 15 and MariaDB on a host of their own, an insert and an update after each reply, a heartbeat,
+//! a second program on the host that asks now and then), and of a server with one.
 //!
-//! Client, web servers, database and a job were in network namespaces with a router between them. `10.8.2.2` and `10.8.3.2` are one host,
-//! `10.8.4.2` and `10.8.5.2` another one, `10.8.8.2` is a proxy, `10.8.7.2` a job. The captures are from the router, or from the host; in those of
-//! which the name says "in step", the host that asks does not serve.
+//! Client, web servers, database and a job were in network namespaces with a router between them. `10.8.2.2`
+//! and `10.8.3.2` are one host, `10.8.4.2` and `10.8.5.2` another one, `10.8.8.2` is a proxy, `10.8.7.2` a
+//! job. The captures are from the router, or from the host; in those of which the name says "in step", the
+//! host that asks does not serve.
 
 use crate::machines::{NEAR, RAW_IP, rewritten};
 use serde_json::Value;
@@ -52,8 +53,9 @@ fn a_web_server_s_two_addresses_are_one_host() {
         ("php-four-clients.pcap.gz", "10.8.5.2 and 127.0.0.1"),
         ("sinatra-four-clients.pcap.gz", "10.8.3.2 and 10.8.2.2"),
         ("spring-four-clients.pcap.gz", "10.8.3.2 and 127.0.0.1"),
-        // PostgreSQL inside TLS sessions that began before the capture, next to sessions of SSH to the web server: an administrator's, who reads
-        // much, and another host's, which types. What was encrypted is blank here.
+        // PostgreSQL inside TLS sessions that began before the capture, next to sessions of SSH to the web
+        // server: an administrator's, who reads much, and another host's, which types. What was encrypted is
+        // blank here.
         ("tls-and-ssh.pcap.gz", "10.9.3.2 and 10.9.2.2"),
     ] {
         assert_eq!(joined(&records(name, &[])), [pair], "{name}");
@@ -115,8 +117,8 @@ fn pages(name: &str) -> Vec<HashMap<String, usize>> {
     requests.iter().map(of_request).collect()
 }
 
-/// Python's `http.server` writes head and body apart: on some of these pages the body waits 40 ms for an acknowledgement, while the server
-/// updates four rows.
+/// Python's `http.server` writes head and body apart: on some of these pages the body waits 40 ms for an
+/// acknowledgement, while the server updates four rows.
 #[test]
 fn work_after_the_first_byte_of_a_reply_that_ends_late_is_not_the_page_s() {
     let pages = pages("work-after-a-late-last-byte.pcap.gz");
@@ -124,7 +126,8 @@ fn work_after_the_first_byte_of_a_reply_that_ends_late_is_not_the_page_s() {
     assert_eq!(pages, vec![expected; 25]);
 }
 
-/// The same page, with threads that poll, wait for notifications (`LISTEN`) and for entries of a list (`BRPOP`).
+/// The same page, with threads that poll, wait for notifications (`LISTEN`) and for entries of a list
+/// (`BRPOP`).
 #[test]
 fn waits_for_work_and_polls_are_no_page_s() {
     let pages = pages("background-and-waits.pcap.gz");

@@ -1,4 +1,5 @@
-//! How HTTP connections end: after another protocol was agreed on, in the middle of a reply, with a reply that nobody requested.
+//! How HTTP connections end: after another protocol was agreed on, in the middle of a reply, with a reply
+//! that nobody requested.
 
 use crate::conversation::Conversation;
 use serde_json::Value;
@@ -6,7 +7,8 @@ use testbed::binary::of_type;
 
 const GET: &[u8] = b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/// Round trips, bytes of the reply, server time in ms and error of each exchange with payload, and the warnings.
+/// Round trips, bytes of the reply, server time in ms and error of each exchange with payload, and the
+/// warnings.
 fn read_exchanges(conversation: &Conversation) -> (Vec<(u64, u64, u64, String)>, String) {
     let records = conversation.read_records();
     let number = |record: &Value, key: &str| record[key].as_u64().expect("a number");
@@ -138,7 +140,8 @@ fn a_databases_reply_that_is_cut_is_said_to_be() {
     }
 }
 
-/// The server closes with a reply that nobody requested, or that ends its wait for the client: no time of the server, and nobody waited.
+/// The server closes with a reply that nobody requested, or that ends its wait for the client: no time of the
+/// server, and nobody waited.
 #[test]
 fn a_reply_that_nobody_waited_for_is_no_server_time() {
     let timeout = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";

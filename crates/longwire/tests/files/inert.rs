@@ -1,5 +1,5 @@
-//! Data that passes longwire is shown but never interpreted: not by a terminal, not by a CI that reads the log, not by a person
-//! who trusts its lines.
+//! Data that passes longwire is shown but never interpreted: not by a terminal, not by a CI that reads the
+//! log, not by a person who trusts its lines.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,4 +1,5 @@
-//! Addresses of an interface that a pcapng file states are one host's: a web server's statements from its second address belong to its requests.
+//! Addresses of an interface that a pcapng file states are one host's: a web server's statements from its
+//! second address belong to its requests.
 
 use crate::pcapng::Blocks;
 use etherparse::PacketBuilder;

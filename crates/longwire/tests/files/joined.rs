@@ -1,8 +1,8 @@
-//! Connections joined in the middle: captures of a page behind a pool of two connections, whole and cut. The truth about the
-//! exchanges of the cut capture is in the whole one, which has the handshakes.
+//! Connections joined in the middle: captures of a page behind a pool of two connections, whole and cut. The
+//! truth about the exchanges of the cut capture is in the whole one, which has the handshakes.
 //!
-//! `pool-behind-5ms.pcap`: Python's http.server, psycopg_pool, PostgreSQL 15 behind `longwire link rtt=5ms`, taken in the link's namespace.
-//! `pool-on-loopback.pcap`: the same without the link.
+//! `pool-behind-5ms.pcap`: Python's http.server, psycopg_pool, PostgreSQL 15 behind `longwire link rtt=5ms`,
+//! taken in the link's namespace. `pool-on-loopback.pcap`: the same without the link.
 
 use serde_json::Value;
 use std::collections::HashMap;

@@ -1,7 +1,8 @@
-//! Keys that pcapng files hold next to their packets: what they open is what `--keys` opens, wherever in whichever file they are.
+//! Keys that pcapng files hold next to their packets: what they open is what `--keys` opens, wherever in
+//! whichever file they are.
 //!
-//! `tests/data/keys`: recorded connections with their key logs. Redis 7 over TLS 1.3, nginx over TLS 1.2; secrets and certificates were made for the
-//! recording.
+//! `tests/data/keys`: recorded connections with their key logs. Redis 7 over TLS 1.3, nginx over TLS 1.2;
+//! secrets and certificates were made for the recording.
 
 use crate::pcapng::Blocks;
 use serde_json::Value;
@@ -344,7 +345,8 @@ fn every_command_that_reads_captures_opens_them() {
         assert_eq!(output.status.code(), Some(status), "{}", binary::shown(&output));
         let is_opened = |output| {
             let shown = binary::shown(output);
-            // What is encrypted cannot be compressed, also where it can be read: only then is it known to be HTTP.
+            // What is encrypted cannot be compressed, also where it can be read: only then is it known to be
+            // HTTP.
             shown.contains(request) || shown.contains("are encrypted: encrypted bytes cannot be made fewer")
         };
         assert!(is_opened(&output), "{arguments:?}: {}", binary::shown(&output));

@@ -1,5 +1,5 @@
-//! Errors in a lab's file are reported with line and column, and with what to write instead; a correct file becomes a
-//! plan.
+//! Errors in a lab's file are reported with line and column, and with what to write instead; a correct file
+//! becomes a plan.
 
 use lab::config::{LabFile, ServiceKind, WorkloadKind};
 use lab::plan::LabPlan;

@@ -1,11 +1,13 @@
 //! One packet that the capture lost changes few exchanges: those after it in the connection are found again.
 //!
-//! Takes every capture and recording of the tests, removes each packet that carries payload in turn, and counts the exchanges
-//! that differ from those of the whole capture. An exchange that lost its own bytes counts as changed; a packet may hold the bytes
-//! of more than [`FEW`], when requests are sent together, and then no other may change.
+//! Takes every capture and recording of the tests, removes each packet that carries payload in turn, and
+//! counts the exchanges that differ from those of the whole capture. An exchange that lost its own bytes
+//! counts as changed; a packet may hold the bytes of more than [`FEW`], when requests are sent together, and
+//! then no other may change.
 //!
-//! `LOST_PACKET_CAPTURES=DIR cargo test -p longwire --test files lost_packet -- --nocapture` takes the captures of a folder too, and
-//! `LOST_PACKET_VERBOSE=1` lists each try that changes more than [`FEW`] exchanges.
+//! `LOST_PACKET_CAPTURES=DIR cargo test -p longwire --test files lost_packet -- --nocapture` takes the
+//! captures of a folder too, and `LOST_PACKET_VERBOSE=1` lists each try that changes more than [`FEW`]
+//! exchanges.
 
 mod captures;
 mod compare;

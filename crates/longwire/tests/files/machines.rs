@@ -1,5 +1,5 @@
-//! Which addresses are one machine's, by what packets say beyond their addresses: a real capture (two addresses of one web server, as in `hosts`) with
-//! its packets in other link layers, from other senders.
+//! Which addresses are one machine's, by what packets say beyond their addresses: a real capture (two
+//! addresses of one web server, as in `hosts`) with its packets in other link layers, from other senders.
 
 use crate::hosts::{joined, records_of, warnings};
 use flate2::read::GzDecoder;
@@ -168,7 +168,8 @@ fn addresses_whose_packets_cannot_come_from_one_machine_are_not_joined_however_c
     }
 }
 
-/// One card with both addresses, two cards; the machine that captured sends from the one and receives from the other.
+/// One card with both addresses, two cards; the machine that captured sends from the one and receives from
+/// the other.
 #[test]
 fn addresses_that_the_capturing_machine_sends_from_are_one_host() {
     let own = |link_address: u8| Passage {
@@ -219,7 +220,8 @@ fn addresses_that_the_capturing_machine_sends_from_are_one_host() {
     );
 }
 
-/// Captures of two machines that were merged, or containers with link-layer addresses of their own (macvlan) on the machine's card.
+/// Captures of two machines that were merged, or containers with link-layer addresses of their own (macvlan)
+/// on the machine's card.
 #[test]
 fn one_interface_with_several_link_layer_addresses_is_several_machines() {
     let (joined, warnings) = read_records(276, |source| match source {

@@ -1,7 +1,8 @@
-//! One conversation, captured at the client, in between and at the server, must be attributed alike, and as it was.
+//! One conversation, captured at the client, in between and at the server, must be attributed alike, and as
+//! it was.
 //!
-//! The conversation is made up, so that the truth is known to the nanosecond: every packet has the time it left its
-//! sender, and passes the observation point according to its place along the path.
+//! The conversation is made up, so that the truth is known to the nanosecond: every packet has the time it
+//! left its sender, and passes the observation point according to its place along the path.
 
 use etherparse::PacketBuilder;
 use serde_json::Value;

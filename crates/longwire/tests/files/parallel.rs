@@ -1,5 +1,5 @@
-//! Pages that ask several queries at once, predicted from captures without distance, against what they took behind a link:
-//! `data/parallel/README.md`.
+//! Pages that ask several queries at once, predicted from captures without distance, against what they took
+//! behind a link: `data/parallel/README.md`.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,8 @@ fn a_millisecond_costs_pages_with_queries_at_once_what_it_was_measured_to_cost()
         for page in pages().iter().filter(|page| page.capture == capture) {
             let at_20 = prediction_of(&predictions, &page.name, 20);
             let measured = (page.measured[1] - page.measured[0]) / 15.0;
-            // Medians of eight: half a millisecond a millisecond is 7.5 ms between the two, where threads wake up late.
+            // Medians of eight: half a millisecond a millisecond is 7.5 ms between the two, where threads
+            // wake up late.
             let error = number(at_20, "slope") - measured;
             assert!(
                 error.abs() < f64::max(0.5, 0.1 * measured),
@@ -173,7 +174,8 @@ fn each_millisecond_adds_the_slope_and_not_the_turns() {
     );
 }
 
-/// Chains of one statement at once: of a Node program with a pool, and of one in Python that also asks the same statement beside its requests.
+/// Chains of one statement at once: of a Node program with a pool, and of one in Python that also asks the
+/// same statement beside its requests.
 #[test]
 fn chains_take_as_long_as_the_longest_of_them_whatever_runs_beside_them() {
     let text = std::fs::read_to_string(data("chains.tsv")).expect("chains.tsv is next to the captures");

@@ -1,5 +1,6 @@
-//! What pages were predicted to take with a remedy, against what they took once it was applied (bench/remedies.sh): recordings and truth of programs with real
-//! frameworks, drivers and servers, captured next to the database and measured 2, 10 and 40 ms away.
+//! What pages were predicted to take with a remedy, against what they took once it was applied
+//! (bench/remedies.sh): recordings and truth of programs with real frameworks, drivers and servers, captured
+//! next to the database and measured 2, 10 and 40 ms away.
 
 use serde_json::Value;
 use std::fs;
@@ -88,7 +89,8 @@ fn records(app: &str, truth: &Value, cells: &[Cell]) -> Vec<Value> {
         .collect()
 }
 
-/// Of one finding what it says; where each statement has one of its own, they are mended together and what they save adds up.
+/// Of one finding what it says; where each statement has one of its own, they are mended together and what
+/// they save adds up.
 fn predicted(records: &[Value], rtt_ns: u64) -> Option<Predicted> {
     let here = |kind: &'static str| {
         records

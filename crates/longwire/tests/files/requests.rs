@@ -1,6 +1,6 @@
-//! Which request caused which statement, with six requests at once: captures of a threaded web server (gunicorn, psycopg2, a pool of six)
-//! that writes its request's number into every statement, 60 requests of five statements each. The number is the truth; longwire
-//! does not read it.
+//! Which request caused which statement, with six requests at once: captures of a threaded web server
+//! (gunicorn, psycopg2, a pool of six) that writes its request's number into every statement, 60 requests of
+//! five statements each. The number is the truth; longwire does not read it.
 
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};

@@ -1,5 +1,5 @@
-//! Between which bounds server times of captures at the client's end are, and what the capture of the same connections at the server's end says:
-//! tests/data/server_range.
+//! Between which bounds server times of captures at the client's end are, and what the capture of the same
+//! connections at the server's end says: tests/data/server_range.
 
 use serde_json::Value;
 use std::collections::HashMap;
@@ -37,8 +37,8 @@ fn by_client(records: &[Value]) -> HashMap<String, Vec<&Value>> {
     exchanges
 }
 
-/// Connections whose range at the client's end holds the server time at the server's, all of them, and the median width of the
-/// ranges, of their upper ends.
+/// Connections whose range at the client's end holds the server time at the server's, all of them, and the
+/// median width of the ranges, of their upper ends.
 fn held(name: &str) -> (usize, usize, f64) {
     let (client, server) = (
         read_records(&format!("{name}-client")),
@@ -90,7 +90,8 @@ fn at_the_server_the_same_work_takes_the_same_time_at_any_distance() {
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     };
-    // `pg_sleep(0.002)`: what computes takes a few percent longer at a distance, because caches are cold then.
+    // `pg_sleep(0.002)`: what computes takes a few percent longer at a distance, because caches are cold
+    // then.
     let near = median("near-server", 2);
     for name in ["1ms-server", "10ms-server", "10ms-varying-server"] {
         let share = median(name, 2) / near - 1.0;

@@ -1,4 +1,5 @@
-//! Waste in captures whose right counts are known by construction, or by the server's own count: `data/waste`.
+//! Waste in captures whose right counts are known by construction, or by the server's own count:
+//! `data/waste`.
 
 use serde_json::Value;
 use std::path::Path;
@@ -14,7 +15,8 @@ fn read_records(name: &str) -> Vec<Value> {
     binary::records(&output)
 }
 
-/// Kind, statement, count and trips saved of each finding but n+1 (the queries of some captures are a loop too), sorted.
+/// Kind, statement, count and trips saved of each finding but n+1 (the queries of some captures are a loop
+/// too), sorted.
 fn found(name: &str) -> Vec<(String, String, u64, u64)> {
     let records = read_records(name);
     let findings = records
@@ -97,9 +99,10 @@ fn round_trips_without_work_are_counted_once_each() {
     }
 }
 
-/// Eight connections for a statement each. What a pool saves of each but the first is what eight statements on one connection took less, by the changes of
-/// direction in captures of both: 6 round trips of pgjdbc 42.7 and of Connector/J 9.1 (with SCRAM, settings and reads of them), 3 of mysql2 and of go-sql-driver; with TLS 4, which without
-/// its keys is known too, since the login is the first round trip in it.
+/// Eight connections for a statement each. What a pool saves of each but the first is what eight statements
+/// on one connection took less, by the changes of direction in captures of both: 6 round trips of pgjdbc 42.7
+/// and of Connector/J 9.1 (with SCRAM, settings and reads of them), 3 of mysql2 and of go-sql-driver; with
+/// TLS 4, which without its keys is known too, since the login is the first round trip in it.
 #[test]
 fn what_drivers_ask_to_open_a_connection_is_saved_by_a_pool() {
     for (name, saves) in [

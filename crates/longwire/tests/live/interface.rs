@@ -1,4 +1,5 @@
-//! `longwire watch --interface`: what passes an interface is what a relay and a capture of it show, and what is missing is reported.
+//! `longwire watch --interface`: what passes an interface is what a relay and a capture of it show, and what
+//! is missing is reported.
 
 mod encrypted;
 mod namespaces;

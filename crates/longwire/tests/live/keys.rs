@@ -1,4 +1,5 @@
-//! `longwire keys`: real programs write the keys of their connections to real servers, and tshark opens captures with them.
+//! `longwire keys`: real programs write the keys of their connections to real servers, and tshark opens
+//! captures with them.
 
 mod drivers;
 mod same_work;
@@ -12,7 +13,8 @@ use std::process::{Command, Output, Stdio};
 use testbed::binary::{done, longwire, shown, stderr, stdout};
 use testbed::{Capture, MariaDb, Postgres, Started, require};
 
-/// Versions of TLS as PostgreSQL's and MariaDB's settings name them, and the label of a line that stands for one session.
+/// Versions of TLS as PostgreSQL's and MariaDB's settings name them, and the label of a line that stands for
+/// one session.
 const VERSIONS: [(&str, &str); 2] = [
     ("TLSv1.2", "CLIENT_RANDOM"),
     ("TLSv1.3", "CLIENT_TRAFFIC_SECRET_0"),

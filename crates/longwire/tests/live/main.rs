@@ -1,4 +1,5 @@
-//! What passes an interface or a terminal: packets as they are captured, links in namespaces, keys of running programs.
+//! What passes an interface or a terminal: packets as they are captured, links in namespaces, keys of running
+//! programs.
 
 mod interface;
 mod job_control;

@@ -1,4 +1,5 @@
-//! TLS in captures, opened with the key log of the client: the same statements, round trips and rows as without TLS.
+//! TLS in captures, opened with the key log of the client: the same statements, round trips and rows as
+//! without TLS.
 
 mod commands;
 pub(crate) mod plain_text;
@@ -187,7 +188,8 @@ fn work(records: &[Value]) -> Vec<(Value, Value, Value, Value)> {
     .collect()
 }
 
-/// What two runs on the same packets have in common: all but their conditions and the digests that a run makes with a key of its own.
+/// What two runs on the same packets have in common: all but their conditions and the digests that a run
+/// makes with a key of its own.
 fn lasting(records: &[Value]) -> Vec<Value> {
     let mut records = records.to_vec();
     records.retain(|record| record["type"] != "conditions");
@@ -248,7 +250,8 @@ fn a_postgresql_connection_is_decoded_as_without_tls() {
     all_that_is_plain_is_seen("postgres", server.port(), Postgres::PASSWORD);
 }
 
-/// As PostgreSQL 17 and later begin TLS with sslnegotiation=direct: here a terminator does, in front of a server that cannot.
+/// As PostgreSQL 17 and later begin TLS with sslnegotiation=direct: here a terminator does, in front of a
+/// server that cannot.
 #[test]
 fn a_postgresql_connection_with_direct_tls_is_decoded_as_without_tls() {
     let server = Postgres::start();

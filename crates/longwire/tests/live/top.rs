@@ -1,4 +1,5 @@
-//! `longwire top` in a real terminal: keys, what it shows of a real server's load, and the terminal afterwards.
+//! `longwire top` in a real terminal: keys, what it shows of a real server's load, and the terminal
+//! afterwards.
 
 mod interface;
 mod live;
@@ -18,7 +19,8 @@ const CAPTURE: &str = concat!(
     "/tests/data/requests/threads-carried.pcap.gz"
 );
 
-/// Starts `top` with these arguments; notes what stty says before, and what it says and how `top` ended after.
+/// Starts `top` with these arguments; notes what stty says before, and what it says and how `top` ended
+/// after.
 fn start(terminal: &Tmux, arguments: &str) {
     start_with(terminal, "", arguments);
 }
@@ -199,8 +201,8 @@ fn the_terminal_is_as_it_was_after_control_c_and_signals() {
     }
 }
 
-/// A serial console, or a program that records a session: it takes what is written, and answers no question (`ESC[6n` asks where the
-/// cursor is).
+/// A serial console, or a program that records a session: it takes what is written, and answers no question
+/// (`ESC[6n` asks where the cursor is).
 #[test]
 fn a_terminal_that_answers_nothing_is_asked_nothing() {
     let mut terminal = Command::new(require("script"));

@@ -1,4 +1,5 @@
-//! `longwire tunnel advise` on captures, recordings and a real server: it reports the same for each, and never reveals a literal.
+//! `longwire tunnel advise` on captures, recordings and a real server: it reports the same for each, and
+//! never reveals a literal.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

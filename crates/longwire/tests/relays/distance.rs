@@ -1,4 +1,5 @@
-//! `longwire ping --rows`, `--via` and `--print-script`: rows that are packets, and distances that are not the client's own.
+//! `longwire ping --rows`, `--via` and `--print-script`: rows that are packets, and distances that are not
+//! the client's own.
 
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer};
@@ -140,8 +141,8 @@ fn far(port: u16) -> Relay {
     relay::start(options, Clock::anchored_now(), Arc::new(Unseen)).expect("the relay starts")
 }
 
-/// Measures from the source at `url` by `link`, here and with the client 30 ms away. A machine that is busy for all
-/// of a run, as it may be while tests run, is measured again.
+/// Measures from the source at `url` by `link`, here and with the client 30 ms away. A machine that is busy
+/// for all of a run, as it may be while tests run, is measured again.
 fn is_20_ms_away(url: &str, port: u16, link: &str, through: &str, turns: u64) {
     let asked = [
         "ping",
@@ -168,7 +169,8 @@ fn is_20_ms_away(url: &str, port: u16, link: &str, through: &str, turns: u64) {
     }
 }
 
-/// Whether a round trip takes 20 ms and a call this many of them: the minimum, which other work affects least.
+/// Whether a round trip takes 20 ms and a call this many of them: the minimum, which other work affects
+/// least.
 fn agrees(found: &Value, turns: u64) -> bool {
     let in_turns = |key: &str| found[key].as_f64().unwrap_or_default() / 20e6;
     found["turns_per_call"] == turns

@@ -1,4 +1,5 @@
-//! What longwire hands to monitoring systems: a real Prometheus and a real collector have the totals that `read` has of the same traffic.
+//! What longwire hands to monitoring systems: a real Prometheus and a real collector have the totals that
+//! `read` has of the same traffic.
 
 mod agent;
 mod configuration;
@@ -13,7 +14,8 @@ use testbed::process::{free_port, run};
 use testbed::waiting::{wait_for, wait_until};
 use testbed::{Collector, Postgres, PrometheusServer, Started, http};
 
-/// Runs scripts against `server` through the relay at `port`, on connections of their own: several clients at once, errors, a batch.
+/// Runs scripts against `server` through the relay at `port`, on connections of their own: several clients at
+/// once, errors, a batch.
 fn traffic(server: &Postgres, port: u16) {
     let mut prepare = server.client_at("pgbench", port);
     prepare.args(["-i", "-q"]);

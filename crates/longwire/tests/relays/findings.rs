@@ -1,4 +1,5 @@
-//! Findings checked with real programs: their claims are what their remedies give, and programs without waste have none.
+//! Findings checked with real programs: their claims are what their remedies give, and programs without waste
+//! have none.
 
 mod captures;
 mod quiet;

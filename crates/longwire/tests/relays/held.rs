@@ -1,7 +1,8 @@
 //! How long transactions are open: as PostgreSQL itself has it, and behind links as it was predicted.
 //!
-//! PostgreSQL's own figure: from `now()`, when the first message of the transaction arrived, to the commit's timestamp (`track_commit_timestamp`);
-//! of rows from `statement_timestamp()` of the first write. The client is pgbench. And what ORMs' pools are grouped to, what is found, and budgets.
+//! PostgreSQL's own figure: from `now()`, when the first message of the transaction arrived, to the commit's
+//! timestamp (`track_commit_timestamp`); of rows from `statement_timestamp()` of the first write. The client
+//! is pgbench. And what ORMs' pools are grouped to, what is found, and budgets.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,8 @@ struct Shop {
     folder: tempfile::TempDir,
 }
 
-/// In nanoseconds: median and mean of how long transactions of a name were open, and the median of how long they held rows.
+/// In nanoseconds: median and mean of how long transactions of a name were open, and the median of how long
+/// they held rows.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     count: u64,
@@ -72,7 +74,8 @@ impl Shop {
         Self { server, folder }
     }
 
-    /// Lets two clients work at a pace, behind a link if one is given; returns the recording, and forgets what PostgreSQL noted before.
+    /// Lets two clients work at a pace, behind a link if one is given; returns the recording, and forgets
+    /// what PostgreSQL noted before.
     fn work(&self, link: Option<&str>, transactions: u32, pace: &[&str]) -> PathBuf {
         self.server.sql("TRUNCATE held");
         let recording = self.folder.path().join("run.lwr");
@@ -275,7 +278,8 @@ fn records_of_update(output: &std::process::Output, update: &str) -> Value {
         .clone()
 }
 
-/// A pool that tests its connections, with transactions of reads and writes, and pauses several times as long in between however slow the machine.
+/// A pool that tests its connections, with transactions of reads and writes, and pauses several times as long
+/// in between however slow the machine.
 const SQLALCHEMY: &str = r#"
 import os, time
 from sqlalchemy import create_engine, text

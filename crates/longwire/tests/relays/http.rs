@@ -1,5 +1,5 @@
-//! A page and the database work it causes, captured for real: the work is found to be the page's, and only the moved
-//! part is predicted to get slower.
+//! A page and the database work it causes, captured for real: the work is found to be the page's, and only
+//! the moved part is predicted to get slower.
 
 use demo::{PageVariant, Server, ShopApplication};
 use serde_json::Value;
@@ -105,7 +105,8 @@ fn a_page_is_one_operation_with_the_database_work_it_caused() {
             "{page}"
         );
     }
-    // With two at once, it is a guess which page the work belongs to, but certain that it belongs to one of the two.
+    // With two at once, it is a guess which page the work belongs to, but certain that it belongs to one of
+    // the two.
     let turns: f64 = pages.iter().map(|page| number(page, "turns")).sum();
     assert_eq!(turns, 29.0 * PAGES as f64);
     let other = read

@@ -1,4 +1,5 @@
-//! PgBouncer between pgbench and PostgreSQL, captured on both sides: a statement is one exchange, and what the pooler added is a part.
+//! PgBouncer between pgbench and PostgreSQL, captured on both sides: a statement is one exchange, and what
+//! the pooler added is a part.
 
 use serde_json::Value;
 use testbed::binary::{done, number, of_type, records, run, stderr, sum};
@@ -8,8 +9,8 @@ use testbed::{PgBouncer, Postgres};
 const CLIENTS: u64 = 8;
 const TRANSACTIONS: u64 = 40;
 
-/// What `read` says about clients behind a pool of this size, whose transactions hold their connection for `holding`, and the nanoseconds that they
-/// waited by PgBouncer's own count.
+/// What `read` says about clients behind a pool of this size, whose transactions hold their connection for
+/// `holding`, and the nanoseconds that they waited by PgBouncer's own count.
 fn through_pool(size: u32, holding: &str) -> (Vec<Value>, u64) {
     let database = Postgres::start();
     database.sql("create table stock(id int primary key, left_over int); insert into stock select n, 0 from generate_series(1, 1000) n");
@@ -126,7 +127,8 @@ fn statements_through_a_pool_that_is_too_small_count_once_and_wait() {
 #[ignore = "timing: make test runs it alone"]
 fn waiting_for_a_connection_is_what_pgbouncer_counts() {
     let _told = testbed::floor::told_on_failure();
-    // Long against the time in which PgBouncer reads a request, which is in the one figure and not in the other.
+    // Long against the time in which PgBouncer reads a request, which is in the one figure and not in the
+    // other.
     let (records, counted) = through_pool(2, "select pg_sleep(0.01);\n");
     let seen = waiting(&records);
     let apart = seen.abs_diff(counted) as f64 / counted as f64;

@@ -5,8 +5,8 @@ use std::process::Output;
 use testbed::binary::{done, longwire, records_among as records, sum};
 use testbed::{Capture, Redis, require};
 
-/// Watches `server` while sh runs `script`, in which `$cli` and `$benchmark` are redis's programs and `$LONGWIRE_PORT` is the
-/// relay's.
+/// Watches `server` while sh runs `script`, in which `$cli` and `$benchmark` are redis's programs and
+/// `$LONGWIRE_PORT` is the relay's.
 fn watch(server: &Redis, options: &[&str], script: &str) -> Output {
     let output = longwire(&["watch", "--json"])
         .args(options)

@@ -1,5 +1,5 @@
-//! `longwire relay` and `watch --link` in front of real servers: the link costs what it should, nothing is lost, and
-//! measurements attribute the link to the network.
+//! `longwire relay` and `watch --link` in front of real servers: the link costs what it should, nothing is
+//! lost, and measurements attribute the link to the network.
 
 use serde_json::Value;
 use std::io::Read;

@@ -108,7 +108,8 @@ impl Compared {
         assert_eq!(self.captured(Phase::Work), 1);
     }
 
-    /// As far as a capture of an encrypted connection can distinguish them: everything after the handshake is one phase.
+    /// As far as a capture of an encrypted connection can distinguish them: everything after the handshake is
+    /// one phase.
     fn assert_encrypted_phases(&self) {
         assert_eq!(self.turns(Phase::Connect), self.captured(Phase::Connect));
         assert_eq!(

@@ -1,5 +1,5 @@
-//! `longwire watch` in front of an application, its database and its cache at once: a page's request, its statements and its cache calls are
-//! one operation, in one run and in recordings that are read together.
+//! `longwire watch` in front of an application, its database and its cache at once: a page's request, its
+//! statements and its cache calls are one operation, in one run and in recordings that are read together.
 
 mod recordings;
 mod shop;

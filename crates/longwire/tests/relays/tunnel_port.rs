@@ -1,5 +1,5 @@
-//! The port of a far end among strangers, and ends that do not fit each other: each refused with one line, nothing crashes,
-//! the right near end still gets in, and no secret is in any output.
+//! The port of a far end among strangers, and ends that do not fit each other: each refused with one line,
+//! nothing crashes, the right near end still gets in, and no secret is in any output.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may, as tests do")]
 

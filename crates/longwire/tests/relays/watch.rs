@@ -1,4 +1,5 @@
-//! `longwire watch` in front of real servers: the application notices nothing, and its work is reported correctly.
+//! `longwire watch` in front of real servers: the application notices nothing, and its work is reported
+//! correctly.
 
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -95,7 +96,8 @@ fn the_relay_counts_what_a_capture_behind_it_counts() {
         .expect("it starts");
     done(&read);
     let (watched, mut read) = (records(&watched), records(&read));
-    // The capture also holds the connections with which longwire checked that the server is there, and whether it offers TLS.
+    // The capture also holds the connections with which longwire checked that the server is there, and
+    // whether it offers TLS.
     read.retain(|record| record["type"] != "connection" || record["server_payload_bytes"].as_u64() > Some(1));
     for key in [
         "turns",

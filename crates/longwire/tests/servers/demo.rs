@@ -57,7 +57,8 @@ fn each_page_waits_once_a_statement_and_three_times_to_get_there_near_and_far() 
         } else {
             chatty[0]
         };
-        // The page cannot be faster than its round trips, and not much else grows with distance on a link without limit.
+        // The page cannot be faster than its round trips, and not much else grows with distance on a link
+        // without limit.
         let least = turns * number("rtt_ns");
         assert!(number("duration_ns") >= least, "{prediction}");
         assert!(number("low_ns") <= number("duration_ns") && number("duration_ns") <= number("high_ns"));

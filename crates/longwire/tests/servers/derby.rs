@@ -1,4 +1,5 @@
-//! `longwire watch` in front of a real Derby with its own client: the rows it reports are those the program counted.
+//! `longwire watch` in front of a real Derby with its own client: the rows it reports are those the program
+//! counted.
 
 use serde_json::Value;
 use std::net::TcpStream;

@@ -39,8 +39,8 @@ fn is_as_far_as(records: &[Value], milliseconds: u64, turns: u64) {
     let round_trips = others.iter().map(|sample| nanos(&sample["round_trip_ns"]));
     let round_trip = round_trips.min().expect("samples");
     let rtt = Duration::from_millis(milliseconds);
-    // The minimum, and only roughly: a test runs at the same time as others, and a link subtracts what the machine, busy or
-    // not, added when the link was made. Precise figures are the job of a benchmark.
+    // The minimum, and only roughly: a test runs at the same time as others, and a link subtracts what the
+    // machine, busy or not, added when the link was made. Precise figures are the job of a benchmark.
     let (least, most) = (rtt - Duration::from_micros(500), rtt + Duration::from_millis(4));
     assert!(
         round_trip >= least && round_trip < most,
@@ -494,7 +494,8 @@ fn a_server_of_another_protocol_is_named_at_once() {
     }
 }
 
-/// Accepts on loopback and passes all bytes on, both ways, each after this delay: as a tunnel whose far end is that far away. Returns its port.
+/// Accepts on loopback and passes all bytes on, both ways, each after this delay: as a tunnel whose far end
+/// is that far away. Returns its port.
 fn tunnel_to(port: u16, delay: Duration) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let near = listener.local_addr().expect("an address").port();

@@ -1,4 +1,5 @@
-//! `longwire plan`: on a small lab's real traffic, and its mistakes. Needs root, or unprivileged user namespaces.
+//! `longwire plan`: on a small lab's real traffic, and its mistakes. Needs root, or unprivileged user
+//! namespaces.
 
 use serde_json::Value;
 use std::fs;
@@ -185,7 +186,8 @@ fn thirty_ms_away(target: &str) -> (Started, String) {
     (relay, address.to_string())
 }
 
-/// A link is measured through a relay, by echo and by ping, and what they write takes the place of the link's text.
+/// A link is measured through a relay, by echo and by ping, and what they write takes the place of the link's
+/// text.
 fn links_are_measured(directory: &Path, capture: &str) {
     let mut echo = longwire(&["echo", "--listen", "127.0.0.1:0"]);
     let (_echo, address) = Started::listening(&mut echo, " listens on ");
@@ -235,7 +237,8 @@ fn links_are_measured(directory: &Path, capture: &str) {
     );
 }
 
-/// Budgets that nothing keeps are a negative answer; hosts that are not in the data an error that says what to look at.
+/// Budgets that nothing keeps are a negative answer; hosts that are not in the data an error that says what
+/// to look at.
 fn nothing_fits(directory: &Path, capture: &str) {
     let strict = ESTATE.replace("\"60ms\"", "\"1ns\"");
     let out = plan(directory, &strict, &[capture]);

@@ -1,4 +1,5 @@
-//! `longwire tune` as a user runs it, with real servers: what it recommends, and that it leaves nothing behind.
+//! `longwire tune` as a user runs it, with real servers: what it recommends, and that it leaves nothing
+//! behind.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

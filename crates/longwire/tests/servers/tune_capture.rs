@@ -1,5 +1,5 @@
-//! What a job of tuning counts itself, against a capture of the same run: round trips as `longwire read` reports them, packets as they
-//! are in the file.
+//! What a job of tuning counts itself, against a capture of the same run: round trips as `longwire read`
+//! reports them, packets as they are in the file.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 use etherparse::{SlicedPacket, TransportSlice};
@@ -52,7 +52,8 @@ fn run_all(url: &str, port: u16) -> (Vec<Told>, CaptureFile) {
                 watch: None,
             };
             let outcome = bench.run(&trial).unwrap();
-            // Where the distance is shorter, a capture cannot distinguish a used-up window from a server that takes its time.
+            // Where the distance is shorter, a capture cannot distinguish a used-up window from a server that
+            // takes its time.
             let windowed = method.name.contains("pipeline") && value > Some(1);
             told.push((
                 format!("{} {} {value:?}", method.job, method.name),
@@ -109,7 +110,8 @@ fn compare(told: &[Told], capture: &CaptureFile, port: u16) {
     }
 }
 
-/// The jobs in the order in which they were run: of each connection that begins a transaction, what lies between that and its end.
+/// The jobs in the order in which they were run: of each connection that begins a transaction, what lies
+/// between that and its end.
 fn jobs(capture: &Path) -> Vec<Job> {
     let mut command = longwire(&["read", "--json", "--exchanges"]);
     let output = command.arg(capture).output().expect("the binary starts");

@@ -71,7 +71,8 @@ fn fetch_turns_of_psql_fall_as_its_fetch_count_grows() {
         .try_into()
         .expect("two distances");
     assert!(here.get("link").is_none());
-    // A hundred and a thousand are 18 round trips apart, which a busy machine can hide; from ten it is 180 round trips, 1.8 s.
+    // A hundred and a thousand are 18 round trips apart, which a busy machine can hide; from ten it is 180
+    // round trips, 1.8 s.
     let measured = told.iter().filter(|record| record["link"] == "rtt=10ms");
     let fastest = measured.min_by_key(|record| number(record, "p50_ns"));
     assert_eq!(far["setting"], fastest.expect("three settings")["setting"]);

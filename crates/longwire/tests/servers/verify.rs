@@ -1,5 +1,5 @@
-//! `longwire predict --verify`: captures of real drivers replayed over emulated links, measured next to predicted. The bounds
-//! are those of a slow and busy machine; the errors are printed.
+//! `longwire predict --verify`: captures of real drivers replayed over emulated links, measured next to
+//! predicted. The bounds are those of a slow and busy machine; the errors are printed.
 
 use serde_json::Value;
 use std::path::PathBuf;

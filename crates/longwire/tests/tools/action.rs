@@ -1,4 +1,5 @@
-//! `action.yml`: each of its steps as GitHub runs it, with bash and the runner's variables, for budgets that are kept and broken.
+//! `action.yml`: each of its steps as GitHub runs it, with bash and the runner's variables, for budgets that
+//! are kept and broken.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Pages of real frameworks, seen whole: what docs/frameworks says of naming requests and of the findings. The programs are those of
-//! `bench/predictions`; the other frameworks are tried by `bench/frameworks.sh`.
+//! Pages of real frameworks, seen whole: what docs/frameworks says of naming requests and of the findings.
+//! The programs are those of `bench/predictions`; the other frameworks are tried by `bench/frameworks.sh`.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -41,7 +41,8 @@ fn page(port: u16, method: &str, path: &str, trace: u64) -> Option<String> {
     reply.split_once("\r\n\r\n").map(|(_, body)| body.to_owned())
 }
 
-/// What longwire reads in a capture of [`PAGES`] pages of each kind, asked of the framework's program with naming switched on.
+/// What longwire reads in a capture of [`PAGES`] pages of each kind, asked of the framework's program with
+/// naming switched on.
 fn seen(framework: &str, program: &str, port_is: &str) -> Vec<Value> {
     let requirements = text(&format!("{framework}/requirements.txt"));
     let programs = python::environment(&requirements.lines().collect::<Vec<_>>());

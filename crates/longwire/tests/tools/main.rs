@@ -1,4 +1,5 @@
-//! With programs of other languages: browsers, Python, JavaScript, Spark, DuckDB and ClickHouse, drivers and frameworks.
+//! With programs of other languages: browsers, Python, JavaScript, Spark, DuckDB and ClickHouse, drivers and
+//! frameworks.
 
 mod action;
 mod comments;

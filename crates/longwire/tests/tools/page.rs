@@ -14,7 +14,8 @@ fn capture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Runs `longwire COMMAND FILE --html` with more arguments; returns the page's path, which is removed with the directory.
+/// Runs `longwire COMMAND FILE --html` with more arguments; returns the page's path, which is removed with
+/// the directory.
 fn page(command: &str, file: &Path, more: &[&str]) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a private directory can be made");
     let html = directory.path().join("report.html");
@@ -75,7 +76,8 @@ fn the_sliders_tell_what_predict_tells() {
     let (_kept, html) = page("read", &file, &["--operations", "connection"]);
     let browser = Browser::start(1280, 900);
     browser.open(&html);
-    // Notches of the slider between the links of the grid; the last two where TCP's windows make the curve bend.
+    // Notches of the slider between the links of the grid; the last two where TCP's windows make the curve
+    // bend.
     let mut seen = Vec::new();
     for (notch, rate, stop) in [
         (146, None, END),

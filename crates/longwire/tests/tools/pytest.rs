@@ -1,4 +1,5 @@
-//! The `conftest.py` of docs/check.md, with pytest itself: what a test does is its own, and what its fixtures do is not.
+//! The `conftest.py` of docs/check.md, with pytest itself: what a test does is its own, and what its fixtures
+//! do is not.
 
 use serde_json::Value;
 use std::path::Path;

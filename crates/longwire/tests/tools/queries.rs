@@ -1,4 +1,5 @@
-//! The queries of `queries/` on both engines that they are for: totals are those of `read`, and both engines agree.
+//! The queries of `queries/` on both engines that they are for: totals are those of `read`, and both engines
+//! agree.
 
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! `--html` of the commands that ask a server themselves, and of `check`: each against a real server, with the figures of its
-//! records on its page.
+//! `--html` of the commands that ask a server themselves, and of `check`: each against a real server, with
+//! the figures of its records on its page.
 
 use std::path::Path;
 use std::process::Output;

@@ -1,4 +1,5 @@
-//! `integrations/spark` on a cluster of two executor processes: the totals of `read`, once, whatever happens to an executor.
+//! `integrations/spark` on a cluster of two executor processes: the totals of `read`, once, whatever happens
+//! to an executor.
 
 use serde_json::Value;
 use std::fs;
@@ -25,7 +26,8 @@ fn captures(folder: &Path) {
     fs::copy(other, folder.join("captures/web2/run.pcap")).expect("a copy");
 }
 
-/// A capture (pcap, little endian) as files of at most `most` packets, as tcpdump -C makes them: connections go on from file to file.
+/// A capture (pcap, little endian) as files of at most `most` packets, as tcpdump -C makes them: connections
+/// go on from file to file.
 fn parts(whole: &[u8], most: usize) -> Vec<Vec<u8>> {
     let (header, mut rest) = whole.split_at(24);
     let mut parts = Vec::new();
@@ -87,8 +89,8 @@ fn check_tables(folder: &Path, hosts: &[Vec<Value>]) {
     }
 }
 
-/// One executor dies when its run is written and before it could say so: Spark has the run read again, by another. A host without a readable capture does
-/// not stop the others.
+/// One executor dies when its run is written and before it could say so: Spark has the run read again, by
+/// another. A host without a readable capture does not stop the others.
 #[test]
 fn rows_are_there_once_whatever_happens_to_an_executor() {
     let folder = tempfile::tempdir().expect("a folder");

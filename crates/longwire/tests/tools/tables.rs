@@ -117,8 +117,8 @@ fn warnings(records: &[Value]) -> Vec<String> {
         .collect()
 }
 
-/// Without the conditions, which name command and file; the packets, which only captures have; the warnings, to which the reader of a recording
-/// adds the name of the recording.
+/// Without the conditions, which name command and file; the packets, which only captures have; the warnings,
+/// to which the reader of a recording adds the name of the recording.
 fn comparable(mut records: Vec<Value>) -> Vec<Value> {
     records.retain(|record| record["type"] != "conditions" && record["type"] != "warning");
     for record in &mut records {

@@ -1,4 +1,5 @@
-//! Bytes that both ends can generate from a number, so that every byte that arrives is compared with the one that was sent.
+//! Bytes that both ends can generate from a number, so that every byte that arrives is compared with the one
+//! that was sent.
 
 /// The kind of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

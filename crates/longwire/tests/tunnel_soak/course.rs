@@ -1,4 +1,5 @@
-//! The course of one stream: generated from its seed, so that both ends know it as soon as they know the seed.
+//! The course of one stream: generated from its seed, so that both ends know it as soon as they know the
+//! seed.
 
 use crate::content::{Chance, Content, Kind};
 
@@ -30,7 +31,8 @@ pub(crate) struct Course {
     pub(crate) order: Order,
     /// Payload bytes from the client and from the server, when neither end resets.
     pub(crate) bytes: [u64; 2],
-    /// Which end resets the connection, and after how many bytes sent and received; `None` for an orderly end.
+    /// Which end resets the connection, and after how many bytes sent and received; `None` for an orderly
+    /// end.
     pub(crate) reset: Option<(Role, [u64; 2])>,
     /// Most bytes of one write.
     pub(crate) piece: usize,
@@ -82,7 +84,8 @@ impl Course {
         }
     }
 
-    /// A course without randomness: the server sends `bytes` of random bytes when the client has ended its direction.
+    /// A course without randomness: the server sends `bytes` of random bytes when the client has ended its
+    /// direction.
     pub(crate) fn download(seed: u64, bytes: u64) -> Self {
         Self {
             order: Order::ClientFirst,

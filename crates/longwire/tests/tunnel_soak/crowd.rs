@@ -41,7 +41,8 @@ impl Tally {
             (Seen::DidReset, Some(_)) => &self.reset,
             (Seen::Cut, Some((by, _))) if by != role => &self.reset,
             (Seen::Cut, _) if unsettled => &self.broken,
-            // A far end that is killed cannot tell the server that its stream is cut; the client must be notified.
+            // A far end that is killed cannot tell the server that its stream is cut; the client must be
+            // notified.
             (Seen::Short, _) if unsettled && role == Role::Server => &self.broken,
             _ => return self.fault(format!("{role:?} of {course:?}: {seen:?}")),
         };
@@ -161,7 +162,8 @@ fn begin(mut socket: TcpStream, course: &Course) -> Seen {
     }
 }
 
-/// What a client sends first: a seed, the most bytes of a direction, and [`OF_SEED`], [`ECHO`] or how much to download.
+/// What a client sends first: a seed, the most bytes of a direction, and [`OF_SEED`], [`ECHO`] or how much to
+/// download.
 pub(crate) fn header(words: [u64; HEADER_WORDS]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }

@@ -1,9 +1,10 @@
-//! Mixed traffic through a tunnel of the real binary, every byte of it compared at both ends: text, random and mixed bytes, resets,
-//! half-closes, slow readers, a far end that is killed, a link that stops.
+//! Mixed traffic through a tunnel of the real binary, every byte of it compared at both ends: text, random
+//! and mixed bytes, resets, half-closes, slow readers, a far end that is killed, a link that stops.
 //!
-//! Without arguments a few seconds of it, as a test. `bench/tunnel-soak.sh` runs 10 GB. Phases by name (`mixed`, `killed`, `slow`,
-//! `outage`, `beside`) as arguments, amounts as `plan.rs` has them. Prints a table; ends with 1 when a byte differs, a stream ends
-//! otherwise than it should, or an end of the tunnel takes more memory than documented.
+//! Without arguments a few seconds of it, as a test. `bench/tunnel-soak.sh` runs 10 GB. Phases by name
+//! (`mixed`, `killed`, `slow`, `outage`, `beside`) as arguments, amounts as `plan.rs` has them. Prints a
+//! table; ends with 1 when a byte differs, a stream ends otherwise than it should, or an end of the tunnel
+//! takes more memory than documented.
 //!
 //! Runs itself again inside namespaces, where the hosts and links of `outage` and `beside` are.
 

@@ -28,7 +28,8 @@ impl Pace {
     }
 }
 
-/// Exchanges small messages over a connection of `connect` for `span`, and reads a large result over another when `large`.
+/// Exchanges small messages over a connection of `connect` for `span`, and reads a large result over another
+/// when `large`.
 pub(crate) fn measure(
     connect: &(dyn Fn() -> Result<TcpStream> + Sync),
     span: Duration,

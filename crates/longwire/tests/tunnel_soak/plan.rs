@@ -44,8 +44,8 @@ impl Plan {
         }
     }
 
-    /// The small one, unless the words of the command line say otherwise. A word without dashes is the name of a phase, as
-    /// test harnesses have it; their own options change nothing here.
+    /// The small one, unless the words of the command line say otherwise. A word without dashes is the name
+    /// of a phase, as test harnesses have it; their own options change nothing here.
     pub(crate) fn parse(words: impl Iterator<Item = String>) -> Self {
         let mut plan = Self::small();
         for word in words {

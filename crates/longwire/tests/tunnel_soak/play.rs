@@ -60,7 +60,8 @@ pub(crate) fn play(socket: TcpStream, role: Role, course: &Course) -> Seen {
     played.err().unwrap_or(Seen::Whole)
 }
 
-/// The more severe result of sending and receiving: the kernel reports an error once, to the first call that asks.
+/// The more severe result of sending and receiving: the kernel reports an error once, to the first call that
+/// asks.
 fn both(sent: Result<(), Seen>, taken: Result<(), Seen>) -> Result<(), Seen> {
     match (sent, taken) {
         (_, Err(Seen::Wrong(what))) | (Err(Seen::Wrong(what)), _) => Err(Seen::Wrong(what)),

@@ -8,7 +8,8 @@ use std::time::Duration;
 /// The head of the lines of [`row`].
 pub(crate) const HEAD: &str = "phase    level  streams   whole   reset  broken    payload     time    MB/s  near peak  far peak  faults";
 
-/// What both sides of a phase's streams saw; prints it, with the first faults, and returns the number of faults.
+/// What both sides of a phase's streams saw; prints it, with the first faults, and returns the number of
+/// faults.
 pub(crate) fn row(phase: &str, level: &str, sides: [&Tally; 2], took: Duration, watch: &Watch) -> u64 {
     let [client, server] = sides;
     let load = |counter: &std::sync::atomic::AtomicU64| counter.load(SeqCst);
@@ -51,8 +52,8 @@ pub(crate) fn row(phase: &str, level: &str, sides: [&Tally; 2], took: Duration, 
     faults
 }
 
-/// What is known of both ends: their maximum memory, in bytes (resident sets, including the code and what files share with
-/// others), and their output.
+/// What is known of both ends: their maximum memory, in bytes (resident sets, including the code and what
+/// files share with others), and their output.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     near: u64,
@@ -79,6 +80,7 @@ impl Watch {
     }
 }
 
-/// The memory that an end with its two lanes may take. For each lane: the pool of what its streams hold for slow readers, the
-/// 32 KiB that each of 1,024 streams has in addition, the contexts of both directions at level 9.
+/// The memory that an end with its two lanes may take. For each lane: the pool of what its streams hold for
+/// slow readers, the 32 KiB that each of 1,024 streams has in addition, the contexts of both directions at
+/// level 9.
 const MEMORY_BOUND: u64 = (2 * (64 + 32 + 64)) << 20;

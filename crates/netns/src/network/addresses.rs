@@ -1,4 +1,5 @@
-//! Which addresses links get, and which way packets go: a tree walk over the links, without touching the system.
+//! Which addresses links get, and which way packets go: a tree walk over the links, without touching the
+//! system.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
@@ -123,8 +124,9 @@ impl Topology {
 
 /// The first block of addresses that no route of this system leads to.
 ///
-/// From 198.18.0.0/15, which RFC 2544 sets aside for measurements: nothing real has them. A run inside another run's
-/// host begins one block further, so that the addresses of the outer one can still be distinguished.
+/// From 198.18.0.0/15, which RFC 2544 sets aside for measurements: nothing real has them. A run inside
+/// another run's host begins one block further, so that the addresses of the outer one can still be
+/// distinguished.
 pub(super) fn free_block() -> u32 {
     let taken = std::fs::read_to_string("/proc/thread-self/net/route").unwrap_or_default();
     first_free(&taken, depth())
@@ -140,7 +142,8 @@ pub fn depth_inside() -> String {
     depth().saturating_add(1).to_string()
 }
 
-/// The environment variable with the number of runs that this one is inside of, so that each has addresses of its own.
+/// The environment variable with the number of runs that this one is inside of, so that each has addresses of
+/// its own.
 pub const DEPTH: &str = "LONGWIRE_DEPTH";
 
 fn first_free(routes: &str, depth: u32) -> u32 {
@@ -158,8 +161,8 @@ fn first_free(routes: &str, depth: u32) -> u32 {
         .unwrap_or_else(|| block(depth))
 }
 
-/// Destination and mask of a line of `/proc/net/route`, which has them in the byte order of the machine; the default
-/// route takes no addresses.
+/// Destination and mask of a line of `/proc/net/route`, which has them in the byte order of the machine; the
+/// default route takes no addresses.
 fn prefix(line: &str) -> Option<(u32, u32)> {
     let mut fields = line.split_whitespace();
     let number = |text: &str| u32::from_str_radix(text, 16).ok().map(u32::from_be);

@@ -1,9 +1,10 @@
 //! Processors that stay awake while packets are on a link.
 //!
-//! A processor that has nothing to do sleeps, and takes 50 to 300 us to be itself again when a packet arrives (measured on
-//! virtual machines; an exchange straight over the loopback, after a pause, takes as much longer). An emulated link makes every host wait
-//! for every packet, so that each would pay this on each round trip: it would be the machine's sleep that is measured, not the link. Threads of
-//! idle priority, which get only what no other thread wants, keep the processors from it.
+//! A processor that has nothing to do sleeps, and takes 50 to 300 us to be itself again when a packet arrives
+//! (measured on virtual machines; an exchange straight over the loopback, after a pause, takes as much
+//! longer). An emulated link makes every host wait for every packet, so that each would pay this on each
+//! round trip: it would be the machine's sleep that is measured, not the link. Threads of idle priority,
+//! which get only what no other thread wants, keep the processors from it.
 
 use model::Timestamp;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -16,7 +17,8 @@ use sys::realtime::become_idle;
 use sys::signals::block_all_signals;
 use sys::{LiveError, OsError};
 
-/// The threads, one a processor. They sleep until [`Awake::until`] says otherwise, and end when it is dropped.
+/// The threads, one a processor. They sleep until [`Awake::until`] says otherwise, and end when it is
+/// dropped.
 #[derive(Debug)]
 pub(super) struct Awake {
     shared: Arc<Shared>,
@@ -95,8 +97,8 @@ impl Shared {
                 for _ in 0..POLLS {
                     std::hint::spin_loop();
                 }
-                // Under lazy preemption (Linux 6.13) a thread that only computes is not taken from the processor before the next
-                // tick, up to 4 ms later; one that leaves a system call is.
+                // Under lazy preemption (Linux 6.13) a thread that only computes is not taken from the
+                // processor before the next tick, up to 4 ms later; one that leaves a system call is.
                 std::thread::yield_now();
             } else {
                 self.asleep.store(true, Ordering::Release);

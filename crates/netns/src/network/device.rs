@@ -11,8 +11,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use sys::{LiveError, OsError};
 
-/// A TUN device that is up: packets that its host sends are read from it, packets written to it its host receives. Gone
-/// with its descriptor.
+/// A TUN device that is up: packets that its host sends are read from it, packets written to it its host
+/// receives. Gone with its descriptor.
 #[derive(Debug)]
 pub(super) struct Device(OwnedFd);
 
@@ -125,8 +125,8 @@ fn call(fd: BorrowedFd<'_>, operation: libc::Ioctl, name: &str, value: &[u8]) ->
     Ok(())
 }
 
-/// Makes the host hand over what its TCP sends at once as one, with the checksums left out: `segmentation` does what the kernel
-/// would do for each packet.
+/// Makes the host hand over what its TCP sends at once as one, with the checksums left out: `segmentation`
+/// does what the kernel would do for each packet.
 fn leave_cutting_to_us(fd: BorrowedFd<'_>) -> Result<(), OsError> {
     let features = libc::c_ulong::from(libc::TUN_F_CSUM | libc::TUN_F_TSO4);
     // SAFETY: the operation takes a number, and no memory of this process.

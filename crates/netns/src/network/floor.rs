@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use sys::OsError;
 use sys::signals::block_all_signals;
 
-/// The time (lower quartile) of echoes that the kernel of `peer` answers, asked on a thread of the other host of a link without
-/// delay. Between them the machine rests, as it does between the packets of a link with delay. `None` if the system does not let
-/// this process ping.
+/// The time (lower quartile) of echoes that the kernel of `peer` answers, asked on a thread of the other host
+/// of a link without delay. Between them the machine rests, as it does between the packets of a link with
+/// delay. `None` if the system does not let this process ping.
 pub(super) fn measure(peer: Ipv4Addr) -> Option<Duration> {
     let socket = ping_socket().ok()?;
     socket.set_read_timeout(Some(TIMEOUT)).ok()?;
@@ -20,8 +20,9 @@ pub(super) fn measure(peer: Ipv4Addr) -> Option<Duration> {
     spans.get(spans.len() / 4).copied()
 }
 
-/// What a link without delay and the gateway behind it add to an exchange over TCP with a server of this system: the median
-/// over them less the median of the same straight to the server. `connect` connects from inside to a port of this system.
+/// What a link without delay and the gateway behind it add to an exchange over TCP with a server of this
+/// system: the median over them less the median of the same straight to the server. `connect` connects from
+/// inside to a port of this system.
 pub(super) fn measure_gateway(connect: impl FnOnce(u16) -> io::Result<TcpStream>) -> Option<Duration> {
     let listener = sys::listening::on_loopback().ok()?;
     let port = listener.local_addr().ok()?.port();
@@ -79,7 +80,8 @@ fn echo(socket: &UdpSocket) -> Option<Duration> {
     Some(begin.elapsed())
 }
 
-/// A socket that sends ICMP echoes without privileges (`icmp(7)`); beyond its making it behaves as one of UDP.
+/// A socket that sends ICMP echoes without privileges (`icmp(7)`); beyond its making it behaves as one of
+/// UDP.
 fn ping_socket() -> Result<UdpSocket, OsError> {
     let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC, Some(ipproto::ICMP))?;

@@ -383,8 +383,8 @@ const LARGEST_PACKET: usize = PREFIX_BYTES + 65_536;
 /// Longer than it takes to measure floor and gateway.
 const WHILE_MEASURING: Duration = Duration::from_millis(500);
 
-/// A processor that rests for less is soon itself again; and where packets are due all the time hosts are busy, and threads that
-/// keep processors awake would be in their way.
+/// A processor that rests for less is soon itself again; and where packets are due all the time hosts are
+/// busy, and threads that keep processors awake would be in their way.
 const LONG_ENOUGH_TO_SLEEP: Duration = Duration::from_millis(1);
 
 /// Packets read from one device before the others are inspected.

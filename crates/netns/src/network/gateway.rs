@@ -5,8 +5,8 @@
 //!                             -> kernel TCP of the gateway - event loop: copies - connection of this process - outside
 //! ```
 //!
-//! No address is translated and no packet leaves the system: the event loop accepts what the gateway's kernel was requested,
-//! and has its own connection outside. Start reading at `event_loop.rs`.
+//! No address is translated and no packet leaves the system: the event loop accepts what the gateway's kernel
+//! was requested, and has its own connection outside. Start reading at `event_loop.rs`.
 
 mod answers;
 mod event_loop;

@@ -32,8 +32,8 @@ impl Lateness {
     }
 }
 
-/// The percentiles of the sum of one draw from each: what a round trip is late when the two ways are late independently of
-/// each other. `None` if one has no samples.
+/// The percentiles of the sum of one draw from each: what a round trip is late when the two ways are late
+/// independently of each other. `None` if one has no samples.
 pub(super) fn percentiles_of_sum(there: &Lateness, back: &Lateness, percents: [f64; 2]) -> Option<[u64; 2]> {
     let (there, back) = (there.filled(), back.filled());
     let mut sums: Vec<(u64, f64)> = there

@@ -33,7 +33,8 @@ struct InFlight {
 struct BufferedPacket {
     due: Timestamp,
     packet: Packet,
-    /// Wire bytes that were serialised since the packet before it: its own, and those of packets lost in between.
+    /// Wire bytes that were serialised since the packet before it: its own, and those of packets lost in
+    /// between.
     serialised: u64,
     /// It found others waiting for serialisation.
     queued: bool,
@@ -202,7 +203,8 @@ impl PacketCounters {
     }
 }
 
-/// A realised rate is reported from this length on: below, single wake-ups of the forwarder would be seen in it.
+/// A realised rate is reported from this length on: below, single wake-ups of the forwarder would be seen in
+/// it.
 const LONG_BUSY: Duration = Duration::from_millis(100);
 
 #[cfg(test)]

@@ -22,7 +22,8 @@ impl Namespace {
         std::thread::scope(|scope| {
             let made = scope.spawn(|| {
                 block_all_signals();
-                // SAFETY: only the network of this thread changes, which ends here; its descriptors stay shared.
+                // SAFETY: only the network of this thread changes, which ends here; its descriptors stay
+                // shared.
                 unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(|error| {
                     LiveError::NamespaceRefused {
                         operation: "make a network namespace",
@@ -79,8 +80,8 @@ fn enter(namespace: &OwnedFd) -> std::io::Result<()> {
     )?)
 }
 
-/// Settings of the present namespace that make it behave like a host of its own. Where the kernel lacks one, or does
-/// not let it be set, nothing but that is missing.
+/// Settings of the present namespace that make it behave like a host of its own. Where the kernel lacks one,
+/// or does not let it be set, nothing but that is missing.
 fn settle() {
     let group = getegid().as_raw();
     let ping = if group == 0 {
@@ -91,8 +92,8 @@ fn settle() {
     let settings = [
         ("ipv4/ping_group_range", ping.as_str()),
         ("ipv4/ip_unprivileged_port_start", "0"),
-        // Links carry IPv4. IPv6 would send packets of its own on them, which loss and counts would see; the loopback
-        // keeps it.
+        // Links carry IPv4. IPv6 would send packets of its own on them, which loss and counts would see; the
+        // loopback keeps it.
         ("ipv6/conf/default/disable_ipv6", "1"),
         // Set by some systems for the security of real networks; here the ways there and back are known.
         ("ipv4/conf/all/rp_filter", "0"),
@@ -114,8 +115,9 @@ pub(super) fn set(name: &str, value: &str) -> std::io::Result<()> {
     std::fs::write(format!("/proc/sys/net/{name}"), value)
 }
 
-/// Makes devices that are made here from now on have packets received on these processors, of the first 32, by their
-/// connection, and not by the thread that writes them (receive packet steering; Linux 6.3). With none: by that thread.
+/// Makes devices that are made here from now on have packets received on these processors, of the first 32,
+/// by their connection, and not by the thread that writes them (receive packet steering; Linux 6.3). With
+/// none: by that thread.
 pub(super) fn receive_on(processors: &[usize]) {
     let bits = processors
         .iter()

@@ -30,7 +30,8 @@ pub(super) fn add_default_route(device: &str) -> Result<(), LiveError> {
     through_device(device, libc::RT_TABLE_MAIN, None, None).map_err(system("add a route"))
 }
 
-/// Makes the present host answer for every address there is, except that of `peer`, which stays behind `device`.
+/// Makes the present host answer for every address there is, except that of `peer`, which stays behind
+/// `device`.
 pub(super) fn own_every_address(peer: Ipv4Addr, device: &str) -> Result<(), LiveError> {
     let own = || {
         through_device(device, libc::RT_TABLE_LOCAL, Some(peer), None)?;
@@ -41,7 +42,8 @@ pub(super) fn own_every_address(peer: Ipv4Addr, device: &str) -> Result<(), Live
     own().map_err(system("let a host answer for all addresses"))
 }
 
-/// Makes TCP connections of the present host to 127.0.0.1 and one of `ports` leave through `device`, as from `own`.
+/// Makes TCP connections of the present host to 127.0.0.1 and one of `ports` leave through `device`, as from
+/// `own`.
 pub(super) fn send_out_loopback_ports(ports: &[u16], device: &str, own: Ipv4Addr) -> Result<(), LiveError> {
     let send_out = || {
         through_device(device, FORWARDS_TABLE, None, Some(own))?;
@@ -78,7 +80,8 @@ fn through_device(
     message.send()
 }
 
-/// Sets how many packets `device` holds until they are read. (The `ioctl` for it is only for root of the whole system.)
+/// Sets how many packets `device` holds until they are read. (The `ioctl` for it is only for root of the
+/// whole system.)
 pub(super) fn set_queue(device: &str, packets: u32) -> Result<(), OsError> {
     // An `ifinfomsg`: family and type of any kind, the number, no change of flags.
     let number = device::number(device)?.to_ne_bytes();

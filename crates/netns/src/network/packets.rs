@@ -59,8 +59,8 @@ const LARGE_BYTES: usize = 1536;
 /// Unused buffers kept of each size.
 const KEPT: usize = 8192;
 
-/// What all packets on the way in one network may take: 2 s of 1 Gbit/s. Packets beyond that are dropped, counted
-/// and reported.
+/// What all packets on the way in one network may take: 2 s of 1 Gbit/s. Packets beyond that are dropped,
+/// counted and reported.
 pub(super) const MAX_BYTES: usize = 256 * 1024 * 1024;
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
-//! TCP packets that a host hands over as one, cut into the packets of the link, and joined again for the host that receives them.
+//! TCP packets that a host hands over as one, cut into the packets of the link, and joined again for the host
+//! that receives them.
 //!
-//! A system call for each packet, and the receiving host's TCP within it, is more than a core does at 1 Gbit/s. The kernel's TCP
-//! prepares up to 64 kB at once and leaves it to the device to cut them (segmentation offload). Here that is done as soon as they
-//! are read, so that the link's model, its counts and captures know only packets as they are on a wire. Those that are due at the
-//! same moment are joined on their way out. Packets that the sender handed over one by one are received one by one.
+//! A system call for each packet, and the receiving host's TCP within it, is more than a core does at 1
+//! Gbit/s. The kernel's TCP prepares up to 64 kB at once and leaves it to the device to cut them
+//! (segmentation offload). Here that is done as soon as they are read, so that the link's model, its counts
+//! and captures know only packets as they are on a wire. Those that are due at the same moment are joined on
+//! their way out. Packets that the sender handed over one by one are received one by one.
 
 use super::device::Device;
 use super::packets::{Buffers, Packet};
@@ -11,7 +13,8 @@ use std::io::IoSlice;
 use std::ops::Range;
 use sys::checksum::{checksum, sum};
 
-/// What precedes a packet that is read from a device or written to it: `struct virtio_net_hdr` of `linux/virtio_net.h`.
+/// What precedes a packet that is read from a device or written to it: `struct virtio_net_hdr` of
+/// `linux/virtio_net.h`.
 pub(super) const PREFIX_BYTES: usize = 10;
 
 /// What one read gave: one packet, or several as one.
@@ -122,8 +125,8 @@ impl Headers {
         Some(Self { bytes, tcp, length })
     }
 
-    /// Makes them those of `packet`, whose payload is there. What belongs to the whole frame goes to its first packet (CWR) or its
-    /// last (FIN, PSH), as the kernel does it.
+    /// Makes them those of `packet`, whose payload is there. What belongs to the whole frame goes to its
+    /// first packet (CWR) or its last (FIN, PSH), as the kernel does it.
     fn write_to(&self, packet: &mut [u8], position: &Position) {
         packet[..self.length].copy_from_slice(&self.bytes[..self.length]);
         let number = self.number(4, 2).wrapping_add(position.number as u32);
@@ -157,8 +160,8 @@ impl Headers {
         self.bytes[self.tcp + FLAGS]
     }
 
-    /// Whether a packet with these headers may follow one with `other` in a frame: all but lengths, numbers, sums and what the
-    /// last packet of a frame may have is the same.
+    /// Whether a packet with these headers may follow one with `other` in a frame: all but lengths, numbers,
+    /// sums and what the last packet of a frame may have is the same.
     fn go_with(&self, other: &Self) -> bool {
         let tcp = self.tcp;
         let same = |range: Range<usize>| self.bytes[range.clone()] == other.bytes[range];
@@ -244,14 +247,16 @@ impl Joined {
         refused
     }
 
-    /// What comes before the payloads of all packets, and how long it is: a `virtio_net_hdr` and the headers of the frame.
+    /// What comes before the payloads of all packets, and how long it is: a `virtio_net_hdr` and the headers
+    /// of the frame.
     fn begin(&self, first: &Headers, last: &Headers) -> ([u8; PREFIX_BYTES + MAX_HEADER_BYTES], usize) {
         let mut begin = [0; PREFIX_BYTES + MAX_HEADER_BYTES];
         let (prefix, headers) = begin.split_at_mut(PREFIX_BYTES);
         headers.copy_from_slice(&first.bytes);
         headers[first.tcp + FLAGS] |= last.flags();
         set_lengths(headers, self.length, first.tcp);
-        // The receiving host takes the sum for right; one that forwards the frame cuts it and completes the sums.
+        // The receiving host takes the sum for right; one that forwards the frame cuts it and completes the
+        // sums.
         let addresses = sum(&[], addresses_sum(headers, self.length - first.tcp));
         headers[first.tcp + TCP_CHECKSUM..][..2].copy_from_slice(&addresses.to_be_bytes());
         (prefix[0], prefix[1]) = (LACKS_CHECKSUM, IS_TCP4);

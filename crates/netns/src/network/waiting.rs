@@ -42,9 +42,9 @@ impl Waiting {
 
 /// How long to wait for what is due.
 ///
-/// The system wakes a thread some time after the moment requested, so that it is asked for an earlier one, and the rest
-/// is spent looking. That takes a core from the hosts, so it may be an eighth of the time and no more: on a link on which
-/// packets are due all the time, those due within a moment are handed over together.
+/// The system wakes a thread some time after the moment requested, so that it is asked for an earlier one,
+/// and the rest is spent looking. That takes a core from the hosts, so it may be an eighth of the time and no
+/// more: on a link on which packets are due all the time, those due within a moment are handed over together.
 #[derive(Debug, Default)]
 pub(super) struct Looking {
     /// Time that may be spent looking.
@@ -98,8 +98,9 @@ const TOGETHER: Duration = Duration::from_micros(30);
 mod tests {
     use super::*;
 
-    /// Lets `span_us` pass over a link on which a packet is due every `gap_us`, each wait as long as asked and each look
-    /// taking 1 us: the share of the time spent looking, and the maximum lateness in microseconds.
+    /// Lets `span_us` pass over a link on which a packet is due every `gap_us`, each wait as long as asked
+    /// and each look taking 1 us: the share of the time spent looking, and the maximum lateness in
+    /// microseconds.
     fn looked(gap_us: u64, span_us: u64) -> (f64, u64) {
         let mut looking = Looking::default();
         let (mut now, mut due, mut looked, mut latest) = (0, gap_us, 0, 0);

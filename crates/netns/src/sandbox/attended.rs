@@ -6,7 +6,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use sys::signals::{self, HeldSignals};
 
-/// Holds signals back from this process for as long as it lives, so that a command can be attended to the end.
+/// Holds signals back from this process for as long as it lives, so that a command can be attended to the
+/// end.
 ///
 /// Make it before any thread is started: they inherit it.
 #[derive(Debug)]
@@ -28,8 +29,8 @@ impl Attended {
         }
     }
 
-    /// Runs `command` to its end and returns its status as shells count (128 + n for signal n). Keys of the terminal reach
-    /// the command by themselves; what a process sends here is passed on to it.
+    /// Runs `command` to its end and returns its status as shells count (128 + n for signal n). Keys of the
+    /// terminal reach the command by themselves; what a process sends here is passed on to it.
     ///
     /// # Errors
     /// When it cannot be started.

@@ -1,6 +1,7 @@
 //! The first process of the sandbox's pid namespace.
 //!
-//! It runs between fork and exec, in a process with one thread: it prints nothing, and ends with `_exit` only.
+//! It runs between fork and exec, in a process with one thread: it prints nothing, and ends with `_exit`
+//! only.
 
 use super::outer::PASSED_ON;
 use super::process::{self, Again};
@@ -57,7 +58,8 @@ impl SetupStep {
     }
 }
 
-/// Sets the namespaces up (`ids`: of a new user namespace), starts the program, and takes in orphans until it ends.
+/// Sets the namespaces up (`ids`: of a new user namespace), starts the program, and takes in orphans until it
+/// ends.
 pub(super) fn run(
     again: &Again,
     ids: Option<(u32, u32)>,
@@ -96,15 +98,16 @@ pub(super) fn run(
         }
         Ok(inner) => {
             process::set_name(c"longwire init");
-            // The outer process reads until no process can report any more; this one has nothing more to report.
+            // The outer process reads until no process can report any more; this one has nothing more to
+            // report.
             drop(reports);
             attend(inner)
         }
     }
 }
 
-/// Takes in what ends, passes on what the outer process sends, and ends with the inner process: the kernel then kills
-/// all that is left in the pid namespace.
+/// Takes in what ends, passes on what the outer process sends, and ends with the inner process: the kernel
+/// then kills all that is left in the pid namespace.
 fn attend(inner: libc::pid_t) -> ! {
     let held = HeldSignals::hold(&PASSED_ON);
     loop {

@@ -64,7 +64,8 @@ fn start(held: &HeldSignals) -> Result<(libc::pid_t, OwnedFd), LiveError> {
         init::run(&again, ids, held, reports, &alive);
     }
     drop(reports);
-    // Open for as long as this process lives: the first process of the namespaces looks whether it still does.
+    // Open for as long as this process lives: the first process of the namespaces looks whether it still
+    // does.
     std::mem::forget(outer_is_alive);
     Ok((pid, report))
 }
@@ -80,8 +81,8 @@ fn first_report(report: OwnedFd) -> Option<LiveError> {
     })
 }
 
-/// Waits for the end. What a process sent to this one is passed on; what the terminal's keys sent, the processes inside
-/// have got already.
+/// Waits for the end. What a process sent to this one is passed on; what the terminal's keys sent, the
+/// processes inside have got already.
 fn wait(init: libc::pid_t, held: &HeldSignals) -> u8 {
     loop {
         let came = held.next();

@@ -20,18 +20,20 @@ pub const MARK: &str = "LONGWIRE_INSIDE";
 
 /// Whether this is the inner process.
 ///
-/// The mark alone could have been set in the user's environment; the parent of an inner process is the first of its namespace.
+/// The mark alone could have been set in the user's environment; the parent of an inner process is the first
+/// of its namespace.
 pub(super) fn is_inside() -> bool {
     if std::env::var_os(MARK).is_none() {
         return false;
     }
-    // SAFETY: `enter` is documented to be called before any thread is started, so no other thread reads the environment now.
+    // SAFETY: `enter` is documented to be called before any thread is started, so no other thread reads the
+    // environment now.
     unsafe { std::env::remove_var(MARK) };
     getppid().is_some_and(Pid::is_init)
 }
 
-/// The present program with its arguments and its marked environment, ready for `execve`: nothing is left to allocate
-/// between fork and exec.
+/// The present program with its arguments and its marked environment, ready for `execve`: nothing is left to
+/// allocate between fork and exec.
 pub(super) struct Again {
     program: CString,
     arguments: Vec<CString>,
@@ -83,12 +85,12 @@ fn terminated(text: OsString) -> Option<CString> {
     CString::new(text.into_vec()).ok()
 }
 
-/// Forks into new namespaces (`CLONE_NEW...`, 0 for none). Returns 0 in the child, which is the only thread of its
-/// process.
+/// Forks into new namespaces (`CLONE_NEW...`, 0 for none). Returns 0 in the child, which is the only thread
+/// of its process.
 pub(super) fn fork(namespaces: libc::c_int) -> Result<libc::pid_t, OsError> {
     let flags = libc::c_long::from(namespaces | libc::SIGCHLD);
-    // SAFETY: without CLONE_VM and with a null stack this is fork: the child has its own copy of everything. Callers are
-    // single-threaded, so no lock is held by a thread that the child does not have.
+    // SAFETY: without CLONE_VM and with a null stack this is fork: the child has its own copy of everything.
+    // Callers are single-threaded, so no lock is held by a thread that the child does not have.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
     match libc::pid_t::try_from(pid) {
         Ok(pid) if pid >= 0 => Ok(pid),
@@ -127,7 +129,8 @@ pub(super) fn is_hung_up(reading: &OwnedFd) -> bool {
     until_ready(reading.as_fd(), PollFlags::empty(), Duration::ZERO)
 }
 
-/// A child that has ended, that with this number or any: its number, and its status as shells count (128 + n for signal n).
+/// A child that has ended, that with this number or any: its number, and its status as shells count (128 + n
+/// for signal n).
 pub(super) fn reap(child: Option<libc::pid_t>) -> Option<(libc::pid_t, u8)> {
     let child = child.and_then(Pid::from_raw);
     let (pid, status) = waitpid(child, WaitOptions::NOHANG).ok().flatten()?;
@@ -141,8 +144,8 @@ pub(super) fn own_foreground() -> Option<libc::pid_t> {
     foreground_group(std::io::stdin().as_fd())
 }
 
-/// Makes `group` the terminal's foreground group again: an interactive shell inside cannot name it, because it lies
-/// outside of its pid namespace.
+/// Makes `group` the terminal's foreground group again: an interactive shell inside cannot name it, because
+/// it lies outside of its pid namespace.
 pub(super) fn restore_foreground(group: libc::pid_t) {
     let _held = HeldSignals::hold(&[libc::SIGTTOU]);
     // A terminal that is gone needs no foreground group, and one that lies outside has no number.
@@ -151,8 +154,8 @@ pub(super) fn restore_foreground(group: libc::pid_t) {
     }
 }
 
-/// A file in memory with this content, by a path that is valid in the next programs started from here: its descriptor stays
-/// open in them.
+/// A file in memory with this content, by a path that is valid in the next programs started from here: its
+/// descriptor stays open in them.
 pub(super) fn file_for_child(content: &str) -> std::io::Result<PathBuf> {
     let mut file = File::from(memfd_create(c"longwire", MemfdFlags::empty())?);
     file.write_all(content.as_bytes())?;

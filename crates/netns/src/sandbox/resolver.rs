@@ -9,8 +9,8 @@ use sys::{LiveError, OsError};
 
 const FILE: &str = "/etc/resolv.conf";
 
-/// Lets names be asked of `gateway`, where the name servers of the system could not be reached from inside: on
-/// 127.0.0.1, or by IPv6. The change is in the mount namespace only.
+/// Lets names be asked of `gateway`, where the name servers of the system could not be reached from inside:
+/// on 127.0.0.1, or by IPv6. The change is in the mount namespace only.
 pub(super) fn ask_names_of(gateway: Ipv4Addr) -> Result<(), LiveError> {
     let text = std::fs::read_to_string(FILE).unwrap_or_default();
     let reachable = |address: IpAddr| address.is_ipv4() && !address.is_loopback();
@@ -32,7 +32,8 @@ fn server(line: &str) -> Option<IpAddr> {
     address.split('%').next()?.parse().ok()
 }
 
-/// Mounts a file with this text over the system's. The file lies in a file system in memory that nothing else shows.
+/// Mounts a file with this text over the system's. The file lies in a file system in memory that nothing else
+/// shows.
 fn show_instead(text: &str) -> Result<(), OsError> {
     let os = |error: std::io::Error| OsError::from_io_error(&error);
     let flags = MountFlags::NOSUID | MountFlags::NODEV;

@@ -32,14 +32,15 @@ pub(super) fn keep_mounts_here() -> Result<(), OsError> {
     Ok(mount_change(c"/", flags)?)
 }
 
-/// `/proc` of this pid namespace. Some containers refuse it; the old one then stays and shows the processes of outside.
+/// `/proc` of this pid namespace. Some containers refuse it; the old one then stays and shows the processes
+/// of outside.
 pub(super) fn mount_proc() -> Result<(), OsError> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     Ok(mount(c"proc", c"/proc", c"proc", flags, None)?)
 }
 
-/// Capabilities that an inner process of an ordinary user keeps over exec: to make namespaces and mounts, to configure
-/// their networks, to answer for addresses and ports that are not its own.
+/// Capabilities that an inner process of an ordinary user keeps over exec: to make namespaces and mounts, to
+/// configure their networks, to answer for addresses and ports that are not its own.
 const KEPT: [CapabilitySet; 4] = [
     CapabilitySet::NET_BIND_SERVICE,
     CapabilitySet::NET_ADMIN,
@@ -60,8 +61,8 @@ pub(super) fn keep_rights_over_exec() -> Result<(), OsError> {
     Ok(())
 }
 
-/// Takes back what [`keep_rights_over_exec`] gave, in a process that is about to become another program: that one gets
-/// the rights of its user and no more. Safe between fork and exec: it allocates nothing.
+/// Takes back what [`keep_rights_over_exec`] gave, in a process that is about to become another program: that
+/// one gets the rights of its user and no more. Safe between fork and exec: it allocates nothing.
 pub(crate) fn give_up_rights() -> io::Result<()> {
     clear_ambient_capability_set()?;
     let mut sets = capabilities(None)?;

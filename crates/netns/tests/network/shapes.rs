@@ -118,7 +118,8 @@ fn round_trip(sandbox: &Sandbox) {
     });
     let exchanges: Vec<Duration> = exchanges.collect();
     let asked = Duration::from_millis(40);
-    // What the machine's own handling takes counts as part of the delay requested, and is below a millisecond.
+    // What the machine's own handling takes counts as part of the delay requested, and is below a
+    // millisecond.
     let least = asked - Duration::from_millis(1);
     assert!(handshake >= least, "{handshake:?}");
     assert!(exchanges.iter().all(|span| *span >= least), "{exchanges:?}");

@@ -49,8 +49,8 @@ pub(super) fn priced_by_replays(
     findings
 }
 
-/// Takes back what operations would take without all that their findings leave out, where a finding among them is no fact after all: its evidence was
-/// weak, too little of it was seen, or it may be others'.
+/// Takes back what operations would take without all that their findings leave out, where a finding among
+/// them is no fact after all: its evidence was weak, too little of it was seen, or it may be others'.
 pub(super) fn forget_unreported(remedies: &Remedies, findings: &[Finding], predictions: &mut [Prediction]) {
     let reported: HashSet<FindingKey> = findings
         .iter()
@@ -84,7 +84,8 @@ fn key_of(finding: &Finding) -> FindingKey {
     }
 }
 
-/// Round trips of what was left out that the remedy leaves each operation after all, where it saves so many: of connections, those to try one that was kept.
+/// Round trips of what was left out that the remedy leaves each operation after all, where it saves so many:
+/// of connections, those to try one that was kept.
 fn turns_kept(finding: &Finding, saves_turns: u64) -> f64 {
     match finding.kind {
         FindingKind::Reconnect => {

@@ -9,7 +9,8 @@ pub(super) fn warnings(summary: &Summary, groups: &[OperationGroup]) -> impl Ite
     nameless.into_iter().chain(others.into_iter().flatten())
 }
 
-/// The warnings that too few statements were seen for findings, one for each reason. Of what is encrypted, the connections are told already.
+/// The warnings that too few statements were seen for findings, one for each reason. Of what is encrypted,
+/// the connections are told already.
 fn nameless(evidence: &Evidence) -> Vec<Warning> {
     if evidence.round_trips == 0 || evidence.shows_statements() {
         return Vec::new();

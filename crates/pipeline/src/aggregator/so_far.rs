@@ -11,8 +11,9 @@ use std::time::Duration;
 /// What was summed up so far, while the run goes on.
 #[derive(Debug)]
 pub struct SoFar {
-    /// As at the end, but with the rows asked for alone, and without predictions; operations in progress are not in it. After a baseline was set, its
-    /// totals, statements, operations and transactions are those since then.
+    /// As at the end, but with the rows asked for alone, and without predictions; operations in progress are
+    /// not in it. After a baseline was set, its totals, statements, operations and transactions are those
+    /// since then.
     pub outcome: ReadOutcome,
     /// What is open, and what passed in all.
     pub current: CurrentTotals,
@@ -21,15 +22,16 @@ pub struct SoFar {
 }
 
 impl Aggregator {
-    /// Ends the bursts in which nothing came since the last call. For a run that goes on: without traffic nothing else ends them.
+    /// Ends the bursts in which nothing came since the last call. For a run that goes on: without traffic
+    /// nothing else ends them.
     pub fn close_resting(&mut self) {
         let sinks = &mut self.sinks;
         self.operations
             .close_resting(&mut |grouped| sinks.process_grouped(grouped));
     }
 
-    /// What was summed up so far, with at most `rows` of each kind, and findings priced at `prices`. Costs milliseconds: for a screen, not for
-    /// every fact.
+    /// What was summed up so far, with at most `rows` of each kind, and findings priced at `prices`. Costs
+    /// milliseconds: for a screen, not for every fact.
     pub fn so_far(&mut self, rows: usize, prices: &[Duration]) -> SoFar {
         let sinks = &mut self.sinks;
         let totals = match &mut sinks.since_baseline {
@@ -97,7 +99,8 @@ impl Aggregator {
         self.sinks.recent.as_ref()
     }
 
-    /// Decides by what was seen so far which services are poolers, instead of waiting for more: a screen would be empty until then.
+    /// Decides by what was seen so far which services are poolers, instead of waiting for more: a screen
+    /// would be empty until then.
     pub fn decide_poolers(&mut self) {
         for fact in self.poolers.finish() {
             self.summed(fact);

@@ -16,7 +16,8 @@ use storage::{Folder, RunKind};
 pub enum TablesInput<'a> {
     /// What goes on now, once.
     Live,
-    /// The same after tables were given up: where they go is not requested before the first file is whole, since that may take long.
+    /// The same after tables were given up: where they go is not requested before the first file is whole,
+    /// since that may take long.
     Resumed,
     /// Files. The tables of the same files, written before as observed by the same host, are replaced.
     Files(&'a [PathBuf]),
@@ -96,7 +97,8 @@ impl TableRecords {
 }
 
 impl Aggregator {
-    /// Writes what is observed to a folder of tables too, as observed by `host`; without a name by the host of the run's conditions.
+    /// Writes what is observed to a folder of tables too, as observed by `host`; without a name by the host
+    /// of the run's conditions.
     ///
     /// # Errors
     /// When the folder cannot be made.
@@ -124,15 +126,15 @@ impl Aggregator {
         self.sinks.tables.is_some()
     }
 
-    /// Completes the files of tables with the statements and findings of a window; what comes later begins new files. For a run that goes on for
-    /// months. Nothing where no tables are written.
+    /// Completes the files of tables with the statements and findings of a window; what comes later begins
+    /// new files. For a run that goes on for months. Nothing where no tables are written.
     pub fn rotate_tables(&mut self, window: &Window) {
         self.tables_completed = Instant::now();
         self.sinks.write_tables(|tables| tables.rotate(window));
     }
 
-    /// Completes the files of tables when the last were completed so long ago: what was observed is safe then. Whether it was time for that, also
-    /// where tables were given up.
+    /// Completes the files of tables when the last were completed so long ago: what was observed is safe
+    /// then. Whether it was time for that, also where tables were given up.
     pub fn complete_tables(&mut self, after: Duration) -> bool {
         if self.tables_completed.elapsed() < after {
             return false;
@@ -143,8 +145,8 @@ impl Aggregator {
     }
 }
 
-/// How long a run that goes on keeps what it observed in files that are not complete: a run that is killed, or whose disk is full, loses no more
-/// than a minute.
+/// How long a run that goes on keeps what it observed in files that are not complete: a run that is killed,
+/// or whose disk is full, loses no more than a minute.
 pub const TABLES_LAST: Duration = Duration::from_secs(50);
 
 /// Without their folders: the same files may lie elsewhere when they are read again.

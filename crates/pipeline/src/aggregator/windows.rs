@@ -35,7 +35,8 @@ impl Window {
 }
 
 impl Aggregator {
-    /// Ends a window: gives what was summed up and found since the last call, or the beginning. The run goes on, its figures from nothing.
+    /// Ends a window: gives what was summed up and found since the last call, or the beginning. The run goes
+    /// on, its figures from nothing.
     pub fn end_window(&mut self) -> Window {
         let missing = std::mem::take(&mut self.missing);
         let found = self

@@ -1,4 +1,5 @@
-//! How much may wait between the threads that forward bytes and the one that sums up, and what was lost for lack of room.
+//! How much may wait between the threads that forward bytes and the one that sums up, and what was lost for
+//! lack of room.
 
 use super::Posted;
 use analysis::fact::Fact;
@@ -13,7 +14,8 @@ pub(super) const MAX_WAITING: u64 = 32 << 20;
 /// From here on pipelined exchanges are summed up before they are posted.
 const CROWDED: u64 = MAX_WAITING / 2;
 
-/// Bytes up to which HTTP requests and payload are posted: a request that was posted as started should also be posted as answered.
+/// Bytes up to which HTTP requests and payload are posted: a request that was posted as started should also
+/// be posted as answered.
 const MAX_WAITING_OF_REQUESTS: u64 = 2 * MAX_WAITING;
 
 /// What was not posted, or not as it was seen.
@@ -85,7 +87,8 @@ impl Room {
         self.when_full == WhenFull::Drop && self.waiting.load(Ordering::Relaxed) >= CROWDED
     }
 
-    /// Takes room for `posted`, or refuses it. The end of a connection is always admitted: each was admitted when it was opened.
+    /// Takes room for `posted`, or refuses it. The end of a connection is always admitted: each was admitted
+    /// when it was opened.
     pub(super) fn admit(&self, posted: &Posted) -> Admission {
         let bytes = bytes_of(posted);
         if let Some(most) = most_for(posted) {
@@ -191,7 +194,8 @@ fn most_for(posted: &Posted) -> Option<u64> {
     }
 }
 
-/// The memory it takes, without what it shares with others (fingerprints). Payload itself has a bound of its own.
+/// The memory it takes, without what it shares with others (fingerprints). Payload itself has a bound of its
+/// own.
 fn bytes_of(posted: &Posted) -> u64 {
     let further = match posted {
         Posted::Fact(Fact::Exchange { exchange, .. }) => {
@@ -205,5 +209,6 @@ fn bytes_of(posted: &Posted) -> u64 {
     (size_of::<Posted>() + further) as u64
 }
 
-/// How long facts are gathered at a time; the next ones are put in the order of time with them: several threads send them.
+/// How long facts are gathered at a time; the next ones are put in the order of time with them: several
+/// threads send them.
 pub(super) const GATHER: Duration = Duration::from_millis(50);

@@ -2,12 +2,14 @@
 
 use model::{Exchange, Phase, RequestTraits};
 
-/// Adds `next` to `exchange`, which was before it on the same connection, if both are the same statement and `next` was not waited for
-/// separately. Round trips, bytes, executions and the time waited for stay what they were in total.
+/// Adds `next` to `exchange`, which was before it on the same connection, if both are the same statement and
+/// `next` was not waited for separately. Round trips, bytes, executions and the time waited for stay what
+/// they were in total.
 ///
-/// 1. A pipelined exchange counts from the end of the reply before it (`analysis::waited`): so does the part of a reply that follows its
-///    beginning. The server's time for `next` becomes time inside the reply.
-/// 2. An error, a transaction that goes on in another state, tags or a literal of its own keep an exchange apart.
+/// 1. A pipelined exchange counts from the end of the reply before it (`analysis::waited`): so does the part
+///    of a reply that follows its beginning. The server's time for `next` becomes time inside the reply.
+/// 2. An error, a transaction that goes on in another state, tags or a literal of its own keep an exchange
+///    apart.
 pub(super) fn add_pipelined(exchange: &mut Exchange, next: &Exchange) -> bool {
     if !is_alike(exchange, next) {
         return false;

@@ -1,8 +1,9 @@
 //! Round trips what passes network interfaces into facts, while it passes.
 //!
-//! One thread takes packets out of the ring that the kernel fills, and decodes them: the ring is what gives it time. The facts go through
-//! a channel of limited length to the thread that sums up. When that one is too slow, the channel is full, then the ring, and then the kernel
-//! drops packets and counts them: memory is bounded, and nothing is missing without being reported.
+//! One thread takes packets out of the ring that the kernel fills, and decodes them: the ring is what gives
+//! it time. The facts go through a channel of limited length to the thread that sums up. When that one is too
+//! slow, the channel is full, then the ring, and then the kernel drops packets and counts them: memory is
+//! bounded, and nothing is missing without being reported.
 
 mod packet_file;
 mod programs;
@@ -95,7 +96,8 @@ pub struct LiveSummary {
 }
 
 impl OpenedInput {
-    /// Opens what needs rights: what passes from now on will be seen. The right to capture is given up afterwards.
+    /// Opens what needs rights: what passes from now on will be seen. The right to capture is given up
+    /// afterwards.
     ///
     /// # Errors
     /// When this process may not capture, or the filter has more conditions than the kernel takes.
@@ -117,7 +119,8 @@ impl OpenedInput {
         Ok(Self { ring, name, kept })
     }
 
-    /// Begins to look at packets, with the rights that this process has now. `lookup` finds the programs at their ends.
+    /// Begins to look at packets, with the rights that this process has now. `lookup` finds the programs at
+    /// their ends.
     ///
     /// # Errors
     /// When there can be no thread.
@@ -157,7 +160,8 @@ impl LiveInput {
         all
     }
 
-    /// The programs of this host that have an end of an open connection, client first, as far as they were found.
+    /// The programs of this host that have an end of an open connection, client first, as far as they were
+    /// found.
     pub fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         self.programs.find_programs(connection)
     }

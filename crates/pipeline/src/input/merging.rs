@@ -1,7 +1,8 @@
-//! Puts the facts of several recordings in one order of time: requests that one holds get the statements that another holds.
+//! Puts the facts of several recordings in one order of time: requests that one holds get the statements that
+//! another holds.
 //!
-//! A recording has its facts in the order of the observation, so of each the next fact is enough: memory does not grow with
-//! their length.
+//! A recording has its facts in the order of the observation, so of each the next fact is enough: memory does
+//! not grow with their length.
 
 use super::InputSummary;
 use super::recording::RecordingFacts;
@@ -64,8 +65,8 @@ impl MergedRecordings {
         }
     }
 
-    /// Emits the rest; what a reader must know of each is added to `input`. Returns the texts that they know of statements whose
-    /// preparation was not seen.
+    /// Emits the rest; what a reader must know of each is added to `input`. Returns the texts that they know
+    /// of statements whose preparation was not seen.
     ///
     /// # Errors
     /// As [`MergedRecordings::new`].

@@ -21,8 +21,9 @@ impl Numbering {
         }
     }
 
-    /// The number that no connection of another source has: sources take round trips, and a single one keeps its numbers. How many
-    /// connections a source has is not known while they are read side by side. Beyond `u32::MAX`, which no run comes near, numbers are no longer unique.
+    /// The number that no connection of another source has: sources take round trips, and a single one keeps
+    /// its numbers. How many connections a source has is not known while they are read side by side. Beyond
+    /// `u32::MAX`, which no run comes near, numbers are no longer unique.
     pub fn renumber(self, id: ConnectionId) -> ConnectionId {
         ConnectionId(id.0.saturating_mul(self.sources).saturating_add(self.place))
     }

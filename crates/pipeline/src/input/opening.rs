@@ -17,8 +17,8 @@ pub enum InputFile<'a> {
     Tables(Vec<Recording>),
 }
 
-/// Opens a file and checks its first bytes. A pipe can be read only once: it is opened once and checked while reading. It ends when `stop`
-/// says so.
+/// Opens a file and checks its first bytes. A pipe can be read only once: it is opened once and checked while
+/// reading. It ends when `stop` says so.
 pub fn open<'a>(path: &'a Path, stop: Option<&Stop>) -> Result<InputFile<'a>> {
     if path.as_os_str() == "-" {
         return sniff("stdin", Box::new(io::stdin()));

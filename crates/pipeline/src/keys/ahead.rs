@@ -1,4 +1,5 @@
-//! Keys that captures hold behind the packets that they open: found before these are read, in files that can be read twice.
+//! Keys that captures hold behind the packets that they open: found before these are read, in files that can
+//! be read twice.
 
 use crate::input::opening::{InputFile, open};
 use crate::input::stopping::Stop;

@@ -42,7 +42,8 @@ impl Counts {
         self.damaged.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What the keys in `name` did not have, and what could not be opened for another reason; `late` connections had begun before their keys came.
+    /// What the keys in `name` did not have, and what could not be opened for another reason; `late`
+    /// connections had begun before their keys came.
     pub(super) fn warnings(&self, name: &str, log: &KeyLog, late: u64) -> Vec<Warning> {
         let damaged = self.damaged.load(Ordering::Relaxed);
         let damaged = (damaged > 0).then(|| {

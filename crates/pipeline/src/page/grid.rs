@@ -68,8 +68,8 @@ pub fn replay(
     })
 }
 
-/// Every other one of these, again and again, until they take no more than half of the rest; the last one may take
-/// all of it.
+/// Every other one of these, again and again, until they take no more than half of the rest; the last one may
+/// take all of it.
 fn fewer(mut operations: Vec<Vec<Operation>>, left: usize) -> Vec<Vec<Operation>> {
     let total =
         |operations: &[Vec<Operation>]| operations.iter().map(|whole| exchanges(whole)).sum::<usize>();

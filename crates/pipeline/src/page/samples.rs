@@ -72,7 +72,8 @@ impl Samples {
             .map_or_else(Vec::new, |sampled| sampled.whole.clone())
     }
 
-    /// The operation to show: of the name with most time that is kept, the one whose duration is nearest its median.
+    /// The operation to show: of the name with most time that is kept, the one whose duration is nearest its
+    /// median.
     pub fn example(&self, groups: &[OperationGroup]) -> Option<Operation> {
         let kept = self.0.borrow();
         by_time(groups).into_iter().find_map(|group| {

@@ -33,7 +33,8 @@ pub struct OrderEvidence {
 /// A step: its class, and how many of that class came before it in its operation.
 type Key = (u32, u32);
 
-/// How often two steps on different connections were seen, and how often the second did not wait for the first.
+/// How often two steps on different connections were seen, and how often the second did not wait for the
+/// first.
 #[derive(Debug, Default, Clone, Copy)]
 struct Seen {
     alone: u32,
@@ -80,8 +81,8 @@ pub struct Verdicts<'f> {
 }
 
 impl OrderEvidence {
-    /// Learns from an operation. `alone` says whether no other ran at the same time; a client that asks less than `floor`
-    /// after a reply has not read it.
+    /// Learns from an operation. `alone` says whether no other ran at the same time; a client that asks less
+    /// than `floor` after a reply has not read it.
     pub fn learn(&mut self, families: &[Family<'_>], alone: bool, floor: Duration, pools: &Pools) {
         self.operations += 1;
         self.alone += u64::from(alone);
@@ -138,8 +139,9 @@ impl OrderEvidence {
         self.served.get(class).is_some_and(|[served, not]| served > not)
     }
 
-    /// Whether the steps of the class are chains, in which each waits for the one before it on its connection, and which may be of unequal
-    /// length: their numbers are the same in nearly all operations. Those of a queue that a pool serves are so by chance alone.
+    /// Whether the steps of the class are chains, in which each waits for the one before it on its
+    /// connection, and which may be of unequal length: their numbers are the same in nearly all operations.
+    /// Those of a queue that a pool serves are so by chance alone.
     pub fn are_chains(&self, class: &Class) -> bool {
         self.shares.get(class).is_some_and(|shares| {
             let usual = shares.seen.values().max().copied().unwrap_or_default();
@@ -147,7 +149,8 @@ impl OrderEvidence {
         })
     }
 
-    /// Whether most of the operations ran while no other did: only then is it certain whose exchanges these are.
+    /// Whether most of the operations ran while no other did: only then is it certain whose exchanges these
+    /// are.
     pub fn is_of_operations_alone(&self) -> bool {
         self.alone * 2 > self.operations
     }
@@ -239,15 +242,16 @@ impl OrderEvidence {
     }
 }
 
-/// Whether two uses of connections overlap without one lying within the other: a client that does one thing after another
-/// never leaves the outer one first.
+/// Whether two uses of connections overlap without one lying within the other: a client that does one thing
+/// after another never leaves the outer one first.
 fn crosses(one: (usize, usize), other: (usize, usize)) -> bool {
     let (first, second) = (one.min(other), one.max(other));
     first.0 < second.0 && second.0 < first.1 && first.1 < second.1
 }
 
-/// Whether the connection of `earlier` was in use when `later` took another one, although its reply had arrived: its pool gives
-/// out what was returned last, it was the last to be used, and it is not used again, as by a client that holds on to it.
+/// Whether the connection of `earlier` was in use when `later` took another one, although its reply had
+/// arrived: its pool gives out what was returned last, it was the last to be used, and it is not used again,
+/// as by a client that holds on to it.
 fn was_in_use(family: &Family<'_>, earlier: usize, later: usize, pools: &Pools) -> bool {
     let connection = family.connection(earlier);
     let uses_again = (later..family.members.len()).any(|place| family.connection(place) == connection);
@@ -312,8 +316,8 @@ impl Seen {
 }
 
 impl Verdicts<'_> {
-    /// On two places of the family. Of two on one connection: whether they waited for each other in operations where they were on
-    /// different ones.
+    /// On two places of the family. Of two on one connection: whether they waited for each other in
+    /// operations where they were on different ones.
     pub fn dependence(&self, earlier: usize, later: usize) -> Dependence {
         self.all[earlier * self.size + later]
     }
@@ -334,7 +338,8 @@ impl Verdicts<'_> {
         })
     }
 
-    /// Steps of one class in a row, each on a connection of its own, of which two were together: all were, most likely.
+    /// Steps of one class in a row, each on a connection of its own, of which two were together: all were,
+    /// most likely.
     fn complete_volleys(&mut self, keys: &[Option<Key>]) {
         let mut batches: HashMap<u32, Vec<usize>> = HashMap::new();
         let mut complete: Vec<Vec<usize>> = Vec::new();
@@ -356,7 +361,8 @@ impl Verdicts<'_> {
         }
     }
 
-    /// Steps of chains on different connections do not wait for each other, as far as no place in the row parts all before it from all after it.
+    /// Steps of chains on different connections do not wait for each other, as far as no place in the row
+    /// parts all before it from all after it.
     fn part_chains(&mut self, is_of_chain: impl Fn(usize) -> bool, keys: &[Option<Key>]) {
         let mut chains: HashMap<u32, Vec<usize>> = HashMap::new();
         for (place, key) in keys.iter().enumerate() {
@@ -389,7 +395,8 @@ impl Verdicts<'_> {
         (0..row.len()).map(|cut| cut > 0 && together(cut)).collect()
     }
 
-    /// Where some two across a place in the row were together, all two across it were. Across the other places it is open.
+    /// Where some two across a place in the row were together, all two across it were. Across the other
+    /// places it is open.
     fn complete_volley(&mut self, batch: &[usize]) {
         let crossed = self.crossed(batch);
         if !crossed.contains(&true) {

@@ -18,8 +18,8 @@ pub struct Family<'a> {
     connections: usize,
 }
 
-/// What a step is, whichever operation it is in. Of a statement whose text was not seen its connection is part of it: nothing shows that
-/// those of two connections are the same statement.
+/// What a step is, whichever operation it is in. Of a statement whose text was not seen its connection is
+/// part of it: nothing shows that those of two connections are the same statement.
 pub type Class = (Phase, Option<Fingerprint>, Option<ConnectionId>);
 
 /// The families of an operation.
@@ -97,7 +97,8 @@ impl<'a> Family<'a> {
         self.connections > 1
     }
 
-    /// Whether its order is examined: it has several connections, and not too many steps to compare every two of them.
+    /// Whether its order is examined: it has several connections, and not too many steps to compare every two
+    /// of them.
     pub fn is_told(&self) -> bool {
         self.has_several_connections() && self.members.len() <= MAX_MEMBERS && !self.operation.continues
     }
@@ -117,8 +118,8 @@ impl<'a> Family<'a> {
         (0..place).rfind(|earlier| self.connection(*earlier) == connection)
     }
 
-    /// For every place, the first and the last place of the use of its connection, as far as the wire shows one: opening it, a
-    /// transaction, or all up to the statement by which a pool takes a connection back.
+    /// For every place, the first and the last place of the use of its connection, as far as the wire shows
+    /// one: opening it, a transaction, or all up to the statement by which a pool takes a connection back.
     pub fn uses(&self) -> Vec<(usize, usize)> {
         let count = self.members.len();
         let mut uses: Vec<(usize, usize)> = (0..count).map(|place| (place, place)).collect();
@@ -150,7 +151,8 @@ impl<'a> Family<'a> {
         uses
     }
 
-    /// How long it took from a reply to the next request, where both were on one connection and nothing lay between.
+    /// How long it took from a reply to the next request, where both were on one connection and nothing lay
+    /// between.
     pub fn turnarounds(&self) -> Vec<Duration> {
         let mut times = Vec::new();
         for place in 1..self.members.len() {
@@ -168,7 +170,8 @@ pub fn is_setup(exchange: &Exchange) -> bool {
     matches!(exchange.phase, Phase::Connect | Phase::Tls | Phase::Login)
 }
 
-/// Whether it is a statement by which a pool cleans a connection that it takes back: asyncpg's, PgBouncer's and others'.
+/// Whether it is a statement by which a pool cleans a connection that it takes back: asyncpg's, PgBouncer's
+/// and others'.
 fn is_return(exchange: &Exchange) -> bool {
     let of_pool = |fingerprint: &Fingerprint| {
         let text = fingerprint.to_ascii_lowercase();

@@ -19,8 +19,8 @@ struct Pool {
     width: usize,
     /// When each was used last.
     used: HashMap<ConnectionId, Timestamp>,
-    /// How often an operation that was alone began with a connection while others were idle too, how often that was
-    /// the one returned last, and which ones these were.
+    /// How often an operation that was alone began with a connection while others were idle too, how often
+    /// that was the one returned last, and which ones these were.
     given: u32,
     given_last: u32,
     given_ones: HashSet<ConnectionId>,

@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 /// The uses of connections by a volley of one statement.
 ///
-/// A unit is one use: the statement and what follows it on its connection (a pool's reset, say). The units take the connections in
-/// round trip, as they would when each took as long as the others: distance makes them alike. Over no distance one connection may be
-/// free again so soon that it is used again and again.
+/// A unit is one use: the statement and what follows it on its connection (a pool's reset, say). The units
+/// take the connections in round trip, as they would when each took as long as the others: distance makes
+/// them alike. Over no distance one connection may be free again so soon that it is used again and again.
 #[derive(Debug, Default)]
 pub struct Queue {
     /// Of each place that belongs to a unit, the unit.
@@ -65,8 +65,8 @@ impl ConcurrentBatch {
     ///
     /// 1. Its first steps are on different connections, as many as the pool has.
     /// 2. Its last ones are not all on one connection: that would be one client that goes on alone.
-    /// 3. All connections take part, alike or nearly so: one that is idle while another is used again would have been taken, but
-    ///    for an event loop that sees several replies at once.
+    /// 3. All connections take part, alike or nearly so: one that is idle while another is used again would
+    ///    have been taken, but for an event loop that sees several replies at once.
     pub fn looks_served(&self, family: &Family<'_>, width: usize) -> Option<bool> {
         let served = width.min(self.places.len());
         if served < 2 {
@@ -87,8 +87,9 @@ impl ConcurrentBatch {
         Some(different(&self.places[..served]) == served && different(last) > 1 && (alike || nearly))
     }
 
-    /// How many of its steps each connection had, the fewest first, where these differ and a connection rested while another one was used twice more: what a pool
-    /// serves would have been given to the one that rested. Absent otherwise.
+    /// How many of its steps each connection had, the fewest first, where these differ and a connection
+    /// rested while another one was used twice more: what a pool serves would have been given to the one that
+    /// rested. Absent otherwise.
     pub fn rested(&self, family: &Family<'_>) -> Option<Vec<usize>> {
         let mut places: HashMap<ConnectionId, Vec<usize>> = HashMap::new();
         for place in &self.places {
@@ -119,9 +120,10 @@ impl ConcurrentBatch {
         used.len() < self.places.len()
     }
 
-    /// Whether at least half of the steps that use a connection again do not wait for the one before them there: in other operations
-    /// these were on different connections, and at once. Threads do so that each have a connection: the quickest takes the next
-    /// step, and over no distance it is back before another one has begun.
+    /// Whether at least half of the steps that use a connection again do not wait for the one before them
+    /// there: in other operations these were on different connections, and at once. Threads do so that each
+    /// have a connection: the quickest takes the next step, and over no distance it is back before another
+    /// one has begun.
     fn reuses_by_chance(&self, family: &Family<'_>, waits: &dyn Fn(usize, usize) -> bool) -> bool {
         let mut last: HashMap<ConnectionId, usize> = HashMap::new();
         let (mut all, mut by_chance) = (0, 0);
@@ -148,8 +150,9 @@ impl ConcurrentBatch {
 }
 
 impl Queue {
-    /// The first volley of a family that had to queue, or used a connection again because it was free again so soon; an empty
-    /// one if none. `waits` answers for two steps on one connection too, by what other operations show of these two.
+    /// The first volley of a family that had to queue, or used a connection again because it was free again
+    /// so soon; an empty one if none. `waits` answers for two steps on one connection too, by what other
+    /// operations show of these two.
     pub fn find(
         family: &Family<'_>,
         waits: &dyn Fn(usize, usize) -> bool,
@@ -179,7 +182,8 @@ impl Queue {
             places: vec![Vec::new(); batch.len()],
             ..Self::default()
         };
-        // What follows a statement of the volley before the next one of its connection: also behind the last ones.
+        // What follows a statement of the volley before the next one of its connection: also behind the last
+        // ones.
         let mut followers: HashSet<Class> = HashSet::new();
         let mut under_way: HashMap<ConnectionId, (usize, Vec<usize>)> = HashMap::new();
         for place in batch[0]..family.members.len() {
@@ -205,8 +209,9 @@ impl Queue {
         queue
     }
 
-    /// Gives every unit a connection. The first ones get one each: their own, or one of the pool that is not used if another has
-    /// that. The others get, of those whose last unit was over when they began, the one that had fewest.
+    /// Gives every unit a connection. The first ones get one each: their own, or one of the pool that is not
+    /// used if another has that. The others get, of those whose last unit was over when they began, the one
+    /// that had fewest.
     fn assign(&mut self, family: &Family<'_>, batch: &[usize], supply: &Supply) {
         let used: HashSet<ConnectionId> = batch.iter().map(|place| family.connection(*place)).collect();
         let spare = supply.connections.iter().filter(|one| !used.contains(one));
@@ -250,7 +255,8 @@ impl Queue {
         self.connections.get(*self.units.get(&place)?).copied()
     }
 
-    /// For the first place of a unit that has to queue: the last place, before it, of the unit whose connection it gets.
+    /// For the first place of a unit that has to queue: the last place, before it, of the unit whose
+    /// connection it gets.
     pub fn before(&self, place: usize) -> Option<usize> {
         let unit = *self.units.get(&place)?;
         let earlier = self.before[unit]?;

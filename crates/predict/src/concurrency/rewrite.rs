@@ -4,8 +4,8 @@ use super::family::Family;
 use super::queue::Queue;
 use model::{Operation, Timestamp};
 
-/// Lets the steps of `family` wait for those earlier ones for which `waits` returns true, for the one before them on their
-/// connection, and, in a `queue`, for a connection that is free.
+/// Lets the steps of `family` wait for those earlier ones for which `waits` returns true, for the one before
+/// them on their connection, and, in a `queue`, for a connection that is free.
 pub fn rewrite(
     operation: &mut Operation,
     family: &Family<'_>,

@@ -104,7 +104,8 @@ impl Predictor {
         }
     }
 
-    /// Concludes what clients waited for in the measurement, and takes the time in which they did out of the operations.
+    /// Concludes what clients waited for in the measurement, and takes the time in which they did out of the
+    /// operations.
     fn what_they_wait_for(&mut self) -> Learned {
         let limit = self.requests.limit(self.workers);
         let locked = std::mem::take(&mut self.locks).conclude();
@@ -171,7 +172,8 @@ impl Predictor {
         }
     }
 
-    /// The clients of one target, in their surroundings as expected, and in others in which they may be: bounds hold both.
+    /// The clients of one target, in their surroundings as expected, and in others in which they may be:
+    /// bounds hold both.
     fn let_meet_on(&mut self, target: usize, expected: &Possible<'_>, others: &[Possible<'_>]) {
         let pauses: Vec<u64> = self.names.iter_mut().map(Named::pause).collect();
         for ClosedLoopResult { operations, elapsed } in self.meet(target, expected, &pauses) {
@@ -198,8 +200,8 @@ impl Predictor {
         }
     }
 
-    /// The clients of each name among themselves; where they have to wait for each other's workers, those of all names whose operations
-    /// need one, as they were mixed in the measurement.
+    /// The clients of each name among themselves; where they have to wait for each other's workers, those of
+    /// all names whose operations need one, as they were mixed in the measurement.
     fn meet(&self, target: usize, possible: &Possible<'_>, pauses: &[u64]) -> Vec<ClosedLoopResult> {
         let config = possible.config;
         let mut done = Vec::new();

@@ -1,4 +1,5 @@
-//! Operations replayed without what remedies leave out, on connections as the operations before left them without it.
+//! Operations replayed without what remedies leave out, on connections as the operations before left them
+//! without it.
 
 use super::{PredictionTarget, Predictor};
 use crate::connections::ConnectionHistory;
@@ -13,8 +14,8 @@ use model::{FindingKey, LeftOut, Operation, Remains};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What operations leave of their connections once a remedy is applied: larger replies have opened windows by then. Of each name and finding, or all of them
-/// together, for each target.
+/// What operations leave of their connections once a remedy is applied: larger replies have opened windows by
+/// then. Of each name and finding, or all of them together, for each target.
 #[derive(Debug, Default)]
 pub(super) struct RemediedConnections {
     of: HashMap<RemediedBy, Vec<ConnectionHistory>>,
@@ -44,8 +45,8 @@ impl RemediedConnections {
 type Alone = Option<(Duration, Vec<Flow>)>;
 
 impl Predictor {
-    /// For each target, what remedies save together of an operation of which this is all, or one part more. `None` if it was not replayed without what
-    /// they leave out: of the first operations of a name it is.
+    /// For each target, what remedies save together of an operation of which this is all, or one part more.
+    /// `None` if it was not replayed without what they leave out: of the first operations of a name it is.
     pub(super) fn replay_without(
         &mut self,
         operation: &Operation,
@@ -80,8 +81,9 @@ impl Predictor {
         together
     }
 
-    /// What an operation takes without what these leave out, with each [`Estimate`] where one finding is remedied: the most of it on windows as the operations with their waste leave them,
-    /// since it is not known how long their connections rest.
+    /// What an operation takes without what these leave out, with each [`Estimate`] where one finding is
+    /// remedied: the most of it on windows as the operations with their waste leave them, since it is not
+    /// known how long their connections rest.
     fn estimates(
         &mut self,
         operation: &Operation,
@@ -113,8 +115,8 @@ impl Predictor {
         [least, likely, most]
     }
 
-    /// A plan on each target on which operations are replayed one by one: on connections as `histories` have them, or as the operations as they were left them,
-    /// which stay as they are.
+    /// A plan on each target on which operations are replayed one by one: on connections as `histories` have
+    /// them, or as the operations as they were left them, which stay as they are.
     fn alone(
         &self,
         operation: &Operation,
@@ -152,5 +154,6 @@ const REPLAYED_WITHOUT: u64 = 200;
 const MAX_NODES_PER_REMEDY: usize = 300_000;
 /// Findings of an operation that it is replayed without, each alone.
 const MAX_REMEDIES: usize = 8;
-/// Names and findings of which connections are remembered: each has those of [`REPLAYED_WITHOUT`] operations at most.
+/// Names and findings of which connections are remembered: each has those of [`REPLAYED_WITHOUT`] operations
+/// at most.
 const MAX_HISTORIES: usize = 64;

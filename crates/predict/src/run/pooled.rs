@@ -1,4 +1,5 @@
-//! Connections that all clients share: a statement starts when its request has one, and those that find none wait for the next that is given back.
+//! Connections that all clients share: a statement starts when its request has one, and those that find none
+//! wait for the next that is given back.
 
 use super::{NodeEvent, SimulatedRun, Wake};
 use model::Protocol;

@@ -1,13 +1,16 @@
 //! From a workload whose clients pause to the same workload elsewhere.
 //!
-//! A pause before each request delays it as a distance does, and takes no packets. It cannot show three things:
+//! A pause before each request delays it as a distance does, and takes no packets. It cannot show three
+//! things:
 //!
-//! 1. A distance whose pauses would not fit into a visit. What is missing is added; where transactions wait for each other, for rows for example,
-//!    all of their time could grow with the distance instead.
-//! 2. A nearer place: for one client the round trip becomes shorter; of many clients some or all go on waiting for the server.
-//! 3. A link's rate: a queue each way in which all clients are that are not near. The throughput of this closed network is known
-//!    exactly (product form; Buzen's convolution, computed in logarithms so that nothing overflows). Its times of service vary more than those of
-//!    packets of one size, so it is the upper bound, and the lower one is that of the slowest part alone.
+//! 1. A distance whose pauses would not fit into a visit. What is missing is added; where transactions wait
+//!    for each other, for rows for example, all of their time could grow with the distance instead.
+//! 2. A nearer place: for one client the round trip becomes shorter; of many clients some or all go on
+//!    waiting for the server.
+//! 3. A link's rate: a queue each way in which all clients are that are not near. The throughput of this
+//!    closed network is known exactly (product form; Buzen's convolution, computed in logarithms so that
+//!    nothing overflows). Its times of service vary more than those of packets of one size, so it is the
+//!    upper bound, and the lower one is that of the slowest part alone.
 
 use super::{MIN_SECONDS, span};
 use link::TCP_HEADER_BYTES;
@@ -53,8 +56,8 @@ pub struct Forecast {
     pub bound_by: BoundBy,
 }
 
-/// The pause with which a workload is measured for a place: the further round trip, as far as the pauses of a transaction fit into a part of a
-/// visit.
+/// The pause with which a workload is measured for a place: the further round trip, as far as the pauses of a
+/// transaction fit into a part of a visit.
 pub fn pause_towards(there: Duration, here: Duration, turns: f64, visit: Duration) -> Duration {
     let longest = visit.mul_f64(MAX_VISIT_SHARE / turns.max(1.0));
     there.saturating_sub(here).min(longest)
@@ -225,7 +228,8 @@ mod tests {
 
     #[test]
     fn the_published_prediction_of_one_client() {
-        // `select 1` on loopback: 5.16 us one way, 36,938 a second. 13.6 us one way: predicted 22,753, as published (measured: 24,725).
+        // `select 1` on loopback: 5.16 us one way, 36,938 a second. 13.6 us one way: predicted 22,753, as
+        // published (measured: 24,725).
         let published = PausedWorkload {
             round_trip: micros(2.0 * 5.16),
             payload_bytes: [20.0, 60.0],

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 /// The median of the rounds' forecasts, and within what another run there is expected.
 ///
-/// 1. The rounds' logarithms are taken as normal: 19 of 20 further rounds lie within Student's quantile times their standard deviation
-///    times sqrt(1 + 1/n) of their mean.
+/// 1. The rounds' logarithms are taken as normal: 19 of 20 further rounds lie within Student's quantile times
+///    their standard deviation times sqrt(1 + 1/n) of their mean.
 /// 2. To that is added what the model cannot decide in any round, and the error that was measured for it.
-/// 3. Refused with fewer rounds than [`SplitRefusal::MIN_ROUNDS`], and where the ends are further apart than [`WIDEST`].
+/// 3. Refused with fewer rounds than [`SplitRefusal::MIN_ROUNDS`], and where the ends are further apart than
+///    [`WIDEST`].
 ///
 /// # Errors
 /// Why there is no forecast.
@@ -68,7 +69,8 @@ const STUDENT: [f64; 10] = [
 ];
 /// For more.
 const STUDENT_OF_MANY: f64 = 2.2;
-/// How far another run is from the rounds of this one beyond their spread: measured, docs/split.md#how-far-off.
+/// How far another run is from the rounds of this one beyond their spread: measured,
+/// docs/split.md#how-far-off.
 const MODEL_ERROR: f64 = 0.05;
 /// Upper end over lower end of the widest interval that is printed.
 const WIDEST: f64 = 2.0;
@@ -94,7 +96,8 @@ mod tests {
         assert_eq!(same.transaction, Duration::from_micros(1_000));
         assert!(same.low.abs_diff(Duration::from_nanos(952_381)) < Duration::from_nanos(10));
         assert!(same.high.abs_diff(Duration::from_micros(1_050)) < Duration::from_nanos(10));
-        // Logarithms with a standard deviation of 0.0791: 2.776 x 0.0791 x sqrt(1.2) = 0.2405 each way, wider than minimum to maximum.
+        // Logarithms with a standard deviation of 0.0791: 2.776 x 0.0791 x sqrt(1.2) = 0.2405 each way, wider
+        // than minimum to maximum.
         let spread = forecast(&rounds(&[905, 951, 1_000, 1_051, 1_105])).expect("a forecast");
         let [least, most] = [1e-3 * (-0.2405_f64).exp() / 1.05, 1e-3 * 0.2405_f64.exp() * 1.05];
         assert!(

@@ -1,4 +1,5 @@
-//! Operations made for tests: as an observation point next to the client would have seen them on an ideal path.
+//! Operations made for tests: as an observation point next to the client would have seen them on an ideal
+//! path.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 

@@ -55,8 +55,8 @@ pub(super) fn account(peer_connection: &PeerConnection, site: &Site) {
     }
 }
 
-/// Takes bytes until their end, then reports how many came, and in how many nanoseconds (8 bytes each), without those at
-/// the beginning that do not count.
+/// Takes bytes until their end, then reports how many came, and in how many nanoseconds (8 bytes each),
+/// without those at the beginning that do not count.
 pub(super) fn sink(peer_connection: &PeerConnection, hello: &Hello) {
     let mut room = vec![0; BULK_PART];
     let mut counted = Counted::new(hello.skip);

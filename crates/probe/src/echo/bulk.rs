@@ -19,7 +19,8 @@ use sys::error::OsError;
 use sys::processor::{Of, processor_time};
 use sys::tcp_info::KernelFigures;
 
-/// Fills one direction for as long as planned, or until `stop` is set, with round trips before it and at the same time.
+/// Fills one direction for as long as planned, or until `stop` is set, with round trips before it and at the
+/// same time.
 ///
 /// # Errors
 /// When a connection cannot be opened or breaks, or no round trip was completed.
@@ -79,7 +80,8 @@ fn rate(bytes: u64, elapsed: Duration) -> Option<BitRate> {
     BitRate::from_bits_per_second(u64::try_from(rate).ok()?)
 }
 
-/// Round trips of one stream over the course; none completed is an error before the bulk and an empty spread during it.
+/// Round trips of one stream over the course; none completed is an error before the bulk and an empty spread
+/// during it.
 fn round_trips(
     echo: &Echo,
     plan: &BulkPlan,

@@ -1,4 +1,5 @@
-//! What the two sides say to each other before messages pass: 32 bytes each way, all numbers with the high byte first.
+//! What the two sides say to each other before messages pass: 32 bytes each way, all numbers with the high
+//! byte first.
 //!
 //! | bytes | of the client's | of the listener's |
 //! |---|---|---|
@@ -11,8 +12,8 @@
 //! | 20-23 | streams of this client | processors |
 //! | 24-31 | of bytes to the listener: nanoseconds at their beginning that do not count | 0 |
 //!
-//! Every connection of a client begins with it. On an `account` connection the client then sends single bytes and gets
-//! each time what processor time the listener has used ([`super::usage`]).
+//! Every connection of a client begins with it. On an `account` connection the client then sends single bytes
+//! and gets each time what processor time the listener has used ([`super::usage`]).
 
 use super::Spin;
 use std::time::Duration;

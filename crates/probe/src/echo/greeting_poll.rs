@@ -1,7 +1,7 @@
 //! Those who have connected to the listener and not greeted: one thread, the listener's own, has them all.
 //!
-//! No connection has more than the deadline in all. There is room for a bounded number; one that finds no room pushes out the one
-//! that has waited longest of the place with the most there.
+//! No connection has more than the deadline in all. There is room for a bounded number; one that finds no
+//! room pushes out the one that has waited longest of the place with the most there.
 
 use super::greeting::{Answer, Hello, LENGTH, NoGreeting, Verdict};
 use super::listener::answer;
@@ -52,8 +52,8 @@ impl<'a> GreetingPoll<'a> {
         })
     }
 
-    /// Waits for connections and bytes, at most `longest`; those that `judge` accepts are passed to `welcome` as they are: not
-    /// blocking.
+    /// Waits for connections and bytes, at most `longest`; those that `judge` accepts are passed to `welcome`
+    /// as they are: not blocking.
     pub(super) fn attend(
         &mut self,
         longest: Duration,
@@ -82,7 +82,8 @@ impl<'a> GreetingPoll<'a> {
             match self.listener.accept() {
                 Ok((socket, peer)) => self.receive(socket, peer),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // None left; or one that broke while it waited, or no descriptors: the next round tries again.
+                // None left; or one that broke while it waited, or no descriptors: the next round tries
+                // again.
                 Err(_) => return,
             }
         }

@@ -22,8 +22,8 @@ pub struct ListenerOptions {
     pub once: bool,
     /// Connections on which nothing happens for this long are closed.
     pub idle: Duration,
-    /// Whether clients may have it poll for messages as long as it takes: that takes a processor. For a short time, while that pays,
-    /// all may ([`sys::spin`]).
+    /// Whether clients may have it poll for messages as long as it takes: that takes a processor. For a short
+    /// time, while that pays, all may ([`sys::spin`]).
     pub spin: bool,
 }
 
@@ -39,9 +39,9 @@ impl Default for ListenerOptions {
 
 /// Answers clients of any number, at once and one after another, until it is told to end.
 ///
-/// At most [`Listener::MAX_CONNECTIONS`] connections; those that do not greet within 5 seconds, or on which nothing happens,
-/// are closed. Memory is 0.5 MiB a connection, whatever sizes a client names; threads are at most [`MAX_THREADS`] and one a
-/// processor. Who has not greeted has none.
+/// At most [`Listener::MAX_CONNECTIONS`] connections; those that do not greet within 5 seconds, or on which
+/// nothing happens, are closed. Memory is 0.5 MiB a connection, whatever sizes a client names; threads are at
+/// most [`MAX_THREADS`] and one a processor. Who has not greeted has none.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
@@ -97,8 +97,8 @@ impl Listener {
         self.address
     }
 
-    /// Serves until `stop` is set, or until the first client has ended where that was requested. Returns how many clients
-    /// it had.
+    /// Serves until `stop` is set, or until the first client has ended where that was requested. Returns how
+    /// many clients it had.
     ///
     /// # Errors
     /// When the system does not let it wait for connections.
@@ -228,7 +228,8 @@ impl Site {
         }
     }
 
-    /// Closes connections on which nothing has happened for `idle`. `known` holds what was seen of each, and when.
+    /// Closes connections on which nothing has happened for `idle`. `known` holds what was seen of each, and
+    /// when.
     fn close_idle(&self, known: &mut HashMap<u64, (u64, Instant)>, idle: Duration) {
         let guests = self.guests();
         known.retain(|number, _| guests.contains_key(number));
@@ -274,7 +275,8 @@ pub(super) fn answer(verdict: Verdict) -> Answer {
     }
 }
 
-/// Fills `bytes` within `longest` in all, however slowly they come; afterwards the socket waits for ever again.
+/// Fills `bytes` within `longest` in all, however slowly they come; afterwards the socket waits for ever
+/// again.
 pub(super) fn read_within(
     socket: &TcpStream,
     bytes: &mut [u8],

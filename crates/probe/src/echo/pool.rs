@@ -1,4 +1,5 @@
-//! Many streams on few threads: one epoll loop a processor, for clients with more streams than there are processors.
+//! Many streams on few threads: one epoll loop a processor, for clients with more streams than there are
+//! processors.
 
 use super::Spin;
 use super::answering::PeerConnection;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use sys::error::OsError;
 use sys::spin::AdaptiveSpin;
 
-/// Bytes that fill messages, and room to read them into. Contents are random once, so that nothing on the way compresses
-/// them; what arrives is not inspected.
+/// Bytes that fill messages, and room to read them into. Contents are random once, so that nothing on the way
+/// compresses them; what arrives is not inspected.
 #[derive(Debug)]
 pub(super) struct Filler {
     out: Box<[u8]>,
@@ -55,7 +55,8 @@ pub(super) enum Came {
     Part,
 }
 
-/// A connection whose two sides take round trips: whole messages of `outgoing` bytes out, of `incoming` bytes in.
+/// A connection whose two sides take round trips: whole messages of `outgoing` bytes out, of `incoming` bytes
+/// in.
 #[derive(Debug)]
 pub(super) struct Stream {
     socket: Arc<TcpStream>,
@@ -120,7 +121,8 @@ impl Stream {
         Ok(Came::Whole)
     }
 
-    /// Receives what is there of the message expected; then expects the next one. A blocking socket waits for something.
+    /// Receives what is there of the message expected; then expects the next one. A blocking socket waits for
+    /// something.
     pub(super) fn receive(&mut self, filler: &mut Filler) -> Result<Came, Ending> {
         loop {
             let room = filler.into();
@@ -144,7 +146,8 @@ impl Stream {
         }
     }
 
-    /// Sends a whole message, waiting where it must: asleep on a blocking socket, perhaps after polling, else polling.
+    /// Sends a whole message, waiting where it must: asleep on a blocking socket, perhaps after polling, else
+    /// polling.
     pub(super) fn send_whole(&mut self, filler: &Filler) -> Result<(), Ending> {
         let mut came = self.begin(filler)?;
         while came == Came::Part {

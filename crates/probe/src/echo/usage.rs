@@ -7,8 +7,8 @@ pub(super) const LENGTH: usize = 16;
 /// The byte that asks for one.
 pub(super) const QUESTION: u8 = b'?';
 
-/// What the listener reports of itself: processor time of its process in nanoseconds (bytes 0-7), its other clients now
-/// (bytes 8-11), nothing yet (12-15).
+/// What the listener reports of itself: processor time of its process in nanoseconds (bytes 0-7), its other
+/// clients now (bytes 8-11), nothing yet (12-15).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Account {
     pub(super) processor: Duration,

@@ -50,7 +50,8 @@ pub enum PingError {
 }
 
 impl PingError {
-    /// Whether it is no more than silence: such a target is asked again, any other cannot be asked from the start.
+    /// Whether it is no more than silence: such a target is asked again, any other cannot be asked from the
+    /// start.
     pub const fn is_silence(&self) -> bool {
         matches!(
             self,

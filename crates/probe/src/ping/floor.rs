@@ -1,7 +1,8 @@
 //! The instrument's floor: the same kind of exchange with an echo of longwire's own.
 //!
-//! A sleeping processor takes 50 to 300 us to reach full speed again (measured on virtual machines), so the echo is asked over
-//! loopback at the same pace as the target, with the same numbers of bytes, and read the same way.
+//! A sleeping processor takes 50 to 300 us to reach full speed again (measured on virtual machines), so the
+//! echo is asked over loopback at the same pace as the target, with the same numbers of bytes, and read the
+//! same way.
 
 use super::plain::{Complete, Plain, ProbeContext};
 use super::probes::Kind;
@@ -21,8 +22,8 @@ pub(super) struct Echo<'a> {
 }
 
 impl<'a> Echo<'a> {
-    /// Starts one that answers `request` bytes with `reply` bytes. `None` if the system gives no socket or thread for
-    /// it: then there is no floor to report.
+    /// Starts one that answers `request` bytes with `reply` bytes. `None` if the system gives no socket or
+    /// thread for it: then there is no floor to report.
     pub(super) fn start(kind: Kind, context: ProbeContext<'a>, request: u64, reply: u64) -> Option<Self> {
         let request = usize::try_from(request).ok()?.clamp(1, MAX_REPLY_LEN);
         let reply = usize::try_from(reply).ok()?.clamp(1, MAX_REPLY_LEN);

@@ -1,10 +1,14 @@
 //! Whether something between this host and a target answers TCP in its place.
 //!
-//! The kernel's round trip is that of the TCP connection, an answer's that to the server. Where the second is far longer, either something
-//! stands in between, or the server takes long. It is called an intermediary only if all of this holds:
-//! 1. The server reported its own time with each answer, or what was asked needs no work: its time is not in the round trip.
-//! 2. The smallest round trip of [`MIN_SAMPLES`] or more is [`FAR`] times that of the connection, and [`MIN_DISTANCE`] longer.
-//! 3. Half of the round trips are at most half as long again as the smallest: distance is constant, and what a busy server adds is not.
+//! The kernel's round trip is that of the TCP connection, an answer's that to the server. Where the second is
+//! far longer, either something stands in between, or the server takes long. It is called an intermediary
+//! only if all of this holds:
+//! 1. The server reported its own time with each answer, or what was asked needs no work: its time is not in
+//!    the round trip.
+//! 2. The smallest round trip of [`MIN_SAMPLES`] or more is [`FAR`] times that of the connection, and
+//!    [`MIN_DISTANCE`] longer.
+//! 3. Half of the round trips are at most half as long again as the smallest: distance is constant, and what
+//!    a busy server adds is not.
 
 use super::AnswerTime;
 use model::{Intermediary, SampleOutcome};
@@ -49,7 +53,8 @@ mod tests {
     use super::*;
     use model::{Sample, SampleTally, Timestamp};
 
-    /// Samples of so many microseconds each; the kernel's round trip is 45 us, and `server` is what the server reports.
+    /// Samples of so many microseconds each; the kernel's round trip is 45 us, and `server` is what the
+    /// server reports.
     fn found(
         times: &[u64],
         server: Option<u64>,

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 /// How often is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// This far apart, counted from the first. Times that have passed while an answer was waited for are left out.
+    /// This far apart, counted from the first. Times that have passed while an answer was waited for are left
+    /// out.
     Every(Duration),
     /// The next as soon as the last one was answered.
     Flood,
@@ -109,7 +110,8 @@ pub(super) fn wait_until(when: Instant, stop: &AtomicBool) -> bool {
 }
 
 const MAX_INTERVAL: Duration = Duration::from_secs(24 * 3600);
-/// The first question wakes what the second finds awake: the usual pause between them is fairer, and a user need not wait longer.
+/// The first question wakes what the second finds awake: the usual pause between them is fairer, and a user
+/// need not wait longer.
 const SETTLE: Duration = Duration::from_millis(100);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 

@@ -1,9 +1,10 @@
 //! Rows of one statement, a packet each.
 //!
-//! A server collects rows in a buffer of its own and sends that when it is full, so rows and packets have nothing to do with
-//! each other. Here the server is asked for each row with a request of its own, all of them sent ahead: it then sends every row by
-//! itself, and the client waits for none before it asks for the next. The row is as large as fits one packet, exactly: its
-//! size is found out with packets that came, and confirmed by the kernel's count of them.
+//! A server collects rows in a buffer of its own and sends that when it is full, so rows and packets have
+//! nothing to do with each other. Here the server is asked for each row with a request of its own, all of
+//! them sent ahead: it then sends every row by itself, and the client waits for none before it asks for the
+//! next. The row is as large as fits one packet, exactly: its size is found out with packets that came, and
+//! confirmed by the kernel's count of them.
 //!
 //! A packet is read by itself, so that its receive timestamp is its own.
 
@@ -45,7 +46,8 @@ pub struct RowsOptions<'a> {
 /// Asks the target for rows, each a packet of its own.
 ///
 /// # Errors
-/// When the target's protocol has no such rows, the connection is encrypted or has no packets, or the server refuses.
+/// When the target's protocol has no such rows, the connection is encrypted or has no packets, or the server
+/// refuses.
 pub fn measure(target: &Target, options: &RowsOptions<'_>) -> Result<RowTrain, RowsError> {
     let rows = options.rows;
     if !(2..=MAX_ROWS).contains(&rows) {
@@ -111,7 +113,8 @@ impl Language {
         }
     }
 
-    /// Makes the statement of `rows` rows ready, each with `filler` bytes of value; returns the request for one row.
+    /// Makes the statement of `rows` rows ready, each with `filler` bytes of value; returns the request for
+    /// one row.
     fn prepare(self, line: &mut WireLine<'_>, rows: u64, filler: usize) -> Result<Vec<u8>, RowsError> {
         match self.0 {
             SqlProtocol::Postgres => postgres::prepare(line, rows, filler),
@@ -145,8 +148,8 @@ impl Language {
         is_row.then_some(()).ok_or(RowsError::OutOfStep { found })
     }
 
-    /// How many rows of a size the server is asked for at most: MySQL and MariaDB keep all of them in a table of their
-    /// own first.
+    /// How many rows of a size the server is asked for at most: MySQL and MariaDB keep all of them in a table
+    /// of their own first.
     fn most_rows(self, segment: usize) -> u64 {
         match self.0 {
             SqlProtocol::Postgres => MAX_ROWS,

@@ -88,8 +88,8 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
         Ok(())
     }
 
-    /// Opens the probe's connection; a failure is a lost sample, or the end when it is the first attempt and more than
-    /// silence. Says whether it is open.
+    /// Opens the probe's connection; a failure is a lost sample, or the end when it is the first attempt and
+    /// more than silence. Says whether it is open.
     fn open(&self, probe: &mut dyn Probe, number: u64) -> Result<bool, Ended> {
         match probe.open() {
             Ok(opening) => self.emit_event(PingEvent::Opened(opening)).map(|()| true),
@@ -111,7 +111,8 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
         Ok(asked)
     }
 
-    /// The first exchange of a connection, and an echo to match it. Returns whether the connection is still open.
+    /// The first exchange of a connection, and an echo to match it. Returns whether the connection is still
+    /// open.
     fn first<'a>(
         &'a self,
         probe: &mut dyn Probe,

@@ -1,10 +1,11 @@
 //! From one database to another, through the link that the first has to the second.
 //!
-//! The client is connected to the source only. It makes the source call the far database and time that by its own clock;
-//! only numbers come back. So the client's own distance is in none of the figures, however often it is paid.
+//! The client is connected to the source only. It makes the source call the far database and time that by its
+//! own clock; only numbers come back. So the client's own distance is in none of the figures, however often
+//! it is paid.
 //!
-//! A call may cost several round trips. Each kind of link is therefore called in a way that makes one round trip a span of its own, and
-//! calls are counted in these spans: see the kinds, [`postgres`] and [`mariadb`].
+//! A call may cost several round trips. Each kind of link is therefore called in a way that makes one round
+//! trip a span of its own, and calls are counted in these spans: see the kinds, [`postgres`] and [`mariadb`].
 
 mod error;
 mod mariadb;
@@ -43,14 +44,14 @@ pub struct ViaOptions<'a> {
     pub clock: Clock,
 }
 
-/// Measures from the database of `source` through the link named in `options`. Each sample is shown to `each` as it comes: one
-/// turn of the link, or several that follow each other.
+/// Measures from the database of `source` through the link named in `options`. Each sample is shown to `each`
+/// as it comes: one turn of the link, or several that follow each other.
 ///
 /// Nothing is left behind in the source: what is made there is temporary, or dropped at the end.
 ///
 /// # Errors
-/// When the source has no such link, or it cannot be used. What breaks later is in [`EarlyEnd`], together with what was measured
-/// so far.
+/// When the source has no such link, or it cannot be used. What breaks later is in [`EarlyEnd`], together
+/// with what was measured so far.
 pub fn run(
     source: &Target,
     options: &ViaOptions<'_>,
@@ -153,7 +154,8 @@ struct OpenLink {
 enum Established {
     /// The far server was asked what it had been sent: this many statements a call, each a round trip.
     ByFarServer { statements: Option<u64>, how: String },
-    /// By dividing the time of a call by that of a round trip. What the round trips are for, where they were counted so.
+    /// By dividing the time of a call by that of a round trip. What the round trips are for, where they were
+    /// counted so.
     ByDivision { words: &'static str },
 }
 
@@ -171,7 +173,8 @@ struct Spans {
 }
 
 impl Spans {
-    /// Reads `5123 5100 - 12`: call, round trips, fewer round trips, far server's time, in microseconds; `-` for what is absent.
+    /// Reads `5123 5100 - 12`: call, round trips, fewer round trips, far server's time, in microseconds; `-`
+    /// for what is absent.
     fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let mut next = || words.next().map(str::parse::<f64>);

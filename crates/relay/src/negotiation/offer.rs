@@ -1,8 +1,9 @@
-//! The start of a PostgreSQL login whose TLS ends at longwire: the server offers to bind it to that TLS, which the client does not see.
+//! The start of a PostgreSQL login whose TLS ends at longwire: the server offers to bind it to that TLS,
+//! which the client does not see.
 //!
-//! A client on a plain connection that is offered SCRAM-SHA-256-PLUS takes that for an attack and leaves (libpq: "server offered
-//! SCRAM-SHA-256-PLUS authentication over a non-SSL connection"). So it is taken out of the offer. The client then says that it cannot bind,
-//! which the server accepts.
+//! A client on a plain connection that is offered SCRAM-SHA-256-PLUS takes that for an attack and leaves
+//! (libpq: "server offered SCRAM-SHA-256-PLUS authentication over a non-SSL connection"). So it is taken out
+//! of the offer. The client then says that it cannot bind, which the server accepts.
 
 use super::{CONNECT_LIMIT, LiveError, Negotiation, SILENCE};
 use model::Direction;
@@ -11,9 +12,9 @@ use sys::socket::{Received, Sent, Socket};
 use sys::transport::Transport;
 
 impl Negotiation<'_> {
-    /// Passes the start-up message, of which `first` has come, and where the server's side is encrypted its answer, without the offer of
-    /// channel binding. A server that accepts no login with TLS is asked again without where the target does not insist, as
-    /// libpq does. Returns the server's side.
+    /// Passes the start-up message, of which `first` has come, and where the server's side is encrypted its
+    /// answer, without the offer of channel binding. A server that accepts no login with TLS is asked again
+    /// without where the target does not insist, as libpq does. Returns the server's side.
     pub(super) fn start_up(&mut self, first: [u8; 8], mut server: Transport) -> Result<Transport, LiveError> {
         let at = self.now();
         let mut message = first.to_vec();
@@ -122,7 +123,8 @@ fn is_kept_out(message: &[u8]) -> bool {
     fields.is_some_and(|fields| fields.split(|byte| *byte == 0).any(|field| field == b"C28000"))
 }
 
-/// `AuthenticationSASL` without the mechanisms that bind; `None` if there are none among them, or it is another message.
+/// `AuthenticationSASL` without the mechanisms that bind; `None` if there are none among them, or it is
+/// another message.
 fn without_binding(message: &[u8]) -> Option<Vec<u8>> {
     let (head, names) = message.split_at_checked(HEAD + 4)?;
     if head.get(HEAD..) != Some(&SASL) {

@@ -16,8 +16,8 @@ struct Chunk {
 }
 
 impl Outbox {
-    /// Puts `bytes` at the end, spread evenly over `span` nanoseconds from `now` in at most 16 pieces of at least a
-    /// packet. Returns the times at which further pieces are due.
+    /// Puts `bytes` at the end, spread evenly over `span` nanoseconds from `now` in at most 16 pieces of at
+    /// least a packet. Returns the times at which further pieces are due.
     pub(super) fn put(&mut self, bytes: u64, now: u64, span: u64) -> impl Iterator<Item = u64> + use<> {
         let pieces = match span {
             0 => 1,

@@ -1,7 +1,7 @@
 //! An operation as a script for two ends: who sends what, and what it waits for.
 //!
-//! The operation is read by the rules of docs/prediction.md, "What is replayed". This is written apart from the predictor
-//! on purpose: what a replay proves must not rest on the code it proves.
+//! The operation is read by the rules of docs/prediction.md, "What is replayed". This is written apart from
+//! the predictor on purpose: what a replay proves must not rest on the code it proves.
 
 use super::ReplayError;
 use model::{ConnectionId, Operation, OperationStep, Phase, Step};
@@ -75,12 +75,12 @@ pub(super) struct ChannelPlan {
 }
 
 impl ReplayScript {
-    /// Reads the operation; `moved` says which exchanges' connections cross the link. The others keep their measured
-    /// times.
+    /// Reads the operation; `moved` says which exchanges' connections cross the link. The others keep their
+    /// measured times.
     ///
     /// # Errors
-    /// When the operation cannot be replayed: it is only a part of a longer one, has too many connections or bytes, moves
-    /// nothing, or its exchanges wait for each other in a circle.
+    /// When the operation cannot be replayed: it is only a part of a longer one, has too many connections or
+    /// bytes, moves nothing, or its exchanges wait for each other in a circle.
     pub fn new(operation: &Operation, moved: &dyn Fn(&OperationStep) -> bool) -> Result<Self, ReplayError> {
         if operation.continues {
             return Err(ReplayError::Partial);
@@ -347,9 +347,9 @@ fn measured_wait(step: &Step) -> Duration {
         .map_or(Duration::ZERO, |started| started.since(step.request_ended))
 }
 
-/// The times of a step that stays where it was: what the observation point saw of request and reply, and half a round
-/// trip each. A wait that neither server time nor round trip explains stays with the reply, unless that waited for other
-/// steps.
+/// The times of a step that stays where it was: what the observation point saw of request and reply, and half
+/// a round trip each. A wait that neither server time nor round trip explains stays with the reply, unless
+/// that waited for other steps.
 fn timed(step: &Step, waits_inside: bool) -> Transfer {
     let client_side = step.client_side_rtt.unwrap_or_default();
     let server_side = step.server_side_rtt.unwrap_or_default();
@@ -371,8 +371,8 @@ fn timed(step: &Step, waits_inside: bool) -> Transfer {
     ])
 }
 
-/// Client time between two steps of one exchange: between the reply of the first (or its request, without one) and the
-/// request of the second, less the way to the client and back.
+/// Client time between two steps of one exchange: between the reply of the first (or its request, without
+/// one) and the request of the second, less the way to the client and back.
 fn pause_between(previous: &Step, next: &Step) -> Duration {
     match previous.reply_ended {
         Some(ended) => next

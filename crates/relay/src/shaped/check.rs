@@ -25,7 +25,8 @@ struct Measured {
 /// The rate of one direction, over the times in which packets were waiting for each other.
 #[derive(Debug, Clone, Copy, Default)]
 struct Realised {
-    /// The present run: wire bytes that had arrived at its start, when that was, and the same at its latest point.
+    /// The present run: wire bytes that had arrived at its start, when that was, and the same at its latest
+    /// point.
     run: Option<(u64, u64, u64, u64)>,
     bytes: u64,
     nanoseconds: u64,
@@ -98,8 +99,8 @@ fn outcome_of(counts: &DirectionCounts, rate: Option<BitRate>, realised: Realise
 }
 
 impl Realised {
-    /// `sent_at` is when what has just arrived had left the queue, `now` when it was passed on. A run goes on while the
-    /// queue has not been empty since its beginning.
+    /// `sent_at` is when what has just arrived had left the queue, `now` when it was passed on. A run goes on
+    /// while the queue has not been empty since its beginning.
     fn point(&mut self, counts: &DirectionCounts, sent_at: u64, now: u64) {
         let busy = sent_at > counts.busy_since;
         match &mut self.run {

@@ -19,7 +19,8 @@ pub(super) struct Shaped {
     pub(super) established: bool,
     /// The direction in which a reset travels.
     pub(super) resetting: Option<Direction>,
-    /// The sides (client, server) whose sockets take nothing any more: what they had said before is passed on, then a reset.
+    /// The sides (client, server) whose sockets take nothing any more: what they had said before is passed
+    /// on, then a reset.
     broken: [bool; 2],
     reorderer: EventReorderer,
     /// Round trip of a minimal packet on the idle link.
@@ -125,7 +126,8 @@ impl Shaped {
         speaks && lane.readable && lane.end() == End::NotYet && self.resetting.is_none()
     }
 
-    /// Whether the source of this direction is known to be broken: when nothing more can be read, it is to be reset.
+    /// Whether the source of this direction is known to be broken: when nothing more can be read, it is to be
+    /// reset.
     pub(super) fn is_source_broken(&self, direction: Direction) -> bool {
         self.broken[direction.index()]
     }
@@ -139,7 +141,8 @@ impl Shaped {
         back.ending = true;
     }
 
-    /// More of a direction has arrived at `at`: shows it, and says whether [`Shaped::show_until`] must be called later.
+    /// More of a direction has arrived at `at`: shows it, and says whether [`Shaped::show_until`] must be
+    /// called later.
     pub(super) fn arrived<W: Ord>(
         &mut self,
         direction: Direction,
@@ -214,8 +217,8 @@ impl Shaped {
         self.ended_at.get_or_insert(at);
     }
 
-    /// Ends the connection on both sides and informs the observer. `packets` are those of both flows and how many were
-    /// sent again.
+    /// Ends the connection on both sides and informs the observer. `packets` are those of both flows and how
+    /// many were sent again.
     pub(super) fn close(mut self, how: Closing, now: Timestamp, packets: [(u64, u64); 2]) {
         self.sample(now);
         let at = match how {

@@ -135,8 +135,8 @@ impl Shaper {
         }
     }
 
-    /// Something happened on the socket of a server that is being called. What it says enters the link at the network's
-    /// present time.
+    /// Something happened on the socket of a server that is being called. What it says enters the link at the
+    /// network's present time.
     pub(super) fn call_progress(&mut self, slot: usize) {
         let Some(ConnectionState::Calling(connecting)) = self.slots.get(slot).map(|slot| &slot.stage) else {
             return;

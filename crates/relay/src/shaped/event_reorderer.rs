@@ -1,9 +1,10 @@
-//! What the observer of a shaped connection is shown, in the order in which the client's end of the link saw it.
+//! What the observer of a shaped connection is shown, in the order in which the client's end of the link saw
+//! it.
 //!
-//! The observation point is where the client's packets leave the queue for the link. What goes to the client is known
-//! there when it arrives. What comes from the client is known to have passed, all before it too, only when it has
-//! reached the other end: a one-way time later. So what goes to the client is held back for that long, and both
-//! directions are shown in the order of their times.
+//! The observation point is where the client's packets leave the queue for the link. What goes to the client
+//! is known there when it arrives. What comes from the client is known to have passed, all before it too,
+//! only when it has reached the other end: a one-way time later. So what goes to the client is held back for
+//! that long, and both directions are shown in the order of their times.
 
 use model::{
     Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Observer, Segment, Side, Timestamp,
@@ -58,8 +59,8 @@ impl EventReorderer {
         arrived.before(self.lag)
     }
 
-    /// Bytes (in two pieces) reached the server's end at `arrived`; `recovered_since` is when the first of them was
-    /// due there, if any was dropped on its way.
+    /// Bytes (in two pieces) reached the server's end at `arrived`; `recovered_since` is when the first of
+    /// them was due there, if any was dropped on its way.
     pub(super) fn passed_to_server(
         &mut self,
         arrived: Timestamp,
@@ -83,8 +84,8 @@ impl EventReorderer {
         }
     }
 
-    /// Bytes (in two pieces) reached the client's end at `at`; `recovered_since` as above. True when they are held
-    /// back: then [`EventReorderer::show_until`] must be called later.
+    /// Bytes (in two pieces) reached the client's end at `at`; `recovered_since` as above. True when they are
+    /// held back: then [`EventReorderer::show_until`] must be called later.
     pub(super) fn passed_to_client(
         &mut self,
         at: Timestamp,
@@ -161,7 +162,8 @@ impl EventReorderer {
     }
 }
 
-/// What was sent again may arrive before the lost packet was due, which waited in a longer queue: nothing waited for that.
+/// What was sent again may arrive before the lost packet was due, which waited in a longer queue: nothing
+/// waited for that.
 fn took_time(from: Timestamp, to: Timestamp) -> bool {
     from < to
 }

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use sys::clock::Clock;
 use sys::error::LiveError;
 
-/// The median round trip of one byte through a link without delay, less that without any relay. Takes some 30 ms. `None` if
-/// this machine does not let us measure it.
+/// The median round trip of one byte through a link without delay, less that without any relay. Takes some 30
+/// ms. `None` if this machine does not let us measure it.
 pub(crate) fn measure(clock: Clock) -> Option<Duration> {
     let (echo, address) = start_echo().ok()?;
     let direct = median_round_trip(address).ok()?;

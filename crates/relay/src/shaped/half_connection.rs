@@ -1,4 +1,5 @@
-//! One direction of a shaped connection: its bytes between the socket they are read from and the one they are sent on.
+//! One direction of a shaped connection: its bytes between the socket they are read from and the one they are
+//! sent on.
 
 use model::Timestamp;
 use std::collections::VecDeque;
@@ -6,8 +7,8 @@ use std::time::Duration;
 
 /// One direction of a shaped connection. Offsets count payload bytes from the start of the connection.
 ///
-/// Calling order: [`HalfConnection::enter`] as bytes are read; [`HalfConnection::arrive`] as the link's model has them at the other end;
-/// [`HalfConnection::ready`] and [`HalfConnection::taken`] as the sink takes them.
+/// Calling order: [`HalfConnection::enter`] as bytes are read; [`HalfConnection::arrive`] as the link's model
+/// has them at the other end; [`HalfConnection::ready`] and [`HalfConnection::taken`] as the sink takes them.
 #[derive(Debug, Default)]
 pub(super) struct HalfConnection {
     /// From offset `taken` to offset `entered`.
@@ -59,8 +60,8 @@ impl HalfConnection {
         self.end = self.end.max(End::OnTheWay);
     }
 
-    /// The model has bytes up to `received` at the other end, the end of the stream counted as one. Returns how many
-    /// bytes that is more than before.
+    /// The model has bytes up to `received` at the other end, the end of the stream counted as one. Returns
+    /// how many bytes that is more than before.
     pub(super) fn arrive(&mut self, received: u64) -> usize {
         if received > self.entered && self.end == End::OnTheWay {
             self.end = End::Arrived;
@@ -84,8 +85,8 @@ impl HalfConnection {
         ]
     }
 
-    /// For how long the sender had nothing to send before bytes that are among the newest `count`, at most the gap which
-    /// the observation point saw. `at` is when it sees them.
+    /// For how long the sender had nothing to send before bytes that are among the newest `count`, at most
+    /// the gap which the observation point saw. `at` is when it sees them.
     pub(super) fn pause_before(&mut self, count: usize, at: Timestamp) -> Duration {
         let gap = if self.seen_at == Timestamp::default() {
             Duration::ZERO

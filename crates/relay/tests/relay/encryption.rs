@@ -81,7 +81,8 @@ fn self_signed_identity() -> Identity {
     }
 }
 
-/// The same server, which lets only clients in that show a certificate of its authority; and such a certificate with its key.
+/// The same server, which lets only clients in that show a certificate of its authority; and such a
+/// certificate with its key.
 fn identity_that_asks() -> (Identity, [tempfile::NamedTempFile; 2]) {
     let mut identity = self_signed_identity();
     let key = KeyPair::generate().expect("a key");
@@ -163,8 +164,8 @@ fn a_client_s_own_certificate_is_shown_to_a_server_that_asks() {
 /// The answer of a server that accepts every login.
 const LET_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0";
 
-/// Serves one connection: answers the request for TLS, reads the start-up message and `length` bytes over TLS, sends
-/// them back, and takes leave.
+/// Serves one connection: answers the request for TLS, reads the start-up message and `length` bytes over
+/// TLS, sends them back, and takes leave.
 fn postgres_server(listener: TcpListener, config: Arc<ServerConfig>, length: usize) -> JoinHandle<()> {
     spawn(move || {
         let mut stream = accept(&listener);

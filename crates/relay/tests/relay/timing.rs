@@ -61,7 +61,8 @@ fn a_server_that_takes_its_time_is_seen_to_take_it() {
     let idle = story.segments[7]
         .sender_idle
         .expect("the server had sent all it had");
-    // Since its reply before that, so with what this client took to ask again: on a busy machine that is more than a round trip.
+    // Since its reply before that, so with what this client took to ask again: on a busy machine that is more
+    // than a round trip.
     let most = turns[3].1 - turns[2].0;
     assert!(idle >= delays[3] && idle <= most, "{idle:?}, at most {most:?}");
 }

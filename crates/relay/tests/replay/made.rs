@@ -1,4 +1,5 @@
-//! Operations made for these tests: as an observation point next to the client would have seen them at distance zero.
+//! Operations made for these tests: as an observation point next to the client would have seen them at
+//! distance zero.
 
 use model::{
     Attribution, ConnectionId, Exchange, Operation, OperationKind, OperationStep, Phase, Protocol, Step,

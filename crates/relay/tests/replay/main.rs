@@ -1,5 +1,5 @@
-//! Operations replayed over loopback, where nothing lies between the ends: each takes what its times sum to. Lower bounds
-//! are exact; upper bounds leave room for a slow and busy machine.
+//! Operations replayed over loopback, where nothing lies between the ends: each takes what its times sum to.
+//! Lower bounds are exact; upper bounds leave room for a slow and busy machine.
 
 mod made;
 

@@ -19,7 +19,8 @@ pub fn parts(attribution: &Attribution) -> [(&'static str, &'static str, Duratio
     ]
 }
 
-/// A bar whose parts are as long as their shares. What it shows is also given as text, for readers who cannot see it.
+/// A bar whose parts are as long as their shares. What it shows is also given as text, for readers who cannot
+/// see it.
 pub fn bar(attribution: &Attribution, out: &mut String) {
     let said: Vec<String> = seen_parts(attribution)
         .map(|(class, name, part)| format!("{name} {}", share_of(attribution, class, part)))

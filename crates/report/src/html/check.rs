@@ -1,4 +1,5 @@
-//! The page of `check`: which budgets are broken, what to do about them, and what has changed since the baseline.
+//! The page of `check`: which budgets are broken, what to do about them, and what has changed since the
+//! baseline.
 
 use super::markup::{DASH, Escaped, count, counted, cut, small_print, time, time_or_dash};
 use super::opening::{self, Opening, name_cell};

@@ -1,5 +1,5 @@
-//! The curve: predicted time over the round trip, both logarithmic, as it is and without what was found, with its bounds and what was measured. `page.js` draws the same
-//! again when a slider moves.
+//! The curve: predicted time over the round trip, both logarithmic, as it is and without what was found, with
+//! its bounds and what was measured. `page.js` draws the same again when a slider moves.
 
 use super::grid::{GridRow, View, drawn_bounds};
 use super::markup::time;
@@ -69,7 +69,8 @@ fn svg(view: &View, row: &GridRow, size: Size, out: &mut String) {
     );
 }
 
-/// What is drawn at one round trip, in nanoseconds: between two that were predicted in proportion, since an operation takes its round trips times as long.
+/// What is drawn at one round trip, in nanoseconds: between two that were predicted in proportion, since an
+/// operation takes its round trips times as long.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     rtt: f64,

@@ -43,8 +43,8 @@ pub struct GridRow {
 }
 
 impl GridRow {
-    /// How long an operation takes where a prediction says `duration`, without what was found: shortened by the share that the round trips removed
-    /// have of the mean, as in the answer.
+    /// How long an operation takes where a prediction says `duration`, without what was found: shortened by
+    /// the share that the round trips removed have of the mean, as in the answer.
     pub fn without(&self, cell: &Prediction, duration: Duration) -> Duration {
         let mean = cell.spread.mean.unwrap_or(cell.duration).as_secs_f64();
         if mean <= 0.0 {
@@ -214,7 +214,8 @@ fn measured(predictions: &[Prediction], name: &Arc<str>) -> Vec<Prediction> {
         .collect()
 }
 
-/// Median, low, high (ns), per second, what it is bound by, the attribution in thousandths, and the mean (ns).
+/// Median, low, high (ns), per second, what it is bound by, the attribution in thousandths, and the mean
+/// (ns).
 fn cell_json(cell: &Prediction) -> Value {
     let whole = cell.attribution.total().as_secs_f64();
     let parts = super::attribution::parts(&cell.attribution).map(|(_, _, part)| {

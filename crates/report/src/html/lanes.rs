@@ -57,7 +57,8 @@ pub struct Timed {
     pub pieces: Vec<Piece>,
 }
 
-/// The times of a step of `operation`: those of the observation point, with half a round trip added on either side.
+/// The times of a step of `operation`: those of the observation point, with half a round trip added on either
+/// side.
 pub fn timed(operation: &Operation, step: &OperationStep) -> Timed {
     let mut pieces = Vec::new();
     for part in step.exchange.steps() {
@@ -242,7 +243,8 @@ impl Lanes {
     }
 }
 
-/// A stretch of time cut into [`BINS`] bins, each of which shows what covers most of it: many pieces in bounded size.
+/// A stretch of time cut into [`BINS`] bins, each of which shows what covers most of it: many pieces in
+/// bounded size.
 #[derive(Debug, Clone)]
 pub struct Strip {
     duration: u64,
@@ -287,8 +289,8 @@ impl Strip {
         }
     }
 
-    /// Neighbouring bins of the same kind: kind, first bin, how many. What covers less than half of a bin counts for the
-    /// next one, so that as much is painted as there was.
+    /// Neighbouring bins of the same kind: kind, first bin, how many. What covers less than half of a bin
+    /// counts for the next one, so that as much is painted as there was.
     fn runs(&self) -> Vec<(Kind, usize, usize)> {
         let width = i128::from(self.duration.div_ceil(BINS as u64).max(1));
         let mut owed = [0_i128; KINDS.len()];

@@ -12,7 +12,8 @@ use std::fmt::Write;
 use std::io;
 use std::time::Duration;
 
-/// The rate over time: one point an interval. Of a long run earlier neighbours are joined, so that its size is bounded.
+/// The rate over time: one point an interval. Of a long run earlier neighbours are joined, so that its size
+/// is bounded.
 #[derive(Debug, Clone, Default)]
 pub struct LoadCourse {
     points: Vec<RatePoint>,

@@ -32,7 +32,8 @@ pub fn cut(text: &str, characters: usize) -> String {
     }
 }
 
-/// A statement as a table shows it: short texts whole, longer ones to unfold, and cut at [`MAX_STATEMENT_LEN`].
+/// A statement as a table shows it: short texts whole, longer ones to unfold, and cut at
+/// [`MAX_STATEMENT_LEN`].
 pub fn statement(text: &str, out: &mut String) {
     let text = crate::text::shown_statement(text);
     let short = cut(text, SHORT_STATEMENT);
@@ -109,7 +110,8 @@ pub fn per_one(amount: u64, of: u64) -> String {
     }
 }
 
-/// A part of a whole in percent, or a dash if there is no whole. Parts that round to zero without being zero are marked as such.
+/// A part of a whole in percent, or a dash if there is no whole. Parts that round to zero without being zero
+/// are marked as such.
 pub fn share(part: Duration, whole: Duration) -> String {
     match Share::from_parts(part, whole).map(Share::as_fraction) {
         None => DASH.to_owned(),

@@ -7,8 +7,8 @@ use crate::outcome::LabOutcome;
 use model::Prediction;
 use std::fmt::Write;
 
-/// Every prediction for which something was also measured, with its error; nothing if there is none. A lab's verdict is over the points
-/// at which something differs from what was captured.
+/// Every prediction for which something was also measured, with its error; nothing if there is none. A lab's
+/// verdict is over the points at which something differs from what was captured.
 pub fn section(predictions: &[Prediction], lab: Option<&LabOutcome>, out: &mut String) {
     let rows: Vec<&Prediction> = predictions
         .iter()

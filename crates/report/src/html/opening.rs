@@ -49,8 +49,8 @@ pub fn section(id: &str, heading: &str, out: &mut String) {
     );
 }
 
-/// A table: the first column names the row, the others are figures. Cells are HTML, headings words of the page's; rows beyond
-/// a maximum are counted.
+/// A table: the first column names the row, the others are figures. Cells are HTML, headings words of the
+/// page's; rows beyond a maximum are counted.
 pub fn table(headings: &[&str], rows: &[Vec<String>], out: &mut String) {
     let Some((first, figures)) = headings.split_first() else {
         return;

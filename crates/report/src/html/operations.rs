@@ -65,8 +65,8 @@ fn groups(groups: &[OperationGroup], out: &mut String) {
     }
 }
 
-/// Who the client of an operation's exchanges is: the web server that answers an HTTP request is the application, and
-/// what it computes between its calls is not time of the browser.
+/// Who the client of an operation's exchanges is: the web server that answers an HTTP request is the
+/// application, and what it computes between its calls is not time of the browser.
 pub fn client_word(kind: OperationKind) -> &'static str {
     match kind {
         OperationKind::Http => "application",

@@ -12,7 +12,8 @@ use std::io;
 pub struct PingPage<'a> {
     /// Each target's figures.
     pub targets: &'a [PingOutcome],
-    /// The legs of opening a typical connection, of targets of which that was asked: number of the target, legs.
+    /// The legs of opening a typical connection, of targets of which that was asked: number of the target,
+    /// legs.
     pub legs: &'a [(usize, Vec<Leg>)],
     /// What a reader of the figures must know.
     pub warnings: &'a [Warning],

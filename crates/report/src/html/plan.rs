@@ -1,4 +1,5 @@
-//! The page of `plan`: the answer, a map of places and services, the placements, and what holds services back.
+//! The page of `plan`: the answer, a map of places and services, the placements, and what holds services
+//! back.
 
 mod map;
 

@@ -24,7 +24,8 @@ impl Scale {
     }
 }
 
-/// Amounts on a line from `from` to `to` so that equal factors are equally long, but for those below `unit`, which approach 0.
+/// Amounts on a line from `from` to `to` so that equal factors are equally long, but for those below `unit`,
+/// which approach 0.
 #[derive(Debug, Clone, Copy)]
 pub struct LogScale {
     /// Amounts well above it are logarithmic, those well below it linear.
@@ -51,7 +52,8 @@ impl LogScale {
         }
     }
 
-    /// Places at equal distances along the line, as amounts: what a straight line in amounts is drawn through.
+    /// Places at equal distances along the line, as amounts: what a straight line in amounts is drawn
+    /// through.
     pub fn along(&self, count: u32) -> impl Iterator<Item = f64> {
         let log = |amount: f64| (amount / self.unit).ln_1p();
         let (least, whole, unit) = (log(self.least), log(self.most) - log(self.least), self.unit);
@@ -59,7 +61,8 @@ impl LogScale {
     }
 }
 
-/// Round amounts between `least` and `most`: powers of ten, and 2 and 5 times these where that makes no more than `wanted`.
+/// Round amounts between `least` and `most`: powers of ten, and 2 and 5 times these where that makes no more
+/// than `wanted`.
 pub fn log_ticks(least: f64, most: f64, wanted: usize) -> Vec<f64> {
     let between = |steps: &[f64]| -> Vec<f64> {
         let powers = MIN_EXPONENT..MAX_EXPONENT;

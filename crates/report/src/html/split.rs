@@ -1,4 +1,5 @@
-//! The page of `split`: what a transaction waits for, at each number of clients, and the throughput elsewhere.
+//! The page of `split`: what a transaction waits for, at each number of clients, and the throughput
+//! elsewhere.
 
 use super::attribution::{bar, labels};
 use super::links;

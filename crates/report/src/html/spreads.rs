@@ -16,7 +16,8 @@ pub fn draw(label: &str, rows: &[Row<'_>], out: &mut String) {
         return;
     }
     let shown = &rows[..rows.len().min(SHOWN)];
-    // The axis ends with the 99th percentiles: outliers are in tables. It is logarithmic, because rows differ by powers of ten.
+    // The axis ends with the 99th percentiles: outliers are in tables. It is logarithmic, because rows differ
+    // by powers of ten.
     let amounts = shown
         .iter()
         .flat_map(|(_, spread)| [spread.min.map_or(end(spread), nanos), end(spread)]);

@@ -1,4 +1,5 @@
-//! The page of `tune`: for each job what is recommended, the time over the settings as a drawing a distance, and the table.
+//! The page of `tune`: for each job what is recommended, the time over the settings as a drawing a distance,
+//! and the table.
 
 mod chart;
 

@@ -69,7 +69,8 @@ fn introduction(page: &Page<'_>, operation: &Operation, out: &mut String) {
 
 fn waterfall(operation: &Operation, rows: &[WaterfallRow<'_>], lanes: &Lanes, out: &mut String) {
     let shown: usize = rows.iter().map(|row| row.steps.len()).sum();
-    // A cut waterfall ends with its last row, so that its bars have the whole width; what lasts longer is cut there.
+    // A cut waterfall ends with its last row, so that its bars have the whole width; what lasts longer is cut
+    // there.
     let end = if shown < operation.steps.len() {
         rows.last().map_or(0, |row| row.to)
     } else {
@@ -169,8 +170,8 @@ impl Drawing {
         (at as f64 / self.end as f64 * WIDTH).min(WIDTH)
     }
 
-    /// From what a row waited for down to its begin, and from the calls that its reply waited for up to it. Along a row,
-    /// before its bar, goes client time.
+    /// From what a row waited for down to its begin, and from the calls that its reply waited for up to it.
+    /// Along a row, before its bar, goes client time.
     fn waits(&self, index: usize, row: &WaterfallRow<'_>, out: &mut String) {
         let middle = |row: usize| row * ROW + ROW / 2;
         if let Some(Waited { row: before, at }) = row.after {

@@ -10,7 +10,8 @@ pub struct ExplainOutcome {
     pub operation_name: String,
     /// What it took when it was measured.
     pub measured: Duration,
-    /// Nanoseconds by which that is longer than its replay where it was measured; negative where the replay takes longer.
+    /// Nanoseconds by which that is longer than its replay where it was measured; negative where the replay
+    /// takes longer.
     pub unexplained_ns: i64,
     /// What it takes on the link.
     pub predicted: Duration,

@@ -41,7 +41,8 @@ pub struct LabPoint {
     pub against: Option<usize>,
     /// How many times the operations of that point it did.
     pub times: Option<LabTimes>,
-    /// Whether no link has a distance or limit here: then the prediction is what was captured, and proves nothing.
+    /// Whether no link has a distance or limit here: then the prediction is what was captured, and proves
+    /// nothing.
     pub is_baseline: bool,
 }
 
@@ -54,8 +55,8 @@ pub struct LabRound {
     pub durations: DistributionBuilder,
     /// From the first operation to the end of the last.
     pub elapsed: Duration,
-    /// Payload of the clients' own connections ([`model::Direction::index`]): what a database that compresses by itself
-    /// has sent is counted compressed. Nothing where a command makes the connections.
+    /// Payload of the clients' own connections ([`model::Direction::index`]): what a database that compresses
+    /// by itself has sent is counted compressed. Nothing where a command makes the connections.
     pub payload: [ByteCount; 2],
     /// Processor time of the clients.
     pub client_processor: Duration,
@@ -107,9 +108,11 @@ pub struct LabDrift {
 /// The error of the predictions over all points of a lab.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LabErrors {
-    /// Points that were both measured and predicted, without those at which nothing differs from what was captured.
+    /// Points that were both measured and predicted, without those at which nothing differs from what was
+    /// captured.
     pub points: usize,
-    /// Median of the errors' sizes, as a share of what was measured; of an even number the mean of the two in the middle.
+    /// Median of the errors' sizes, as a share of what was measured; of an even number the mean of the two in
+    /// the middle.
     pub median: f64,
     /// The largest error, with its sign: above 0 is predicted too long.
     pub worst: f64,

@@ -22,7 +22,8 @@ pub struct LoadReport {
     pub per_second: f64,
     /// Open loop: operations that were to begin per second.
     pub asked_per_second: Option<f64>,
-    /// Durations of the operations that succeeded, from when each was to begin where there was a plan of that.
+    /// Durations of the operations that succeeded, from when each was to begin where there was a plan of
+    /// that.
     pub spread: Distribution,
     /// Open loop: the same from when each really began.
     pub begun: Option<Distribution>,

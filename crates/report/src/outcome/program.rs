@@ -12,7 +12,8 @@ pub struct ProgramReport {
     pub server: String,
     /// Rounds that were requested.
     pub rounds: u32,
-    /// Each setting at each distance; the settings of a distance are neighbours, those of the distance that is there come first.
+    /// Each setting at each distance; the settings of a distance are neighbours, those of the distance that
+    /// is there come first.
     pub tuned: Vec<ProgramTuned>,
     /// The best of each distance.
     pub best: Vec<ProgramBest>,

@@ -12,12 +12,13 @@ use std::sync::Arc;
 pub struct ReadOutcome {
     /// Under which conditions.
     pub conditions: Conditions,
-    /// The connections, in any order; those with most round trips suffice, [`Summary::connections`] is how many there
-    /// were.
+    /// The connections, in any order; those with most round trips suffice, [`Summary::connections`] is how
+    /// many there were.
     pub connections: Vec<ConnectionOutcome>,
     /// The statements, in any order.
     pub statements: Vec<StatementOutcome>,
-    /// Those whose preparation was not seen, and whose text a later preparation has shown: they are summed in the rows of their texts.
+    /// Those whose preparation was not seen, and whose text a later preparation has shown: they are summed in
+    /// the rows of their texts.
     pub recognised: Vec<RecognisedStatement>,
     /// The operations by name, in any order.
     pub operations: Vec<OperationGroup>,
@@ -27,7 +28,8 @@ pub struct ReadOutcome {
     pub warnings: Vec<Warning>,
     /// What the operations would take on other links; empty when that was not asked.
     pub predictions: Vec<Prediction>,
-    /// Names of operations that were to be predicted and wait for no round trip on a connection that moves: what distance does to them is not known.
+    /// Names of operations that were to be predicted and wait for no round trip on a connection that moves:
+    /// what distance does to them is not known.
     pub unmoved: Vec<Arc<str>>,
     /// How long their transactions would be open there.
     pub held_predictions: Vec<HeldPrediction>,

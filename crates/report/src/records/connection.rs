@@ -305,7 +305,8 @@ fn reason(text: Option<Text<'_>>) -> String {
     text.map_or_else(String::new, |text| text.0.into_owned())
 }
 
-/// Payload bytes of each direction; `None` if no packet of the direction was seen and their number is unknown.
+/// Payload bytes of each direction; `None` if no packet of the direction was seen and their number is
+/// unknown.
 fn known_payload(totals: &ConnectionTotals) -> [Option<u64>; 2] {
     let [client, server] = totals.payload_bytes;
     let [client_seen, server_seen] = totals.seen;

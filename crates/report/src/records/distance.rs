@@ -1,4 +1,5 @@
-//! Records of distances that single pings do not show: rows of one packet each, and from one database to another.
+//! Records of distances that single pings do not show: rows of one packet each, and from one database to
+//! another.
 
 use super::nanos;
 use super::outcome::Spread;

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One exchange. The spans `request_ns`, `first_byte_ns` and `reply_ns` follow each other from `at_ns` on and end
-/// at the end of the exchange. `steps` is there only when these keys cannot say all: several steps.
+/// One exchange. The spans `request_ns`, `first_byte_ns` and `reply_ns` follow each other from `at_ns` on and
+/// end at the end of the exchange. `steps` is there only when these keys cannot say all: several steps.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ExchangeRecord<'a> {
     connection: u32,
@@ -499,7 +499,8 @@ fn is_told_by_its_first_step(exchange: &Exchange) -> bool {
         && exchange.reply_bytes == first.reply_bytes
 }
 
-/// Server time of a step; `None` if the round trip to the server was unknown, so that nothing could be determined.
+/// Server time of a step; `None` if the round trip to the server was unknown, so that nothing could be
+/// determined.
 fn known_server(step: &Step) -> Option<Duration> {
     (step.server_side_rtt.is_some() || !step.server.is_zero()).then_some(step.server)
 }

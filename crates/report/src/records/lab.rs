@@ -1,4 +1,5 @@
-//! Records of a lab: `point`, `round`, `slope`, `lab`. A point's `prediction` and `link` records follow it and name it.
+//! Records of a lab: `point`, `round`, `slope`, `lab`. A point's `prediction` and `link` records follow it
+//! and name it.
 
 use super::nanos;
 use super::outcome::MeasuredKeys;

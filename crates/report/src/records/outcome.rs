@@ -1,4 +1,5 @@
-//! Records of what a run has to say: `conditions`, `warning`, `statement`, `operation`, `prediction`, `summary`.
+//! Records of what a run has to say: `conditions`, `warning`, `statement`, `operation`, `prediction`,
+//! `summary`.
 
 use super::evidence::EvidenceRecord;
 use super::reader::{ReadBody, Record};

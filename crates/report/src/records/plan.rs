@@ -1,4 +1,5 @@
-//! Records of `plan`: placements with what is predicted in each, what holds services back, moves, and the answer.
+//! Records of `plan`: placements with what is predicted in each, what holds services back, moves, and the
+//! answer.
 
 use super::nanos;
 use crate::outcome::placement_words;

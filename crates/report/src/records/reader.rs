@@ -59,14 +59,15 @@ pub enum Record {
     },
     /// A connection ended.
     Connection(ConnectionOutcome),
-    /// Something a reader of the figures must know; also what the reader itself has to say of a stream that was cut.
+    /// Something a reader of the figures must know; also what the reader itself has to say of a stream that
+    /// was cut.
     Warning(Warning),
     /// The text of a statement whose preparation was not seen.
     Recognised(RecognisedStatement),
     /// The totals of the run that wrote the records.
     Summary(Box<Summary>),
-    /// A record that is derived again from the others (`statement`, `operation`, `prediction`), or of a type that this
-    /// version does not know.
+    /// A record that is derived again from the others (`statement`, `operation`, `prediction`), or of a type
+    /// that this version does not know.
     Other {
         /// Its `type`.
         name: String,
@@ -81,8 +82,8 @@ pub(super) trait ReadBody {
 
 /// Reads records, compressed or not, one after the other.
 ///
-/// A bad line gives an error and the next line is read on, unless the error says that nothing follows. A stream that
-/// was cut (a killed run) gives all its complete records and then a [`Record::Warning`].
+/// A bad line gives an error and the next line is read on, unless the error says that nothing follows. A
+/// stream that was cut (a killed run) gives all its complete records and then a [`Record::Warning`].
 pub struct RecordReader<R: BufRead> {
     source: Source<R>,
     line: Vec<u8>,

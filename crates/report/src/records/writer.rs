@@ -226,8 +226,8 @@ impl<E: RecordEncoder> RecordWriter<E> {
         self.write(&ExchangeRecord::new(exchange, protocol, operation, None))
     }
 
-    /// The same `exchange` record for a step of the operation with number `operation`: it also has the client's
-    /// time before it, and how it is known to belong there.
+    /// The same `exchange` record for a step of the operation with number `operation`: it also has the
+    /// client's time before it, and how it is known to belong there.
     ///
     /// # Errors
     /// When the encoder fails.
@@ -307,7 +307,8 @@ impl<E: RecordEncoder> RecordWriter<E> {
         })
     }
 
-    /// One leg of opening a connection to `target`, which began at `at`; `number` is that of the connection, from 1.
+    /// One leg of opening a connection to `target`, which began at `at`; `number` is that of the connection,
+    /// from 1.
     ///
     /// # Errors
     /// When the encoder fails.
@@ -418,8 +419,9 @@ impl<E: RecordEncoder> RecordWriter<E> {
     }
 }
 
-/// JSON without line breaks in which a terminal finds nothing to obey: what JSON itself does not escape of it (controls from
-/// U+007F on, bidirectional and invisible characters) and what a CI obeys (`##[`) is written as `\u....`, which any reader reads as the same text.
+/// JSON without line breaks in which a terminal finds nothing to obey: what JSON itself does not escape of it
+/// (controls from U+007F on, bidirectional and invisible characters) and what a CI obeys (`##[`) is written
+/// as `\u....`, which any reader reads as the same text.
 struct Inert;
 
 impl Formatter for Inert {

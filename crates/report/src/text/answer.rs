@@ -1,5 +1,6 @@
-//! The answer of `read`, `watch` and their pages in one sentence: what distance makes of the operation that takes most of the time there, and what its findings
-//! would give back. Where what was seen does not carry that, it says what is missing instead.
+//! The answer of `read`, `watch` and their pages in one sentence: what distance makes of the operation that
+//! takes most of the time there, and what its findings would give back. Where what was seen does not carry
+//! that, it says what is missing instead.
 
 use super::escape::{cut, printable};
 use super::prediction::number;
@@ -12,8 +13,9 @@ use std::time::Duration;
 
 /// The sentence. `None` if no prediction was asked.
 ///
-/// All its figures are one operation's: a typical one, or the longest where many operations of the name are unlike it. The duration with the remedies is
-/// the predicted one, shortened by the share that the savings of the findings have of the predicted mean.
+/// All its figures are one operation's: a typical one, or the longest where many operations of the name are
+/// unlike it. The duration with the remedies is the predicted one, shortened by the share that the savings of
+/// the findings have of the predicted mean.
 pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
     if outcome.predictions.is_empty() {
         return nothing_predicted(outcome);
@@ -40,7 +42,8 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
     ))
 }
 
-/// The operations that take most of the time at the longest distance at which findings have a price; without findings, at the longest of all.
+/// The operations that take most of the time at the longest distance at which findings have a price; without
+/// findings, at the longest of all.
 fn most_time_there(outcome: &ReadOutcome) -> Option<(&OperationGroup, &Prediction)> {
     let priced = outcome.findings.first().and_then(|first| first.savings.last());
     let rtt = match priced {
@@ -154,7 +157,8 @@ const NO_DATABASE: &str = "No round trip to a database was seen, so the cost of 
 const NOTHING_MOVES: &str =
     "No connection moves, so the cost of distance is unknown: name the connections that move with --on.";
 
-/// That the statements of a request are not known, since those that were seen are nobody's. `None` if they are known.
+/// That the statements of a request are not known, since those that were seen are nobody's. `None` if they
+/// are known.
 fn not_joined(outcome: &ReadOutcome, group: &OperationGroup) -> Option<String> {
     let nobodys: u64 = outcome
         .operations
@@ -185,8 +189,8 @@ fn not_its_own(group: &OperationGroup) -> Option<String> {
     ))
 }
 
-/// What an operation takes at the longest distance with a price, as it is and without what was found, in a sentence. `None` if it was not predicted
-/// there, or the finding saves no time of the operation.
+/// What an operation takes at the longest distance with a price, as it is and without what was found, in a
+/// sentence. `None` if it was not predicted there, or the finding saves no time of the operation.
 ///
 pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Option<String> {
     let saving = finding.savings.last().filter(|saving| !saving.saves.is_zero())?;
@@ -222,7 +226,8 @@ pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Opti
     ))
 }
 
-/// What is predicted without what is saved on average: shortened as the mean would be, since operations of one name may be long and short.
+/// What is predicted without what is saved on average: shortened as the mean would be, since operations of
+/// one name may be long and short.
 fn without(there: &Prediction, predicted: Duration, saves: Duration) -> Duration {
     let mean = there.spread.mean.unwrap_or(there.duration).as_secs_f64();
     let stays = match mean > 0.0 {

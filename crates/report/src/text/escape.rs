@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-/// `text` with every character that a terminal could obey, or that changes the order or place in which others are
-/// shown, written as an escape (`\n`, `\u{1b}`): control characters, bidirectional controls, invisible characters.
+/// `text` with every character that a terminal could obey, or that changes the order or place in which others
+/// are shown, written as an escape (`\n`, `\u{1b}`): control characters, bidirectional controls, invisible
+/// characters.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_dangerous) {
         return Cow::Borrowed(text);
@@ -19,12 +20,13 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A finished view as it may reach a terminal or the log of a CI: its lines and the colours of [`super::style`] stay.
+/// A finished view as it may reach a terminal or the log of a CI: its lines and the colours of
+/// [`super::style`] stay.
 ///
 /// 1. Whatever else a terminal could obey is escaped, should a text have come past [`printable`].
-/// 2. A CI obeys lines of its log: GitHub's runner those that begin with `::` behind blanks (`::error::`, `::add-mask::`) and any
-///    with `##[command]` in it; Azure and TeamCity the latter with a word (`##vso[`, `##teamcity[`). The second of such
-///    two characters is escaped.
+/// 2. A CI obeys lines of its log: GitHub's runner those that begin with `::` behind blanks (`::error::`,
+///    `::add-mask::`) and any with `##[command]` in it; Azure and TeamCity the latter with a word (`##vso[`,
+///    `##teamcity[`). The second of such two characters is escaped.
 pub fn inert(view: &str) -> String {
     let mut shown = String::with_capacity(view.len() + 16);
     for line in view.split_inclusive('\n') {
@@ -75,8 +77,8 @@ fn colour_length(text: &str) -> usize {
     }
 }
 
-/// An error for a terminal: in further lines (the end of a server's log) each is marked, so that none looks like one of
-/// longwire's own.
+/// An error for a terminal: in further lines (the end of a server's log) each is marked, so that none looks
+/// like one of longwire's own.
 pub fn message(error: &str) -> String {
     let mut lines = error.trim_end().split('\n');
     let mut shown = inert(&printable(lines.next().unwrap_or_default()));
@@ -87,7 +89,8 @@ pub fn message(error: &str) -> String {
     shown
 }
 
-/// Columns that `text` takes on a terminal: two for East Asian wide characters and emoji, none for combining marks.
+/// Columns that `text` takes on a terminal: two for East Asian wide characters and emoji, none for combining
+/// marks.
 pub fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
@@ -110,8 +113,8 @@ pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(kept + dots)
 }
 
-/// The end of `text` that fits into `width` columns; begins with `...` when something was cut. For paths, whose end
-/// is the most informative part.
+/// The end of `text` that fits into `width` columns; begins with `...` when something was cut. For paths,
+/// whose end is the most informative part.
 pub fn cut_front(text: &str, width: usize) -> Cow<'_, str> {
     if columns(text) <= width {
         return Cow::Borrowed(text);

@@ -9,8 +9,8 @@ use crate::outcome::ReadOutcome;
 use model::{Finding, format_duration};
 use std::fmt::Write;
 
-/// The findings that cost most at the longest round trip asked, each with its remedy below, and what it makes of an operation where that was
-/// predicted. Nothing without findings.
+/// The findings that cost most at the longest round trip asked, each with its remedy below, and what it makes
+/// of an operation where that was predicted. Nothing without findings.
 pub fn findings_section(outcome: &ReadOutcome, style: &Style, out: &mut String) {
     let findings: Vec<&Finding> = outcome.sure_findings().collect();
     let Some(first) = findings.first() else {
@@ -112,5 +112,6 @@ fn cells(finding: &Finding) -> Vec<String> {
 
 const INDENT: &str = "      ";
 
-/// Findings shown: each takes a row and a remedy of a few lines, and with three the first view has about 24 lines.
+/// Findings shown: each takes a row and a remedy of a few lines, and with three the first view has about 24
+/// lines.
 const SHOWN: usize = 3;

@@ -11,7 +11,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Those open longest in all, with what they would be elsewhere, and what distance does to the first that writes. Nothing without transactions.
+/// Those open longest in all, with what they would be elsewhere, and what distance does to the first that
+/// writes. Nothing without transactions.
 pub(super) fn held_section(
     held: &[HeldTransactions],
     predictions: &[HeldPrediction],

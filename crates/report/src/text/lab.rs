@@ -12,8 +12,9 @@ use std::fmt::Write;
 use std::time::Duration;
 
 impl LabRound {
-    /// Operations a second, as JMeter counts them: over all the time to the end of the last one. With few operations a
-    /// client the sum of the clients' own rates ([`model::MeasuredDurations::per_second`]) is too high, because clients end one after another.
+    /// Operations a second, as JMeter counts them: over all the time to the end of the last one. With few
+    /// operations a client the sum of the clients' own rates ([`model::MeasuredDurations::per_second`]) is
+    /// too high, because clients end one after another.
     pub fn throughput(&self) -> f64 {
         self.measured.operations as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
@@ -60,8 +61,8 @@ impl LabOutcome {
             .collect()
     }
 
-    /// How far later measurements without distance were from the first, as shares of it: minimum and maximum. `None` if
-    /// there was no later one.
+    /// How far later measurements without distance were from the first, as shares of it: minimum and maximum.
+    /// `None` if there was no later one.
     pub fn drift(&self) -> Option<(f64, f64)> {
         let shares = self.drifts.iter().flat_map(|drift| {
             let later = drift.later.iter();
@@ -119,8 +120,8 @@ pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
     out
 }
 
-/// The table, and behind each row its bar where there is room: as long as what was measured, with a mark where the
-/// prediction is.
+/// The table, and behind each row its bar where there is room: as long as what was measured, with a mark
+/// where the prediction is.
 fn with_chart(outcome: &LabOutcome, style: &Style) -> String {
     let table = table(outcome);
     let mut text = String::new();
@@ -304,7 +305,8 @@ fn floor_line(outcome: &LabOutcome) -> String {
     }
 }
 
-/// The rows of the table that [`LabOutcome::errors`] leaves out: what was captured there is no prediction's proof.
+/// The rows of the table that [`LabOutcome::errors`] leaves out: what was captured there is no prediction's
+/// proof.
 fn baseline_line(outcome: &LabOutcome) -> String {
     let Some(accuracy) = outcome.accuracy(|point| point.is_baseline) else {
         return String::new();

@@ -1,5 +1,5 @@
-//! A lab whose variants are compared: for each place of the sweep the columns of JMeter's aggregate report, and what every
-//! operation cost processors and link.
+//! A lab whose variants are compared: for each place of the sweep the columns of JMeter's aggregate report,
+//! and what every operation cost processors and link.
 
 use super::escape::printable;
 use super::lab::short;
@@ -16,7 +16,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 impl LabTimes {
-    /// Of `rounds` compared with those of the other point, each with the one of the same pass; `None` if there is none.
+    /// Of `rounds` compared with those of the other point, each with the one of the same pass; `None` if
+    /// there is none.
     pub fn from_rounds(rounds: &[LabRound], others: &[LabRound]) -> Option<Self> {
         let times: Vec<f64> = rounds
             .iter()
@@ -40,7 +41,8 @@ impl LabPoint {
         Some(operations / seconds.max(1e-9))
     }
 
-    /// The spread of the durations of all rounds together; where their samples are not known, of the middle one.
+    /// The spread of the durations of all rounds together; where their samples are not known, of the middle
+    /// one.
     pub fn spread(&self) -> Distribution {
         let mut all = DistributionBuilder::new();
         for round in &self.rounds {

@@ -6,7 +6,8 @@ use model::{LinkDirectionOutcome, LinkOutcome, Warning, WarningKind, format_dura
 use std::fmt::Write;
 use std::time::Duration;
 
-/// One line on a link: how much longer round trips were than asked, the rates where there are any, what was dropped.
+/// One line on a link: how much longer round trips were than asked, the rates where there are any, what was
+/// dropped.
 pub fn link_line(link: &LinkOutcome) -> String {
     let mut line = format!(
         "Link {}, requested {}: ",

@@ -1,7 +1,7 @@
 //! What a load has to say, in the words of the tools that its users know: pgbench's, ab's, JMeter's.
 //!
-//! Those words are theirs, "latency" too. Behind theirs come the lines they do not have: percentiles, round trips, bytes and
-//! processor time of one operation.
+//! Those words are theirs, "latency" too. Behind theirs come the lines they do not have: percentiles, round
+//! trips, bytes and processor time of one operation.
 
 use super::{DASH, WITHHELD, counted};
 use crate::outcome::{LoadInterval, LoadReport, LoadWork};

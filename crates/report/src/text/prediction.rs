@@ -10,8 +10,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The view of `predict`: each operation name on each link, with its bounds; the last line says what a millisecond
-/// of distance costs.
+/// The view of `predict`: each operation name on each link, with its bounds; the last line says what a
+/// millisecond of distance costs.
 pub fn prediction_view(predictions: &[Prediction], unmoved: &[Arc<str>], style: &Style) -> String {
     let Some(first) = predictions.first() else {
         return match unmoved {
@@ -95,8 +95,8 @@ fn workers_line(predictions: &[Prediction]) -> String {
     })
 }
 
-/// Which cores clients and servers are taken to have, each absent where they have as many as they need: a line below
-/// [`prediction_view`].
+/// Which cores clients and servers are taken to have, each absent where they have as many as they need: a
+/// line below [`prediction_view`].
 pub fn cores_line(cores: [Option<u32>; 2]) -> String {
     let [clients, servers] = cores.map(|cores| match cores {
         Some(cores) => counted(cores.into(), "core"),
@@ -140,7 +140,8 @@ pub(super) fn price_table(predictions: &[Prediction], style: &Style) -> (Table, 
     (table, names.len())
 }
 
-/// Which columns are needed: because their figure is not the same everywhere, or because something was measured.
+/// Which columns are needed: because their figure is not the same everywhere, or because something was
+/// measured.
 #[derive(Clone, Copy)]
 struct Optional {
     rate: bool,
@@ -243,8 +244,9 @@ fn cost_line(predictions: &[Prediction]) -> String {
     }
 }
 
-/// Where the slope comes from: the round trips, unless some of these pass at once or transfers take further round trips. Of one operation: those of a
-/// name may be unlike, and the slope is that of their median. `None` where it is less than the round trips, and these did wait for each other.
+/// Where the slope comes from: the round trips, unless some of these pass at once or transfers take further
+/// round trips. Of one operation: those of a name may be unlike, and the slope is that of their median.
+/// `None` where it is less than the round trips, and these did wait for each other.
 fn why_so_much(prediction: &Prediction) -> Option<String> {
     let typical = prediction.examples.map(|examples| examples.typical.turns as f64);
     let turns = typical.unwrap_or(prediction.turns);
@@ -293,7 +295,8 @@ fn how_unlike(prediction: &Prediction) -> String {
     })
 }
 
-/// What is known of the order of exchanges on several connections: a line for each name of which there is something to say.
+/// What is known of the order of exchanges on several connections: a line for each name of which there is
+/// something to say.
 fn order_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     let mut out = String::new();
     for name in names {

@@ -20,9 +20,10 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The answer first: what distance makes of the operation that takes most of the time. Then what was seen, what it would be elsewhere, what is wasted;
-/// where the time went, which operations, statements and connections it went to; what is missing; the last line sums it up. About 30
-/// lines, at most 55 and those of three findings. Tables keep within the style's width; warnings are never cut.
+/// The answer first: what distance makes of the operation that takes most of the time. Then what was seen,
+/// what it would be elsewhere, what is wasted; where the time went, which operations, statements and
+/// connections it went to; what is missing; the last line sums it up. About 30 lines, at most 55 and those of
+/// three findings. Tables keep within the style's width; warnings are never cut.
 pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     let summary = &outcome.summary;
     if summary.connections == 0 {

@@ -80,7 +80,8 @@ fn points(report: &SplitReport, style: &Style, out: &mut String) {
     }
 }
 
-/// Round trips at this concurrency took as long as half of a transaction or more than twice those of one client.
+/// Round trips at this concurrency took as long as half of a transaction or more than twice those of one
+/// client.
 fn is_saturated(point: &SplitOutcome) -> bool {
     point.clients > 1 && point.network.median > point.transaction.median / 4
 }

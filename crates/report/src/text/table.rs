@@ -5,8 +5,9 @@ use super::style::{Ink, Style};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A table whose first column is text, cut to the width, and whose others are short and aligned right. When the
-/// width does not suffice, columns are left out from the right, and named below: the most important come first.
+/// A table whose first column is text, cut to the width, and whose others are short and aligned right. When
+/// the width does not suffice, columns are left out from the right, and named below: the most important come
+/// first.
 pub(super) struct Table {
     headings: Vec<String>,
     rows: Vec<Vec<String>>,

@@ -56,7 +56,8 @@ impl TuneReport {
         all.find(|one| one.job == job && one.link.as_deref() == link)
     }
 
-    /// Whether a setting that ran is not the recommended one, and takes no longer than what may be recommended: up to 5 % more than the best.
+    /// Whether a setting that ran is not the recommended one, and takes no longer than what may be
+    /// recommended: up to 5 % more than the best.
     pub fn is_within_reach(&self, tuned: &Tuned) -> bool {
         let recommended = self.recommended(tuned.job, tuned.link.as_deref());
         recommended.is_some_and(|one| {
@@ -201,8 +202,8 @@ pub(crate) fn factor(times: f64) -> String {
     }
 }
 
-/// The time over the values of a knob, a sign each, on a logarithmic scale: the lowest sign is the shortest time. A dot is a
-/// value that was not run.
+/// The time over the values of a knob, a sign each, on a logarithmic scale: the lowest sign is the shortest
+/// time. A dot is a value that was not run.
 fn sparkline(way: &Method, tuned: &[&Tuned]) -> String {
     let Some(method_parameter) = &way.parameter else {
         return String::new();

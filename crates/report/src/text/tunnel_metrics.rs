@@ -119,8 +119,8 @@ impl Page<'_> {
         }
     }
 
-    /// The ratio is payload by lane bytes of the same direction, and is left to the reader of the metrics, who chooses the
-    /// period.
+    /// The ratio is payload by lane bytes of the same direction, and is left to the reader of the metrics,
+    /// who chooses the period.
     fn levels(&mut self, totals: &TunnelTotals) {
         let name = "level_payload_bytes_total";
         self.head(

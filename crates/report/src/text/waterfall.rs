@@ -7,8 +7,8 @@ use model::{Direction, Leg, Phase};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The legs as a table with bars along the time, their totals, and which round trips could be dropped and how. `title` says
-/// what was opened: a target without its password.
+/// The legs as a table with bars along the time, their totals, and which round trips could be dropped and
+/// how. `title` says what was opened: a target without its password.
 pub fn waterfall(title: &str, legs: &[Leg], style: &Style) -> String {
     let total: Duration = legs.iter().map(|leg| leg.duration).sum();
     let turns: u64 = legs.iter().map(|leg| leg.turns).sum();

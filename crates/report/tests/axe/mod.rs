@@ -1,4 +1,5 @@
-//! Deque's axe over a page in a browser: what it finds wrong for people who use a keyboard, a screen reader or a phone.
+//! Deque's axe over a page in a browser: what it finds wrong for people who use a keyboard, a screen reader
+//! or a phone.
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! A page with everything on it: a grid with clients, measured points, an emulated link, a page of two connections.
+//! A page with everything on it: a grid with clients, measured points, an emulated link, a page of two
+//! connections.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -41,8 +42,8 @@ pub fn html(page: &Page<'_>) -> String {
     String::from_utf8(out).expect("a page is UTF-8")
 }
 
-/// A duration that is a sum, so that every place between the grid's is known: 9,892 us, the round trips' round trips, and
-/// 1 Mbit over the rate; with more clients proportionally more.
+/// A duration that is a sum, so that every place between the grid's is known: 9,892 us, the round trips'
+/// round trips, and 1 Mbit over the rate; with more clients proportionally more.
 pub fn duration(turns: f64, rtt_millis: f64, rate_mbit: Option<f64>, clients: u32) -> Duration {
     let micros = 9_892.0 + turns * rtt_millis * 1000.0 + rate_mbit.map_or(0.0, |rate| 1e6 / rate);
     Duration::from_nanos((micros * 1000.0 * f64::from(clients)) as u64)

@@ -1,4 +1,5 @@
-//! Values of a small run as `read` sees it: a shop page that looks its articles up one by one over a link of 10 ms.
+//! Values of a small run as `read` sees it: a shop page that looks its articles up one by one over a link of
+//! 10 ms.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 

@@ -57,7 +57,8 @@ impl<'a> CellWriter<'a> {
         self.write(end.saturating_sub(columns), line, text, ink);
     }
 
-    /// Writes a text from `column` on over at most so many lines, of which the last is cut; returns how many it took.
+    /// Writes a text from `column` on over at most so many lines, of which the last is cut; returns how many
+    /// it took.
     pub(super) fn paragraph(&mut self, column: u16, line: u16, text: &str, lines: u16) -> u16 {
         let width = usize::from(self.area.width.saturating_sub(column));
         let mut rest = text;

@@ -10,7 +10,8 @@ use model::{ByteCount, Share, counted, format_duration};
 use report::text::escape::{cut, printable};
 use std::time::Duration;
 
-/// Draws them: where and how long; round trip and rates; what is open; where a second of waiting goes; the distance; the tabs.
+/// Draws them: where and how long; round trip and rates; what is open; where a second of waiting goes; the
+/// distance; the tabs.
 pub(super) fn draw(screen: &Screen, writer: &mut CellWriter<'_>) {
     title(screen, writer, 0);
     writer.write(0, 1, &rates(screen), Ink::Plain);

@@ -13,7 +13,8 @@ struct Place {
     width: u16,
 }
 
-/// Draws the headings at `line`, rows below up to `height` lines in all, then the selected row in `detail` lines.
+/// Draws the headings at `line`, rows below up to `height` lines in all, then the selected row in `detail`
+/// lines.
 pub(super) fn draw(screen: &Screen, writer: &mut CellWriter<'_>, line: u16, height: u16, detail: u16) {
     let table = screen.table();
     let places = lay(&table, writer.width());

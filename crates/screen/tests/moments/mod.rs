@@ -15,7 +15,8 @@ pub struct Moments {
     snapshots: Vec<Snapshot>,
 }
 
-/// Pages with a query for each row, by psql, beside pgbench with six transactions a second: `watch -o`, eleven seconds.
+/// Pages with a query for each row, by psql, beside pgbench with six transactions a second: `watch -o`,
+/// eleven seconds.
 pub fn recording() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pages.lwr")
 }

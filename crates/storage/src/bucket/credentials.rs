@@ -5,8 +5,9 @@ use std::env;
 use std::io;
 use std::path::PathBuf;
 
-/// The credentials of the environment, or of the profile in the file of credentials (AWS SDKs and Tools Reference Guide, "Configuration and credential
-/// files"). `None` if there are none: requests are not signed then.
+/// The credentials of the environment, or of the profile in the file of credentials (AWS SDKs and Tools
+/// Reference Guide, "Configuration and credential files"). `None` if there are none: requests are not signed
+/// then.
 pub(super) fn credentials() -> io::Result<Option<Credentials>> {
     if let (Some(key), Some(secret)) = (variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY")) {
         return Ok(Some(made(key, secret, variable("AWS_SESSION_TOKEN"))));

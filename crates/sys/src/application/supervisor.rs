@@ -1,8 +1,10 @@
-//! The process between longwire and the application: longwire may be killed, and then this one ends the application and all that it started.
+//! The process between longwire and the application: longwire may be killed, and then this one ends the
+//! application and all that it started.
 //!
-//! It is the parent of the application, and takes in what loses its parent below (`PR_SET_CHILD_SUBREAPER`): nothing below it can get out of sight. At
-//! a terminal it is in longwire's process group, where it heeds no key. Longwire's end is the end of a channel, which no race with a fork or a
-//! thread can hide. If the supervisor itself is killed, the kernel kills the application.
+//! It is the parent of the application, and takes in what loses its parent below (`PR_SET_CHILD_SUBREAPER`):
+//! nothing below it can get out of sight. At a terminal it is in longwire's process group, where it heeds no
+//! key. Longwire's end is the end of a channel, which no race with a fork or a thread can hide. If the
+//! supervisor itself is killed, the kernel kills the application.
 
 use crate::forked::{self, OwnerChannel, OwnerState};
 use crate::process_tree::{Member, ProcessRow, ProcessTable};
@@ -17,13 +19,15 @@ use std::os::fd::{AsFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// Splits a process that is about to become the application: the one that returns becomes it, its parent supervises.
+/// Splits a process that is about to become the application: the one that returns becomes it, its parent
+/// supervises.
 ///
 /// # Errors
 /// When the system cannot.
 pub(super) fn stand_between(channel: RawFd, apart: bool) -> io::Result<()> {
     let own = getpid();
-    // Refused by no kernel that has processes as these: without it, what loses its parent would be found by its group only.
+    // Refused by no kernel that has processes as these: without it, what loses its parent would be found by
+    // its group only.
     set_child_subreaper(Some(own)).ok();
     // Before there are two: a key of the terminal is for the application alone.
     let usual = signals::hold_all_signals();
@@ -52,7 +56,8 @@ fn become_application(supervisor: Pid, apart: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Reports the number of the application, how it ended, and that nothing is left of it; ends all that is left when longwire is gone.
+/// Reports the number of the application, how it ended, and that nothing is left of it; ends all that is left
+/// when longwire is gone.
 fn supervise(channel: RawFd, command: libc::pid_t, apart: bool) -> io::Result<()> {
     let owner = OwnerChannel::take_over(channel, c"longwire parent");
     owner.send(command);
@@ -95,8 +100,8 @@ fn supervise(channel: RawFd, command: libc::pid_t, apart: bool) -> io::Result<()
     }
 }
 
-/// Signals that longwire passes on to the application and what it started. They are sent from here, because longwire may have given up the right
-/// to send them.
+/// Signals that longwire passes on to the application and what it started. They are sent from here, because
+/// longwire may have given up the right to send them.
 struct PassedSignals {
     command: libc::pid_t,
     apart: bool,
@@ -154,7 +159,8 @@ fn end_tree(command: libc::pid_t) {
     });
 }
 
-/// What has left on purpose: it lost the parent that started it and made a session of its own, as daemon(3) does.
+/// What has left on purpose: it lost the parent that started it and made a session of its own, as daemon(3)
+/// does.
 fn daemons(command: libc::pid_t) -> Vec<Member> {
     let own = getpid().as_raw_pid();
     let session = |number| ProcessRow::read_process(number).map(|row| row.session);
@@ -171,7 +177,8 @@ fn daemons(command: libc::pid_t) -> Vec<Member> {
 /// What is reported when nothing of the application is left: no status has this value.
 pub(super) const NOTHING_LEFT: i32 = -1;
 
-/// Within this time longwire says that the program was started. One that ends sooner, on a machine that is busier, is supervised no longer.
+/// Within this time longwire says that the program was started. One that ends sooner, on a machine that is
+/// busier, is supervised no longer.
 const UNSTARTED: Duration = Duration::from_millis(100);
 /// How often it is checked whether something is left.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

@@ -21,7 +21,8 @@ impl Buffers {
         let mapping =
             unsafe { mmap_anonymous(std::ptr::null_mut(), LENGTH, access, MapFlags::PRIVATE) }.ok()?;
         let mut new = Self { mapping, given: 0 };
-        // SAFETY: the mapping begins with room for as many descriptions, and lives until after the ring has ended (`Completions::drop`).
+        // SAFETY: the mapping begins with room for as many descriptions, and lives until after the ring has
+        // ended (`Completions::drop`).
         unsafe {
             ring.submitter()
                 .register_buf_ring_with_flags(mapping as u64, COUNT, GROUP, 0)
@@ -38,7 +39,8 @@ impl Buffers {
             return 0;
         }
         let count = usize::try_from(count).unwrap_or(0).min(BYTES).min(into.len());
-        // SAFETY: buffer `id` lies in the mapping, and the kernel does not write to it between its completion and when it is given back.
+        // SAFETY: buffer `id` lies in the mapping, and the kernel does not write to it between its completion
+        // and when it is given back.
         let came = unsafe { std::slice::from_raw_parts(self.address(id), count) };
         into[..count].copy_from_slice(came);
         self.return_buffer(id);
@@ -48,7 +50,8 @@ impl Buffers {
     fn return_buffer(&mut self, id: u16) {
         let place = usize::from(self.given & (COUNT - 1));
         let address = self.address(id) as u64;
-        // SAFETY: `place` is within the ring of descriptions, of which the kernel reads those before the published tail only.
+        // SAFETY: `place` is within the ring of descriptions, of which the kernel reads those before the
+        // published tail only.
         let entry = unsafe { &mut *self.mapping.cast::<BufRingEntry>().add(place) };
         entry.set_addr(address);
         entry.set_len(BYTES as u32);
@@ -58,7 +61,8 @@ impl Buffers {
 
     /// Has the kernel see what was given back.
     pub fn publish(&self) {
-        // SAFETY: the mapping begins with the ring of descriptions, aligned to a page; its tail is a 16-bit number that the kernel reads.
+        // SAFETY: the mapping begins with the ring of descriptions, aligned to a page; its tail is a 16-bit
+        // number that the kernel reads.
         let tail = unsafe { AtomicU16::from_ptr(BufRingEntry::tail(self.mapping.cast()).cast_mut()) };
         tail.store(self.given, Ordering::Release);
     }
@@ -77,7 +81,8 @@ impl Buffers {
 impl Drop for Buffers {
     fn drop(&mut self) {
         if !self.mapping.is_null() {
-            // SAFETY: it is the mapping of this value, of which no reference is left. It fails only for what is none.
+            // SAFETY: it is the mapping of this value, of which no reference is left. It fails only for what
+            // is none.
             unsafe { munmap(self.mapping, LENGTH) }.ok();
         }
     }

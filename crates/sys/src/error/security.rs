@@ -6,7 +6,8 @@ use std::path::PathBuf;
 /// What is wrong with the TLS settings.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SecurityFault {
-    /// A parameter, or a variable of the environment, that makes a connection safer in a way that is not supported.
+    /// A parameter, or a variable of the environment, that makes a connection safer in a way that is not
+    /// supported.
     #[error("longwire does not have {name}, which is set")]
     Unsupported {
         /// Its name as it was written.

@@ -135,7 +135,8 @@ impl RequestReader {
     }
 }
 
-/// Moves whole chunks to `body` (RFC 9112, section 7.1); whether the last is among them. Trailers are left unread.
+/// Moves whole chunks to `body` (RFC 9112, section 7.1); whether the last is among them. Trailers are left
+/// unread.
 fn take_chunks(bytes: &mut Vec<u8>, body: &mut Vec<u8>, most: usize) -> Result<bool, Refusal> {
     let wrong = Refusal(400, "a chunk's size is not understood");
     let mut from = 0;

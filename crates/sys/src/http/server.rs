@@ -31,7 +31,8 @@ struct Shared {
 }
 
 impl HttpServer {
-    /// Answers requests at `address` by `answer`, one after another, on one thread: what it does is to take no time.
+    /// Answers requests at `address` by `answer`, one after another, on one thread: what it does is to take
+    /// no time.
     ///
     /// # Errors
     /// As [`listening::listen`]; [`LiveError::System`] when there is no descriptor or thread for it.

@@ -7,8 +7,9 @@ pub fn is_own_address(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }
 
-/// Whether who connects to `upstream` from this machine reaches the port that listens at `listener`: under the same address, under another
-/// one of this machine where all of them are listened on, and under `0.0.0.0` or `[::]`, which lead to 127.0.0.1 and ::1.
+/// Whether who connects to `upstream` from this machine reaches the port that listens at `listener`: under
+/// the same address, under another one of this machine where all of them are listened on, and under `0.0.0.0`
+/// or `[::]`, which lead to 127.0.0.1 and ::1.
 pub fn leads_to(upstream: SocketAddr, listener: SocketAddr) -> bool {
     if upstream.port() != listener.port() {
         return false;
@@ -22,7 +23,8 @@ pub fn leads_to(upstream: SocketAddr, listener: SocketAddr) -> bool {
     to == at || (at.is_unspecified() && (to.is_ipv4() || at.is_ipv6()) && is_own_address(to))
 }
 
-/// Whether two sockets cannot listen at these addresses at once. Port 0 is any free one and collides with none.
+/// Whether two sockets cannot listen at these addresses at once. Port 0 is any free one and collides with
+/// none.
 pub fn collide(one: SocketAddr, other: SocketAddr) -> bool {
     if one.port() != other.port() || one.port() == 0 {
         return false;

@@ -57,8 +57,8 @@ impl Blocks {
             return &[];
         }
         let at = (block % self.count) * self.size;
-        // SAFETY: it is within the mapping, which lives as long as `self`. The kernel writes to no block that it has passed on, and
-        // takes it back only by `give_back`, which needs `self` for itself.
+        // SAFETY: it is within the mapping, which lives as long as `self`. The kernel writes to no block that
+        // it has passed on, and takes it back only by `give_back`, which needs `self` for itself.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(at), self.size) }
     }
 
@@ -68,10 +68,12 @@ impl Blocks {
             .store(libc::TP_STATUS_KERNEL, Ordering::Release);
     }
 
-    /// Who owns a block: `block_status` of `struct tpacket_block_desc`, behind its version and the offset of its private part.
+    /// Who owns a block: `block_status` of `struct tpacket_block_desc`, behind its version and the offset of
+    /// its private part.
     fn status(&self, block: usize) -> &AtomicU32 {
         let at = (block % self.count) * self.size + STATUS;
-        // SAFETY: it is within the mapping, aligned to four bytes since blocks are to pages, and both sides use it atomically.
+        // SAFETY: it is within the mapping, aligned to four bytes since blocks are to pages, and both sides
+        // use it atomically.
         unsafe { AtomicU32::from_ptr(self.start.as_ptr().add(at).cast()) }
     }
 }

@@ -52,7 +52,8 @@ impl Interfaces {
         }
     }
 
-    /// The name that one had which is not there any more, once. By its number: it may have another name by now, and its name may be another's.
+    /// The name that one had which is not there any more, once. By its number: it may have another name by
+    /// now, and its name may be another's.
     pub(super) fn take_gone(&mut self, socket: BorrowedFd<'_>) -> Option<String> {
         let gone = |(_, number): &(String, u32)| *number != GONE && index_to_name(socket, *number).is_err();
         let place = self.chosen.iter().position(gone)?;

@@ -47,7 +47,8 @@ fn attach(socket: BorrowedFd<'_>, program: &[FilterStep]) -> Result<(), OsError>
         len: libc::c_ushort::try_from(steps.len()).map_err(|_| OsError(libc::EINVAL))?,
         filter: steps.as_mut_ptr(),
     };
-    // SAFETY: `sock_fprog` is plain data whose pointer is to `len` instructions, which live until the call is over.
+    // SAFETY: `sock_fprog` is plain data whose pointer is to `len` instructions, which live until the call is
+    // over.
     unsafe { options::set_plain(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program) }
 }
 
@@ -55,8 +56,8 @@ fn attach(socket: BorrowedFd<'_>, program: &[FilterStep]) -> Result<(), OsError>
 fn make_ring(socket: BorrowedFd<'_>, bytes: usize) -> Result<usize, OsError> {
     let mut count = (bytes / BLOCK).clamp(MIN_BLOCKS, MAX_BLOCKS);
     loop {
-        // `struct tpacket_req3`: size and number of blocks, size and number of frames (which only have to fit), after how many ms a block
-        // is passed on, bytes of a private part, features.
+        // `struct tpacket_req3`: size and number of blocks, size and number of frames (which only have to
+        // fit), after how many ms a block is passed on, bytes of a private part, features.
         let request = [BLOCK, count, FRAME, BLOCK / FRAME * count, PASSED_ON_MS, 0, 0];
         let request = request.map(|number| libc::c_uint::try_from(number).unwrap_or(libc::c_uint::MAX));
         // SAFETY: seven numbers, which is what the structure is made of.
@@ -71,7 +72,8 @@ fn make_ring(socket: BorrowedFd<'_>, bytes: usize) -> Result<usize, OsError> {
 
 /// Begins to receive, from one interface or from all.
 fn bind(socket: BorrowedFd<'_>, interface: Option<u32>) -> Result<(), OsError> {
-    // SAFETY: all-zero is a valid address, which is filled in before the kernel reads it, as many bytes as it has.
+    // SAFETY: all-zero is a valid address, which is filled in before the kernel reads it, as many bytes as it
+    // has.
     let result = unsafe {
         let mut address: libc::sockaddr_ll = std::mem::zeroed();
         address.sll_family = libc::AF_PACKET as u16;
@@ -85,8 +87,8 @@ fn bind(socket: BorrowedFd<'_>, interface: Option<u32>) -> Result<(), OsError> {
     if result < 0 { Err(OsError::last()) } else { Ok(()) }
 }
 
-/// Gives up the right to capture, and to configure the network, which are needed for nothing else. A program that root starts from here has
-/// them again.
+/// Gives up the right to capture, and to configure the network, which are needed for nothing else. A program
+/// that root starts from here has them again.
 pub(super) fn give_up_right() {
     let Ok(mut rights) = capabilities(None) else {
         return;
@@ -99,8 +101,9 @@ pub(super) fn give_up_right() {
     set_capabilities(None, rights).ok();
 }
 
-/// Bytes of a block: room for three of the largest packets that offload usually makes (64 KiB). One that is passed on before it is full is used up
-/// all the same: with larger blocks, fewer moments would fit into the ring.
+/// Bytes of a block: room for three of the largest packets that offload usually makes (64 KiB). One that is
+/// passed on before it is full is used up all the same: with larger blocks, fewer moments would fit into the
+/// ring.
 const BLOCK: usize = 256 << 10;
 /// Bytes of a frame, which the kernel wants to know though frames of TPACKET_V3 are as long as their packets.
 const FRAME: usize = 1 << 11;

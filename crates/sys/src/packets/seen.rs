@@ -1,5 +1,5 @@
-//! The packets of a block. Offsets are those of `struct tpacket_block_desc`, `tpacket3_hdr` and `sockaddr_ll`; what lies outside of the
-//! block is left out.
+//! The packets of a block. Offsets are those of `struct tpacket_block_desc`, `tpacket3_hdr` and
+//! `sockaddr_ll`; what lies outside of the block is left out.
 
 use crate::clock::WallStamp;
 

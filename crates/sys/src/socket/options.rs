@@ -49,7 +49,8 @@ pub(crate) fn get<'a>(
     room: &'a mut [u8],
 ) -> Result<&'a [u8], OsError> {
     let mut length = libc::socklen_t::try_from(room.len()).unwrap_or(libc::socklen_t::MAX);
-    // SAFETY: the kernel writes at most `length` bytes into `room`, which has as many, and says in `length` how many.
+    // SAFETY: the kernel writes at most `length` bytes into `room`, which has as many, and says in `length`
+    // how many.
     let result = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),

@@ -3,8 +3,8 @@
 use crate::clock::WallStamp;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Reads what is there into `buffer`: how many bytes, and when the kernel received the last packet of them. On TCP it is that of
-/// the last packet read from (`tcp_recv_timestamp` in Linux `net/ipv4/tcp.c`).
+/// Reads what is there into `buffer`: how many bytes, and when the kernel received the last packet of them.
+/// On TCP it is that of the last packet read from (`tcp_recv_timestamp` in Linux `net/ipv4/tcp.c`).
 pub(super) fn receive(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
@@ -14,8 +14,8 @@ pub(super) fn receive(
         iov_len: buffer.len(),
     };
     let mut control = ControlSpace([0; CONTROL_BYTES]);
-    // SAFETY: all-zero is a valid msghdr. When the kernel uses it, it points at one part, which is `buffer`, and at control space of
-    // the length given, and all of them outlive the call.
+    // SAFETY: all-zero is a valid msghdr. When the kernel uses it, it points at one part, which is `buffer`,
+    // and at control space of the length given, and all of them outlive the call.
     let (result, filled) = unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = &raw mut part;
@@ -37,7 +37,8 @@ struct ControlSpace([u8; CONTROL_BYTES]);
 
 const CONTROL_BYTES: usize = 64;
 
-/// The time stamp in the first control message: a `cmsghdr` (its length, the level, the kind), then a `timespec` (`socket(7)`).
+/// The time stamp in the first control message: a `cmsghdr` (its length, the level, the kind), then a
+/// `timespec` (`socket(7)`).
 fn stamp_in(control: &[u8]) -> Option<WallStamp> {
     let (_length, rest) = control.split_first_chunk::<WORD>()?;
     let (level, rest) = rest.split_first_chunk()?;

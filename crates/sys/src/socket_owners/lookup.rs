@@ -1,8 +1,8 @@
-//! A process that has root's right to look at other users' processes, for one that gives it up: it answers which programs have the ends of
-//! connections, and nothing else.
+//! A process that has root's right to look at other users' processes, for one that gives it up: it answers
+//! which programs have the ends of connections, and nothing else.
 //!
-//! Questions and answers have one size each, whatever is in them. What it is asked for is compared with tables of the kernel: no path, no name
-//! and no number of a process comes from the other side.
+//! Questions and answers have one size each, whatever is in them. What it is asked for is compared with
+//! tables of the kernel: no path, no name and no number of a process comes from the other side.
 
 use super::SocketEnd;
 use crate::forked::{self, ForkChannel, OwnerChannel};
@@ -17,21 +17,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
-/// A process that looks for the programs of connections with root's right. Ends when this is dropped, or when this process ends.
+/// A process that looks for the programs of connections with root's right. Ends when this is dropped, or when
+/// this process ends.
 #[derive(Debug)]
 pub struct LookupProcess {
     process: Child,
     channel: ForkChannel,
 }
 
-/// Asks for the programs of ends of connections: a [`LookupProcess`], or `/proc` itself as far as this user may.
+/// Asks for the programs of ends of connections: a [`LookupProcess`], or `/proc` itself as far as this user
+/// may.
 #[derive(Debug, Default)]
 pub struct OwnerLookup {
     channel: Option<ForkChannel>,
 }
 
 impl LookupProcess {
-    /// Starts it. It has `kept` open, as long as it runs, and removes `left` at its end: what this process will not be able to remove.
+    /// Starts it. It has `kept` open, as long as it runs, and removes `left` at its end: what this process
+    /// will not be able to remove.
     ///
     /// # Errors
     /// When the system cannot.
@@ -74,7 +77,8 @@ impl Drop for LookupProcess {
 }
 
 impl OwnerLookup {
-    /// The programs that have these ends, as far as they are found. Costs a look at every open file of every process: some milliseconds.
+    /// The programs that have these ends, as far as they are found. Costs a look at every open file of every
+    /// process: some milliseconds.
     pub fn find_owners(&self, wanted: &HashSet<SocketEnd>) -> HashMap<SocketEnd, HostProcess> {
         let Some(channel) = &self.channel else {
             return super::find_owners(wanted);

@@ -19,8 +19,8 @@ impl fmt::Debug for Pairs {
 }
 
 impl Pairs {
-    /// Reads `host=db1 port=5432 password='with \' quote'`: spaces around `=` are allowed, a value with spaces is
-    /// in single quotes, a backslash takes the next character as it is.
+    /// Reads `host=db1 port=5432 password='with \' quote'`: spaces around `=` are allowed, a value with
+    /// spaces is in single quotes, a backslash takes the next character as it is.
     pub(super) fn split(text: &str) -> Result<Self, TargetError> {
         let mut pairs = Vec::new();
         let mut rest = Rest {
@@ -62,8 +62,8 @@ impl Pairs {
         Self(others.chain(set).collect())
     }
 
-    /// The same string with `endpoint` as host and port; with [`ClientTls::LeftOut`] it asks for no TLS if it had any TLS
-    /// parameter.
+    /// The same string with `endpoint` as host and port; with [`ClientTls::LeftOut`] it asks for no TLS if it
+    /// had any TLS parameter.
     pub(super) fn through(&self, endpoint: Endpoint, tls: ClientTls) -> String {
         let mut words = vec![
             format!("host={}", endpoint.address),

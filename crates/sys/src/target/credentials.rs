@@ -2,8 +2,8 @@
 //!
 //! 1. The target itself.
 //! 2. The environment: `PGUSER`, `PGPASSWORD`; `MYSQL_PWD`; `REDISCLI_AUTH`.
-//! 3. Files: `PGPASSFILE` or `~/.pgpass` (PostgreSQL manual, section "The Password File"), `~/.my.cnf` (`[client]`,
-//!    `[mysql]`, `[client-server]`, `[mariadb-client]`).
+//! 3. Files: `PGPASSFILE` or `~/.pgpass` (PostgreSQL manual, section "The Password File"), `~/.my.cnf`
+//!    (`[client]`, `[mysql]`, `[client-server]`, `[mariadb-client]`).
 //! 4. The user's name on this machine.
 
 use super::{Scheme, Secret, Target};
@@ -35,8 +35,8 @@ impl Credentials {
     }
 }
 
-/// Lets this process send passwords as they are over connections that others may read: for a program that was asked for that on
-/// its command line.
+/// Lets this process send passwords as they are over connections that others may read: for a program that was
+/// asked for that on its command line.
 pub fn allow_cleartext_passwords() {
     CLEARTEXT.store(true, Ordering::Relaxed);
 }
@@ -137,8 +137,8 @@ fn password_file_host(target: &Target) -> String {
     }
 }
 
-/// The password of a line `host:port:database:user:password` whose first four fields match; `*` matches anything, a
-/// backslash takes the next letter as it is.
+/// The password of a line `host:port:database:user:password` whose first four fields match; `*` matches
+/// anything, a backslash takes the next letter as it is.
 fn matching(line: &str, wanted: [&str; 4]) -> Option<Secret> {
     let mut fields = vec![(String::new(), true)];
     let mut letters = line.chars();
@@ -207,8 +207,8 @@ fn system_user() -> Option<String> {
     let mut entry = std::mem::MaybeUninit::<libc::passwd>::uninit();
     let mut texts = [0_u8; 4096];
     let mut found = std::ptr::null_mut();
-    // SAFETY: all pointers are to memory of the size stated; what the entry points at lies in `texts`, which lives as long
-    // as the name is copied.
+    // SAFETY: all pointers are to memory of the size stated; what the entry points at lies in `texts`, which
+    // lives as long as the name is copied.
     unsafe {
         let result = libc::getpwuid_r(
             rustix::process::geteuid().as_raw(),

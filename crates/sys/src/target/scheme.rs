@@ -6,8 +6,8 @@ use model::Protocol;
 /// What the server behind a target speaks, by the scheme of its URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scheme {
-    /// `postgres://`, `postgresql://`, `jdbc:postgresql:`, libpq's `key=value` strings, and what frameworks write: `postgresql+asyncpg://`,
-    /// `postgis://`, `cockroachdb://`, `r2dbc:postgresql://`, ...
+    /// `postgres://`, `postgresql://`, `jdbc:postgresql:`, libpq's `key=value` strings, and what frameworks
+    /// write: `postgresql+asyncpg://`, `postgis://`, `cockroachdb://`, `r2dbc:postgresql://`, ...
     Postgres,
     /// `kingbase://`, `jdbc:kingbase8:`: PostgreSQL's protocol on port 54321.
     Kingbase,
@@ -155,8 +155,8 @@ impl Scheme {
         }
     }
 
-    /// The parameter that makes a client of this scheme leave TLS out, where its URLs are the only way to say so and every
-    /// client of it understands one.
+    /// The parameter that makes a client of this scheme leave TLS out, where its URLs are the only way to say
+    /// so and every client of it understands one.
     pub(super) const fn no_tls_parameter(self, jdbc: bool) -> Option<&'static str> {
         match self {
             Self::Postgres if jdbc => Some("sslmode=disable"),
@@ -182,7 +182,8 @@ fn database_of(name: &str) -> String {
     name.split('+').next().unwrap_or_default().to_owned()
 }
 
-/// What frameworks call a server that speaks PostgreSQL's protocol: Django and its packages, Rails, SQLAlchemy, Laravel, Doctrine.
+/// What frameworks call a server that speaks PostgreSQL's protocol: Django and its packages, Rails,
+/// SQLAlchemy, Laravel, Doctrine.
 const POSTGRES_WORDS: &[&str] = &[
     "postgis",
     "pgsql",

@@ -2,7 +2,8 @@
 
 use super::TargetError;
 
-/// Whether, and how carefully, the connection to the server is encrypted: libpq's `sslmode`, MySQL's `ssl-mode`.
+/// Whether, and how carefully, the connection to the server is encrypted: libpq's `sslmode`, MySQL's
+/// `ssl-mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TlsMode {
     /// Not at all.
@@ -55,7 +56,8 @@ impl TlsMode {
     }
 }
 
-/// Whether a login is bound to the TLS connection it is made on (SCRAM-SHA-256-PLUS): libpq's `channel_binding`.
+/// Whether a login is bound to the TLS connection it is made on (SCRAM-SHA-256-PLUS): libpq's
+/// `channel_binding`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChannelBinding {
     /// Not.
@@ -242,7 +244,8 @@ fn plain(name: &str) -> String {
     name.to_ascii_lowercase().replace(['-', '_'], "")
 }
 
-/// Whether a parameter says how to encrypt or whom to trust: what changes when longwire encrypts in the client's stead.
+/// Whether a parameter says how to encrypt or whom to trust: what changes when longwire encrypts in the
+/// client's stead.
 pub(super) fn is_about_security(name: &str) -> bool {
     let name = plain(name);
     name.starts_with("ssl")

@@ -160,7 +160,8 @@ impl UrlParts {
         )
     }
 
-    /// Has the parameters ask for no TLS: by the one that was there, or by one that every client of the URL understands.
+    /// Has the parameters ask for no TLS: by the one that was there, or by one that every client of the URL
+    /// understands.
     fn leave_tls_out(&self, scheme: Scheme, parameters: &mut Vec<String>) {
         let mut said = None;
         parameters.retain(|raw| {
@@ -178,7 +179,8 @@ impl UrlParts {
         });
     }
 
-    /// The same URL with the parameter `name` set to `value`, where it stood before or at the end; without a value it is gone.
+    /// The same URL with the parameter `name` set to `value`, where it stood before or at the end; without a
+    /// value it is gone.
     pub(super) fn with_parameter(&self, name: &str, value: Option<&str>) -> Self {
         let name = encode(name);
         let mut set = value.map(|value| format!("{name}={}", encode(value)));

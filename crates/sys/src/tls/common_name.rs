@@ -1,7 +1,10 @@
-//! Whether a certificate without names of its own is a host's by the common name of its subject, as libpq has it.
+//! Whether a certificate without names of its own is a host's by the common name of its subject, as libpq has
+//! it.
 //!
-//! 1. A name of the host's kind in `subjectAltName` (DNS for a name, IP for an address), whatever it is, rules the common name out.
-//! 2. The first common name of the subject is the host's name, in any case; or `*.` and what follows the host's first label.
+//! 1. A name of the host's kind in `subjectAltName` (DNS for a name, IP for an address), whatever it is,
+//!    rules the common name out.
+//! 2. The first common name of the subject is the host's name, in any case; or `*.` and what follows the
+//!    host's first label.
 
 use super::der::Parts;
 use rustls::pki_types::ServerName;

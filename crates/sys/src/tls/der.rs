@@ -1,4 +1,5 @@
-//! What of a certificate (RFC 5280, in DER) is inspected: who says that it signed it, how, and when it is valid.
+//! What of a certificate (RFC 5280, in DER) is inspected: who says that it signed it, how, and when it is
+//! valid.
 
 use ring::digest::{Algorithm, SHA256, SHA384, SHA512, digest};
 
@@ -109,8 +110,9 @@ const EXTENSIONS: u8 = 0xa3;
 /// Strings of bytes that are ASCII where they name a host: UTF-8, printable, T61, IA5.
 const TEXTS: [u8; 4] = [0x0c, 0x13, 0x14, 0x16];
 
-/// The hash of a certificate that a login is bound to (RFC 5929, `tls-server-end-point`): by the function its signature is made with, but
-/// SHA-256 instead of MD5 and SHA-1. `None` if the signature has none of its own, or one that is not known.
+/// The hash of a certificate that a login is bound to (RFC 5929, `tls-server-end-point`): by the function its
+/// signature is made with, but SHA-256 instead of MD5 and SHA-1. `None` if the signature has none of its own,
+/// or one that is not known.
 pub fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let algorithm = hash_of(Parts::parse(certificate)?.signature)?;
     Some(digest(algorithm, certificate).as_ref().to_vec())

@@ -7,7 +7,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-/// Reads both from PEM files. As in libpq: a key that others may read is refused, but root's may be read by a group.
+/// Reads both from PEM files. As in libpq: a key that others may read is refused, but root's may be read by a
+/// group.
 pub(super) fn read_identity(
     certificate: &Path,
     key: &Path,

@@ -1,5 +1,5 @@
-//! How a connection to a target is encrypted, with all settings taken together: by the target, the environment, and files where
-//! clients look.
+//! How a connection to a target is encrypted, with all settings taken together: by the target, the
+//! environment, and files where clients look.
 
 use crate::error::{LiveError, SecurityFault};
 use crate::target::{ChannelBinding, Scheme, SecurityAsked, Target, TlsMode};
@@ -40,11 +40,12 @@ pub enum Roots {
 }
 
 impl TlsSettings {
-    /// What the target says, completed from this process's environment and its user's files, as libpq does it for PostgreSQL.
+    /// What the target says, completed from this process's environment and its user's files, as libpq does it
+    /// for PostgreSQL.
     ///
     /// # Errors
-    /// [`LiveError::Security`] where the settings contradict each other, or asks for what longwire does not have;
-    /// [`LiveError::TlsUnsupported`] where the target's protocol has no TLS that longwire knows.
+    /// [`LiveError::Security`] where the settings contradict each other, or asks for what longwire does not
+    /// have; [`LiveError::TlsUnsupported`] where the target's protocol has no TLS that longwire knows.
     pub fn from_target(target: &Target) -> Result<Self, LiveError> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         Self::within(target, &variable)
@@ -150,8 +151,8 @@ impl TlsSettings {
         Self { mode, ..self.clone() }
     }
 
-    /// What certificates are checked against: a mode that does not ask for a check has one where authorities to check with were
-    /// named, as in libpq.
+    /// What certificates are checked against: a mode that does not ask for a check has one where authorities
+    /// to check with were named, as in libpq.
     pub fn check(&self) -> TlsMode {
         match self.mode {
             TlsMode::VerifyFull | TlsMode::VerifyCa => self.mode,

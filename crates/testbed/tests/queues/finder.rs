@@ -255,8 +255,8 @@ fn behind_locks(code: &[String], imports: &BTreeMap<String, Vec<String>>) -> BTr
     if typed.is_empty() { made } else { typed }
 }
 
-/// Names of this file for a collection, and of structures that have one: with a way to wake those who wait for it any, else one that is
-/// taken from at an end.
+/// Names of this file for a collection, and of structures that have one: with a way to wake those who wait
+/// for it any, else one that is taken from at an end.
 fn collections_of_names(code: &[String]) -> BTreeSet<&str> {
     let wakes = code.iter().any(|token| token == "Condvar");
     let is_collection =

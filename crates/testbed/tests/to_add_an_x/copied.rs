@@ -75,8 +75,8 @@ impl Copied {
         *text = text.replace(anchor, &format!("{anchor}{lines}"));
     }
 
-    /// Writes the copy, and holds that `cargo test` of it with these arguments passes. What has passed once is not run again until a file of
-    /// the copy or the compiler is another one.
+    /// Writes the copy, and holds that `cargo test` of it with these arguments passes. What has passed once
+    /// is not run again until a file of the copy or the compiler is another one.
     #[track_caller]
     pub fn passes(&self, arguments: &[&str]) {
         let passed = testbed::cache::folder("passed").join(self.digest(arguments));
@@ -85,12 +85,14 @@ impl Copied {
             return;
         }
         self.write();
-        // Not --locked: the lock file has the packages of all crates, and cargo leaves out those of crates that are not here.
+        // Not --locked: the lock file has the packages of all crates, and cargo leaves out those of crates
+        // that are not here.
         let cargo = std::env::var_os("CARGO").expect("cargo sets CARGO for its tests");
         let mut command = Command::new(cargo);
         command.args(["test", "--offline", "--quiet"]).args(arguments);
         command.current_dir(&self.root).env("CARGO_TARGET_DIR", target());
-        // Build scripts that look at these would run again, here and in the next build of the workspace, with all that depends on them.
+        // Build scripts that look at these would run again, here and in the next build of the workspace, with
+        // all that depends on them.
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             if OF_ONE_CRATE.iter().any(|prefix| text.starts_with(prefix)) {
@@ -207,6 +209,6 @@ fn original(path: &Path) -> PathBuf {
 /// What cargo tells a test of the crate that it belongs to.
 const OF_ONE_CRATE: [&str; 3] = ["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_CRATE_"];
 
-/// Instead of `crates`: cargo knows a crate by its path from the workspace, and would take the copy's crates in the target
-/// directory, which is shared for what both depend on, for those of the workspace.
+/// Instead of `crates`: cargo knows a crate by its path from the workspace, and would take the copy's crates
+/// in the target directory, which is shared for what both depend on, for those of the workspace.
 const FOLDER: &str = "with-toys";

@@ -1,7 +1,8 @@
-//! The page ARCHITECTURE.md, "To add an X", is true: in a copy of some crates a protocol and a kind of finding are added as its table
-//! says, in the files that it names, and the copy's tests pass with them.
+//! The page ARCHITECTURE.md, "To add an X", is true: in a copy of some crates a protocol and a kind of
+//! finding are added as its table says, in the files that it names, and the copy's tests pass with them.
 //!
-//! The copy is in the target directory and built there again: only what changed since the last time is compiled.
+//! The copy is in the target directory and built there again: only what changed since the last time is
+//! compiled.
 
 mod copied;
 

@@ -1,7 +1,8 @@
 //! Who may use the API: clients on purpose, and no web page that a browser on this machine shows.
 //!
-//! A page can have its own name resolve to an address of this machine (DNS rebinding): then the browser sends that name as the Host. Requests
-//! from one site to another carry an Origin, which no client of toxiproxy sends.
+//! A page can have its own name resolve to an address of this machine (DNS rebinding): then the browser sends
+//! that name as the Host. Requests from one site to another carry an Origin, which no client of toxiproxy
+//! sends.
 
 use std::net::{IpAddr, SocketAddr};
 use sys::http::HttpRequest;
@@ -14,7 +15,8 @@ pub struct ApiAccess {
 }
 
 impl ApiAccess {
-    /// Whether a request is taken at an API that was to be served at `address`; otherwise the status and the reason.
+    /// Whether a request is taken at an API that was to be served at `address`; otherwise the status and the
+    /// reason.
     pub(super) fn check(&self, request: &HttpRequest, address: SocketAddr) -> Result<(), (u16, String)> {
         if let Some(origin) = request.field("origin") {
             return Err((

@@ -217,8 +217,8 @@ fn updating(dialect: JdbcDialect, shape: &Shape) -> Vec<Recipe> {
     recipes
 }
 
-/// The property that has a driver put the rows of a batch together: by default all but Oracle's, DB2's and Derby's send some kind of
-/// row by row.
+/// The property that has a driver put the rows of a batch together: by default all but Oracle's, DB2's and
+/// Derby's send some kind of row by row.
 fn rewriting(dialect: JdbcDialect) -> Option<(&'static str, &'static str)> {
     Some(match dialect {
         JdbcDialect::Postgres | JdbcDialect::Kingbase => ("reWriteBatchedInserts", "true"),
@@ -234,7 +234,8 @@ fn not_rewriting(dialect: JdbcDialect) -> Option<(&'static str, &'static str)> {
     rewriting(dialect).map(|(name, value)| (name, if value == "1" { "0" } else { "false" }))
 }
 
-/// What a driver needs to keep to a fetch size, how the whole is spelled, and what it is when it is not given.
+/// What a driver needs to keep to a fetch size, how the whole is spelled, and what it is when it is not
+/// given.
 fn fetching(dialect: JdbcDialect) -> (Vec<(&'static str, &'static str)>, &'static str, Option<u64>) {
     match dialect {
         JdbcDialect::Postgres | JdbcDialect::Kingbase => (

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::target::Target;
 
-/// Runs `job` with the address of a relay, which also tells what passed so far, in front of `server` and shows `watch` all that passes before it returns.
+/// Runs `job` with the address of a relay, which also tells what passed so far, in front of `server` and
+/// shows `watch` all that passes before it returns.
 pub(super) fn through<T>(
     server: Target,
     watch: &Watch<'_>,

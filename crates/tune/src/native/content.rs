@@ -82,7 +82,8 @@ impl Row {
             .map(|(start, (end, is_value))| is_value.then(|| self.bytes.get(start..*end).unwrap_or_default()))
     }
 
-    /// Appends them as a list in brackets: `('1','0','...')`. `opening` gives what the literal of a value begins with.
+    /// Appends them as a list in brackets: `('1','0','...')`. `opening` gives what the literal of a value
+    /// begins with.
     pub fn literals(&self, text: &mut Vec<u8>, opening: LiteralOpening) {
         for (place, value) in self.values().enumerate() {
             text.push(if place == 0 { b'(' } else { b',' });

@@ -1,5 +1,5 @@
-//! The connection that a job is done on: data are sent at once while replies are read, so that two full buffers cannot
-//! wait for each other.
+//! The connection that a job is done on: data are sent at once while replies are read, so that two full
+//! buffers cannot wait for each other.
 
 use crate::TuneError;
 use client::session::{ClientConnection, Deadline, Session};
@@ -8,8 +8,8 @@ use model::{ByteCount, TrialOutcome};
 use std::time::{Duration, Instant};
 use sys::wait::PollFlags;
 
-/// A connection under a job.
-/// It reads as much at a time as drivers do: libpq 16 KiB and more, MariaDB's client 16 KiB, pgjdbc 8 to 64 KiB.
+/// A connection under a job. It reads as much at a time as drivers do: libpq 16 KiB and more, MariaDB's
+/// client 16 KiB, pgjdbc 8 to 64 KiB.
 pub(crate) struct JobConnection<'a, R> {
     /// What the server has answered so far.
     pub replies: R,
@@ -79,7 +79,8 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         self.wait(0)
     }
 
-    /// Waits until one more request may be asked without that more than `depth` are in progress; sends what is in `out` where it waits.
+    /// Waits until one more request may be asked without that more than `depth` are in progress; sends what
+    /// is in `out` where it waits.
     pub fn make_room(&mut self, depth: u64) -> Result<(), TuneError> {
         self.window = Some(depth);
         let asked = self.replies.asked();
@@ -93,10 +94,10 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         self.wait(depth - 1)
     }
 
-    /// The client does not go on without the answer to the request `number`, from 1. That is a round trip where it was asked after
-    /// the last round trip began: what was asked before is answered in the same round trip, at any distance. So a window of requests is
-    /// a round trip each time all of it has gone by, which a capture can show only when the distance is longer than what the server
-    /// takes.
+    /// The client does not go on without the answer to the request `number`, from 1. That is a round trip
+    /// where it was asked after the last round trip began: what was asked before is answered in the same
+    /// round trip, at any distance. So a window of requests is a round trip each time all of it has gone by,
+    /// which a capture can show only when the distance is longer than what the server takes.
     fn needs(&mut self, number: u64) {
         if number > self.asked_before_turn {
             self.turns += 1;

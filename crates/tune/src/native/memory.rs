@@ -5,8 +5,9 @@
 pub(crate) struct ProcessMemory {
     /// Bytes that are its own now.
     pub own: u64,
-    /// The most that were its own at a time, at least. The kernel keeps the most of own and shared memory together; what of that
-    /// is shared is taken to be what is shared now, since pages of a shared buffer, once touched, stay.
+    /// The most that were its own at a time, at least. The kernel keeps the most of own and shared memory
+    /// together; what of that is shared is taken to be what is shared now, since pages of a shared buffer,
+    /// once touched, stay.
     pub most: u64,
 }
 

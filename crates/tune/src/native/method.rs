@@ -29,7 +29,8 @@ pub(crate) struct ParameterRow {
 /// Which values a full sweep tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Series {
-    /// Rows that go together in one request: 2, 4, 8 ..., while a request is not too long and there are that many rows.
+    /// Rows that go together in one request: 2, 4, 8 ..., while a request is not too long and there are that
+    /// many rows.
     Rows,
     /// Requests in flight at once: 2, 4, 8 ... 1024.
     Depth,

@@ -19,8 +19,8 @@ pub fn run<'v>(
     postgres::execute(out, "", 0);
 }
 
-/// A backslash is itself in a plain literal only where `standard_conforming_strings` is on, as it is unless that was changed; so
-/// a value with one is written in the form that means the same in both.
+/// A backslash is itself in a plain literal only where `standard_conforming_strings` is on, as it is unless
+/// that was changed; so a value with one is written in the form that means the same in both.
 pub fn opening(value: &[u8]) -> &'static [u8] {
     if value.contains(&b'\\') { b" E'" } else { b"'" }
 }

@@ -1,5 +1,5 @@
-//! IBM's driver of Informix against a stand-in server that logs it in and gives 500 rows of 44 bytes, as many for a fetch as its
-//! buffer has room for. A database was never there.
+//! IBM's driver of Informix against a stand-in server that logs it in and gives 500 rows of 44 bytes, as many
+//! for a fetch as its buffer has room for. A database was never there.
 
 use super::{WAIT, options};
 use client::bridge::{Bridge, Execute, JdbcUrl, Login};
@@ -27,7 +27,8 @@ fn stand_in() -> (u16, Arc<AtomicU32>) {
     (port, fetches)
 }
 
-/// One connection. Its half of the protocol is laid out after public descriptions and what the driver accepts.
+/// One connection. Its half of the protocol is laid out after public descriptions and what the driver
+/// accepts.
 struct Server {
     from: BufReader<TcpStream>,
     to: TcpStream,

@@ -1,4 +1,5 @@
-//! The JDBC bridge with real drivers and real servers: what it runs, what it counts, and what is said when something is wrong.
+//! The JDBC bridge with real drivers and real servers: what it runs, what it counts, and what is said when
+//! something is wrong.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod derby;

@@ -1,11 +1,13 @@
-//! Oracle's driver against a listener that does not know the service: as far as a script goes. A database was never there.
+//! Oracle's driver against a listener that does not know the service: as far as a script goes. A database was
+//! never there.
 
 use super::{connect, start};
 use client::bridge::BridgeError;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
-/// Answers each CONNECT as a listener does that does not know its service, and ends with its thread's process.
+/// Answers each CONNECT as a listener does that does not know its service, and ends with its thread's
+/// process.
 fn listener() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -17,7 +19,8 @@ fn listener() -> u16 {
     port
 }
 
-/// REFUSE: reasons of user and system, length of text, text. Source: Wireshark's dissector of TNS; checked against real drivers.
+/// REFUSE: reasons of user and system, length of text, text. Source: Wireshark's dissector of TNS; checked
+/// against real drivers.
 fn refuse(mut stream: TcpStream) {
     let mut head = [0; 8];
     if stream.read_exact(&mut head).is_err() {

@@ -125,7 +125,8 @@ fn postgresqls_methods_work_and_nothing_is_left() {
         Some(10),
     );
     assert_eq!(one_by_one - together, 54, "60 statements, and 6");
-    // Ten rows may be less than what a collection of garbage leaves behind: what cannot be determined is not reported as zero.
+    // Ten rows may be less than what a collection of garbage leaves behind: what cannot be determined is not
+    // reported as zero.
     assert_eq!(alone.client_memory, None);
     assert_ne!(batch.client_memory, Some(ByteCount::from_bytes(0)));
     let selected = |bench: &mut JdbcBench<'_>, size| {

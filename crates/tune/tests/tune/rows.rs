@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use testbed::{MariaDb, Postgres};
 use tune::Shape;
 
-/// Runs a job once in that way. Rows that the server counted in the scratch schema: inserted, and changed in any way.
+/// Runs a job once in that way. Rows that the server counted in the scratch schema: inserted, and changed in
+/// any way.
 fn written(url: &str, (job, way): (Job, &str), count: &dyn Fn(&str) -> [u64; 2]) -> [u64; 2] {
     let stop = AtomicBool::new(false);
     let mut bench = bench(url, "counted", &stop);

@@ -65,7 +65,8 @@ pub fn result(seed: u64) -> Vec<u8> {
     out
 }
 
-/// Texts of some hundred words, each word often behind the same ones: by zlib level 2 about as much smaller as people's texts.
+/// Texts of some hundred words, each word often behind the same ones: by zlib level 2 about as much smaller
+/// as people's texts.
 pub fn posts(seed: u64) -> Vec<u8> {
     let words = words(&mut Dice(15), 12_000);
     let mut dice = Dice(2 * seed + 1);

@@ -58,8 +58,8 @@ impl Experience {
         }
     }
 
-    /// The level at which a payload byte is cheapest on a lane that takes `rate` bytes a second: `level`, unless another is
-    /// cheaper by more than a little.
+    /// The level at which a payload byte is cheapest on a lane that takes `rate` bytes a second: `level`,
+    /// unless another is cheaper by more than a little.
     pub(super) fn cheapest(&self, at: Timestamp, level: CompressionLevel, rate: f64) -> CompressionLevel {
         let cost = |level: CompressionLevel| self.cost(at, level).on(rate);
         let best = CompressionLevel::ALL
@@ -124,8 +124,8 @@ impl Known {
 }
 
 impl Cost {
-    /// Seconds a payload byte. Codec and lane work at the same time as far as the lane's buffer reaches, and the processor's time
-    /// is not free: the shorter of the two counts a little.
+    /// Seconds a payload byte. Codec and lane work at the same time as far as the lane's buffer reaches, and
+    /// the processor's time is not free: the shorter of the two counts a little.
     fn on(self, rate: f64) -> f64 {
         let lane = self.left / rate.max(1.0);
         self.codec.max(lane) + 0.1 * self.codec.min(lane)

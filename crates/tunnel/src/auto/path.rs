@@ -1,8 +1,8 @@
 //! How fast the path is, where results are too short to fill the lane.
 //!
-//! A result of 20 KiB goes into the kernel's buffer whole: nothing waits at this end, however long it takes. The kernel measures
-//! how fast such bursts are delivered, the round trip included ([`Path::seen`]); the rest, without the round trip, gives the
-//! rate, as long as it is more than chance.
+//! A result of 20 KiB goes into the kernel's buffer whole: nothing waits at this end, however long it takes.
+//! The kernel measures how fast such bursts are delivered, the round trip included ([`Path::seen`]); the
+//! rest, without the round trip, gives the rate, as long as it is more than chance.
 
 use model::Timestamp;
 use std::time::Duration;
@@ -46,7 +46,8 @@ impl Path {
         is_due
     }
 
-    /// The kernel delivered bursts at `rate` bytes a second at best, and a small packet's round trip takes `rtt`.
+    /// The kernel delivered bursts at `rate` bytes a second at best, and a small packet's round trip takes
+    /// `rtt`.
     pub(super) fn seen(&mut self, at: Timestamp, rate: f64, rtt: Duration) {
         let took = self.largest / rate.max(1.0);
         let rtt = rtt.as_secs_f64();

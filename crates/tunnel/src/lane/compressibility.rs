@@ -1,6 +1,7 @@
 //! Whether compressing a stream makes it smaller.
 
-/// Leaves out chunks of a stream whose last ones hardly became smaller: twice as many each time, up to a limit.
+/// Leaves out chunks of a stream whose last ones hardly became smaller: twice as many each time, up to a
+/// limit.
 #[derive(Debug)]
 pub struct Compressibility {
     /// What the last chunk that was not small was and became.

@@ -89,12 +89,14 @@ impl Stream {
 }
 
 impl Receiving {
-    /// Whether the other end should be told that it may send more: half of the window was consumed, or it waits and all was.
+    /// Whether the other end should be told that it may send more: half of the window was consumed, or it
+    /// waits and all was.
     pub fn owes_credit(&self) -> bool {
         !self.finished && self.consumed > 0 && (self.consumed >= self.window / 2 || self.keeps_pace())
     }
 
-    /// Whether the reader took all there was while the sender waited for credit: the window alone holds the stream back.
+    /// Whether the reader took all there was while the sender waited for credit: the window alone holds the
+    /// stream back.
     pub fn keeps_pace(&self) -> bool {
         self.starved && self.held == 0
     }

@@ -1,4 +1,5 @@
-//! A lane with one thread: codec and sending take round trips, and only what the kernel's buffer holds leaves while the codec works.
+//! A lane with one thread: codec and sending take round trips, and only what the kernel's buffer holds leaves
+//! while the codec works.
 
 use model::{BitRate, Timestamp};
 use std::time::Duration;
@@ -279,7 +280,8 @@ impl Simulation {
         self.clients[index] = (result, asks_at);
     }
 
-    /// As Linux has it (net/ipv4/tcp_rate.c): the best rate of bursts, until something better or a lane that is never empty.
+    /// As Linux has it (net/ipv4/tcp_rate.c): the best rate of bursts, until something better or a lane that
+    /// is never empty.
     fn end_burst(&mut self) {
         if self.burst > 0.0 {
             self.delivered = self

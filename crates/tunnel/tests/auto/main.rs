@@ -1,4 +1,5 @@
-//! The level controller on simulated lanes: it comes to the best fixed level, and costs little over the better of off and the best.
+//! The level controller on simulated lanes: it comes to the best fixed level, and costs little over the
+//! better of off and the best.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod lane;

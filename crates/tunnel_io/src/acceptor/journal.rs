@@ -1,4 +1,5 @@
-//! What the acceptor reports: every peer admitted, and of those refused a limited number in a period; the rest as a count.
+//! What the acceptor reports: every peer admitted, and of those refused a limited number in a period; the
+//! rest as a count.
 
 use super::{AdmissionEvent, PeerFault, Tell};
 use std::net::SocketAddr;

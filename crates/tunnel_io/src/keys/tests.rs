@@ -100,7 +100,8 @@ fn a_file_of_peers_may_hold_several() {
     );
 }
 
-/// `openssl genpkey -algorithm ed25519` writes the first version of PKCS #8, RFC 8410 has an example of it (section 10.3).
+/// `openssl genpkey -algorithm ed25519` writes the first version of PKCS #8, RFC 8410 has an example of it
+/// (section 10.3).
 #[test]
 fn a_key_of_another_program_is_read() {
     let directory = tempfile::tempdir().unwrap();

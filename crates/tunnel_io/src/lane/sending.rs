@@ -60,7 +60,8 @@ impl LaneLoop {
         }
     }
 
-    /// Has the kernel take about as much ahead as the lane does: what waits there cannot be overtaken by a small message.
+    /// Has the kernel take about as much ahead as the lane does: what waits there cannot be overtaken by a
+    /// small message.
     pub(super) fn limit_unsent(&mut self) {
         let enough = u32::try_from(self.lane.enough()).unwrap_or(MAX_UNSENT_IN_KERNEL);
         let limit = enough.min(MAX_UNSENT_IN_KERNEL);

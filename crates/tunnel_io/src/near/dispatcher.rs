@@ -1,4 +1,5 @@
-//! The thread that accepts clients and hands each to the lane with the fewest streams; while there is no lane, clients wait.
+//! The thread that accepts clients and hands each to the lane with the fewest streams; while there is no
+//! lane, clients wait.
 
 use super::super::mailbox::{Arrival, Mailbox};
 use super::super::notice::{Notice, Refused};
@@ -69,7 +70,8 @@ impl Dispatcher {
         }
     }
 
-    /// Accepts the connections that wait in the kernel; true when there may be more, and no descriptors for them.
+    /// Accepts the connections that wait in the kernel; true when there may be more, and no descriptors for
+    /// them.
     fn accept(&mut self) -> bool {
         let mut paused = false;
         for listener in &self.listeners {

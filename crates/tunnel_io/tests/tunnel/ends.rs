@@ -1,4 +1,5 @@
-//! How streams end: half-closes, resets, a database that cannot be reached, a slow reader, a lane that is lost.
+//! How streams end: half-closes, resets, a database that cannot be reached, a slow reader, a lane that is
+//! lost.
 
 use crate::stand::{self, Tunnel};
 use rustix::net::sockopt::set_socket_linger;

@@ -1,4 +1,5 @@
-//! Name-value pairs of a request: of all of them only the method, the target and the request's identifier are inspected.
+//! Name-value pairs of a request: of all of them only the method, the target and the request's identifier are
+//! inspected.
 
 use crate::http::Identifiers;
 use decoding::reader::Reader;

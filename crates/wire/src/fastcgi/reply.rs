@@ -31,7 +31,8 @@ impl Head {
         }
     }
 
-    /// One record of output, of which `content` bytes passed, and `kept` were kept: the status, where the head ends in it.
+    /// One record of output, of which `content` bytes passed, and `kept` were kept: the status, where the
+    /// head ends in it.
     pub(super) fn add(&mut self, kept: &[u8], content: u16) -> Option<u16> {
         if self.state == State::Done || content == 0 {
             return None;
@@ -57,14 +58,16 @@ impl Head {
         None
     }
 
-    /// The reply is over: its status, where something was written but no end of a head came. The next one begins.
+    /// The reply is over: its status, where something was written but no end of a head came. The next one
+    /// begins.
     pub(super) fn finish(&mut self) -> Option<u16> {
         let head = std::mem::take(self);
         (head.state == State::Begun).then(|| status(&head.bytes))
     }
 }
 
-/// As web servers take it (RFC 3875, section 6.3): 200 unless it is given; 302 where there is only a place to go to.
+/// As web servers take it (RFC 3875, section 6.3): 200 unless it is given; 302 where there is only a place to
+/// go to.
 fn status(head: &[u8]) -> u16 {
     let mut otherwise = OK;
     for line in head_lines(head) {

@@ -44,8 +44,8 @@ impl Response {
     }
 }
 
-/// Length of the head at the beginning of `bytes`, its empty line included, when it is whole. Empty lines before a head
-/// belong to it (RFC 9112 section 2.2). The first `looked_at` bytes were inspected before.
+/// Length of the head at the beginning of `bytes`, its empty line included, when it is whole. Empty lines
+/// before a head belong to it (RFC 9112 section 2.2). The first `looked_at` bytes were inspected before.
 pub(crate) fn end(bytes: &[u8], looked_at: usize) -> Option<usize> {
     let first = bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
     let mut from = first.max(looked_at.saturating_sub(2));

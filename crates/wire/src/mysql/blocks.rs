@@ -11,7 +11,8 @@ use model::Timestamp;
 use std::fmt;
 use zstd::stream::raw::{DParameter, Decoder as Zstd, InBuffer, Operation, OutBuffer};
 
-/// Takes uncompressed bytes of a block: when the first byte of the block (or piece) had passed, the bytes, their price.
+/// Takes uncompressed bytes of a block: when the first byte of the block (or piece) had passed, the bytes,
+/// their price.
 pub(super) type Inner<'s> = dyn FnMut(Timestamp, &[u8], &mut Meter) -> Result<(), HeaderFault> + 's;
 
 /// Undoes the blocks of one direction.
@@ -46,7 +47,8 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// Takes the next bytes, at least one and at most to the end of a block, and returns how many. `bytes` must not be empty.
+    /// Takes the next bytes, at least one and at most to the end of a block, and returns how many. `bytes`
+    /// must not be empty.
     pub fn step(&mut self, at: Timestamp, bytes: &[u8], inner: &mut Inner<'_>) -> Result<usize, HeaderFault> {
         if self.header_have < self.header.len() {
             return self.take_header(at, bytes);

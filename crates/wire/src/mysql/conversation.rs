@@ -84,7 +84,8 @@ pub(super) struct Conversation {
     pub(super) statements: Statements,
     /// The client's software, until it is emitted with the message that named it.
     pub(super) introduced: Option<Vec<u8>>,
-    /// A statement whose preparation was not seen, and the server's number for it, until the command that uses it is emitted.
+    /// A statement whose preparation was not seen, and the server's number for it, until the command that
+    /// uses it is emitted.
     pub(super) unseen: Option<(StatementId, u32)>,
     /// What a reply shows about a prepared statement, until the message that shows it is emitted.
     pub(super) shown: Option<Shown>,
@@ -98,8 +99,8 @@ pub(super) struct Conversation {
     pub(super) rows: u64,
     /// The client sends the content of a file.
     pub(super) sends_file: bool,
-    /// Whether definitions end without an EOF of their own (`CLIENT_DEPRECATE_EOF`). `None` until it shows, on a
-    /// connection whose login was not seen.
+    /// Whether definitions end without an EOF of their own (`CLIENT_DEPRECATE_EOF`). `None` until it shows,
+    /// on a connection whose login was not seen.
     pub(super) omits_eof: Option<bool>,
     /// Sequence number an EOF would have that still belongs to the preparation just answered.
     pub(super) late_eof: Option<u8>,
@@ -158,8 +159,8 @@ impl Conversation {
         !self.pending.is_empty()
     }
 
-    /// Bytes of `direction` were not captured, and with them the place. A login that they were part of has succeeded, as far as can
-    /// be determined; one more request is owed a reply when the client's were lost.
+    /// Bytes of `direction` were not captured, and with them the place. A login that they were part of has
+    /// succeeded, as far as can be determined; one more request is owed a reply when the client's were lost.
     pub fn desync(&mut self, direction: Direction) {
         let was_login = !self.is_logged_in();
         self.stage = ConversationPhase::Work;

@@ -100,8 +100,8 @@ const fn role_with(status: u16) -> Role {
     }
 }
 
-/// An error's code as its number and SQLSTATE, `1146/42S02`, written to `code`, and its text. Only the number where the
-/// server sends no SQLSTATE (before login).
+/// An error's code as its number and SQLSTATE, `1146/42S02`, written to `code`, and its text. Only the number
+/// where the server sends no SQLSTATE (before login).
 pub(super) fn error_content<'a>(head: &'a [u8], code: &'a mut [u8; 11]) -> Content<'a> {
     let mut fields = Reader::new(head);
     fields.u8();

@@ -1,7 +1,8 @@
 //! Frames of one direction joined to messages.
 //!
 //! A frame is a 3-byte length, a sequence number, and up to 0xFFFFFF bytes; a frame of exactly that length is
-//! continued by the next. Only the head of a message is kept, and only as much as the conversation wants of it.
+//! continued by the next. Only the head of a message is kept, and only as much as the conversation wants of
+//! it.
 
 use super::conversation::Conversation;
 use super::fault;
@@ -98,7 +99,8 @@ impl HalfConnection {
         Ok(())
     }
 
-    /// Takes the next bytes, at least one and at most to the end of a message, and returns how many. `bytes` must not be empty.
+    /// Takes the next bytes, at least one and at most to the end of a message, and returns how many. `bytes`
+    /// must not be empty.
     pub fn step(
         &mut self,
         conversation: &mut Conversation,

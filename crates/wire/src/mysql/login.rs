@@ -34,8 +34,8 @@ impl Conversation {
         Ok(Part::new(Role::Greeting, Phase::Connect, content))
     }
 
-    /// A message of the client before it is logged in: the handshake response, the request for TLS, or a further
-    /// leg of authentication.
+    /// A message of the client before it is logged in: the handshake response, the request for TLS, or a
+    /// further leg of authentication.
     pub(super) fn login_leg<'a>(&mut self, unit: &Unit<'a>) -> Result<Part<'a>, HeaderFault> {
         let mut content = Content::Other;
         if matches!(self.stage, ConversationPhase::Start | ConversationPhase::Greeted) {

@@ -196,7 +196,8 @@ fn begun_greeting(body: &[u8]) -> Recognition {
     }
 }
 
-/// The version as text, and behind it a connection's number, a challenge without zeros, a zero, and capabilities.
+/// The version as text, and behind it a connection's number, a challenge without zeros, a zero, and
+/// capabilities.
 fn greeting_fields(body: &[u8]) -> Option<()> {
     let mut fields = Reader::new(body);
     fields.u8()?;

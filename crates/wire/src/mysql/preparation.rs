@@ -51,7 +51,8 @@ impl Conversation {
         Ok((Role::Reply, Content::Other))
     }
 
-    /// Reads the answer's first message and finds what follows it; nothing, when the progress stays at its start.
+    /// Reads the answer's first message and finds what follows it; nothing, when the progress stays at its
+    /// start.
     fn begin_preparation(&mut self, statement: StatementId, unit: &Unit<'_>) -> Result<(), HeaderFault> {
         let shorter = || wrong_byte("the answer to a preparation", unit.opening.first);
         let mut fields = Reader::new(unit.head);

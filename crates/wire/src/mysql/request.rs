@@ -203,7 +203,8 @@ impl Conversation {
         })
     }
 
-    /// The statement that a command names by `number`; one whose preparation was not seen is announced in front of the command.
+    /// The statement that a command names by `number`; one whose preparation was not seen is announced in
+    /// front of the command.
     fn statement(&mut self, number: u32) -> Option<StatementId> {
         let known = self.statements.find_or_number(number);
         let statement = known.or_else(|| {
@@ -214,8 +215,8 @@ impl Conversation {
         statement.map(|statement| statement.id)
     }
 
-    /// The SQL of a `COM_QUERY`, behind the query attributes where both sides know them. When the login was not
-    /// seen, a first byte below a tab shows them: no statement begins so.
+    /// The SQL of a `COM_QUERY`, behind the query attributes where both sides know them. When the login was
+    /// not seen, a first byte below a tab shows them: no statement begins so.
     fn statement_text<'a>(&self, body: &'a [u8]) -> &'a [u8] {
         let has_attributes = if self.capabilities == Capabilities::ALL {
             body.first().is_some_and(|&byte| byte < b'\t')
@@ -294,7 +295,8 @@ pub(super) const fn has_text(command: u8) -> bool {
     matches!(command, QUERY | STMT_PREPARE)
 }
 
-/// Whether no other protocol would have a whole message like this: leave, and an execution, most of whose fields are fixed.
+/// Whether no other protocol would have a whole message like this: leave, and an execution, most of whose
+/// fields are fixed.
 pub(super) fn is_sure(command: u8, fields: &[u8]) -> bool {
     command == QUIT || (command == STMT_EXECUTE && has_fields(command, fields))
 }
@@ -328,7 +330,8 @@ const TEXT_LIMIT: usize = 64 * 1024;
 const COMMAND_LIMIT: usize = 16;
 /// Bytes of an execution that are inspected: its parameters show whether the same was asked before.
 const EXECUTE_LIMIT: usize = 1024;
-/// Bytes of the handshake response that are inspected: 32 fixed ones, the user, and behind it the client's attributes.
+/// Bytes of the handshake response that are inspected: 32 fixed ones, the user, and behind it the client's
+/// attributes.
 const LOGIN_LIMIT: usize = 2048;
 const LOGIN_NEED: usize = 32;
 /// Of `COM_STMT_EXECUTE`: read-only, for update, scrollable.

@@ -1,5 +1,5 @@
-//! Where a command or a reply begins after bytes that were not captured. Sequence numbers show it: a command has 0, its reply
-//! begins with 1, and what goes on has the next one.
+//! Where a command or a reply begins after bytes that were not captured. Sequence numbers show it: a command
+//! has 0, its reply begins with 1, and what goes on has the next one.
 
 use super::signature::is_plausible_command;
 use decoding::reader::Reader;
@@ -55,7 +55,8 @@ pub(super) fn find_block(direction: Direction, bytes: &[u8], whole: bool) -> Res
     })
 }
 
-/// Whether a reply's first message can be this long and begin so: OK, an error, an EOF, LOCAL INFILE, or a column count.
+/// Whether a reply's first message can be this long and begin so: OK, an error, an EOF, LOCAL INFILE, or a
+/// column count.
 fn begins_reply(length: u32, first: Option<u8>) -> bool {
     match first {
         None => false,

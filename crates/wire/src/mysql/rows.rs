@@ -1,5 +1,5 @@
-//! Rows of a text result (MySQL source documentation, "Text Resultset"), as sent to a client that has asked neither for
-//! results without EOF packets nor for such without column definitions.
+//! Rows of a text result (MySQL source documentation, "Text Resultset"), as sent to a client that has asked
+//! neither for results without EOF packets nor for such without column definitions.
 
 use decoding::reader::Reader;
 use decoding::rows::TextRows;
@@ -9,9 +9,9 @@ pub fn text_rows(reply: &[u8]) -> TextRows {
     text_results(reply).pop().unwrap_or_default()
 }
 
-/// The rows of each result in `reply`, the server's bytes from the first of a packet on; a statement without rows has an
-/// empty one. A packet that is cut, or not as the protocol has it, ends the reading; what was read before it stays. Values
-/// beyond 16 MiB are not read.
+/// The rows of each result in `reply`, the server's bytes from the first of a packet on; a statement without
+/// rows has an empty one. A packet that is cut, or not as the protocol has it, ends the reading; what was
+/// read before it stays. Values beyond 16 MiB are not read.
 pub fn text_results(reply: &[u8]) -> Vec<TextRows> {
     let mut packets = Packets(Reader::new(reply));
     std::iter::from_fn(|| result(&mut packets)).collect()

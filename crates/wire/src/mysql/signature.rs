@@ -1,5 +1,5 @@
-//! Recognises MySQL and MariaDB: by the greeting, by a handshake response, or from the middle of a connection by a
-//! plausible command.
+//! Recognises MySQL and MariaDB: by the greeting, by a handshake response, or from the middle of a connection
+//! by a plausible command.
 
 use super::capabilities::PROTOCOL_41;
 use super::request;

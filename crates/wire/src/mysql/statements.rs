@@ -21,7 +21,8 @@ pub(super) struct Statements {
     highest: u32,
     /// Statements whose numbers were not seen, oldest first.
     unnumbered: VecDeque<Statement>,
-    /// Statements whose preparation was not seen, and of which it is not known how many columns their results have.
+    /// Statements whose preparation was not seen, and of which it is not known how many columns their results
+    /// have.
     unshaped: HashSet<StatementId>,
 }
 
@@ -46,8 +47,8 @@ impl Statements {
         }
     }
 
-    /// The statement a command names by `number`. Numbers go up: a new one, higher than all that were seen, is that of
-    /// the statement whose number was not seen.
+    /// The statement a command names by `number`. Numbers go up: a new one, higher than all that were seen,
+    /// is that of the statement whose number was not seen.
     pub fn find_or_number(&mut self, number: u32) -> Option<Statement> {
         let found = self.find(number);
         if found.is_some() || number <= self.highest || number == LAST_PREPARED {

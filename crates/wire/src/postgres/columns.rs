@@ -1,4 +1,5 @@
-//! How many columns the results of prepared statements have: of one statement at a time, from the first row that comes back.
+//! How many columns the results of prepared statements have: of one statement at a time, from the first row
+//! that comes back.
 
 use super::prepared::Prepared;
 use super::reply_queue::ReplyQueue;

@@ -1,4 +1,5 @@
-//! How PostgreSQL's protocol begins, checked strictly: first messages that are whole and have all of their fields.
+//! How PostgreSQL's protocol begins, checked strictly: first messages that are whole and have all of their
+//! fields.
 
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, MAXIMUM_STARTUP, SSL_REQUEST, STARTUP_HEADER, Shapes};
 use super::startup::COMPRESSION;
@@ -18,8 +19,8 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// What the server's first bytes say: one byte answers a request for encryption, and blocks a client that announced compression
-/// (KingbaseES).
+/// What the server's first bytes say: one byte answers a request for encryption, and blocks a client that
+/// announced compression (KingbaseES).
 pub fn answers(client: &[u8], answer: &[u8]) -> Recognition {
     let asks = client.get(..STARTUP_HEADER).is_some_and(|header| {
         [SSL_REQUEST, GSSENC_REQUEST]

@@ -4,8 +4,8 @@ use super::shape::NAME_LIMIT;
 use model::StatementId;
 use std::collections::{HashMap, HashSet};
 
-/// Prepared statements and portals of one connection. Names beyond the limits are not remembered: what uses them is
-/// an execution of an unknown statement.
+/// Prepared statements and portals of one connection. Names beyond the limits are not remembered: what uses
+/// them is an execution of an unknown statement.
 #[derive(Debug, Default)]
 pub(super) struct Prepared {
     issued: u32,
@@ -61,7 +61,8 @@ impl Prepared {
         statement
     }
 
-    /// `Bind` makes a portal of a statement. Returns what is to be announced of the statement, where it is used for the first time.
+    /// `Bind` makes a portal of a statement. Returns what is to be announced of the statement, where it is
+    /// used for the first time.
     pub(super) fn bind(&mut self, portal: &[u8], name: &[u8]) -> Option<Announced> {
         let (statement, announced) = self.statement(name);
         if let Some(Announced::Unseen(new) | Announced::Named(new)) = announced

@@ -70,8 +70,8 @@ impl ReplyQueue {
         self.queue.is_empty()
     }
 
-    /// How many executions are answered before one that is sent now. `None` if that cannot be counted: statements sent as text are among what
-    /// is owed, or too much is.
+    /// How many executions are answered before one that is sent now. `None` if that cannot be counted:
+    /// statements sent as text are among what is owed, or too much is.
     pub(super) fn executions(&self) -> Option<usize> {
         let mut pending = self.queue.iter();
         let is_countable = self.queue.len() <= MAXIMUM_COUNTED
@@ -100,8 +100,8 @@ impl ReplyQueue {
         due_now
     }
 
-    /// `ReadyForQuery`: takes everything up to what it answers away, and says how many requests before that one will
-    /// never be answered.
+    /// `ReadyForQuery`: takes everything up to what it answers away, and says how many requests before that
+    /// one will never be answered.
     pub(super) fn resolve_ready(&mut self) -> usize {
         let mut unanswered = 0;
         while let Some(pending_reply) = self.pop() {
@@ -113,8 +113,8 @@ impl ReplyQueue {
         unanswered
     }
 
-    /// An error in the extended protocol: takes away what the server skips, everything before the next `Sync`. Gives
-    /// how many requests were among it.
+    /// An error in the extended protocol: takes away what the server skips, everything before the next
+    /// `Sync`. Gives how many requests were among it.
     pub(super) fn skip_to_sync(&mut self) -> usize {
         let mut skipped = 0;
         while self

@@ -8,8 +8,9 @@ pub fn text_rows(reply: &[u8]) -> TextRows {
     text_results(reply).pop().unwrap_or_default()
 }
 
-/// The rows of each result in `reply`, the server's bytes from the first of a message on; a statement without rows has an
-/// empty one. A message that is cut, or not as the protocol has it, ends the reading; what was read before it stays.
+/// The rows of each result in `reply`, the server's bytes from the first of a message on; a statement without
+/// rows has an empty one. A message that is cut, or not as the protocol has it, ends the reading; what was
+/// read before it stays.
 pub fn text_results(reply: &[u8]) -> Vec<TextRows> {
     let mut results = Vec::new();
     let mut coming = None;

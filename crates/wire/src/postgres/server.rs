@@ -165,7 +165,8 @@ impl Session {
         }
     }
 
-    /// `AuthenticationOk` (0) and the last word of SASL (12) are followed by more; every other asks the client.
+    /// `AuthenticationOk` (0) and the last word of SASL (12) are followed by more; every other asks the
+    /// client.
     fn authentication(&mut self, frame: &Frame<'_>) -> Role {
         self.phase = Phase::Login;
         match Reader::new(frame.body).u32_be() {
@@ -244,8 +245,8 @@ fn error(body: &[u8]) -> Content<'_> {
     }
 }
 
-/// Whether the server closes the connection after this error, without `ReadyForQuery`. Field `V` is the severity in
-/// English; servers before 9.6 send only `S`, which is translated.
+/// Whether the server closes the connection after this error, without `ReadyForQuery`. Field `V` is the
+/// severity in English; servers before 9.6 send only `S`, which is translated.
 fn is_fatal(body: &[u8]) -> bool {
     let severity = fields(body)
         .filter(|(kind, _)| matches!(kind, b'V' | b'S'))

@@ -56,7 +56,8 @@ impl Shapes {
         }
     }
 
-    /// Whether what follows is in blocks of a length and compressed bytes, among which no message can be found.
+    /// Whether what follows is in blocks of a length and compressed bytes, among which no message can be
+    /// found.
     pub(super) fn is_compressed(&self) -> bool {
         self.compression_announced && !self.server_is_plain
     }
@@ -212,7 +213,8 @@ pub(super) fn at(direction: Direction, bytes: &[u8]) -> MessageShape {
 const CLIENT_TAGS: &[u8] = b"QPBDECSHXFdcfp";
 const SERVER_TAGS: &[u8] = b"RSKZTDCEN123ntsIcAGHWdVv";
 
-/// Longest body accepted where any byte could be mistaken for a tag: that of statements, values and rows, and of all else.
+/// Longest body accepted where any byte could be mistaken for a tag: that of statements, values and rows, and
+/// of all else.
 const fn likely(direction: Direction, tag: u8) -> u64 {
     match (direction, tag) {
         (Direction::ClientToServer, b'Q' | b'P' | b'B' | b'F' | b'd') => 16 << 20,

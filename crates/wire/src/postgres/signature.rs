@@ -1,4 +1,5 @@
-//! Recognises PostgreSQL: by its start-up, or from the middle of a connection by a plausible tag, length and body.
+//! Recognises PostgreSQL: by its start-up, or from the middle of a connection by a plausible tag, length and
+//! body.
 
 use super::shape::{STARTUP_HEADER, Shapes};
 use decoding::reader::Reader;

@@ -31,7 +31,8 @@ impl Session {
         }
     }
 
-    /// Hands the parameters out one by one, each with its share of the bytes, and then the rest of the message.
+    /// Hands the parameters out one by one, each with its share of the bytes, and then the rest of the
+    /// message.
     fn parameters(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         let mut reader = Reader::new(frame.body);
         let mut rest = frame.bytes;

@@ -44,8 +44,8 @@ pub(super) enum Subscription {
     Shard,
 }
 
-/// Reads the first bytes of a request, and writes its text: the command's words in capitals, every argument in quotes
-/// as `redis-cli` shows it. Long arguments are cut, secrets are `***`.
+/// Reads the first bytes of a request, and writes its text: the command's words in capitals, every argument
+/// in quotes as `redis-cli` shows it. Long arguments are cut, secrets are `***`.
 pub(super) fn parse_command(kept: &[u8], text: &mut Vec<u8>) -> Kind {
     text.clear();
     let mut arguments = Arguments::new(kept);

@@ -13,8 +13,8 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// What the server's first bytes say. To a request in letters, which other protocols have too, only what is Redis's own is an
-/// answer.
+/// What the server's first bytes say. To a request in letters, which other protocols have too, only what is
+/// Redis's own is an answer.
 pub fn answers(client: &[u8], answer: &[u8]) -> Recognition {
     if matches!(client.first(), None | Some(b'*')) {
         return opens(Direction::ServerToClient, answer);
@@ -226,7 +226,8 @@ fn may_become_command(beginning: &[u8]) -> bool {
     })
 }
 
-/// Commands in letters that other protocols with commands in letters (POP3, FTP, SMTP) do not answer with `+OK`.
+/// Commands in letters that other protocols with commands in letters (POP3, FTP, SMTP) do not answer with
+/// `+OK`.
 const ANSWERED_OK: [&[u8]; 10] = [
     b"SET",
     b"MSET",

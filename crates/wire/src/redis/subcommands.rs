@@ -1,4 +1,5 @@
-//! Commands whose next word belongs to the command, and which words these are. Any other word is an argument: it may be a key, or a secret.
+//! Commands whose next word belongs to the command, and which words these are. Any other word is an argument:
+//! it may be a key, or a secret.
 
 /// Whether a command, in capitals, has a subcommand of this name, in either case.
 pub(super) fn belongs_to(command: &[u8], word: &[u8]) -> bool {

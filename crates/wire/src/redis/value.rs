@@ -24,8 +24,8 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The values in the first bytes of a value that is known to be complete, outer before inner; ends where the kept
-/// bytes end. Attributes are left out at the beginning only.
+/// The values in the first bytes of a value that is known to be complete, outer before inner; ends where the
+/// kept bytes end. Attributes are left out at the beginning only.
 #[derive(Debug, Clone)]
 pub(super) struct Values<'a> {
     reader: Reader<'a>,

@@ -13,7 +13,8 @@ pub(super) struct BufferedBursts {
     pub(super) window: Window,
     /// The direction whose burst was given up and goes on.
     passing: Option<Direction>,
-    /// Bytes were lost: as when it was joined in the middle, what is behind them may be the middle of a message.
+    /// Bytes were lost: as when it was joined in the middle, what is behind them may be the middle of a
+    /// message.
     pub(super) lost: bool,
 }
 
@@ -195,8 +196,9 @@ impl Window {
             && self.bytes.iter().all(|bytes| !bytes.is_empty())
     }
 
-    /// How many more bytes of `direction` to wait for before it is looked again: at fixed lengths of the burst, so that what is found
-    /// does not depend on how the bytes were split into calls; often where a burst begins, which is where protocols differ.
+    /// How many more bytes of `direction` to wait for before it is looked again: at fixed lengths of the
+    /// burst, so that what is found does not depend on how the bytes were split into calls; often where a
+    /// burst begins, which is where protocols differ.
     fn until_looked_at(&self, direction: Direction) -> usize {
         let goes_on = self.chunks.last().is_some_and(|last| last.direction == direction);
         let burst = if goes_on { self.burst } else { 0 };

@@ -1,13 +1,14 @@
 //! Finding the protocol: what passes waits until the first messages of both directions agree on one.
 //!
-//! 1. The first bytes of one direction that only one protocol has, and an answer that this protocol has too, decide at once.
-//!    (HTTP and FastCGI, whose requests leave no doubt, wait for no answer.)
-//! 2. First bytes that several protocols could have show where a round trip ends: a decoder is run over all that waits, and must
-//!    find whole messages, a request and its reply, and nothing that is not its protocol's.
-//! 3. Where the other direction is silent to the end, or beyond what may wait, only 1's first half counts, or a long row of
-//!    messages.
-//! 4. Nothing agrees: none of ours. On a connection that was joined in the middle the first burst may have begun in the middle of a
-//!    message: it is given up, and the next bursts are inspected.
+//! 1. The first bytes of one direction that only one protocol has, and an answer that this protocol has too,
+//!    decide at once. (HTTP and FastCGI, whose requests leave no doubt, wait for no answer.)
+//! 2. First bytes that several protocols could have show where a round trip ends: a decoder is run over all
+//!    that waits, and must find whole messages, a request and its reply, and nothing that is not its
+//!    protocol's.
+//! 3. Where the other direction is silent to the end, or beyond what may wait, only 1's first half counts, or
+//!    a long row of messages.
+//! 4. Nothing agrees: none of ours. On a connection that was joined in the middle the first burst may have
+//!    begun in the middle of a message: it is given up, and the next bursts are inspected.
 //!
 //! What follows bytes that were not seen may be the middle of a message, and contradicts nothing.
 //!
@@ -33,8 +34,8 @@ pub(super) struct Choice {
 pub(super) struct Circumstances {
     /// Where the server listens, if the sides are as they seem.
     pub(super) server_port: u16,
-    /// It was in progress when the observation began: which side is the client is a guess, and the first bytes may be of the middle
-    /// of a message.
+    /// It was in progress when the observation began: which side is the client is a guess, and the first
+    /// bytes may be of the middle of a message.
     pub(super) is_joined: bool,
 }
 
@@ -189,5 +190,6 @@ pub(super) struct Passed {
 /// Most bytes held back, both directions together, while the protocol is not known.
 pub const MAXIMUM_HELD: usize = 16 * 1024;
 
-/// Changes of direction after which a protocol that nothing contradicts, but that nothing proves either, is given up.
+/// Changes of direction after which a protocol that nothing contradicts, but that nothing proves either, is
+/// given up.
 const MAX_DIRECTION_CHANGES: usize = 16;

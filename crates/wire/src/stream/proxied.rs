@@ -1,7 +1,8 @@
-//! PROXY protocol, versions 1 and 2: a header with the client's true address that a load balancer sends before anything else.
+//! PROXY protocol, versions 1 and 2: a header with the client's true address that a load balancer sends
+//! before anything else.
 //!
-//! Source: HAProxy's specification (proxy-protocol.txt), sections 2.1 and 2.2. The header is emitted as a message of its own, for which nothing is
-//! owed; the addresses in it are not inspected.
+//! Source: HAProxy's specification (proxy-protocol.txt), sections 2.1 and 2.2. The header is emitted as a
+//! message of its own, for which nothing is owed; the addresses in it are not inspected.
 
 use decoding::framing::Input;
 use model::Timestamp;

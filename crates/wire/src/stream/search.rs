@@ -1,5 +1,5 @@
-//! Finding a lost direction again: where it begins to speak after the other one, or goes on after bytes that were not
-//! seen, a message may begin; after lost bytes also further on.
+//! Finding a lost direction again: where it begins to speak after the other one, or goes on after bytes that
+//! were not seen, a message may begin; after lost bytes also further on.
 
 use super::{State, Stream};
 use crate::stream::MAXIMUM_HELD;
@@ -171,5 +171,6 @@ impl Search {
     }
 }
 
-/// A client with several requests in flight that says nothing for this long after its server has waited for all of them.
+/// A client with several requests in flight that says nothing for this long after its server has waited for
+/// all of them.
 const PAUSE: Duration = Duration::from_millis(1);

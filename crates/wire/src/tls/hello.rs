@@ -11,7 +11,8 @@ pub(super) enum ServerHello {
     Version13,
 }
 
-/// Reads a handshake record that begins with a `ServerHello`; `None` when it holds something else, or only a part.
+/// Reads a handshake record that begins with a `ServerHello`; `None` when it holds something else, or only a
+/// part.
 pub(super) fn server_hello(record: &[u8]) -> Option<ServerHello> {
     let mut reader = Reader::new(record);
     if reader.u8()? != SERVER_HELLO {

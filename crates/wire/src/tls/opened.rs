@@ -1,7 +1,9 @@
-//! TLS whose records are opened with the session's keys: the plain text goes to the decoder of what is inside.
+//! TLS whose records are opened with the session's keys: the plain text goes to the decoder of what is
+//! inside.
 //!
-//! The handshake's messages are those of [`super::TlsDecoder`]. A message inside takes its bytes of plain text and, of each record
-//! that ends in it, what encryption adds: header, nonce, type, padding and tag. The sums are those of the encrypted stream.
+//! The handshake's messages are those of [`super::TlsDecoder`]. A message inside takes its bytes of plain
+//! text and, of each record that ends in it, what encryption adds: header, nonce, type, padding and tag. The
+//! sums are those of the encrypted stream.
 
 use super::meter::Meter;
 use super::{
@@ -15,8 +17,8 @@ use model::{Decoding, Direction, Message, Phase, Role, Timestamp};
 use std::sync::Arc;
 use tls_keys::{Closed, OpenedRecord, RecordOpener, Secrets};
 
-/// Decodes the records of one connection and what is inside. Memory: at most one unfinished record per direction, the plain text of
-/// one, and what the decoder inside holds.
+/// Decodes the records of one connection and what is inside. Memory: at most one unfinished record per
+/// direction, the plain text of one, and what the decoder inside holds.
 pub(crate) struct OpenedTlsDecoder {
     framers: [Framer; 2],
     connection: Connection,
@@ -37,7 +39,8 @@ struct Connection {
 }
 
 impl OpenedTlsDecoder {
-    /// A decoder for a connection, or the rest of one, that begins with TLS. What is inside is a stream that has seen nothing of it.
+    /// A decoder for a connection, or the rest of one, that begins with TLS. What is inside is a stream that
+    /// has seen nothing of it.
     pub(crate) fn new(secrets: Arc<dyn Secrets>, inside: Stream) -> Self {
         let TlsDecoder {
             client,
@@ -221,7 +224,8 @@ impl Connection {
         }
     }
 
-    /// Why nothing more was opened in a direction, or nothing at all. A record that is damaged, and behind which others are opened, is none.
+    /// Why nothing more was opened in a direction, or nothing at all. A record that is damaged, and behind
+    /// which others are opened, is none.
     fn why_closed(&self) -> Option<Closed> {
         let unopened = self.unopened.iter().copied().flatten().next();
         self.opener.closed().or(self.closed).or(unopened)
@@ -265,7 +269,8 @@ impl Handshake {
         }
     }
 
-    /// A record that was opened and belongs to the handshake: nothing has to be inferred from lengths and order.
+    /// A record that was opened and belongs to the handshake: nothing has to be inferred from lengths and
+    /// order.
     fn opened(&mut self, direction: Direction, kind: u8, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         let is_new = matches!(
             self.stage,

@@ -48,7 +48,8 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// A `ClientHello` in the form of SSL 2 (RFC 5246 appendix E.2): the lengths of its three fields make up its own.
+/// A `ClientHello` in the form of SSL 2 (RFC 5246 appendix E.2): the lengths of its three fields make up its
+/// own.
 fn old_greeting(bytes: &[u8]) -> Recognition {
     let [high, low, rest @ ..] = bytes else {
         return Recognition::More;

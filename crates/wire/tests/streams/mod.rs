@@ -1,8 +1,9 @@
-//! Recorded streams: `tests/data/<folder>/<name>.stream`, and what the messages found in them look like as text.
+//! Recorded streams: `tests/data/<folder>/<name>.stream`, and what the messages found in them look like as
+//! text.
 //!
-//! A `.stream` file is one TCP connection without TCP: first `port <server port>`, then a line a segment: `C` or `S`
-//! for who sent it, nanoseconds since the first segment, and the bytes in hexadecimal. `hole <count>` in place of the
-//! bytes stands for bytes that were not captured.
+//! A `.stream` file is one TCP connection without TCP: first `port <server port>`, then a line a segment: `C`
+//! or `S` for who sent it, nanoseconds since the first segment, and the bytes in hexadecimal. `hole <count>`
+//! in place of the bytes stands for bytes that were not captured.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 

@@ -73,7 +73,8 @@ impl Session {
         sink(message(half, role, phase, content));
     }
 
-    /// The statement in a section; one whose preparation was not seen is announced, by the section's number of ours.
+    /// The statement in a section; one whose preparation was not seen is announced, by the section's number
+    /// of ours.
     fn statement_used(
         &mut self,
         half: &HalfConnection,

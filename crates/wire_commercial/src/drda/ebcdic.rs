@@ -1,6 +1,7 @@
 //! Texts in EBCDIC (code page 500), in which both sides speak before they agree on another.
 
-/// Appends what `bytes` say in ASCII; what is neither letter, digit nor mark becomes a blank, and blanks are joined.
+/// Appends what `bytes` say in ASCII; what is neither letter, digit nor mark becomes a blank, and blanks are
+/// joined.
 pub(super) fn append(bytes: &[u8], out: &mut String) {
     for &byte in bytes {
         let next = ascii(byte);

@@ -358,8 +358,8 @@ pub(super) fn shape(bytes: &[u8]) -> MessageShape {
     MessageShape::Sure(usize::from(length))
 }
 
-/// How much of an object is inspected: nothing of secrets and rows; of parameters, as much as shows whether the same was
-/// asked before.
+/// How much of an object is inspected: nothing of secrets and rows; of parameters, as much as shows whether
+/// the same was asked before.
 const fn limit(code: u16) -> usize {
     match code {
         ACCSEC | SECCHK | SQLDTARD | EXTDTA | QRYDTA => 0,

@@ -41,7 +41,8 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Objects one behind the other to the end, all of the kinds that servers and clients introduce themselves by.
+/// Objects one behind the other to the end, all of the kinds that servers and clients introduce themselves
+/// by.
 fn objects_fit(mut inside: &[u8]) -> bool {
     while let Some((&[high, low, kind, _], _)) = inside.split_first_chunk::<4>() {
         let length = usize::from(u16::from_be_bytes([high, low]));

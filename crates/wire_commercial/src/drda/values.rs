@@ -45,8 +45,8 @@ impl Encoding {
     }
 }
 
-/// A statement's text: of two groups, each of which may be absent, four bytes of length and the text. What there is of
-/// one that was cut.
+/// A statement's text: of two groups, each of which may be absent, four bytes of length and the text. What
+/// there is of one that was cut.
 pub(super) fn statement(body: &[u8], encoding: Encoding) -> &[u8] {
     let mut fields = Reader::new(body);
     let given = match fields.u8() {

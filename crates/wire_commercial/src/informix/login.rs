@@ -1,8 +1,8 @@
 //! The login packets and the client's environment: which of their content may be reported.
 //!
-//! A login packet holds the user, the password, the host and directories. It is walked through field by field, and only
-//! the client's program, the server's version and settings of [`TOLD`] leave it; where a field is not as expected,
-//! nothing behind it does.
+//! A login packet holds the user, the password, the host and directories. It is walked through field by
+//! field, and only the client's program, the server's version and settings of [`TOLD`] leave it; where a
+//! field is not as expected, nothing behind it does.
 
 use super::scan::REJECT;
 use super::{HalfConnection, Session};
@@ -232,7 +232,8 @@ fn padded<'a>(fields: &mut Reader<'a>) -> Option<&'a [u8]> {
     Some(text)
 }
 
-/// Settings that are reported: how rows are fetched, and what texts and dates look like. None holds a name, a place or a secret.
+/// Settings that are reported: how rows are fetched, and what texts and dates look like. None holds a name, a
+/// place or a secret.
 const TOLD: [&[u8]; 14] = [
     b"FET_BUF_SIZE",
     b"BIG_FET_BUF_SIZE",

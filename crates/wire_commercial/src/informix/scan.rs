@@ -127,8 +127,8 @@ impl Scan {
         };
     }
 
-    /// The next bytes into the number, up to `length`; false while there are fewer. After bytes that were not seen, the place
-    /// is lost.
+    /// The next bytes into the number, up to `length`; false while there are fewer. After bytes that were not
+    /// seen, the place is lost.
     fn fill(&mut self, input: &mut Input<'_>, length: usize) -> bool {
         for &byte in input.take_bytes(length.saturating_sub(self.filled)) {
             if let Some(place) = self.number.get_mut(self.filled) {

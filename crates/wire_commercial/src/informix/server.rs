@@ -91,7 +91,8 @@ impl Session {
     }
 }
 
-/// The error's number; its text may hold names and values, and is left out. 100 says that there are no more rows.
+/// The error's number; its text may hold names and values, and is left out. 100 says that there are no more
+/// rows.
 fn error<'a>(mut fields: Reader<'_>, number: &'a mut String) -> Content<'a> {
     let Some(code) = fields.u16_be().map(u16::cast_signed).filter(|&code| code < 0) else {
         return Content::Other;

@@ -54,8 +54,8 @@ fn old_login(bytes: &[u8]) -> Recognition {
     }
 }
 
-/// A message that is not the end of a group, and another behind it. Goes byte by byte, so that what is found does not depend
-/// on what else is present.
+/// A message that is not the end of a group, and another behind it. Goes byte by byte, so that what is found
+/// does not depend on what else is present.
 fn middle(direction: Direction, bytes: &[u8]) -> Recognition {
     let sample = bytes.get(..SAMPLE).unwrap_or(bytes);
     let mut scan = Scan::new(direction);

@@ -3,7 +3,8 @@
 use model::StatementId;
 use std::collections::HashMap;
 
-/// The statements of one connection. Holds at most [`MAXIMUM_STATEMENTS`]; beyond them, none is known any more.
+/// The statements of one connection. Holds at most [`MAXIMUM_STATEMENTS`]; beyond them, none is known any
+/// more.
 #[derive(Debug, Default)]
 pub(super) struct Statements {
     prepared: u32,
@@ -42,8 +43,9 @@ impl Statements {
         }
     }
 
-    /// Which one `number` means. There are drivers that do not repeat the server's number but say 0, and mean the one
-    /// that was prepared last. A number that is new while one waits for its own is that one's: the description was lost.
+    /// Which one `number` means. There are drivers that do not repeat the server's number but say 0, and mean
+    /// the one that was prepared last. A number that is new while one waits for its own is that one's: the
+    /// description was lost.
     pub(super) fn find(&mut self, number: u16) -> Option<StatementId> {
         if self.unnumbered && number != 0 && !self.by_number.contains_key(&number) {
             self.describe(number);

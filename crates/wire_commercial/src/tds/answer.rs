@@ -45,8 +45,8 @@ pub enum Encryption {
     Required = 3,
 }
 
-/// The answer in `bytes`, which are all that arrived since the request; `None` while it is not whole. At most 64 KiB are ever
-/// needed.
+/// The answer in `bytes`, which are all that arrived since the request; `None` while it is not whole. At most
+/// 64 KiB are ever needed.
 ///
 /// # Errors
 /// When it is not SQL Server that answers, or not an answer to PRELOGIN.
@@ -67,7 +67,8 @@ pub fn answer(bytes: &[u8]) -> Result<Option<TdsAnswer>, HeaderFault> {
     }
 }
 
-/// Whether the next packet is its message's last, and its body. Wrong bytes are reported as early as possible.
+/// Whether the next packet is its message's last, and its body. Wrong bytes are reported as early as
+/// possible.
 fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(bool, &'a [u8])>, HeaderFault> {
     match reader.rest().first() {
         Some(&RESPONSE) => {}

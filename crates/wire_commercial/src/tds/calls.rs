@@ -1,7 +1,7 @@
 //! What a client asks for: batches, procedures called by name or number, requests to the transaction manager.
 //!
-//! Source: MS-TDS 2.2.6.6 (RPC), 2.2.6.7 (batch), 2.2.6.9 (transaction manager); the parameters of the procedures that
-//! prepare and fetch: the manual of SQL Server, "Cursor stored procedures".
+//! Source: MS-TDS 2.2.6.6 (RPC), 2.2.6.7 (batch), 2.2.6.9 (transaction manager); the parameters of the
+//! procedures that prepare and fetch: the manual of SQL Server, "Cursor stored procedures".
 
 use super::types::{self, Of, shape, short_name};
 use super::utf16;
@@ -101,7 +101,8 @@ pub(super) fn procedures(request: &[u8]) -> Vec<Asked> {
     calls
 }
 
-/// The part of a request behind its headers, which clients since TDS 7.2 send: a length, and headers with lengths of their own.
+/// The part of a request behind its headers, which clients since TDS 7.2 send: a length, and headers with
+/// lengths of their own.
 fn behind_headers(request: &[u8]) -> &[u8] {
     headers(request).unwrap_or(request)
 }
@@ -115,7 +116,8 @@ fn headers(request: &[u8]) -> Option<&[u8]> {
     fits.then(|| request.get(all..)).flatten()
 }
 
-/// One call of a request of `length` bytes, and whether another follows. What is cut off leaves its later parameters out.
+/// One call of a request of `length` bytes, and whether another follows. What is cut off leaves its later
+/// parameters out.
 fn procedure(reader: &mut Reader<'_>, length: usize) -> Option<(Asked, bool)> {
     let name = match reader.u16_le()? {
         BY_NUMBER => Name::of_number(reader.u16_le()?),

@@ -1,5 +1,5 @@
-//! Packets of both directions to messages: a client's message is a request, a server's is a response whose tokens are
-//! messages of their own.
+//! Packets of both directions to messages: a client's message is a request, a server's is a response whose
+//! tokens are messages of their own.
 
 use super::answer;
 use super::calls::{self, Call, Handle, Returns};
@@ -16,8 +16,9 @@ use std::collections::HashMap;
 
 /// Decodes one TDS connection, from its beginning or from the middle.
 ///
-/// Memory: 64 KiB of an unfinished packet per direction, [`MAXIMUM_KEPT`] of a request, 72 KiB of a token, the types of a result's
-/// columns, 16,384 prepared statements; of MARS, that for each of at most 32 sessions.
+/// Memory: 64 KiB of an unfinished packet per direction, [`MAXIMUM_KEPT`] of a request, 72 KiB of a token,
+/// the types of a result's columns, 16,384 prepared statements; of MARS, that for each of at most 32
+/// sessions.
 #[derive(Debug)]
 pub struct TdsDecoder {
     framers: [Framer; 2],
@@ -107,7 +108,8 @@ impl TdsDecoder {
         }
     }
 
-    /// Whether sessions are multiplexed, so that a direction that was lost stays so: half of their statements would look like all.
+    /// Whether sessions are multiplexed, so that a direction that was lost stays so: half of their statements
+    /// would look like all.
     fn is_mars(&self) -> bool {
         self.is_multiplexed != [false; 2]
     }

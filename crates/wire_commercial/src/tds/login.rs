@@ -1,5 +1,5 @@
-//! A login (LOGIN7): the name of the client's interface, and nothing else. Its user, password, host, database and keys are never
-//! looked at.
+//! A login (LOGIN7): the name of the client's interface, and nothing else. Its user, password, host, database
+//! and keys are never looked at.
 
 use super::utf16;
 use decoding::reader::Reader;

@@ -1,10 +1,11 @@
 //! SMP: several sessions of TDS on one connection (MARS).
 //!
-//! Source: MC-SMP (Microsoft, open specification), section 2.2. A packet has a header of 16 bytes, and of DATA one packet of TDS behind it. What
-//! the client sends besides DATA (SYN, ACK) belongs to its next message.
+//! Source: MC-SMP (Microsoft, open specification), section 2.2. A packet has a header of 16 bytes, and of
+//! DATA one packet of TDS behind it. What the client sends besides DATA (SYN, ACK) belongs to its next
+//! message.
 //!
-//! Replies are paired with requests in their order, which that of several sessions need not be: as soon as a session asks while another one is
-//! owed a reply, the connection is opaque to its end.
+//! Replies are paired with requests in their order, which that of several sessions need not be: as soon as a
+//! session asks while another one is owed a reply, the connection is opaque to its end.
 
 use super::HEADER;
 use super::decoder::{Session, fault};

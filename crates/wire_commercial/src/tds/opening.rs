@@ -173,7 +173,8 @@ const VERSION_LENGTH: usize = 6;
 const PLACES: usize = 36;
 const COUNT_OF_PLACES: usize = 9;
 const MAX_HEADERS_LEN: usize = 4096;
-/// Flags of the end of a statement: more, error, in a transaction, count, stopped, in a procedure, server error.
+/// Flags of the end of a statement: more, error, in a transaction, count, stopped, in a procedure, server
+/// error.
 const DONE_FLAGS: u16 = 0x01bf;
 
 #[cfg(test)]

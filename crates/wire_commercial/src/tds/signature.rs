@@ -73,7 +73,8 @@ fn begins(body: &[u8], expected: &[(usize, u8)]) -> Recognition {
 /// Flags of a packet's status: last, ignore, and two ways to reset the connection.
 const FLAGS: u8 = 0x1b;
 const MAX_PACKET_LEN: u16 = 32_768;
-/// What a response begins with: the answer to PRELOGIN, columns, messages, ends of statements and what the login changed.
+/// What a response begins with: the answer to PRELOGIN, columns, messages, ends of statements and what the
+/// login changed.
 const TOKENS: [u8; 14] = [
     0x00, 0x79, 0x81, 0xa4, 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xe3, 0xe4, 0xfd, 0xfe, 0xff,
 ];

@@ -1,7 +1,7 @@
 //! The tokens of a response, one at a time, however its packets cut them.
 //!
-//! Source: MS-TDS 2.2.7. A row's length is only known by the types of its columns, so these are kept. What is longer than a
-//! packet is skipped as it arrives and never held.
+//! Source: MS-TDS 2.2.7. A row's length is only known by the types of its columns, so these are kept. What is
+//! longer than a packet is skipped as it arrives and never held.
 
 use super::types::{self, ColumnShape, Of};
 use super::utf16;
@@ -58,7 +58,8 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Takes the body of a packet. `found` receives each whole token and the number of bytes of the body after it.
+    /// Takes the body of a packet. `found` receives each whole token and the number of bytes of the body
+    /// after it.
     pub(super) fn process_body(&mut self, body: &[u8], mut found: impl FnMut(Token, usize)) {
         if self.is_lost {
             return;

@@ -30,8 +30,8 @@ pub(super) enum Of {
     Parameter,
 }
 
-/// Reads a type, and returns its code and the shape of its values. `None` both for one that is cut off and for one that is not
-/// known: [`is_known`] distinguishes them.
+/// Reads a type, and returns its code and the shape of its values. `None` both for one that is cut off and
+/// for one that is not known: [`is_known`] distinguishes them.
 pub(super) fn shape(reader: &mut Reader<'_>, of: Of) -> Option<(u8, ColumnShape)> {
     let code = reader.u8()?;
     let shape = match code {

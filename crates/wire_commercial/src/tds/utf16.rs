@@ -1,6 +1,7 @@
 //! SQL Server's texts: two bytes a unit, least significant first.
 
-/// `bytes` as UTF-8, at most [`MAX_TEXT_LEN`] bytes of it; what is no character becomes U+FFFD, half a unit is left out.
+/// `bytes` as UTF-8, at most [`MAX_TEXT_LEN`] bytes of it; what is no character becomes U+FFFD, half a unit
+/// is left out.
 pub(super) fn text(bytes: &[u8]) -> String {
     let units = bytes
         .chunks_exact(2)

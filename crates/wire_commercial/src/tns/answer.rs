@@ -60,8 +60,8 @@ impl fmt::Display for OracleVersion {
     }
 }
 
-/// The answer in `bytes`, which are all that arrived since the request; `None` while it is not whole. At most 128 KiB are ever
-/// needed.
+/// The answer in `bytes`, which are all that arrived since the request; `None` while it is not whole. At most
+/// 128 KiB are ever needed.
 ///
 /// # Errors
 /// When it is not a listener that answers, or not an answer.

@@ -1,8 +1,8 @@
 //! What a client calls: the first bytes of a request of TTC.
 //!
-//! Piggybacks (what had time until the next call) stand before it. Of an execution everything up to the number of rows has
-//! a fixed order; what follows depends on the client and its version, so that the text is looked for: it is where as many
-//! bytes of text stand as were announced.
+//! Piggybacks (what had time until the next call) stand before it. Of an execution everything up to the
+//! number of rows has a fixed order; what follows depends on the client and its version, so that the text is
+//! looked for: it is where as many bytes of text stand as were announced.
 
 use super::number::{CHUNKS, MAX_SHORT_LEN, ub4, ub8};
 use decoding::reader::Reader;
@@ -222,8 +222,8 @@ fn numbers(fields: &mut Reader<'_>) -> Option<[u32; NUMBERS_BEHIND as usize]> {
     Some(numbers)
 }
 
-/// How often a cursor runs again, of which no text shows where the numbers are: they are where thirteen stand whose values
-/// they can be.
+/// How often a cursor runs again, of which no text shows where the numbers are: they are where thirteen stand
+/// whose values they can be.
 fn count_behind(bytes: &[u8]) -> Option<Behind> {
     (0..bytes.len().min(FARTHEST_TEXT)).find_map(|place| {
         let mut fields = Reader::new(bytes.get(place..)?);
@@ -247,8 +247,8 @@ fn pointer(fields: &mut Reader<'_>) -> Option<bool> {
     }
 }
 
-/// The text of `length` bytes that begins within the next bytes, and what follows it: as it is, behind its length, or
-/// in chunks. What is cut off by the end of `bytes` is cut off.
+/// The text of `length` bytes that begins within the next bytes, and what follows it: as it is, behind its
+/// length, or in chunks. What is cut off by the end of `bytes` is cut off.
 fn find_text(bytes: &[u8], length: usize) -> Option<(Vec<u8>, &[u8])> {
     for place in 0..bytes.len().min(FARTHEST_TEXT) {
         let rest = bytes.get(place..)?;
@@ -311,8 +311,8 @@ fn begins_statement(text: &[u8]) -> bool {
     first.is_some_and(|first| first.is_ascii_alphabetic() || b"(/-<".contains(first) || *first >= 0x80)
 }
 
-/// The longest text in a request of a client whose numbers are written otherwise (OCI: sqlplus, ODBC, Pro*C) that begins
-/// with a word of SQL.
+/// The longest text in a request of a client whose numbers are written otherwise (OCI: sqlplus, ODBC, Pro*C)
+/// that begins with a word of SQL.
 fn text_of_thick_client(body: &[u8]) -> Option<Vec<u8>> {
     let run = body
         .split(|byte| !is_text(byte))
@@ -382,7 +382,8 @@ const OPTION_FETCH: u32 = 0x40;
 const NUMBERS_BEHIND: u32 = 13;
 /// How far behind the number of rows a text begins at most: 30 to 36 bytes were seen.
 const FARTHEST_TEXT: usize = 96;
-/// What may stand before the first word in a run of printable bytes: a length that looks like a letter, blanks.
+/// What may stand before the first word in a run of printable bytes: a length that looks like a letter,
+/// blanks.
 const MAX_PREFIX_LEN: usize = 8;
 /// A text is only cut off where the request is longer than what is kept of it.
 const MIN_TRUNCATED_LEN: usize = 32 * 1024;

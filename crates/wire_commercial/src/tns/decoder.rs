@@ -10,7 +10,8 @@ use model::{Direction, Timestamp};
 
 /// Decodes one Oracle Net connection, from its beginning or from the middle.
 ///
-/// Memory: [`MAXIMUM_KEPT`] of an unfinished packet per direction, as much of a request and 8 KiB of a response, 16,384 cursors.
+/// Memory: [`MAXIMUM_KEPT`] of an unfinished packet per direction, as much of a request and 8 KiB of a
+/// response, 16,384 cursors.
 #[derive(Debug)]
 pub struct TnsDecoder {
     framers: [Framer; 2],
@@ -76,7 +77,8 @@ fn framer(direction: Direction) -> Framer {
     Framer::new("oracle", direction)
 }
 
-/// What a header announces: 16 bits of length and 16 of checksum, or 32 bits of length behind an ACCEPT of version 315 or later.
+/// What a header announces: 16 bits of length and 16 of checksum, or 32 bits of length behind an ACCEPT of
+/// version 315 or later.
 fn plan(header: &[u8], long: bool) -> Result<FramePlan, HeaderFault> {
     let &[first, second, third, fourth, kind, ..] = header else {
         return Err(fault("a header of eight bytes", header.len().to_string()));

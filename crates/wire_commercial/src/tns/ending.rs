@@ -1,7 +1,7 @@
 //! How a response ends: with a summary of the call (OER), or with its status alone.
 //!
-//! What stands before it (descriptions, rows) has lengths that only a description gives. So the end is searched from
-//! the end: a summary is where all of its twenty-odd fields fit and reach to the last byte.
+//! What stands before it (descriptions, rows) has lengths that only a description gives. So the end is
+//! searched from the end: a summary is where all of its twenty-odd fields fit and reach to the last byte.
 
 use super::number::{short, text, ub2, ub4, ub8};
 use decoding::reader::Reader;
@@ -93,7 +93,8 @@ struct Old {
 
 const FORMS: [Form; 3] = [Form::Since20, Form::Since12, Form::Before];
 
-/// The fields of 10.1 to 11.2, those with most fields first. A status without a sequence looks as a sequence without a status, and is taken for one.
+/// The fields of 10.1 to 11.2, those with most fields first. A status without a sequence looks as a sequence
+/// without a status, and is taken for one.
 const OLD_FORMS: [Form; 6] = [
     Form::Before,
     old(true, true, true),
@@ -164,8 +165,8 @@ fn summarised(body: &[u8], form: Form) -> Option<Ending<'_>> {
     })
 }
 
-/// Type of the statement, whether it is fatal, flags, options of the cursor, parameter, warnings: a byte each, or the flags and the options as
-/// numbers.
+/// Type of the statement, whether it is fatal, flags, options of the cursor, parameter, warnings: a byte
+/// each, or the flags and the options as numbers.
 fn type_and_flags(fields: &mut Reader<'_>, long: bool) -> Option<()> {
     if !long {
         fields.take_bytes(TYPE_AND_FLAGS)?;
@@ -262,7 +263,8 @@ mod tests {
         digits.chunks(2).map(|two| pair(two).expect("digits")).collect()
     }
 
-    /// Ends of responses of Oracle Database 23.26 and 18c, as rust-oracledb (MIT or Apache-2.0) recorded them.
+    /// Ends of responses of Oracle Database 23.26 and 18c, as rust-oracledb (MIT or Apache-2.0) recorded
+    /// them.
     const END_OF_FETCH: &str = "062201010001020000000708414c3332555446380801060323a4d50001010000000000000401010\
         2013b010102057b000001010003000000000000000000000000030001010000000002057b0101010300194f52412d30313430333a2\
         06e6f206461746120666f756e640a1d";
@@ -305,7 +307,8 @@ mod tests {
         assert_eq!(ending(b"", Age::Before12), None);
     }
 
-    /// A summary of 10.2 or 11.2, by hand: cursor 3, rows 42, no error or ORA-01403, with the fields that the two sides agreed on.
+    /// A summary of 10.2 or 11.2, by hand: cursor 3, rows 42, no error or ORA-01403, with the fields that the
+    /// two sides agreed on.
     fn old_summary(has: Old, error: bool) -> Vec<u8> {
         let mut out = vec![0x15, 7, 4];
         out.extend_from_slice(if has.has_status { b"\x01\x05" } else { b"" });

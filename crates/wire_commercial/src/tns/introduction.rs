@@ -1,5 +1,5 @@
-//! What both sides say about themselves while they connect and log in: the client's program and driver, the server's version.
-//! Users, hosts, paths and keys stand next to them and are never inspected.
+//! What both sides say about themselves while they connect and log in: the client's program and driver, the
+//! server's version. Users, hosts, paths and keys stand next to them and are never inspected.
 
 use super::answer::OracleVersion;
 use super::descriptor::find;
@@ -47,8 +47,8 @@ fn value<'a>(pairs: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     text(&mut Reader::new(pairs.get(place + key.len()..)?))
 }
 
-/// Whether the answer to a negotiation of services switches encryption or checksums on; either makes what follows unreadable or
-/// longer than it says.
+/// Whether the answer to a negotiation of services switches encryption or checksums on; either makes what
+/// follows unreadable or longer than it says.
 pub(super) fn services_are_on(answer: &[u8]) -> bool {
     services(answer).unwrap_or(true)
 }

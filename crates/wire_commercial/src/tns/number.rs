@@ -1,9 +1,10 @@
-//! Numbers of TTC as thin clients and servers since 12c write them: a length byte and that many bytes, most significant
-//! first.
+//! Numbers of TTC as thin clients and servers since 12c write them: a length byte and that many bytes, most
+//! significant first.
 
 use decoding::reader::Reader;
 
-/// A number of at most `width` bytes. The length's highest bit is a sign, which is let pass: what is read here has none.
+/// A number of at most `width` bytes. The length's highest bit is a sign, which is let pass: what is read
+/// here has none.
 fn number(reader: &mut Reader<'_>, width: usize) -> Option<u64> {
     let mut ahead = *reader;
     let length = usize::from(ahead.u8()? & !SIGN);
@@ -30,7 +31,8 @@ pub(super) fn ub8(reader: &mut Reader<'_>) -> Option<u64> {
     number(reader, 8)
 }
 
-/// Bytes behind their number, and behind their length when there are any. Long ones are sent in chunks and count as absent here.
+/// Bytes behind their number, and behind their length when there are any. Long ones are sent in chunks and
+/// count as absent here.
 pub(super) fn text<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     let mut ahead = *reader;
     let bytes = match ub4(&mut ahead)? {

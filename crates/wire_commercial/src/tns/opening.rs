@@ -41,8 +41,8 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Version, the lowest taken, options, sizes of units, what the client's machine writes 1 as, and where the name of the service
-/// stands: in this packet or in the next.
+/// Version, the lowest taken, options, sizes of units, what the client's machine writes 1 as, and where the
+/// name of the service stands: in this packet or in the next.
 fn connects(packet: &[u8]) -> Option<()> {
     let mut fields = Reader::new(packet.get(8..)?);
     let (version, lowest) = (fields.u16_be()?, fields.u16_be()?);

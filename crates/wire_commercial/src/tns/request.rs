@@ -3,8 +3,9 @@
 use super::descriptor::value;
 use super::packet;
 
-/// Asks a listener whether it is running, as `tnsping` does. It answers with a refusal that has its version and the error 0, and
-/// writes a line to its log. `None` for a name beyond any length that a packet has room for.
+/// Asks a listener whether it is running, as `tnsping` does. It answers with a refusal that has its version
+/// and the error 0, and writes a line to its log. `None` for a name beyond any length that a packet has room
+/// for.
 pub fn ping_request(host: &str, port: u16) -> Option<Vec<u8>> {
     let host = value(host);
     request(&format!(
@@ -13,8 +14,8 @@ pub fn ping_request(host: &str, port: u16) -> Option<Vec<u8>> {
     ))
 }
 
-/// Asks a listener to be connected to a service. No user and no password: a database that accepts waits for them next.
-/// `None` for names beyond any length that a packet has room for.
+/// Asks a listener to be connected to a service. No user and no password: a database that accepts waits for
+/// them next. `None` for names beyond any length that a packet has room for.
 pub fn connect_request(host: &str, port: u16, service: &str) -> Option<Vec<u8>> {
     let (host, service) = (value(host), value(service));
     request(&format!(

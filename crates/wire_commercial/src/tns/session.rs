@@ -392,8 +392,8 @@ impl Session {
         });
     }
 
-    /// The statement of a cursor. One that is new is that of the statement whose cursor was not seen; without such a one its preparation was not
-    /// seen, and it is announced.
+    /// The statement of a cursor. One that is new is that of the statement whose cursor was not seen; without
+    /// such a one its preparation was not seen, and it is announced.
     fn statement_of(
         &mut self,
         held: &BufferedPackets,
@@ -441,7 +441,8 @@ impl Session {
         }
     }
 
-    /// What the server said so far is all of its response, unless it waits for the client or for more requests.
+    /// What the server said so far is all of its response, unless it waits for the client or for more
+    /// requests.
     fn reply_is_over(&mut self, sink: &mut MessageSink<'_>) {
         let held = std::mem::take(&mut self.reply);
         if held.packets == 0 {
@@ -557,8 +558,8 @@ impl Session {
     }
 }
 
-/// The parameters of an execution; `None` if it is longer than what is kept, or where they cannot be distinguished from
-/// the rest.
+/// The parameters of an execution; `None` if it is longer than what is kept, or where they cannot be
+/// distinguished from the rest.
 fn values<'a>(execution: &Execution, said: &'a [u8]) -> Option<&'a [u8]> {
     let at = said.len().checked_sub(execution.values)?;
     (said.len() < MAXIMUM_KEPT && execution.values > 0).then(|| said.get(at..))?

@@ -1,4 +1,5 @@
-//! How frameworks write statements, as far as fingerprints show it: quotes, aliases and casts; the case of keywords and literals is gone.
+//! How frameworks write statements, as far as fingerprints show it: quotes, aliases and casts; the case of
+//! keywords and literals is gone.
 
 use super::Framework;
 
@@ -59,7 +60,8 @@ fn is_alias_of_5(word: &str) -> bool {
         && head.starts_with(|letter: char| letter.is_ascii_alphabetic())
 }
 
-/// Columns of three quoted parts, with the `?=?` that stands for `1=1`, or an `offset` that changes nothing; relations loaded by a join.
+/// Columns of three quoted parts, with the `?=?` that stands for `1=1`, or an `offset` that changes nothing;
+/// relations loaded by a join.
 fn is_prisma(fingerprint: &str, words: &[&str]) -> bool {
     let first = words
         .get(1)
@@ -96,8 +98,8 @@ fn is_plural_of(table: &str, model: &str) -> bool {
     }
 }
 
-/// A parameter cast to a type in capitals next to a column with its table's name, `authors as authors_1`, `as count_1`, its own names, or what its dialect asks
-/// on the first connection.
+/// A parameter cast to a type in capitals next to a column with its table's name, `authors as authors_1`,
+/// `as count_1`, its own names, or what its dialect asks on the first connection.
 fn is_sqlalchemy(fingerprint: &str, words: &[&str]) -> bool {
     let numbered = |name: &str, alias: &str| {
         let number = alias.strip_prefix(name).and_then(|rest| rest.strip_prefix('_'));
@@ -129,7 +131,8 @@ fn names_tables(words: &[&str]) -> bool {
     tables.any(|table| is_plain(table) && words.iter().any(|word| qualifier(word) == Some(table)))
 }
 
-/// `as "__count"`, `select ? as "a"`, a join's condition in brackets with quoted columns, `returning "t"."c"`, its own tables.
+/// `as "__count"`, `select ? as "a"`, a join's condition in brackets with quoted columns,
+/// `returning "t"."c"`, its own tables.
 fn is_django(fingerprint: &str, words: &[&str]) -> bool {
     let has_join = words.contains(&"join") && words.contains(&"on");
     let in_brackets = [" on (\"", " on (`"]
@@ -169,7 +172,8 @@ fn renames_after_tables(words: &[&str]) -> bool {
         })
 }
 
-/// `select "t"."a", "t"."b" from "t"`: all columns, at least two, in a table whose name has the application's before it.
+/// `select "t"."a", "t"."b" from "t"`: all columns, at least two, in a table whose name has the application's
+/// before it.
 fn qualifies_in_quotes(words: &[&str]) -> bool {
     has_quoted_columns(words)
         && words

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Counts, trips saved and fingerprints of control-round-trips findings, sorted, and that no round trip is saved twice.
+/// Counts, trips saved and fingerprints of control-round-trips findings, sorted, and that no round trip is
+/// saved twice.
 fn controls(made: &Made, kind: OperationKind) -> Vec<(u64, u64, Option<String>)> {
     let findings = made.found(kind, None);
     let saved: u64 = findings.iter().map(|finding| finding.saves_turns).sum();
@@ -52,7 +53,8 @@ fn empty_statements_before_others_are_probes_even_where_they_are_few() {
     }
 }
 
-/// HikariCP tests a connection that it has just opened, and reads its isolation level: once, and not before a statement.
+/// HikariCP tests a connection that it has just opened, and reads its isolation level: once, and not before a
+/// statement.
 #[test]
 fn a_test_before_a_read_of_the_session_is_not_before_a_statement() {
     let mut made = rounds(6, &["", WORK]);

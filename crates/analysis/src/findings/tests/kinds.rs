@@ -1,4 +1,5 @@
-//! Kinds that look at more than one statement's text: pages, redirections, stalls, one-shot statements, catalogues, checks.
+//! Kinds that look at more than one statement's text: pages, redirections, stalls, one-shot statements,
+//! catalogues, checks.
 
 use super::*;
 

@@ -1,10 +1,12 @@
-//! Values of columns whose names are those of secrets: `insert into a (name, password) values (b, c)`, `set (name, password) = (b, c)`.
+//! Values of columns whose names are those of secrets: `insert into a (name, password) values (b, c)`,
+//! `set (name, password) = (b, c)`.
 
 use super::super::secrets::is_secret_name;
 use super::{Normaliser, is_word, last_word, matching_open};
 
 impl Normaliser<'_> {
-    /// Notes which columns hold secrets, when what was just written is followed by rows: a list of names, and `values`, `in` or `=` behind it.
+    /// Notes which columns hold secrets, when what was just written is followed by rows: a list of names, and
+    /// `values`, `in` or `=` behind it.
     pub(super) fn note_columns(&mut self) {
         self.secret_columns.clear();
         let out = self.out.as_slice();
@@ -34,7 +36,8 @@ impl Normaliser<'_> {
     }
 }
 
-/// How many values are in front of what comes next, in a row that has not ended. Calls around it are of one value.
+/// How many values are in front of what comes next, in a row that has not ended. Calls around it are of one
+/// value.
 fn place_in_row(out: &[u8]) -> Option<usize> {
     let (mut depth, mut place) = (0_usize, 0);
     for (at, byte) in out.iter().enumerate().rev() {

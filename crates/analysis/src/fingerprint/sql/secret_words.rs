@@ -11,12 +11,15 @@ impl Normaliser<'_> {
     /// Whether a secret begins here that is no literal, and no placeholder.
     ///
     /// 1. Behind `identified by` and its like, whatever is there.
-    /// 2. Behind a name of a secret and an operator, as a sign or a word (`token=`, `api_key := `, `password:`, `token like`, `key in (`, `= any(`).
-    /// 3. Behind a name of a secret alone, where no word of SQL's can be (`password abc`): see [`Normaliser::follows_secret_name`].
+    /// 2. Behind a name of a secret and an operator, as a sign or a word (`token=`, `api_key := `,
+    ///    `password:`, `token like`, `key in (`, `= any(`).
+    /// 3. Behind a name of a secret alone, where no word of SQL's can be (`password abc`): see
+    ///    [`Normaliser::follows_secret_name`].
     /// 4. In a row whose column has the name of a secret: see [`Normaliser::is_in_secret_column`].
     ///
-    /// For 2 to 4, keywords, calls of functions, and names of columns are none: those with a table that the statement named before (`a.key = b.id`), and the
-    /// column itself (`set key = key + 1`). Nor is a number, unless it is only the beginning (`6f9619ff-8b86`).
+    /// For 2 to 4, keywords, calls of functions, and names of columns are none: those with a table that the
+    /// statement named before (`a.key = b.id`), and the column itself (`set key = key + 1`). Nor is a number,
+    /// unless it is only the beginning (`6f9619ff-8b86`).
     pub(super) fn begins_secret(&self, byte: u8) -> bool {
         if matches!(byte, b'?' | b')' | b',' | b';') {
             return false;
@@ -56,7 +59,8 @@ impl Normaliser<'_> {
         self.placeholder();
     }
 
-    /// Skips what a server would refuse in a name and a hasty user writes in a password. Outside of passwords a quote begins a literal.
+    /// Skips what a server would refuse in a name and a hasty user writes in a password. Outside of passwords
+    /// a quote begins a literal.
     fn skip_secret(&mut self, is_password: bool) {
         while let Some(byte) = self.peek(0) {
             let ends_list = byte == b']' && self.out.contains(&b'[');
@@ -75,7 +79,8 @@ impl Normaliser<'_> {
         self.name_before_value().is_some_and(is_secret_name)
     }
 
-    /// The name that what was written ends in, with an operator behind it, and with values of a list before this one.
+    /// The name that what was written ends in, with an operator behind it, and with values of a list before
+    /// this one.
     fn name_before_value(&self) -> Option<&[u8]> {
         let out = before_list(self.out)?;
         let is_set = self.begins_with(b"set");
@@ -95,9 +100,11 @@ impl Normaliser<'_> {
         })
     }
 
-    /// Whether a word begins here hard behind a name of a secret: `password abc`, as in `alter role a password abc` or `where token abc`.
+    /// Whether a word begins here hard behind a name of a secret: `password abc`, as in
+    /// `alter role a password abc` or `where token abc`.
     ///
-    /// Not where a word may stand there: behind the name of a table or a procedure, an alias of what is selected or sorted by, and what is declared.
+    /// Not where a word may stand there: behind the name of a table or a procedure, an alias of what is
+    /// selected or sorted by, and what is declared.
     fn follows_secret_name(&self, byte: u8) -> bool {
         let is_of_value = is_word(byte) || byte.is_ascii_digit() || matches!(byte, b'"' | b'`' | b'$');
         if !is_of_value || !self.pending_blank || is_in(&WORDS_BEHIND_NAMES, self.next_word()) {
@@ -169,7 +176,8 @@ impl Normaliser<'_> {
                 .is_none_or(|byte| !b"-+!#$%&^@\\|~".contains(byte))
     }
 
-    /// Whether a name of a column begins here: with a table named before, or the same as before (`set key = key + 1`).
+    /// Whether a name of a column begins here: with a table named before, or the same as before
+    /// (`set key = key + 1`).
     fn is_column(&self) -> bool {
         let rest = &self.text[self.at..];
         let is_of_name = |byte: &&u8| {
@@ -265,7 +273,8 @@ fn last_name(text: &[u8]) -> &[u8] {
     &text[end_without(text, is_of_name)..]
 }
 
-/// The name that an operand is of: `name`, `name::text`, `a name collate b`, and the secret in a call (`lower(name)`), else the last one in it.
+/// The name that an operand is of: `name`, `name::text`, `a name collate b`, and the secret in a call
+/// (`lower(name)`), else the last one in it.
 fn name_of_operand(operand: &[u8]) -> &[u8] {
     let uncast = operand.windows(2).rposition(|pair| pair == b"::");
     let uncast = uncast.filter(|at| {
@@ -291,7 +300,8 @@ fn name_of_operand(operand: &[u8]) -> &[u8] {
     names.find(|name| is_secret_name(name)).unwrap_or_default()
 }
 
-/// What is in front of the list that the next value is in, or of the value. `None` behind a comma outside of a list of values.
+/// What is in front of the list that the next value is in, or of the value. `None` behind a comma outside of
+/// a list of values.
 fn before_list(out: &[u8]) -> Option<&[u8]> {
     let is_open = |byte| matches!(byte, b' ' | b'(' | b'[');
     let mut list = out.trim_ascii_end();

@@ -18,7 +18,8 @@ const US: Duration = Duration::from_micros(1);
 const FLIGHT: Duration = Duration::from_micros(15);
 const READ: Duration = Duration::from_micros(9);
 
-/// `count` requests of `client`, which writes each in `writing(number)`, to a server that answers one in `serving`, as seen at the client.
+/// `count` requests of `client`, which writes each in `writing(number)`, to a server that answers one in
+/// `serving`, as seen at the client.
 fn run(
     client: Client,
     count: usize,
@@ -85,7 +86,8 @@ fn uneven(least: Duration) -> impl Fn(usize) -> Duration {
 
 #[test]
 fn who_sends_without_waiting_waits_for_no_reply_that_it_happens_to_get() {
-    // The server is quicker than the client now and then: replies arrive while it writes, and at times none is owed.
+    // The server is quicker than the client now and then: replies arrive while it writes, and at times none
+    // is owed.
     let steps = run(Client::Free, 400, uneven(20 * US), 6 * US);
     assert!(steps.iter().filter(|step| step.exchange.first.turn).count() < 400);
     let found = found(&steps);

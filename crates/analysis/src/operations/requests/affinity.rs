@@ -1,8 +1,9 @@
-//! Whether the requests of one HTTP connection keep asking on the same connection to a database: a process serves an HTTP connection as long as
-//! it is kept, and has a connection of its own to the database.
+//! Whether the requests of one HTTP connection keep asking on the same connection to a database: a process
+//! serves an HTTP connection as long as it is kept, and has a connection of its own to the database.
 //!
-//! Each request is compared with the others of its HTTP connection: the share that asks where those ask, beyond chance, is what the program
-//! does. Where connections rotate, it is none, and nothing follows; nor does it where each request has an HTTP connection of its own.
+//! Each request is compared with the others of its HTTP connection: the share that asks where those ask,
+//! beyond chance, is what the program does. Where connections rotate, it is none, and nothing follows; nor
+//! does it where each request has an HTTP connection of its own.
 
 use foldhash::HashMap;
 use std::collections::{BTreeMap, VecDeque};
@@ -46,8 +47,8 @@ pub(super) struct Affinity {
     current: Counts,
     /// The HTTP connection of each of these, by its index, and the connection that it asked on last.
     requests: BTreeMap<u32, (u32, u32)>,
-    /// Of the last requests that are decided about and could be compared: how much more likely it is to ask where the others of their HTTP
-    /// connection do than where any do.
+    /// Of the last requests that are decided about and could be compared: how much more likely it is to ask
+    /// where the others of their HTTP connection do than where any do.
     compared: VecDeque<f64>,
     /// How likely a request asks where the others of its HTTP connection do.
     follows: f64,
@@ -98,8 +99,8 @@ impl Affinity {
         };
     }
 
-    /// Of each request that is being decided about and can be compared: how much more of the others of its HTTP connection ask where it does
-    /// than of any.
+    /// Of each request that is being decided about and can be compared: how much more of the others of its
+    /// HTTP connection ask where it does than of any.
     fn ratios(&self) -> Vec<f64> {
         let of = |(request, &(asker, connection)): (&u32, &(u32, u32))| {
             let (usual, any) = self.shares(*request, asker, connection)?;
@@ -117,7 +118,8 @@ impl Affinity {
         self.follows >= ALL && of_asker >= MIN_KEPT && of_pair > KEPT * of_asker
     }
 
-    /// What it costs that a request asked on `connection` last; less than nothing where that is what others of its HTTP connection do.
+    /// What it costs that a request asked on `connection` last; less than nothing where that is what others
+    /// of its HTTP connection do.
     pub(super) fn cost(&self, request: u32, asker: u32, connection: u32) -> f64 {
         self.shares(request, asker, connection)
             .map_or(0.0, |(usual, any)| {
@@ -125,7 +127,8 @@ impl Affinity {
             })
     }
 
-    /// The share of other requests of the same HTTP connection, and of any, that asked on `connection`; `None` if there are none.
+    /// The share of other requests of the same HTTP connection, and of any, that asked on `connection`;
+    /// `None` if there are none.
     fn shares(&self, request: u32, asker: u32, connection: u32) -> Option<(f64, f64)> {
         let own = self.requests.get(&request).copied();
         let without = |is_own: bool| f64::from(u8::from(own.is_some() && is_own));
@@ -149,13 +152,16 @@ const DOUBT: f64 = 2.0;
 const SMOOTHING: f64 = 0.5;
 /// Other requests of an HTTP connection from which on something follows.
 const MIN_OTHER_REQUESTS: f64 = 1.0;
-/// Where no more than this share follow, connections rotate, and that some stay the same for a while is chance.
+/// Where no more than this share follow, connections rotate, and that some stay the same for a while is
+/// chance.
 const MAX_ROTATING_SHARE: f64 = 0.5;
-/// Where more than this share follow, the others are taken for mistakes of the assignment, and so many follow.
+/// Where more than this share follow, the others are taken for mistakes of the assignment, and so many
+/// follow.
 const NEARLY_ALL: f64 = 0.9;
 const ALL: f64 = 0.999;
 const MAX_COMPARED: usize = 300;
-/// Requests of an HTTP connection, and the share of them, that ask on a connection before it is taken to be kept for it.
+/// Requests of an HTTP connection, and the share of them, that ask on a connection before it is taken to be
+/// kept for it.
 const MIN_KEPT: f64 = 4.0;
 const KEPT: f64 = 0.7;
 /// Requests from which on older ones count half.
@@ -167,8 +173,8 @@ const MAX_PAIRS: usize = 50_000;
 mod tests {
     use super::*;
 
-    /// What it costs that a request of the first HTTP connection asked on the first connection to a database, and on another, when 80
-    /// requests of four HTTP connections asked as `asked` says.
+    /// What it costs that a request of the first HTTP connection asked on the first connection to a database,
+    /// and on another, when 80 requests of four HTTP connections asked as `asked` says.
     fn costs(asked: impl Fn(u32) -> u32) -> [f64; 2] {
         let mut affinity = Affinity::default();
         (0..80).for_each(|request| affinity.observe(request, request % 4, asked(request)));

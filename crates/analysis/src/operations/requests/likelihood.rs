@@ -1,6 +1,8 @@
-//! How likely it is that a statement follows another one, begins a request, or is its last: learned from requests whose statements are known.
+//! How likely it is that a statement follows another one, begins a request, or is its last: learned from
+//! requests whose statements are known.
 //!
-//! Costs are negative logarithms, less their mean: an assignment as likely as what was learned from costs nothing.
+//! Costs are negative logarithms, less their mean: an assignment as likely as what was learned from costs
+//! nothing.
 
 use super::affinity::Affinity;
 use foldhash::{HashMap, HashMapExt};
@@ -164,7 +166,8 @@ impl Likelihood {
         self.current.ranks[pause as usize][rank.min(RANKS - 1)] += 1.0;
     }
 
-    /// A response was the `response`-th to come by the order of requests, and its statements began as the `work`-th.
+    /// A response was the `response`-th to come by the order of requests, and its statements began as the
+    /// `work`-th.
     pub(super) fn observe_place(&mut self, work: usize, response: usize) {
         self.current.places[bucket_index(work, response)] += 1.0;
     }
@@ -263,7 +266,8 @@ impl Likelihood {
         self.ends.get(prefix as usize).copied().unwrap_or(0.5)
     }
 
-    /// What it costs that a request of this name has just these statements, beyond what [`Self::chance`] says of any.
+    /// What it costs that a request of this name has just these statements, beyond what [`Self::chance`] says
+    /// of any.
     pub(super) fn cost_of_name(&self, name: u32, prefix: Prefix) -> f64 {
         let counts = &self.sum;
         let (mut cost, mut at, mut kind) = (0.0, prefix, RESPONSE);
@@ -303,8 +307,8 @@ impl Likelihood {
             .unwrap_or(0.0)
     }
 
-    /// How likely the next statement is on another connection than the last. A wrong assignment looks like such a move: a few of them are taken
-    /// for mistakes, and requests for ones that keep their connection.
+    /// How likely the next statement is on another connection than the last. A wrong assignment looks like
+    /// such a move: a few of them are taken for mistakes, and requests for ones that keep their connection.
     pub(super) fn chance_of_moving(&self) -> f64 {
         let [same, other] = [Pause::SameConnection, Pause::OtherConnection].map(|pause| self.count(pause));
         match (other + 0.2) / (same + other + 1.0) {
@@ -336,7 +340,8 @@ fn bucket_index(work: usize, response: usize) -> usize {
     displaced.clamp(0, PLACES as i64 - 1) as usize
 }
 
-/// Which bin of a histogram of pauses a length falls into: each is wider than the one before by the same factor.
+/// Which bin of a histogram of pauses a length falls into: each is wider than the one before by the same
+/// factor.
 fn bin(nanoseconds: u64) -> usize {
     let milliseconds = nanoseconds as f64 / 1e6;
     let bin = (milliseconds.max(MIN_SECONDS) / MIN_SECONDS).ln() / GROWTH.ln();
@@ -412,13 +417,15 @@ const GROWTH: f64 = 1.3;
 const RANKS: usize = 24;
 const PLACES: usize = 33;
 const KERNEL: [f64; 7] = [0.04, 0.11, 0.21, 0.28, 0.21, 0.11, 0.04];
-/// What is typical before anything was observed, in milliseconds, in the order of [`Pause`], and as how many observations it counts.
+/// What is typical before anything was observed, in milliseconds, in the order of [`Pause`], and as how many
+/// observations it counts.
 const TYPICAL: [f64; PAUSES] = [0.5, 0.2, 0.3, 0.3, 0.1, 1.0];
 const IN_ADVANCE: f64 = 3.0;
 /// Sequences that are longer are taken for new ones from here.
 const MAX_PREFIX_LEN: u32 = 40;
 const MAX_PREFIXES: usize = 50_000;
-/// The share of moves to another connection up to which they are taken for mistakes, and how likely one is then.
+/// The share of moves to another connection up to which they are taken for mistakes, and how likely one is
+/// then.
 const FEW_MOVES: f64 = 0.1;
 const RAREST_MOVE: f64 = 0.001;
 /// Requests from which on older ones count half.

@@ -1,9 +1,11 @@
-//! Connections that live for one request: opened while it is in progress and closed with it, as those of a program that keeps none (PHP).
+//! Connections that live for one request: opened while it is in progress and closed with it, as those of a
+//! program that keeps none (PHP).
 //!
-//! Only the request that such a connection was opened for can own any of its statements. Whether a host's connections to a server are of this
-//! kind shows in those that have ended:
+//! Only the request that such a connection was opened for can own any of its statements. Whether a host's
+//! connections to a server are of this kind shows in those that have ended:
 //! 1. One that began while requests were in flight, and worked clearly longer than each of them, is not.
-//! 2. One that lay within a request is, unless many requests came and went meanwhile: then the request that it lay within is only a long one.
+//! 2. One that lay within a request is, unless many requests came and went meanwhile: then the request that
+//!    it lay within is only a long one.
 
 use super::Sides;
 use model::{ConnectionId, ConnectionMap, Endpoint, Timestamp};
@@ -80,7 +82,8 @@ impl Lives {
         self.open.remove(&connection);
     }
 
-    /// A connection does no more; `under_way` are the hosts and arrivals of requests whose replies have not ended.
+    /// A connection does no more; `under_way` are the hosts and arrivals of requests whose replies have not
+    /// ended.
     pub(super) fn over(
         &mut self,
         connection: ConnectionId,
@@ -133,7 +136,8 @@ impl Lives {
 /// Connections that have to lie within a request, and for each that does not, before it is said of all.
 const ENOUGH: u64 = 4;
 const EXCEPTION: u64 = 20;
-/// A connection may work for this part of its request's time after the response: programs end their transactions then.
+/// A connection may work for this part of its request's time after the response: programs end their
+/// transactions then.
 const LATE: u32 = 8;
 /// Requests that may come and go while a connection that is one request's is open.
 const MAX_BETWEEN: usize = 8;

@@ -3,8 +3,9 @@
 /// A cost that no pairing may have.
 pub(super) const IMPOSSIBLE: f64 = 1e12;
 
-/// For each row the column that it gets when the sum of costs is least; `None` if only an [`IMPOSSIBLE`] one is left. `cost` has
-/// `rows` times `columns` numbers, row by row; there are at least as many columns as rows.
+/// For each row the column that it gets when the sum of costs is least; `None` if only an [`IMPOSSIBLE`] one
+/// is left. `cost` has `rows` times `columns` numbers, row by row; there are at least as many columns as
+/// rows.
 ///
 /// The Hungarian method with potentials: O(rows² · columns) (R. Jonker, A. Volgenant, Computing 38, 1987).
 pub(super) fn cheapest(cost: &[f64], rows: usize, columns: usize) -> Vec<Option<usize>> {

@@ -1,8 +1,9 @@
 //! Which statements that follow each other on a connection are one request's: runs.
 //!
-//! A program that keeps a connection for its request uses it in runs, one request after another. What is in a transaction is never cut
-//! (an [`AssignmentUnit`]). Where runs begin shows in what requests whose statements are proven did ([`Shapes`]); without any, in how many
-//! statements there are for each request, and in the pauses between them.
+//! A program that keeps a connection for its request uses it in runs, one request after another. What is in a
+//! transaction is never cut (an [`AssignmentUnit`]). Where runs begin shows in what requests whose statements
+//! are proven did ([`Shapes`]); without any, in how many statements there are for each request, and in the
+//! pauses between them.
 
 use super::super::Member;
 use super::Sides;
@@ -11,8 +12,8 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-/// Exchanges of one connection that certainly belong to one request: a transaction, a statement outside of any, or what it takes to
-/// connect.
+/// Exchanges of one connection that certainly belong to one request: a transaction, a statement outside of
+/// any, or what it takes to connect.
 #[derive(Debug)]
 pub(super) struct AssignmentUnit {
     pub(super) members: Vec<Member>,
@@ -99,8 +100,8 @@ impl ConnectionUnits {
         Some(&first.sides)
     }
 
-    /// Makes one atom of all, which ends with what ended by `held`, the end of the requests that it may be for: what follows is not waited for,
-    /// but the same request's, if the connection has ended.
+    /// Makes one atom of all, which ends with what ended by `held`, the end of the requests that it may be
+    /// for: what follows is not waited for, but the same request's, if the connection has ended.
     pub(super) fn unite(&mut self, held: Timestamp) {
         let within = self.units.iter().take_while(|unit| unit.ended <= held).count();
         let is_all = within == self.units.len();

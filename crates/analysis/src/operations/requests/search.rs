@@ -1,11 +1,14 @@
-//! Whose statements are, of all that overlap: the most likely assignment of all of them together, and how likely each part of it is.
+//! Whose statements are, of all that overlap: the most likely assignment of all of them together, and how
+//! likely each part of it is.
 //!
-//! Statements and responses are gone through in the order of time. A state is which statements belong together so far (a [`Chain`]); whose
-//! they are shows with the response. Of all states the most likely are kept (a beam), states that only differ in what is over are one, and
-//! from the last one the probabilities of all decisions are computed back (forward-backward on the lattice of states).
+//! Statements and responses are gone through in the order of time. A state is which statements belong
+//! together so far (a [`Chain`]); whose they are shows with the response. Of all states the most likely are
+//! kept (a beam), states that only differ in what is over are one, and from the last one the probabilities of
+//! all decisions are computed back (forward-backward on the lattice of states).
 //!
-//! A statement lies inside its request; a request waits for one statement at a time unless it was seen otherwise; a request that is answered
-//! while a statement is in flight is not that statement's. Wrong decisions end with their response: what does not fit any more is dropped.
+//! A statement lies inside its request; a request waits for one statement at a time unless it was seen
+//! otherwise; a request that is answered while a statement is in flight is not that statement's. Wrong
+//! decisions end with their response: what does not fit any more is dropped.
 
 mod lattice;
 mod learning;
@@ -71,8 +74,9 @@ pub(super) fn learn_alone(group: &Group, likelihood: &mut Likelihood) {
 
 /// Whose each piece of work is. Begins with what `first` says; learns from the result.
 ///
-/// It is searched for twice, with and without the order in which requests wait for a connection or a thread; the clearer result counts. Where
-/// the two differ, the model of how the program works is in doubt, and with it the probabilities ([`doubted`]).
+/// It is searched for twice, with and without the order in which requests wait for a connection or a thread;
+/// the clearer result counts. Where the two differ, the model of how the program works is in doubt, and with
+/// it the probabilities ([`doubted`]).
 pub(super) fn assign(group: &Group, first: &[Option<u32>], likelihood: &mut Likelihood) -> Vec<Owner> {
     let queued = search(group, first, likelihood, 1.0);
     let mut owners = search(group, first, likelihood, 0.0);
@@ -103,8 +107,9 @@ fn search(group: &Group, first: &[Option<u32>], likelihood: &mut Likelihood, que
     owners
 }
 
-/// How likely an owner is, given whether the other search agrees, and the share of all of which it does. Fitted to threads, Node and asyncpg
-/// with a pool of eight and 16 requests at once (bench/attribution.sh): the share of right ones among those that agree and others.
+/// How likely an owner is, given whether the other search agrees, and the share of all of which it does.
+/// Fitted to threads, Node and asyncpg with a pool of eight and 16 requests at once (bench/attribution.sh):
+/// the share of right ones among those that agree and others.
 fn doubted(probability: f64, agrees: bool, agreeing: f64) -> f64 {
     let factor = match agrees {
         true => (0.2 + 1.25 * agreeing).min(1.0),
@@ -173,7 +178,8 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Chains of what was done before. They have no work that is decided about: their last is behind all of it.
+    /// Chains of what was done before. They have no work that is decided about: their last is behind all of
+    /// it.
     fn initial(&mut self) -> State {
         let mut chains = Vec::new();
         for (index, earlier) in (self.group.work.len() as u32..).zip(&self.group.earlier) {
@@ -304,7 +310,8 @@ const MAX_CHAINS: usize = 1_024;
 /// States less likely than the best by this are not kept.
 const MAX_DISTANCE: f64 = 30.0;
 const MAX_RANK: usize = 32;
-/// What it costs that work is nobody's, that a chain fits no request any more, is left at the end, and that a request had no work.
+/// What it costs that work is nobody's, that a chain fits no request any more, is left at the end, and that a
+/// request had no work.
 const COST_NOBODYS: f64 = 9.0;
 const COST_DROPPED: f64 = 12.0;
 const COST_LEFT: f64 = 2.0;

@@ -1,11 +1,13 @@
 //! Statements of one host while several of its requests are in flight: whose each is, decided together.
 //!
-//! Statements wait here, connection by connection, until the requests that could have caused them are answered. A first guess takes each
-//! connection's statements for runs ([`super::runs`]) and gives runs to requests ([`super::matching`]) by the order of their beginnings and
-//! the pause before the response. From it, and from requests that were alone, is learned how requests go on ([`super::likelihood`]);
+//! Statements wait here, connection by connection, until the requests that could have caused them are
+//! answered. A first guess takes each connection's statements for runs ([`super::runs`]) and gives runs to
+//! requests ([`super::matching`]) by the order of their beginnings and the pause before the response. From
+//! it, and from requests that were alone, is learned how requests go on ([`super::likelihood`]);
 //! [`super::search`] then decides about all that waits, with a probability for each.
 //!
-//! What a response waited for ended before its first byte, unless requests of that name were seen to ask for more while it is sent.
+//! What a response waited for ended before its first byte, unless requests of that name were seen to ask for
+//! more while it is sent.
 
 mod first_guess;
 
@@ -82,8 +84,8 @@ impl Window {
         self.candidates.push(candidate);
     }
 
-    /// Keeps a statement; with `owner` where it is proven whose it is. `lane` is what is known of its connection, for the first that is kept
-    /// of it.
+    /// Keeps a statement; with `owner` where it is proven whose it is. `lane` is what is known of its
+    /// connection, for the first that is kept of it.
     pub(super) fn keep(
         &mut self,
         member: Member,
@@ -103,8 +105,8 @@ impl Window {
         }
     }
 
-    /// Which candidates can be decided about now, at `now`: all when none is in progress, otherwise the earlier ones of many, and those
-    /// that have waited for long.
+    /// Which candidates can be decided about now, at `now`: all when none is in progress, otherwise the
+    /// earlier ones of many, and those that have waited for long.
     pub(super) fn ripe(&self, now: Timestamp) -> Vec<u64> {
         let mut answered: Vec<(Timestamp, u64)> = Vec::new();
         for candidate in &self.candidates {
@@ -131,7 +133,8 @@ impl Window {
                 .any(|candidate| candidate.answered.is_some())
     }
 
-    /// Learns from a request that was alone: from its beginning and the first byte of its response, and its exchanges.
+    /// Learns from a request that was alone: from its beginning and the first byte of its response, and its
+    /// exchanges.
     pub(super) fn learn_alone(&mut self, request: &OpenRequest, replied: Timestamp, lives: &Lives) {
         let (name, from, members) = (&request.name, request.started, &request.members);
         if self.alone >= MAX_ALONE {
@@ -192,8 +195,8 @@ impl Window {
         decisions
     }
 
-    /// All that a connection did that lives for one request is that request's. It may be requested while the response is sent: from PHP, the
-    /// end of the page goes out after its connection is closed.
+    /// All that a connection did that lives for one request is that request's. It may be requested while the
+    /// response is sent: from PHP, the end of the page goes out after its connection is closed.
     fn unite_lives(&mut self, lives: &Lives) {
         for lane in self.lanes.values_mut() {
             let is_one = lane.sides().is_some_and(|sides| lives.are_of_one_request(sides));
@@ -249,7 +252,8 @@ impl Window {
         }
     }
 
-    /// So does one on a connection that the requests of an HTTP connection are known to keep, while the response of one of them is sent.
+    /// So does one on a connection that the requests of an HTTP connection are known to keep, while the
+    /// response of one of them is sent.
     fn find_streamed_where_kept(&mut self) -> bool {
         let affinity = &self.likelihood.affinity;
         let mut found = false;

@@ -2,8 +2,9 @@
 
 use super::*;
 
-/// Rounds of two pages at once whose times say nothing about which statement is whose, after thirty pages alone; each page's HTTP connection and
-/// the one that it asked on, where `lane` says which that is by round and page. Returns how many rounds are right.
+/// Rounds of two pages at once whose times say nothing about which statement is whose, after thirty pages
+/// alone; each page's HTTP connection and the one that it asked on, where `lane` says which that is by round
+/// and page. Returns how many rounds are right.
 fn right(lane: impl Fn(u64, u32) -> u32) -> usize {
     let mut run = Run::new(Rule::Http);
     for page in 0..2_u16 {

@@ -12,8 +12,9 @@ fn random(state: &mut u64, below: u64) -> u64 {
     (*state >> 33) % below
 }
 
-/// Pages through a proxy (10.0.0.9) to a web server (10.0.0.2) that asks its database from 10.0.0.3 and works on after each reply; and a job on
-/// 10.0.0.7 that asks the same database all the time. The notes, and how many steps the pages have.
+/// Pages through a proxy (10.0.0.9) to a web server (10.0.0.2) that asks its database from 10.0.0.3 and works
+/// on after each reply; and a job on 10.0.0.7 that asks the same database all the time. The notes, and how
+/// many steps the pages have.
 fn pages_through_a_proxy(settings: HostSettings) -> (Vec<String>, Vec<usize>) {
     pages_that_ask(Protocol::Postgres, settings)
 }
@@ -42,7 +43,8 @@ fn pages_that_ask(database: Protocol, settings: HostSettings) -> (Vec<String>, V
         exchange: exchange.into(),
         protocol,
     };
-    // When a statement is reported: of what is not decoded, its beginning at once, and the rest with the next one.
+    // When a statement is reported: of what is not decoded, its beginning at once, and the rest with the next
+    // one.
     let mut reported: HashMap<u32, (u64, Fact)> = HashMap::new();
     let mut statement = |facts: &mut Vec<(u64, Fact)>, connection: u32, from: u64, server: u64| {
         let fact = made(exchange(connection, Phase::Work, from, server, 0), database);

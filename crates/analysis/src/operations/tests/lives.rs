@@ -13,8 +13,8 @@ enum Passed {
 }
 
 impl Timeline {
-    /// A page of PHP on HTTP connection `page`: it connects, asks three times, sends the first byte of its response while it asks once more, closes
-    /// its connection `lane` and sends the rest, which takes `rest`.
+    /// A page of PHP on HTTP connection `page`: it connects, asks three times, sends the first byte of its
+    /// response while it asks once more, closes its connection `lane` and sends the rest, which takes `rest`.
     fn page(&mut self, page: u32, lane: u32, from: u64, rest: u64) {
         let replied = from + 2_000;
         self.0.push((from, Passed::Arrived(page)));

@@ -2,8 +2,9 @@
 
 use super::*;
 
-/// Two pages at once, of two workers (10 and 11) with a connection each, and a job (20) that asks meanwhile; each page's steps as (connection,
-/// how assigned). `programs` says what is known of each connection's ends, `job` which protocol the job speaks.
+/// Two pages at once, of two workers (10 and 11) with a connection each, and a job (20) that asks meanwhile;
+/// each page's steps as (connection, how assigned). `programs` says what is known of each connection's ends,
+/// `job` which protocol the job speaks.
 fn pages_and_job(programs: &[(u32, [Option<u32>; 2])], job: Protocol) -> Vec<Vec<(u32, Option<Assigned>)>> {
     let protocol = |connection: u32| if connection == 4 { job } else { Protocol::Postgres };
     let mut run = Run::new(Rule::Http);

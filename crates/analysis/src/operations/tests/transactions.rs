@@ -120,7 +120,8 @@ fn a_transaction_is_open_from_the_arrival_of_begin_until_the_reply_to_commit_lea
     // BEGIN arrives at 1,050, the reply to COMMIT leaves at 4,150.
     assert_eq!(held.total(), micros(3_100));
     assert_eq!((held.turns, held.turns_after_write, held.writes), (4, 2, 1));
-    // The first write arrives at 2,050: before it BEGIN's reply is on its way (50), the query's round trip (100), and the update's way (50).
+    // The first write arrives at 2,050: before it BEGIN's reply is on its way (50), the query's round trip
+    // (100), and the update's way (50).
     assert_eq!(held.before_write.total(), micros(1_000));
     assert_eq!(held.before_write.server, micros(400));
     assert_eq!(held.before_write.round_trip, micros(200));

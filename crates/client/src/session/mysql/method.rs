@@ -1,7 +1,7 @@
 //! Methods of authentication: what a password and the server's challenge make.
 //!
-//! Sources: MySQL source documentation, "Authentication Phase"; MariaDB Knowledge Base, "Authentication Plugin -
-//! ed25519" and `plugin/auth_ed25519/ref10/sign.c` of its server.
+//! Sources: MySQL source documentation, "Authentication Phase"; MariaDB Knowledge Base, "Authentication
+//! Plugin - ed25519" and `plugin/auth_ed25519/ref10/sign.c` of its server.
 
 use curve25519_dalek::{EdwardsPoint, Scalar};
 use ring::digest::{Algorithm, Context, Digest, SHA1_FOR_LEGACY_USE_ONLY, SHA256, SHA512};
@@ -36,8 +36,8 @@ impl Method {
         }
     }
 
-    /// The answer to the server's challenge `nonce`. No password has an empty proof, but for what is signed or sent as it
-    /// is.
+    /// The answer to the server's challenge `nonce`. No password has an empty proof, but for what is signed
+    /// or sent as it is.
     pub fn answer(self, password: &[u8], nonce: &[u8]) -> Vec<u8> {
         match self {
             Self::Ed25519 => ed25519(password, nonce),
@@ -65,7 +65,8 @@ fn caching_sha2(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     xor(once.as_ref(), hash(&[twice.as_ref(), nonce]).as_ref())
 }
 
-/// The challenge signed as RFC 8032 has it, but that the hash of the password stands for that of a seed of 32 bytes.
+/// The challenge signed as RFC 8032 has it, but that the hash of the password stands for that of a seed of 32
+/// bytes.
 fn ed25519(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     let hash = |parts: &[&[u8]]| digest(&SHA512, parts);
     let wide = |digest: Digest| {

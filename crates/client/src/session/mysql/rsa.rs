@@ -1,5 +1,5 @@
-//! A password encrypted with the server's public key: what `caching_sha2_password` wants where the connection is not
-//! encrypted.
+//! A password encrypted with the server's public key: what `caching_sha2_password` wants where the connection
+//! is not encrypted.
 //!
 //! Source: MySQL source documentation, "caching_sha2_password"; RFC 8017 section 7.1.1 (OAEP with SHA-1).
 
@@ -10,8 +10,8 @@ use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::PemObject;
 use wire::reader::Reader;
 
-/// `secret` encrypted with the key in `pem`, with `seed` as the random part. `None` if that is no RSA key of a size that
-/// is in use, or the secret is too long for it.
+/// `secret` encrypted with the key in `pem`, with `seed` as the random part. `None` if that is no RSA key of
+/// a size that is in use, or the secret is too long for it.
 pub(super) fn encrypted(secret: &[u8], pem: &[u8], seed: [u8; HASH]) -> Option<Vec<u8>> {
     let der = SubjectPublicKeyInfoDer::from_pem_slice(pem).ok()?;
     let (modulus, exponent) = key(der.as_ref())?;

@@ -1,4 +1,5 @@
-//! A server that says nothing where MySQL's speaks first: it may wait for the first message of another protocol.
+//! A server that says nothing where MySQL's speaks first: it may wait for the first message of another
+//! protocol.
 
 use crate::session::SessionError;
 use crate::session::deadline::Deadline;
@@ -10,8 +11,8 @@ use std::time::Duration;
 use wire::protocols::other_protocol;
 use wire::tls_request::SSL_REQUEST;
 
-/// Waits for the first bytes of the server. Where they do not come, it is asked what else it speaks; where it does not say, waiting goes on. Who waits for
-/// less than that takes is not kept waiting.
+/// Waits for the first bytes of the server. Where they do not come, it is asked what else it speaks; where it
+/// does not say, waiting goes on. Who waits for less than that takes is not kept waiting.
 pub(super) fn expect_greeting(opening: &mut LoginContext<'_, '_>) -> Result<(), SessionError> {
     if opening.deadline.left()? <= GREETING_TIMEOUT + 2 * ANSWER_TIMEOUT {
         return Ok(());
@@ -30,7 +31,8 @@ pub(super) fn expect_greeting(opening: &mut LoginContext<'_, '_>) -> Result<(), 
     }
 }
 
-/// The protocol of a server that waits for its clients to speak first. A server of MySQL counts each question as an aborted connection.
+/// The protocol of a server that waits for its clients to speak first. A server of MySQL counts each question
+/// as an aborted connection.
 fn other_protocol_at(server: SocketAddr) -> Option<Protocol> {
     // PostgreSQL answers with one byte, which no recogniser takes for certain; the others with what says it.
     let answer = send_request(server, &SSL_REQUEST)?;
@@ -50,7 +52,8 @@ fn other_protocol_at(server: SocketAddr) -> Option<Protocol> {
     }
 }
 
-/// The first bytes that a server answers to `question`, none where it says nothing; `None` where it cannot be asked.
+/// The first bytes that a server answers to `question`, none where it says nothing; `None` where it cannot be
+/// asked.
 fn send_request(server: SocketAddr, question: &[u8]) -> Option<Vec<u8>> {
     let mut stream = TcpStream::connect_timeout(&server, ANSWER_TIMEOUT).ok()?;
     stream.set_read_timeout(Some(ANSWER_TIMEOUT)).ok()?;

@@ -1,4 +1,5 @@
-//! The driver, in a thread of its own: it waits where nothing but the end of its connection could end its waiting.
+//! The driver, in a thread of its own: it waits where nothing but the end of its connection could end its
+//! waiting.
 
 use super::super::SessionError;
 use super::super::connection::POLL_INTERVAL;

@@ -182,7 +182,8 @@ fn end_leg(legs: &mut Legs, leg: &mut Option<&'static str>, line: &ClientConnect
     }
 }
 
-/// What the driver asks for, by the packet's type and the first bytes of its message. Source: python-oracledb, thin mode.
+/// What the driver asks for, by the packet's type and the first bytes of its message. Source:
+/// python-oracledb, thin mode.
 fn leg_name(bytes: &[u8]) -> &'static str {
     match (bytes.get(4), bytes.get(10), bytes.get(11)) {
         (Some(1), _, _) => "connect",

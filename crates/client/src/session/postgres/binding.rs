@@ -1,4 +1,5 @@
-//! Which of SCRAM's mechanisms a login uses: bound to the TLS connection it is made on where both ends can (RFC 5802, section 6).
+//! Which of SCRAM's mechanisms a login uses: bound to the TLS connection it is made on where both ends can
+//! (RFC 5802, section 6).
 
 use crate::session::SessionError;
 use crate::session::opening::LoginContext;
@@ -24,7 +25,8 @@ pub(super) fn choose(
         }
         _ if asked == Asked::Require => Err(SessionError::NotBound),
         _ if !offers(SCRAM_SHA_256) => Err(unknown_method(offer)),
-        // A client that supports it reports that: a server that supports it too then knows that its offer was removed in between.
+        // A client that supports it reports that: a server that supports it too then knows that its offer was
+        // removed in between.
         Some(_) => Ok((SCRAM_SHA_256, ChannelBinding::unrequested())),
         None => Ok((SCRAM_SHA_256, ChannelBinding::unsupported())),
     }

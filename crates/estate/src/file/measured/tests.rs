@@ -35,7 +35,8 @@ fn pings_give_their_median() {
     assert_eq!(link(&lines), Ok("rtt=6ms".to_owned()));
 }
 
-/// Of an echo's sweep the smallest messages on one stream are the distance: others wait for bytes and for each other.
+/// Of an echo's sweep the smallest messages on one stream are the distance: others wait for bytes and for
+/// each other.
 #[test]
 fn an_echo_gives_the_median_of_its_smallest_messages_on_one_stream() {
     let lines = [

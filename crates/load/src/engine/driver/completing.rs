@@ -1,4 +1,5 @@
-//! Connections that last, of a thread with many clients: a ring of the kernel's receives and sends for all of them at once.
+//! Connections that last, of a thread with many clients: a ring of the kernel's receives and sends for all of
+//! them at once.
 
 use super::super::connection::Connection;
 use super::super::machine::{Afterwards, Kind, Machine};
@@ -16,11 +17,13 @@ pub(super) fn completions(clients: usize, poller: &Poller) -> Option<Completions
     (clients >= MANY).then(|| Completions::new(clients, poller))?
 }
 
-/// Clients of a thread from which on a ring takes less of the processor than polling does: see `measurements/`.
+/// Clients of a thread from which on a ring takes less of the processor than polling does: see
+/// `measurements/`.
 const MANY: usize = 16;
 
 impl<K: Kind> Driver<'_, '_, K> {
-    /// From now on the ring receives and sends for the client, if its connection lasts and nobody looks at its bytes.
+    /// From now on the ring receives and sends for the client, if its connection lasts and nobody looks at
+    /// its bytes.
     pub(super) fn complete_by_ring(&mut self, index: usize) {
         let slot = &self.slots[index];
         let Some(completions) = self.completions.as_mut().filter(|all| !all.has(index)) else {

@@ -196,7 +196,8 @@ impl<K: Kind> Driver<'_, '_, K> {
                         self.read_heuristic.paid();
                     }
                     self.came(index, count);
-                    // A patient read would wait for the next reply here, and could not be interrupted at the end of the run.
+                    // A patient read would wait for the next reply here, and could not be interrupted at the
+                    // end of the run.
                     if patient {
                         return true;
                     }

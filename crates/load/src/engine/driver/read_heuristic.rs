@@ -1,9 +1,9 @@
 //! Whether it pays to look for a reply right after the request was sent.
 
-/// A look at a connection whose request has just left. Where the server is on this machine and processors are scarce, the
-/// kernel lets the server answer before `send` returns: the reply is there, and neither waiting nor being woken is needed
-/// for it. Anywhere else a look is a system call for nothing, so looks are made while they pay, and now and then to see
-/// whether they would.
+/// A look at a connection whose request has just left. Where the server is on this machine and processors are
+/// scarce, the kernel lets the server answer before `send` returns: the reply is there, and neither waiting
+/// nor being woken is needed for it. Anywhere else a look is a system call for nothing, so looks are made
+/// while they pay, and now and then to see whether they would.
 #[derive(Debug, Default)]
 pub(super) struct ReadHeuristic {
     /// Looks that may still fail before looking stops.

@@ -30,7 +30,8 @@ impl<K: Kind> Driver<'_, '_, K> {
             if !self.wakes.is_empty() || self.arrivals.is_some() {
                 self.be_on_time();
             }
-            // Where the thread has only one client, looking at the clock on each round trip would cost too much.
+            // Where the thread has only one client, looking at the clock on each round trip would cost too
+            // much.
             if !came || self.slots.len() > 1 || !self.waits_in_read() {
                 self.check_deadlines();
             }

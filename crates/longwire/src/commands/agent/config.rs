@@ -331,7 +331,8 @@ fn circle(planned: &[PlannedRelay]) -> Option<usize> {
     })
 }
 
-/// Whether a relay cannot listen where it is to: another does already, or its clients would be plain where TLS was requested.
+/// Whether a relay cannot listen where it is to: another does already, or its clients would be plain where
+/// TLS was requested.
 fn refuse_listen(planned: &PlannedRelay, taken: &[SocketAddr]) -> Result<(), String> {
     let listen = planned.listen;
     if let Some(other) = taken.iter().find(|other| collide(**other, listen)) {
@@ -485,5 +486,6 @@ fn duration(given: Option<&Spanned<String>>, usual: Duration, least: Duration) -
     Ok(found)
 }
 
-/// Names of each kind that have series: each costs some 3 KB here, and ten to a hundred series where they are stored.
+/// Names of each kind that have series: each costs some 3 KB here, and ten to a hundred series where they are
+/// stored.
 const MAX_NAMES: usize = 2_000;

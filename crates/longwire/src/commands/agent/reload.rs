@@ -1,4 +1,5 @@
-//! The configuration, read again while the agent observes: on a thread of its own, because files and names may take long.
+//! The configuration, read again while the agent observes: on a thread of its own, because files and names
+//! may take long.
 
 use super::Args;
 use super::config::AgentConfig;

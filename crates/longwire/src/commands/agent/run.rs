@@ -282,7 +282,8 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Reports the outcome of a reload. What cannot be changed while it runs, and what cannot be used, has left all as it was.
+    /// Reports the outcome of a reload. What cannot be changed while it runs, and what cannot be used, has
+    /// left all as it was.
     fn reloaded(&self, changed: Result<()>) {
         self.seen.reloaded(changed.is_ok());
         let trouble = match changed {

@@ -12,8 +12,9 @@ pub const TITLE: &str = "demo";
 
 const FILE: &str = "longwire-demo.html";
 
-/// The file that is requested, or the usual one; for the usual one, a file that is not an earlier demo's stays as it is, with a
-/// warning. A usual one that cannot be made is a lost output: the story is still shown.
+/// The file that is requested, or the usual one; for the usual one, a file that is not an earlier demo's
+/// stays as it is, with a warning. A usual one that cannot be made is a lost output: the story is still
+/// shown.
 ///
 /// # Errors
 /// When the file that is requested cannot be written.

@@ -33,8 +33,8 @@ pub struct Proved {
 /// The distances at which pages are fetched, and how many of each variant: about five seconds each.
 const DISTANCES: [(Duration, usize); 2] = [(Duration::from_millis(10), 11), (Duration::from_millis(40), 5)];
 
-/// Fetches pages of both variants over a link of each distance, until `stop` is set. `rows` are on a page that was
-/// fetched without a link.
+/// Fetches pages of both variants over a link of each distance, until `stop` is set. `rows` are on a page
+/// that was fetched without a link.
 pub fn prove(chatty: &DemoSetup, joined: &DemoSetup, rows: usize, stop: &AtomicBool) -> DemoProof {
     let mut proof = DemoProof::default();
     for (rtt, pages) in DISTANCES {

@@ -9,8 +9,8 @@ use std::process::Command;
 
 /// The user's shell; its prompt begins with the link.
 ///
-/// bash reads a file of ours after the user's own; other shells get PS1, which shells that set their own prompt
-/// do not show.
+/// bash reads a file of ours after the user's own; other shells get PS1, which shells that set their own
+/// prompt do not show.
 pub(super) fn behind(link: &LinkDescription) -> Result<Command> {
     let shell = std::env::var_os("SHELL").filter(|shell| Path::new(shell).exists());
     let shell = shell.unwrap_or_else(|| OsString::from("/bin/sh"));

@@ -12,9 +12,10 @@ use std::time::Duration;
 
 /// Put load on a server with any number of clients: scripts in pgbench's language, or HTTP requests.
 ///
-/// A transaction is one run of a script, chosen by weight. Without a script it is pgbench's tpcb-like one, whose tables
-/// --initialize makes. Every figure is of operations that succeeded; those that failed are counted with their reason. Ends after
-/// -T or -t, or on Ctrl-C, and prints a summary in the words of pgbench, ab or JMeter.
+/// A transaction is one run of a script, chosen by weight. Without a script it is pgbench's tpcb-like one,
+/// whose tables --initialize makes. Every figure is of operations that succeeded; those that failed are
+/// counted with their reason. Ends after -T or -t, or on Ctrl-C, and prints a summary in the words of
+/// pgbench, ab or JMeter.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire load --initialize -s 10 postgres://app@db1/bench\n  \
@@ -74,7 +75,8 @@ pub struct Args {
     /// Threads that drive them; as many as there are processors, when not given.
     #[arg(short = 'j', long, alias = "jobs", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// How long to run: seconds, or with a unit: 500ms, 2m. 10 seconds when neither this nor a number is given.
+    /// How long to run: seconds, or with a unit: 500ms, 2m. 10 seconds when neither this nor a number is
+    /// given.
     #[arg(short = 'T', long = "time", value_name = "TIME", value_parser = seconds::time)]
     pub time: Option<Duration>,
     /// Transactions of each client.
@@ -92,7 +94,8 @@ pub struct Args {
     /// HTTP: a connection for each request.
     #[arg(long)]
     pub no_keep_alive: bool,
-    /// Open loop: start this many operations per second, at random times, whether or not earlier ones have ended.
+    /// Open loop: start this many operations per second, at random times, whether or not earlier ones have
+    /// ended.
     #[arg(short = 'R', long = "arrival-rate", alias = "rate", value_name = "PER-SECOND")]
     pub rate: Option<Rate>,
     /// Clients join evenly over this time.
@@ -107,7 +110,8 @@ pub struct Args {
     /// Seconds between lines of progress; 0 for none.
     #[arg(short = 'P', long, default_value_t = 1, value_name = "SECONDS")]
     pub progress: u32,
-    /// Report each statement's time, round trips and errors, without literals. The bytes are decoded for it, which costs time.
+    /// Report each statement's time, round trips and errors, without literals. The bytes are decoded for it,
+    /// which costs time.
     #[arg(short = 'r', long = "report-per-command")]
     pub per_statement: bool,
     /// Keep the run as a recording, for read and predict. The bytes are decoded for it, which costs time.

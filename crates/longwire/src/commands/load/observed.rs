@@ -14,7 +14,8 @@ pub struct ObservedLoad {
 }
 
 impl ObservedLoad {
-    /// Begins where a recording or statements are wanted: otherwise the bytes are not decoded, because that costs time.
+    /// Begins where a recording or statements are wanted: otherwise the bytes are not decoded, because that
+    /// costs time.
     ///
     /// # Errors
     /// When the recording cannot be created.

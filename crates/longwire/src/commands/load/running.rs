@@ -18,7 +18,8 @@ pub struct Ran {
     pub interrupted: bool,
 }
 
-/// Runs `work` as `plan` says, or until `stop` is set. Passes `tell` the figures since the last time, every `progress`.
+/// Runs `work` as `plan` says, or until `stop` is set. Passes `tell` the figures since the last time, every
+/// `progress`.
 ///
 /// # Errors
 /// When no client could be made at first, or a script's expression has no value.

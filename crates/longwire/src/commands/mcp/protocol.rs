@@ -1,5 +1,6 @@
-//! The part of the Model Context Protocol that a server with tools alone needs: JSON-RPC 2.0, `initialize`, `ping`, `tools/list` and
-//! `tools/call`. Specification: modelcontextprotocol.io, versions 2024-11-05, 2025-03-26 and 2025-06-18.
+//! The part of the Model Context Protocol that a server with tools alone needs: JSON-RPC 2.0, `initialize`,
+//! `ping`, `tools/list` and `tools/call`. Specification: modelcontextprotocol.io, versions 2024-11-05,
+//! 2025-03-26 and 2025-06-18.
 
 use super::framing::MAX_MESSAGE_LEN;
 use super::tools::{self, Files, ToolError};

@@ -308,8 +308,8 @@ impl TargetState {
         self.cautions.push(caution);
     }
 
-    /// The legs of the connection whose opening took the median time; the first call's only where there is no other: it is in
-    /// no figure of the summary either.
+    /// The legs of the connection whose opening took the median time; the first call's only where there is no
+    /// other: it is in no figure of the summary either.
     fn typical(&self) -> Option<Vec<Leg>> {
         let counted = match self.waterfalls.as_slice() {
             [_, later @ ..] if !later.is_empty() => later,

@@ -20,7 +20,8 @@ pub struct ViaArgs {
     /// Measure from this database to another one, through its own link (--database-link): no TARGET then.
     #[arg(long, value_name = "SOURCE", requires = "database_link", conflicts_with_all = ["targets", "print_script", "no_login", "statement", "prepared", "icmp", "prometheus"])]
     pub via: Option<String>,
-    /// The link's name in the source: a foreign server; MariaDB: SERVER/TABLE, or SERVER; Oracle: a database link.
+    /// The link's name in the source: a foreign server; MariaDB: SERVER/TABLE, or SERVER; Oracle: a database
+    /// link.
     #[arg(long, alias = "link", value_name = "NAME")]
     pub database_link: Option<String>,
     /// Print a script that does it where longwire cannot connect; `longwire read` reads what it prints.

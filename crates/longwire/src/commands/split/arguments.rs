@@ -19,14 +19,15 @@ use std::time::Duration;
 use sys::Target;
 use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 
-/// Show how much of a workload's time is the client's, the network's and the server's, and what its throughput would be
-/// elsewhere.
+/// Show how much of a workload's time is the client's, the network's and the server's, and what its
+/// throughput would be elsewhere.
 ///
-/// Drives the workload (select 1, or scripts in pgbench's language) at each number of clients, measures round trips of
-/// messages of its sizes at the same rate, and takes them out: clients / throughput = client + round trips x round trip + server. Round
-/// trips come from `longwire echo --listen` on the server's host (--echo); where the server is on this machine, from an echo in
-/// this process; else from the kernel, which leaves out wake-ups, so that the server's share is a little too long. Throughput elsewhere is
-/// that of clients as fast as longwire's own: each round runs them with pauses in place of the distance.
+/// Drives the workload (select 1, or scripts in pgbench's language) at each number of clients, measures round
+/// trips of messages of its sizes at the same rate, and takes them out: clients / throughput = client + round
+/// trips x round trip + server. Round trips come from `longwire echo --listen` on the server's host (--echo);
+/// where the server is on this machine, from an echo in this process; else from the kernel, which leaves out
+/// wake-ups, so that the server's share is a little too long. Throughput elsewhere is that of clients as fast
+/// as longwire's own: each round runs them with pauses in place of the distance.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire split postgres://app@db1/shop --echo db1 -c 1,64\n  \
@@ -40,7 +41,8 @@ pub struct Args {
     /// Clients at once; each number is measured.
     #[arg(short, long, default_value = "1,64", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT,...")]
     pub clients: Vec<u32>,
-    /// A transaction: a script in pgbench's language, FILE or FILE@WEIGHT; may be repeated [default: select 1].
+    /// A transaction: a script in pgbench's language, FILE or FILE@WEIGHT; may be repeated
+    /// [default: select 1].
     #[arg(
         short = 'f',
         long = "script",
@@ -48,7 +50,8 @@ pub struct Args {
         value_name = "FILE[@WEIGHT]"
     )]
     pub scripts: Vec<String>,
-    /// One of pgbench's own: select-only, simple-update, tpcb-like, with @WEIGHT; needs the tables of `longwire load --initialize`.
+    /// One of pgbench's own: select-only, simple-update, tpcb-like, with @WEIGHT; needs the tables of
+    /// `longwire load --initialize`.
     #[arg(short, long, value_name = "NAME[@WEIGHT]")]
     pub builtin: Vec<String>,
     /// How large these tables are.
@@ -60,7 +63,8 @@ pub struct Args {
     /// How long each visit lasts: to each number of clients, and to it with pauses in place of each distance.
     #[arg(short = 'T', long = "time", default_value = "1s", value_parser = seconds::time, value_name = "TIME")]
     pub visit: Duration,
-    /// Rounds, each of which visits everything; figures are those of the round whose transaction is the median. Predictions need three.
+    /// Rounds, each of which visits everything; figures are those of the round whose transaction is the
+    /// median. Predictions need three.
     #[arg(long, default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT")]
     pub rounds: u32,
     /// Where a longwire listens on the server's host (`longwire echo --listen`): HOST or HOST:PORT.

@@ -126,7 +126,8 @@ impl SplitMeasurement {
                 shares(visit.transaction, visit.turns, near.round_trip, client)
             })
             .collect();
-        // All medians are those of one round, or of the same two: each part's own median could be another round's, and they would not add up.
+        // All medians are those of one round, or of the same two: each part's own median could be another
+        // round's, and they would not add up.
         let middle = visits.len().checked_sub(1)? / 2;
         let (visit, _) = visits[middle];
         let of_middle = |figure: &dyn Fn(usize) -> Duration| median([middle, visits.len() / 2].map(figure));

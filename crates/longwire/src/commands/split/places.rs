@@ -26,7 +26,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Behind a link. Its round trip replaces that of packets where the workload is measured, `here`, and the wake-ups of both processes stay.
+    /// Behind a link. Its round trip replaces that of packets where the workload is measured, `here`, and the
+    /// wake-ups of both processes stay.
     pub fn behind(link: &LinkDescription, here: Duration, pausing: Pausing) -> Self {
         Self {
             text: link.to_string().into(),
@@ -41,8 +42,8 @@ impl Place {
         }
     }
 
-    /// Where this echo listens. Its round trip by one stream, wake-ups of both processes included, replaces the one here; more streams show
-    /// whether messages wait for each other on the way.
+    /// Where this echo listens. Its round trip by one stream, wake-ups of both processes included, replaces
+    /// the one here; more streams show whether messages wait for each other on the way.
     ///
     /// # Errors
     /// When the echo does not answer.

@@ -26,7 +26,8 @@ pub enum Emulation {
     Finished(u8),
 }
 
-/// Finds a place for the proof, where one was requested. Call it first thing: the program may be run again, inside a sandbox.
+/// Finds a place for the proof, where one was requested. Call it first thing: the program may be run again,
+/// inside a sandbox.
 ///
 /// # Errors
 /// When the packet level is requested and the system refuses it.
@@ -52,8 +53,8 @@ pub fn emulation(args: &Args) -> Result<Option<Emulation>> {
     }
 }
 
-/// Measures the workload over each link, predicted from rounds over the same link without delay, with pauses: the time that the emulator
-/// and its share of the processors add is then in both.
+/// Measures the workload over each link, predicted from rounds over the same link without delay, with pauses:
+/// the time that the emulator and its share of the processors add is then in both.
 ///
 /// # Errors
 /// When no link can be made, or the server cannot be reached over it.

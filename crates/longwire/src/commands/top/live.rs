@@ -70,8 +70,8 @@ impl<T: LiveTraffic> LiveRun<T> {
         }
     }
 
-    /// Ends the command: what sums the run up, and what is observed, which is still to be ended. The command's own status, where it ended by
-    /// itself, takes the place of `status`.
+    /// Ends the command: what sums the run up, and what is observed, which is still to be ended. The
+    /// command's own status, where it ended by itself, takes the place of `status`.
     pub fn end(mut self, status: Status) -> (Aggregator, T, Status) {
         let status = match self.ended {
             Some(ended) if status == Status::Done => ended,

@@ -1,4 +1,5 @@
-//! A recording or capture, at any moment of it. Going back sums up again from the beginning: memory does not grow with its length.
+//! A recording or capture, at any moment of it. Going back sums up again from the beginning: memory does not
+//! grow with its length.
 
 use super::source::{Moment, ScreenSource, snapshot};
 use analysis::fact::Fact;
@@ -67,7 +68,8 @@ impl RecordedRun {
         })
     }
 
-    /// Sums up to `to`, from where it is or from the beginning. The screen is told of the moments of the last seconds, for its rates.
+    /// Sums up to `to`, from where it is or from the beginning. The screen is told of the moments of the last
+    /// seconds, for its rates.
     ///
     /// # Errors
     /// When the files cannot be read again.

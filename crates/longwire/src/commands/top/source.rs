@@ -10,7 +10,8 @@ use std::time::Duration;
 
 /// Where a screen's figures come from.
 pub trait ScreenSource {
-    /// Takes what has come, and waits a little for it; returns a status when there is nothing more to look at.
+    /// Takes what has come, and waits a little for it; returns a status when there is nothing more to look
+    /// at.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -30,13 +31,14 @@ pub trait ScreenSource {
         None
     }
 
-    /// How many connections are open, where the observer knows it before their facts do: packets that come after the end of a connection are
-    /// waited for.
+    /// How many connections are open, where the observer knows it before their facts do: packets that come
+    /// after the end of a connection are waited for.
     fn open_connections(&self) -> Option<u64> {
         None
     }
 
-    /// The programs of this host that have an end of an open connection, client first, as far as they are known.
+    /// The programs of this host that have an end of an open connection, client first, as far as they are
+    /// known.
     fn processes(&self, _connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         [None, None]
     }

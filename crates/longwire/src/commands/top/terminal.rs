@@ -1,4 +1,5 @@
-//! The terminal while a screen is on it: raw, on its alternate screen, and as it was afterwards whatever happens.
+//! The terminal while a screen is on it: raw, on its alternate screen, and as it was afterwards whatever
+//! happens.
 
 mod silent;
 
@@ -66,8 +67,8 @@ impl ScreenTerminal {
         self.terminal.clear().context(NOT_WRITTEN)
     }
 
-    /// Stops this process, with the terminal as it was, until somebody lets it go on: the shell's `fg`. Does nothing without a shell that
-    /// could.
+    /// Stops this process, with the terminal as it was, until somebody lets it go on: the shell's `fg`. Does
+    /// nothing without a shell that could.
     ///
     /// # Errors
     /// When the terminal is gone.
@@ -82,7 +83,8 @@ impl ScreenTerminal {
         self.open()
     }
 
-    /// Stops where another process requested that, and takes the terminal again where it was stopped without being asked.
+    /// Stops where another process requested that, and takes the terminal again where it was stopped without
+    /// being asked.
     ///
     /// # Errors
     /// As [`ScreenTerminal::suspend`].

@@ -37,8 +37,8 @@ pub trait LiveTraffic {
         None
     }
 
-    /// How many connections are open, where the observer knows it before their facts do: packets that come after the end of a connection are
-    /// waited for.
+    /// How many connections are open, where the observer knows it before their facts do: packets that come
+    /// after the end of a connection are waited for.
     fn open_connections(&self) -> Option<u64> {
         None
     }
@@ -48,7 +48,8 @@ pub trait LiveTraffic {
         Vec::new()
     }
 
-    /// The programs of this host that have an end of an open connection, client first, as far as they are known.
+    /// The programs of this host that have an end of an open connection, client first, as far as they are
+    /// known.
     fn processes(&self, _connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         [None, None]
     }
@@ -98,7 +99,8 @@ pub fn facts(posted: Vec<Posted>) -> Vec<Fact> {
 }
 
 impl LiveTraffic for InterfaceTraffic {
-    /// Facts come in batches of a few milliseconds: several are gathered, as taking each alone would cost more than they do.
+    /// Facts come in batches of a few milliseconds: several are gathered, as taking each alone would cost
+    /// more than they do.
     fn wait(&mut self, patience: Duration) -> Vec<Fact> {
         let mut facts = self.source.wait(patience);
         if !facts.is_empty() {

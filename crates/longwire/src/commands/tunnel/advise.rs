@@ -21,11 +21,12 @@ use std::time::{Duration, Instant};
 use sys::Target;
 use tunnel::CompressionLevel;
 
-/// Estimate whether a tunnel would pay: the traffic of a capture, a recording or a server, compressed at each level and predicted
-/// over links of several rates.
+/// Estimate whether a tunnel would pay: the traffic of a capture, a recording or a server, compressed at each
+/// level and predicted over links of several rates.
 ///
-/// Of a server longwire asks itself what the scripts say, as `longwire load` does. Recordings hold no payload: make them with
-/// `watch --compressed-sizes`. What is compressed stays in memory; no text of a statement or value of a result is written anywhere.
+/// Of a server longwire asks itself what the scripts say, as `longwire load` does. Recordings hold no
+/// payload: make them with `watch --compressed-sizes`. What is compressed stays in memory; no text of a
+/// statement or value of a result is written anywhere.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire tunnel advise shop.pcap --rate 450KB/s,10mbit,100mbit --rtt 20ms\n  \
@@ -34,7 +35,8 @@ use tunnel::CompressionLevel;
                         longwire tunnel advise mysql://app@db1/shop --statement 'select * from article'"
 )]
 pub struct Args {
-    /// Capture or recording files (`-` reads stdin), or one server: postgres://, mysql://, mariadb:// or http://.
+    /// Capture or recording files (`-` reads stdin), or one server: postgres://, mysql://, mariadb:// or
+    /// http://.
     #[arg(required = true, value_name = "FILE|TARGET")]
     pub sources: Vec<PathBuf>,
     /// What opens TLS.
@@ -57,12 +59,12 @@ pub struct Args {
         value_name = "LEVEL,..."
     )]
     pub levels: Vec<CompressionLevel>,
-    /// Connections that would go through the tunnel: mysql, postgres, http, fastcgi, tls or HOST:PORT. All database connections when left
-    /// out.
+    /// Connections that would go through the tunnel: mysql, postgres, http, fastcgi, tls or HOST:PORT. All
+    /// database connections when left out.
     #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "WHICH,...")]
     pub on: Vec<ConnectionChoice>,
-    /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole. auto when left out; of a load that longwire makes,
-    /// a run of its script.
+    /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole. auto when left
+    /// out; of a load that longwire makes, a run of its script.
     #[arg(long, value_name = "RULE")]
     pub operations: Option<Rule>,
     /// What is asked of a server.

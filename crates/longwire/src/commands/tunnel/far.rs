@@ -16,13 +16,15 @@ use tunnel_io::{FarEnd, FarOptions};
 
 /// The end next to the database: accepts near ends, and connects to the database for each of their clients.
 ///
-/// Beyond loopback it listens with keys only. A near end that is accepted reaches the database's port and nothing else.
+/// Beyond loopback it listens with keys only. A near end that is accepted reaches the database's port and
+/// nothing else.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  \
     longwire tunnel far --listen 0.0.0.0 --to 127.0.0.1:5432 --key far.key --peer near.key.pub\n  \
     longwire tunnel far --listen 10.0.0.2:7718 --to mysql://db1 --psk-file tunnel.psk --level 6")]
 pub(super) struct Args {
-    /// Where near ends connect: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT [default port: 7718]; may be repeated.
+    /// Where near ends connect: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT [default port: 7718]; may be
+    /// repeated.
     #[arg(long, value_name = "ADDRESS", required = true)]
     listen: Vec<String>,
     /// The database: HOST:PORT, or a URL (its host and port are used, nothing else).

@@ -7,7 +7,8 @@ use tunnel_io::keys;
 
 /// Make a key for an end of a tunnel, or a pre-shared key for both.
 ///
-/// Writes FILE, the secret, which only its owner may read, and FILE.pub, which the other end is given. Neither is overwritten.
+/// Writes FILE, the secret, which only its owner may read, and FILE.pub, which the other end is given.
+/// Neither is overwritten.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  longwire tunnel keygen far.key           # far.key stays, far.key.pub goes to the near end\n  \

@@ -19,8 +19,9 @@ use tunnel_io::{NearEnd, NearOptions};
 
 /// The end next to the clients, which connect to it as if it were the database.
 ///
-/// Keeps its lanes to the far end up, and opens them again when they are lost; clients that come meanwhile wait for
-/// --connect-timeout. What one lane carries in one direction is compressed with what it carried before, of all its clients.
+/// Keeps its lanes to the far end up, and opens them again when they are lost; clients that come meanwhile
+/// wait for --connect-timeout. What one lane carries in one direction is compressed with what it carried
+/// before, of all its clients.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  \
     longwire tunnel near --listen 5432 --to db1 --key near.key --peer far.key.pub\n  \
@@ -48,8 +49,8 @@ pub(super) struct Args {
     /// because its length would reveal something about it.
     #[arg(long)]
     compress_login: bool,
-    /// Lanes: two, so that a packet lost on one holds up only half of the clients and two threads share the work; more of them
-    /// learn the same rows once each.
+    /// Lanes: two, so that a packet lost on one holds up only half of the clients and two threads share the
+    /// work; more of them learn the same rows once each.
     #[arg(long, default_value = "2", value_name = "COUNT")]
     lanes: NonZeroUsize,
     /// How long a client waits for a lane, and a lane for the far end.

@@ -1,4 +1,5 @@
-//! An end of a tunnel while it runs: events go to stderr and into records, followed by the summary at the end.
+//! An end of a tunnel while it runs: events go to stderr and into records, followed by the summary at the
+//! end.
 
 use anyhow::{Context, Result};
 use model::{Conditions, Summary, TunnelTotals};

@@ -11,10 +11,12 @@ pub(super) struct SecurityArgs {
     /// This end's secret key, made by `longwire tunnel keygen`.
     #[arg(long, value_name = "FILE", requires = "peer")]
     key: Option<String>,
-    /// The other end's public key: its .pub file (several keys in one file, or several flags: any of them), or its fingerprint.
+    /// The other end's public key: its .pub file (several keys in one file, or several flags: any of them),
+    /// or its fingerprint.
     #[arg(long, value_name = "FILE|SHA256:...", requires = "key")]
     peer: Vec<String>,
-    /// Instead of keys: a file with a secret of 32 characters or more, the same at both ends (`keygen --psk` makes one).
+    /// Instead of keys: a file with a secret of 32 characters or more, the same at both ends (`keygen --psk`
+    /// makes one).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["key", "peer"])]
     psk_file: Option<String>,
 }

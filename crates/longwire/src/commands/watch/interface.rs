@@ -114,7 +114,8 @@ fn ended(summary: LiveSummary, point: &str) -> Ended {
     }
 }
 
-/// The command line without the targets' passwords and without the arguments of the command, which may hold one.
+/// The command line without the targets' passwords and without the arguments of the command, which may hold
+/// one.
 fn command_line(args: &Args, targets: &[Target]) -> String {
     let targets: String = targets.iter().map(|target| format!(" {target}")).collect();
     format!(

@@ -91,7 +91,8 @@ fn conditions(args: &Args, planned: &[PlannedRelay]) -> Conditions {
     relaying::with_links(conditions, planned)
 }
 
-/// The command line without the targets' passwords and without the arguments of the command, which may hold one.
+/// The command line without the targets' passwords and without the arguments of the command, which may hold
+/// one.
 fn command_line(args: &Args, planned: &[PlannedRelay]) -> String {
     format!(
         "longwire watch{} --operations {}{}",

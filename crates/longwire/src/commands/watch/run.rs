@@ -30,7 +30,8 @@ pub(super) trait Observed {
     }
 }
 
-/// How long [`Observed::collect`] waits at most: it is checked as often whether the command or the user has ended the run.
+/// How long [`Observed::collect`] waits at most: it is checked as often whether the command or the user has
+/// ended the run.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How often findings are priced for series.
@@ -114,13 +115,15 @@ impl Run {
         })
     }
 
-    /// Has tables written too, where they are wanted: their files are made one after the other, with the rights that this process keeps.
+    /// Has tables written too, where they are wanted: their files are made one after the other, with the
+    /// rights that this process keeps.
     pub fn write_tables(&mut self, args: &Args) -> Result<()> {
         args.reporting
             .write_tables(&mut self.aggregator, TablesInput::Live)
     }
 
-    /// Collects until `ended` returns a status; `ended` learns whether more is wanted. A fault of an output does not end the run.
+    /// Collects until `ended` returns a status; `ended` learns whether more is wanted. A fault of an output
+    /// does not end the run.
     pub fn until<O: Observed>(
         &mut self,
         observed: &mut O,
@@ -144,7 +147,8 @@ impl Run {
         }
     }
 
-    /// Passes on what the series are made from besides facts; findings are priced now and then, which costs some milliseconds.
+    /// Passes on what the series are made from besides facts; findings are priced now and then, which costs
+    /// some milliseconds.
     fn tick(&mut self, observed: &impl Observed) {
         let Some(exporting) = &self.exporting else {
             return;

@@ -53,8 +53,9 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// A run of each setting, their jobs in turn: one job, or, where it is short, several on new connections. A short job's time
-    /// depends on which processors its two ends happened to get, and on what else the machine does then.
+    /// A run of each setting, their jobs in turn: one job, or, where it is short, several on new connections.
+    /// A short job's time depends on which processors its two ends happened to get, and on what else the
+    /// machine does then.
     fn run_round(
         &mut self,
         settings: &[MethodSetting],

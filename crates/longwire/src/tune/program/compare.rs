@@ -1,4 +1,5 @@
-//! Round trips runs into figures: the spread of each setting, the best of each distance, and what changed nothing.
+//! Round trips runs into figures: the spread of each setting, the best of each distance, and what changed
+//! nothing.
 
 use super::setting::ProgramSetting;
 use link::LinkDescription;

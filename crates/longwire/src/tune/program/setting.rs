@@ -25,11 +25,12 @@ enum Place {
     Url,
 }
 
-/// All combinations of what `--set` names; the first one changes slowest. Values that are numbers ascend, words stay as they
-/// were written: so the first one is the smallest.
+/// All combinations of what `--set` names; the first one changes slowest. Values that are numbers ascend,
+/// words stay as they were written: so the first one is the smallest.
 ///
 /// # Errors
-/// When one is not `NAME=VALUE,...`, returns no values to choose from, or names a variable that longwire sets or a secret.
+/// When one is not `NAME=VALUE,...`, returns no values to choose from, or names a variable that longwire sets
+/// or a secret.
 pub fn grid(texts: &[String]) -> Result<Vec<ProgramSetting>> {
     let axes = texts.iter().map(|text| axis(text)).collect::<Result<Vec<_>>>()?;
     for (index, axis) in axes.iter().enumerate() {

@@ -177,10 +177,11 @@ impl Said {
         Self { kept, all_read }
     }
 
-    /// Its first and its last line: one of them is the message, the other its place. For a program that has ended: what it
-    /// wrote is in the pipe, but on a busy machine it may not have been read yet.
+    /// Its first and its last line: one of them is the message, the other its place. For a program that has
+    /// ended: what it wrote is in the pipe, but on a busy machine it may not have been read yet.
     fn told(&self) -> String {
-        // Nothing is ever sent: either all was read, or a process that the program left behind holds the pipe open.
+        // Nothing is ever sent: either all was read, or a process that the program left behind holds the pipe
+        // open.
         let _ = self.all_read.recv_timeout(LAST_WORDS);
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept);

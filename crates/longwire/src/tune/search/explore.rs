@@ -58,8 +58,8 @@ impl Search {
         (0..self.ways.len()).filter(near).collect()
     }
 
-    /// The most informative setting of a way: half-way between the smallest good one and the largest bad one below; then between
-    /// the best and a bad one above.
+    /// The most informative setting of a way: half-way between the smallest good one and the largest bad one
+    /// below; then between the best and a bad one above.
     fn refine(&self, way: usize) -> Option<MethodSetting> {
         let best = self.best_of(way)?;
         let bound = self.low(best)?;

@@ -4,7 +4,8 @@ use super::ratio::Ratio;
 use super::{FINAL, GOOD, MethodSetting, Search, Thoroughness, is_within};
 
 impl Search {
-    /// Settings of the last final that are as good as the recommended one, as far as their jobs tell; the fastest first.
+    /// Settings of the last final that are as good as the recommended one, as far as their jobs tell; the
+    /// fastest first.
     pub fn as_good(&self) -> Vec<MethodSetting> {
         let in_final = |chosen: &MethodSetting| self.finalists.contains(chosen);
         let Some(chosen) = self.recommended().filter(in_final) else {
@@ -109,7 +110,8 @@ impl Search {
         self.still_in().into_iter().any(unknown)
     }
 
-    /// The settings in question are compared in a final; once there was one, only if it left something to compare.
+    /// The settings in question are compared in a final; once there was one, only if it left something to
+    /// compare.
     pub(super) fn begin_final(&mut self) {
         let others = match self.is_judged() {
             true => self.challengers(),
@@ -174,7 +176,8 @@ impl Search {
         question
     }
 
-    /// The values next to the best one: what is best depends on a few runs, and the values next to it are seldom much slower.
+    /// The values next to the best one: what is best depends on a few runs, and the values next to it are
+    /// seldom much slower.
     fn neighbours(&self) -> Vec<MethodSetting> {
         let Some(best) = self.best() else {
             return Vec::new();
@@ -192,8 +195,8 @@ impl Search {
         .collect()
     }
 
-    /// Settings that were not in the last final and look better than its winner, or as good with a smaller value of the same
-    /// way: their runs are from another time.
+    /// Settings that were not in the last final and look better than its winner, or as good with a smaller
+    /// value of the same way: their runs are from another time.
     fn challengers(&self) -> Vec<MethodSetting> {
         let Some((best, chosen)) = self.best_in_final().zip(self.recommended_in_final()) else {
             return Vec::new();
@@ -207,7 +210,8 @@ impl Search {
         self.settings().filter(looks_better).collect()
     }
 
-    /// Settings that fill the field: one that wins alone may have won because of the machine's state at the time.
+    /// Settings that fill the field: one that wins alone may have won because of the machine's state at the
+    /// time.
     fn runners_up(&self, question: &[MethodSetting]) -> Vec<MethodSetting> {
         let mut others: Vec<MethodSetting> = self
             .settings()

@@ -1,5 +1,5 @@
-//! How two settings compare whose jobs were done in turn: by the ratios of jobs next to each other, so that what makes the
-//! machine slower for a while does so for both.
+//! How two settings compare whose jobs were done in turn: by the ratios of jobs next to each other, so that
+//! what makes the machine slower for a while does so for both.
 
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use std::time::Duration;
 pub struct Ratio {
     /// Median of the pairs' ratios.
     pub median: f64,
-    /// Between these the true median is, in about 95 of 100 cases; with fewer pairs than [`FEWEST_PAIRS`] less surely.
+    /// Between these the true median is, in about 95 of 100 cases; with fewer pairs than [`FEWEST_PAIRS`]
+    /// less surely.
     bounds: [f64; 2],
     pairs: usize,
 }
@@ -22,7 +23,8 @@ impl Ratio {
         ratios.sort_by(f64::total_cmp);
         let count = ratios.len();
         let last = count.checked_sub(1)?;
-        // Of n values each as likely above the median as below, those above are n/2, give or take half the root of n.
+        // Of n values each as likely above the median as below, those above are n/2, give or take half the
+        // root of n.
         let place = ((count as f64 - SURE * (count as f64).sqrt()) / 2.0).max(0.0) as usize;
         let at = |place: usize| ratios.get(place).copied();
         Some(Self {

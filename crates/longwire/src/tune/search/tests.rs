@@ -46,8 +46,8 @@ impl Noise {
     }
 }
 
-/// How a machine departs from the curve: scatter of single runs (one-sided: nothing makes a run faster), and how much slower
-/// the whole machine is at times.
+/// How a machine departs from the curve: scatter of single runs (one-sided: nothing makes a run faster), and
+/// how much slower the whole machine is at times.
 #[derive(Debug, Clone, Copy)]
 struct Machine {
     scatter: f64,

@@ -1,4 +1,5 @@
-//! Captures as packets: those of `data/captures` and of `data` here, and the recordings of the decoders' tests dressed as packets.
+//! Captures as packets: those of `data/captures` and of `data` here, and the recordings of the decoders'
+//! tests dressed as packets.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -164,7 +165,8 @@ fn segment(ip: &[u8]) -> Option<Segment> {
     })
 }
 
-/// A recorded stream as packets of at most [`MSS`] bytes, with a handshake before them. Acknowledgements are sent with payload.
+/// A recorded stream as packets of at most [`MSS`] bytes, with a handshake before them. Acknowledgements are
+/// sent with payload.
 fn dress(path: &Path) -> Capture {
     let text = std::fs::read_to_string(path).expect("a readable recording");
     let mut lines = text.lines();

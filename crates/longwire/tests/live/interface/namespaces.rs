@@ -1,4 +1,5 @@
-//! Interfaces that a test makes itself, in a network namespace of its own: bridges, VLAN tags, interfaces that go away.
+//! Interfaces that a test makes itself, in a network namespace of its own: bridges, VLAN tags, interfaces
+//! that go away.
 
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -20,7 +21,8 @@ fn in_a_namespace(script: &str) -> Output {
     command.output().expect("unshare is installed by `make test`")
 }
 
-/// A client in a network namespace behind a bridge of this one, whose packets pass a port of the bridge and the bridge.
+/// A client in a network namespace behind a bridge of this one, whose packets pass a port of the bridge and
+/// the bridge.
 const BEHIND_A_BRIDGE: &str = r#"
     ip link add bridge type bridge && ip link set near master bridge &&
     ip address add 10.9.0.1/24 dev bridge && ip link set bridge up || exit 9
@@ -149,7 +151,8 @@ fn vlan_tags_do_not_hide_packets_and_are_kept() {
         .iter()
         .map(|connection| number(connection, "client_wire_bytes"))
         .collect();
-    // Live and kept; at both ends of the cable; four packets of the client, each four bytes longer with each tag.
+    // Live and kept; at both ends of the cable; four packets of the client, each four bytes longer with each
+    // tag.
     let expected = [221, 237, 253].map(|bytes| [bytes; 4]).concat();
     assert_eq!(wire, expected);
     for connection in connections {

@@ -56,7 +56,8 @@ fn observing(command: &mut Command) -> Started {
     started
 }
 
-/// Bounds what a fault in a decoder could reach: the files of a user that owns none, for good, in every thread.
+/// Bounds what a fault in a decoder could reach: the files of a user that owns none, for good, in every
+/// thread.
 #[test]
 fn what_reads_packets_is_a_user_without_rights() {
     let folder = tempfile::tempdir().expect("a directory");
@@ -145,7 +146,8 @@ fn a_process_apart_looks_for_programs_and_can_do_nothing_else() {
     });
 }
 
-/// The names of programs are found as before, though longwire itself may not look; and the command is the caller's.
+/// The names of programs are found as before, though longwire itself may not look; and the command is the
+/// caller's.
 #[test]
 fn the_command_is_the_callers_and_programs_are_found() {
     let server = Postgres::start();
@@ -269,7 +271,8 @@ fn a_setuid_or_setgid_program_refuses_to_run() {
     }
 }
 
-/// Tables are made one after the other, when root's rights are long gone: in a folder that was made for the user that has none, or not at all.
+/// Tables are made one after the other, when root's rights are long gone: in a folder that was made for the
+/// user that has none, or not at all.
 #[test]
 fn tables_are_written_by_the_user_that_reads_packets() {
     let server = Postgres::start();

@@ -1,4 +1,5 @@
-//! One run, seen at the interface, by a relay and by tcpdump; pages with their statements; connections joined in the middle.
+//! One run, seen at the interface, by a relay and by tcpdump; pages with their statements; connections joined
+//! in the middle.
 
 use super::{connections, observed, observing, read_records, statements};
 use demo::{PageVariant, Server, ShopApplication};

@@ -6,7 +6,8 @@ use std::process::Command;
 use testbed::binary::{shown, stderr};
 use testbed::{Capture, JavaProgram, MariaDb, Postgres, java, python, require};
 
-/// Three drivers in one process: psycopg with the OpenSSL of its wheel, asyncpg and PyMySQL with Python's own.
+/// Three drivers in one process: psycopg with the OpenSSL of its wheel, asyncpg and PyMySQL with Python's
+/// own.
 const PYTHON: &str = r#"
 import asyncio, ssl, sys
 import asyncpg, psycopg, pymysql

@@ -1,7 +1,8 @@
-//! The same program without TLS and with TLS and keys: as many statements, round trips and rows, and tshark's plain text to the byte.
+//! The same program without TLS and with TLS and keys: as many statements, round trips and rows, and tshark's
+//! plain text to the byte.
 //!
-//! Each comparison prints a line; `bench/keys.sh` keeps them all, also those of Ruby and Node.js, which `cargo test` does
-//! without (feature `stacks`).
+//! Each comparison prints a line; `bench/keys.sh` keeps them all, also those of Ruby and Node.js, which
+//! `cargo test` does without (feature `stacks`).
 
 #[cfg(feature = "stacks")]
 mod stacks;
@@ -135,8 +136,8 @@ const MARIADB_TABLES: &str = "use test; create table numbers (n int primary key,
 const WORK: &str = "select name from numbers where n = 1;\nselect name from numbers where n = 2;\n\
     select n, name from numbers order by n;\nbegin;\ninsert into marks values (7);\ncommit;\n";
 
-/// Both servers at each version of TLS; the program is a command for a kind of server, its port, and the file of the authority where
-/// there is to be TLS.
+/// Both servers at each version of TLS; the program is a command for a kind of server, its port, and the file
+/// of the authority where there is to be TLS.
 fn with_both(
     program: &str,
     options: &[String],

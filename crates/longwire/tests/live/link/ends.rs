@@ -75,7 +75,8 @@ fn ctrl_c_ends_the_command_and_longwire_sums_up() {
     let mut child = piped(&mut terminal);
     let mut keys = child.stdin.take().expect("a pipe");
     let mut shown = BufReader::new(child.stdout.take().expect("a pipe"));
-    // Not before the command runs: until longwire holds signals back, the key ends it as it would any program.
+    // Not before the command runs: until longwire holds signals back, the key ends it as it would any
+    // program.
     let mut printed = String::new();
     while !printed.contains("begun") && shown.read_line(&mut printed).expect("text") > 0 {}
     keys.write_all(b"\x03").expect("the terminal takes keys");

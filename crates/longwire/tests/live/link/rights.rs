@@ -24,7 +24,8 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Runs `script` as an ordinary user, to whom `/dev/net/tun` is open with these rights; unchanged if it is such a user already.
+/// Runs `script` as an ordinary user, to whom `/dev/net/tun` is open with these rights; unchanged if it is
+/// such a user already.
 fn ordinary(script: &str, tun_rights: &str) -> Command {
     let mut command;
     if is_root() {

@@ -20,7 +20,8 @@ pub fn ends(mut command: Command, status: i32) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A server on 127.0.0.1 that sends back what each of `connections` sent, `count` bytes of it, and then ends it.
+/// A server on 127.0.0.1 that sends back what each of `connections` sent, `count` bytes of it, and then ends
+/// it.
 pub fn mirror(connections: usize, count: usize) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports");
     let port = listener

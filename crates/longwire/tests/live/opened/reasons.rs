@@ -101,5 +101,6 @@ fn a_damaged_record_is_counted_and_what_follows_is_opened() {
     assert_eq!(turns(&records), turns(&whole));
 }
 
-/// Bytes of the record of a statement as `select 0 as number`: the message's type and length, its text and the zero behind it; the record's type and tag.
+/// Bytes of the record of a statement as `select 0 as number`: the message's type and length, its text and
+/// the zero behind it; the record's type and tag.
 const STATEMENT: u8 = 1 + 4 + 18 + 1 + 1 + 16;

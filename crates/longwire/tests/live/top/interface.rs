@@ -1,4 +1,5 @@
-//! `top --interface`: the same round trips as `watch --interface`, the same refusals, and what is missing is on the screen.
+//! `top --interface`: the same round trips as `watch --interface`, the same refusals, and what is missing is
+//! on the screen.
 
 use super::{pgbench, restored, server_of_pgbench, start_with};
 use std::io::Write;

@@ -226,7 +226,8 @@ fn tables_of_all_windows_have_what_the_windows_have() {
         folder.display()
     );
     let agent = Agent::start(&server, &more, &[]);
-    // Windows in which nothing happens come first: what they have no time for is of the day on which something does.
+    // Windows in which nothing happens come first: what they have no time for is of the day on which
+    // something does.
     std::thread::sleep(Duration::from_millis(1_500));
     traffic(&server, agent.relay);
     std::thread::sleep(Duration::from_millis(1_500));

@@ -1,4 +1,5 @@
-//! What is shipped beside the agent: a dashboard whose queries a real Prometheus answers, and files of systemd and Kubernetes that these understand.
+//! What is shipped beside the agent: a dashboard whose queries a real Prometheus answers, and files of
+//! systemd and Kubernetes that these understand.
 
 use super::agent::Agent;
 use super::traffic;

@@ -1,4 +1,5 @@
-//! Programs without waste have no finding: at a first look, the work of well-behaved clients can resemble waste.
+//! Programs without waste have no finding: at a first look, the work of well-behaved clients can resemble
+//! waste.
 
 use crate::findings::stage::{ITEMS, MYSQL_URL, PGJDBC_URL, Stage};
 use crate::findings::{done, longwire, of_type, records};

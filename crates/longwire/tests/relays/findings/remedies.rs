@@ -1,6 +1,8 @@
-//! What a finding claims is what its remedy gives: real programs with a waste and without, over an emulated link.
+//! What a finding claims is what its remedy gives: real programs with a waste and without, over an emulated
+//! link.
 //!
-//! The claim is made where the program runs next to its database; the measurement it is compared with is made at a distance.
+//! The claim is made where the program runs next to its database; the measurement it is compared with is made
+//! at a distance.
 
 use crate::findings::stage::{ITEMS, MYSQL_URL, PGJDBC_URL, Stage};
 use crate::findings::{done, longwire, number, of_type, records};
@@ -19,7 +21,8 @@ struct Remedy {
     wasteful: Vec<String>,
     /// The command that runs the remedied program once.
     remedied: Vec<String>,
-    /// The command that runs both in turn, [`TIMES`] each, and prints lines `wasteful NANOSECONDS` and `remedied NANOSECONDS`.
+    /// The command that runs both in turn, [`TIMES`] each, and prints lines `wasteful NANOSECONDS` and
+    /// `remedied NANOSECONDS`.
     both: Vec<String>,
 }
 
@@ -65,7 +68,8 @@ fn a_claimed_saving_is_what_the_remedy_gives() {
         repeated_read(&stage, folder.path()),
         sequential(&stage, folder.path()),
     ];
-    // The findings depend on how long programs pause: next to the database they run alone. Far away they sleep most of the time.
+    // The findings depend on how long programs pause: next to the database they run alone. Far away they
+    // sleep most of the time.
     let claims = remedies.each_ref().map(claim);
     let trials: Vec<Trial> = std::thread::scope(|scope| {
         let running: Vec<_> = remedies
@@ -110,8 +114,8 @@ fn claim(remedy: &Remedy) -> Claim {
     }
 }
 
-/// The effect of the remedy over a link: measured again, up to [`ATTEMPTS`] times, while it is not as claimed. The machine may
-/// be busy with something else.
+/// The effect of the remedy over a link: measured again, up to [`ATTEMPTS`] times, while it is not as
+/// claimed. The machine may be busy with something else.
 fn measure(remedy: &Remedy, claim: Claim) -> Trial<'_> {
     let mut trial = Trial {
         remedy,

@@ -1,4 +1,5 @@
-//! Passwords of login messages reach no output, whatever the protocol, the form and the output; literals do only on request.
+//! Passwords of login messages reach no output, whatever the protocol, the form and the output; literals do
+//! only on request.
 
 mod conversations;
 mod forms;

@@ -1,4 +1,5 @@
-//! The environment of the programs: servers with the same tables, and commands that reach them through longwire.
+//! The environment of the programs: servers with the same tables, and commands that reach them through
+//! longwire.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,8 +39,8 @@ impl Stage {
         }
     }
 
-    /// The words of a command that runs `programs` of JdbcPrograms.java: label, program, count and URL of each, in which `{port}` will
-    /// be the relay's.
+    /// The words of a command that runs `programs` of JdbcPrograms.java: label, program, count and URL of
+    /// each, in which `{port}` will be the relay's.
     pub fn jdbc(&self, programs: &[[&str; 4]]) -> Vec<String> {
         let mut command = self.jdbc.command(&self.jars);
         let login = match programs.first() {

@@ -1,4 +1,5 @@
-//! The port of `relay --api`: places, threads and memory, web pages of other sites, and proxies that lead to themselves.
+//! The port of `relay --api`: places, threads and memory, web pages of other sites, and proxies that lead to
+//! themselves.
 
 use crate::toxiproxy::api::{Api, connected, listens};
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! Damaged captures: no panic, no hang, bounded memory, everything that can be determined is reported, and missing data is named.
+//! Damaged captures: no panic, no hang, bounded memory, everything that can be determined is reported, and
+//! missing data is named.
 
 use analysis::fact::Fact;
 use model::{ConnectionEvent, ConnectionId, Observer, Warning};

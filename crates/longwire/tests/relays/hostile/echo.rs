@@ -13,7 +13,8 @@ fn listener() -> (Started, SocketAddr) {
     Started::listening(command.stdout(Stdio::null()), " listens on ")
 }
 
-/// A connection that claims to be one of this many streams, whose client wants the listener to look for messages.
+/// A connection that claims to be one of this many streams, whose client wants the listener to look for
+/// messages.
 fn greeted(address: SocketAddr, streams: u32) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("it listens");
     let (version, purpose, spin) = ([0, 1], 2, 1);

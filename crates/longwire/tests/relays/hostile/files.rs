@@ -1,4 +1,5 @@
-//! Files that are named: memory and time that reading one may take, whose files are written over, and what a killed run leaves.
+//! Files that are named: memory and time that reading one may take, whose files are written over, and what a
+//! killed run leaves.
 
 use std::fs::{self, File, Permissions};
 use std::io::{Read, Write};

@@ -10,8 +10,9 @@ use testbed::binary::{longwire, program};
 use testbed::waiting::wait_until;
 use testbed::{Postgres, Started};
 
-/// A command that does not heed requests to end, and has started: a program in its group; one that has lost its parent; one in a session of its
-/// own; one without an environment; one in a group of its own that has lost its parent. And a daemon, which has left on purpose.
+/// A command that does not heed requests to end, and has started: a program in its group; one that has lost
+/// its parent; one in a session of its own; one without an environment; one in a group of its own that has
+/// lost its parent. And a daemon, which has left on purpose.
 const STARTS: &str = "trap '' TERM HUP INT; \
     sleep 600 & echo $! >> pids; \
     (sleep 600 & echo $! >> pids); \
@@ -103,7 +104,8 @@ fn what_the_command_started_ends_when_longwire_is_killed() {
     }
 }
 
-/// Bounds the same when the process between is killed instead: the command ends, and longwire says so by its status.
+/// Bounds the same when the process between is killed instead: the command ends, and longwire says so by its
+/// status.
 #[test]
 fn the_command_ends_when_the_process_between_is_killed() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -122,7 +124,8 @@ fn the_command_ends_when_the_process_between_is_killed() {
 #[test]
 fn a_command_that_keeps_forking_is_ended_whole() {
     let folder = tempfile::tempdir().expect("a directory");
-    // Each generation starts the next one and ends: its parent is gone by the time it is looked for. The mark is how they are found here.
+    // Each generation starts the next one and ends: its parent is gone by the time it is looked for. The mark
+    // is how they are found here.
     let script = "trap '' TERM; echo > ready; next() { [ -e stop ] || ( sleep 0.01; next ) & }; next; next; next; wait; sleep 600";
     let mut command = longwire(&["keys", "-o", "keys.log", "--", "bash", "-c", script]);
     let mark = format!("of-{}", folder.path().display());

@@ -1,4 +1,5 @@
-//! Ports that other machines reach: each is said with the address that is bound, and none shows in plain text what was to be encrypted.
+//! Ports that other machines reach: each is said with the address that is bound, and none shows in plain text
+//! what was to be encrypted.
 
 use std::io::Read;
 use std::path::Path;
@@ -44,7 +45,8 @@ fn key_arguments(folder: &Path) -> Vec<String> {
     vec!["--psk-file".to_owned(), secret.display().to_string()]
 }
 
-/// Commands that listen beyond loopback, what of them does, and the words of the line behind which all is said.
+/// Commands that listen beyond loopback, what of them does, and the words of the line behind which all is
+/// said.
 fn commands_beyond_loopback(
     folder: &Path,
     target: &str,

@@ -187,7 +187,8 @@ fn a_relay_without_readers_goes_on() {
     ends_with_loss(run, folder.path());
 }
 
-/// Writes `saved` when told to end, which takes its time and the relay; the processes it has started would continue to sleep.
+/// Writes `saved` when told to end, which takes its time and the relay; the processes it has started would
+/// continue to sleep.
 const SAVES: &str = "sleep 600 & echo $! > sleeper; trap 'sleep 0.3; echo > saved; exit 0' TERM; \
                      echo $LONGWIRE_PORT > port.new; mv port.new port; while :; do sleep 0.02; done";
 

@@ -26,5 +26,6 @@ fn processor_time(process: &Started) -> Duration {
 /// How long the use of a process is measured.
 const WINDOW: Duration = Duration::from_secs(2);
 
-/// Of a core: ten times what a process uses on which nothing happens, and half of what one that spins is left with by nine others.
+/// Of a core: ten times what a process uses on which nothing happens, and half of what one that spins is left
+/// with by nine others.
 pub const IDLE: f64 = 0.05;

@@ -1,4 +1,5 @@
-//! The port of `--prometheus`, with figures and /health: the time that one client takes from the others and from the end, threads, memory.
+//! The port of `--prometheus`, with figures and /health: the time that one client takes from the others and
+//! from the end, threads, memory.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

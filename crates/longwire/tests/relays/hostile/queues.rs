@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use testbed::binary::{longwire, program, records_among, sum};
 use testbed::{Redis, Tmux, require};
 
-/// Memory of a run in the debug build, in kB: 400 MiB, of which some 100 are operations in progress and the names of statements. Without a bound
-/// such a run takes 100 MB more every second.
+/// Memory of a run in the debug build, in kB: 400 MiB, of which some 100 are operations in progress and the
+/// names of statements. Without a bound such a run takes 100 MB more every second.
 const BOUND: u64 = 400 << 10;
 
 /// Requests of a client, so many that they take some ten seconds.
@@ -41,7 +41,8 @@ fn measured(command: &mut Command) -> (Output, u64) {
     (output, watching.join().expect("it does not panic"))
 }
 
-/// What the records say of `requests` commands: each was called, or dropped and counted; and a warning says so.
+/// What the records say of `requests` commands: each was called, or dropped and counted; and a warning says
+/// so.
 fn all_is_accounted_for(output: &Output, requests: u64) {
     let records = records_among(output);
     let calls: u64 = sum(&records, "statement", "calls");

@@ -47,7 +47,8 @@ fn part(lines: &[String], wanted: impl Fn(u64) -> bool) -> Vec<u8> {
     kept.flat_map(|line| format!("{line}\n").into_bytes()).collect()
 }
 
-/// The operations that `read` finds in these files, without the numbers that depend on how many files there are, and in the order of their start.
+/// The operations that `read` finds in these files, without the numbers that depend on how many files there
+/// are, and in the order of their start.
 fn read_operations(files: &[PathBuf]) -> Vec<Value> {
     let mut command = longwire(&["read", "--json"]);
     let output = command.args(files).output().expect("the binary starts");

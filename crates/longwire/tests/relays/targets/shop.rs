@@ -11,7 +11,8 @@ use testbed::process::free_port;
 use testbed::waiting::wait_until;
 use testbed::{Postgres, Redis, Started, python};
 
-/// What a page of `data/targets/shop.py` needs over connections that are open: its own answer, four statements, two calls of the cache.
+/// What a page of `data/targets/shop.py` needs over connections that are open: its own answer, four
+/// statements, two calls of the cache.
 const TURNS: u64 = 1 + 4 + 2;
 
 /// The application's database and its cache, and the port that it will listen on.

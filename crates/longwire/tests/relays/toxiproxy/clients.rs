@@ -1,5 +1,6 @@
-//! Clients that were written for toxiproxy, unchanged: the one for Python and the one for Java, which Testcontainers uses. With the feature
-//! `stacks` also the one for Go, the command toxiproxy-cli, and toxiproxy's own tests: `scripts/toxiproxy-clients.sh`.
+//! Clients that were written for toxiproxy, unchanged: the one for Python and the one for Java, which
+//! Testcontainers uses. With the feature `stacks` also the one for Go, the command toxiproxy-cli, and
+//! toxiproxy's own tests: `scripts/toxiproxy-clients.sh`.
 
 use crate::toxiproxy::api::Api;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Proxies: created, listed, changed, switched off and on, filled in at once, reset, deleted; and what the command line does with them.
+//! Proxies: created, listed, changed, switched off and on, filled in at once, reset, deleted; and what the
+//! command line does with them.
 
 use crate::toxiproxy::api::{Api, Behind, asked, connected, listens};
 use serde_json::{Value, json};

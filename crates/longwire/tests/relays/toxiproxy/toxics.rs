@@ -1,4 +1,5 @@
-//! Every toxic on a connection to Redis that is open. Times are held against lower bounds here; `timing.rs` has the rest.
+//! Every toxic on a connection to Redis that is open. Times are held against lower bounds here; `timing.rs`
+//! has the rest.
 
 use crate::toxiproxy::api::{Behind, asked, connected, line};
 use serde_json::json;

@@ -73,7 +73,8 @@ pub(crate) struct End {
 }
 
 impl End {
-    /// Starts `longwire tunnel` with `words` on a port of `address` that it chooses; it listens when this returns.
+    /// Starts `longwire tunnel` with `words` on a port of `address` that it chooses; it listens when this
+    /// returns.
     fn start(words: Vec<String>, address: IpAddr, place: &dyn Fn(&mut Command)) -> Self {
         let (started, address) = launch(&words, SocketAddr::new(address, 0), place);
         Self {

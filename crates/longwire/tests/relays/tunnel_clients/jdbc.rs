@@ -1,4 +1,5 @@
-//! JDBC drivers: batches in, fetch sizes out, errors, a statement cancelled over a connection of the driver's own.
+//! JDBC drivers: batches in, fetch sizes out, errors, a statement cancelled over a connection of the driver's
+//! own.
 
 use super::tunnels_to;
 use std::path::Path;

@@ -206,8 +206,8 @@ impl GatewayLoop {
         self.site.orders.give(Order::Answer(self.site.link, answer));
     }
 
-    /// Goes on with what `number` names. A number from the past names something else or nothing: then nothing is lost,
-    /// since everything here can be attended at any time.
+    /// Goes on with what `number` names. A number from the past names something else or nothing: then nothing
+    /// is lost, since everything here can be attended at any time.
     fn attend(&mut self, number: usize) {
         match self.entries.get_mut(number).and_then(Option::take) {
             None => {}

@@ -19,7 +19,8 @@ pub struct PacketFilePlan {
     pub most: Option<ByteCount>,
 }
 
-/// A file of packets. When it has its full size, it gets another name, and a new one begins: the last packets are always kept.
+/// A file of packets. When it has its full size, it gets another name, and a new one begins: the last packets
+/// are always kept.
 #[derive(Debug)]
 pub(super) struct PacketFile {
     path: PathBuf,
@@ -152,7 +153,8 @@ fn next_file(path: &Path) -> io::Result<File> {
     private_file::create(path)
 }
 
-/// The header of Linux cooked v2 (<https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL2.html>), without an address.
+/// The header of Linux cooked v2 (<https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL2.html>), without an
+/// address.
 fn cooked(seen: &SeenPacket<'_>) -> Vec<u8> {
     let mut header = Vec::with_capacity(20);
     header.extend(seen.carries.to_be_bytes());

@@ -1,5 +1,6 @@
-//! The programs at the ends of connections that are observed on their own host. A thread of its own looks for them, seldom enough not to take
-//! much of a processor; a connection that is over before it has looked has none.
+//! The programs at the ends of connections that are observed on their own host. A thread of its own looks for
+//! them, seldom enough not to take much of a processor; a connection that is over before it has looked has
+//! none.
 
 use analysis::fact::Fact;
 use model::{ConnectionId, Endpoint, HostProcess};

@@ -109,8 +109,8 @@ impl Reader {
     }
 }
 
-/// The packet as the decoder takes it. Ethernet frames are taken whole; of other devices, what they carry. Numbers of interfaces matter only
-/// where the same packet may come from several.
+/// The packet as the decoder takes it. Ethernet frames are taken whole; of other devices, what they carry.
+/// Numbers of interfaces matter only where the same packet may come from several.
 fn taken<'a>(seen: &SeenPacket<'a>, at: Timestamp, several: bool) -> Option<LivePacket<'a>> {
     let interface = if several { seen.interface } else { 0 };
     let tag = if seen.vlan.is_some() { VLAN_TAG } else { 0 };
@@ -174,8 +174,8 @@ impl Timeline {
         }
     }
 
-    /// Follows a wall clock that was set. One measurement differs from another by less than [`STEP`]: they are not followed, or the
-    /// differences would be between packets.
+    /// Follows a wall clock that was set. One measurement differs from another by less than [`STEP`]: they
+    /// are not followed, or the differences would be between packets.
     fn follow(&mut self) {
         let now = WallOffset::now();
         if now.apart(self.offset) > STEP {

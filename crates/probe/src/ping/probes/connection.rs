@@ -6,8 +6,8 @@ use crate::ping::{Opened, PingError};
 use client::session::{Session, SessionError};
 use model::{Direction, Leg, Phase, Timestamp};
 
-/// Everything from the name of the host to the last byte of the first query's reply, again and again; each connection is closed
-/// as its protocol has it.
+/// Everything from the name of the host to the last byte of the first query's reply, again and again; each
+/// connection is closed as its protocol has it.
 pub(super) struct Connection<'a> {
     context: ProbeContext<'a>,
     legs: Option<(Timestamp, Vec<Leg>)>,

@@ -48,8 +48,8 @@ impl<'a> Driver<'a> {
         Ok(bridge.connect(&self.question.login, self.wait())?)
     }
 
-    /// An application's driver has run for a while: on a connection that is not asked later, the minimal statement is run until
-    /// Java has compiled most of what it takes.
+    /// An application's driver has run for a while: on a connection that is not asked later, the minimal
+    /// statement is run until Java has compiled most of what it takes.
     fn warm_up(&mut self) -> Result<(), PingError> {
         let (mut connection, _) = self.connect()?;
         let began = Instant::now();

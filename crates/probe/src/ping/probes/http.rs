@@ -6,8 +6,9 @@ use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// `HEAD` of the target's path: a reply without a body. Server time is what a `Server-Timing` header reports. A server that
-/// does not keep connections is connected to again before the next request, apart from what is timed.
+/// `HEAD` of the target's path: a reply without a body. Server time is what a `Server-Timing` header reports.
+/// A server that does not keep connections is connected to again before the next request, apart from what is
+/// timed.
 pub(super) struct Http<'a> {
     context: ProbeContext<'a>,
     address: Option<SocketAddr>,
@@ -124,8 +125,8 @@ impl Head {
     }
 }
 
-/// `db;dur=53, app;dur=47.2`: the metric called `total`, else the longest, because metrics may lie within each other.
-/// Durations are milliseconds. Source: W3C Server Timing.
+/// `db;dur=53, app;dur=47.2`: the metric called `total`, else the longest, because metrics may lie within
+/// each other. Durations are milliseconds. Source: W3C Server Timing.
 fn server_timing(value: &str) -> Option<Duration> {
     let metrics = value.split(',').filter_map(|metric| {
         let mut parts = metric.split(';').map(str::trim);

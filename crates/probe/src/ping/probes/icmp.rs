@@ -34,7 +34,8 @@ impl<'a> Icmp<'a> {
         }
     }
 
-    /// Type, code, a checksum, an identifier (the kernel fills in both of a ping socket), a number, and 56 bytes as ping has.
+    /// Type, code, a checksum, an identifier (the kernel fills in both of a ping socket), a number, and 56
+    /// bytes as ping has.
     fn request(&self) -> Vec<u8> {
         let kind = if self.is_v6() { 128 } else { 8 };
         let mut request = vec![kind, 0, 0, 0];

@@ -5,8 +5,8 @@ use crate::ping::plain::{Answer, Complete, Plain, ProbeContext};
 use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 
-/// From the SYN to the last byte of the server's greeting: two round trips, the TCP handshake and the wait for a server that speaks
-/// first. Each is an aborted connection to the server.
+/// From the SYN to the last byte of the server's greeting: two round trips, the TCP handshake and the wait
+/// for a server that speaks first. Each is an aborted connection to the server.
 pub(super) struct MysqlGreeting<'a> {
     context: ProbeContext<'a>,
     address: Option<SocketAddr>,
@@ -39,7 +39,8 @@ impl Probe for MysqlGreeting<'_> {
     fn send_request(&mut self) -> Result<Answer, PingError> {
         let mut connection = Plain::connect(self.context, self.address.ok_or(PingError::Closed)?)?;
         let arrived = connection.receive(whole)?;
-        // Behind length and number: 10 is a greeting, 255 an error (too many connections, this host is blocked).
+        // Behind length and number: 10 is a greeting, 255 an error (too many connections, this host is
+        // blocked).
         let refused = arrived.bytes.get(4) == Some(&0xff);
         Ok(Answer {
             turns: Some(2),

@@ -6,8 +6,9 @@ use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use wire::tns;
 
-/// CONNECT with COMMAND=ping, and what the listener answers to it, on a new connection each time: the listener closes it. The
-/// handshake is apart from it. One round trip; a listener that first wants the packet again (RESEND) costs a second.
+/// CONNECT with COMMAND=ping, and what the listener answers to it, on a new connection each time: the
+/// listener closes it. The handshake is apart from it. One round trip; a listener that first wants the packet
+/// again (RESEND) costs a second.
 pub(super) struct OracleListener<'a> {
     context: ProbeContext<'a>,
     address: Option<SocketAddr>,

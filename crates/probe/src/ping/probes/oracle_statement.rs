@@ -5,7 +5,8 @@ use crate::ping::plain::{Answer, ProbeContext};
 use crate::ping::{Opened, PingError};
 use client::session::oracle::OracleSession;
 
-/// `select 1 from dual`, or the user's own, again and again. The driver prepares it once and then executes it.
+/// `select 1 from dual`, or the user's own, again and again. The driver prepares it once and then executes
+/// it.
 pub(super) struct OracleStatement<'a> {
     context: ProbeContext<'a>,
     sql: String,

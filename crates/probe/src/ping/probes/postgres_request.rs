@@ -8,9 +8,10 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use wire::tls_request::SSL_REQUEST;
 
-/// SSLRequest and its one byte, on a new connection each time: the server hears none but the first. The handshake is apart
-/// from it, and so is the server's making of a process for the connection, which is waited for before anything is asked: what is
-/// timed is one round trip. Source: PostgreSQL manual, "SSL Session Encryption".
+/// SSLRequest and its one byte, on a new connection each time: the server hears none but the first. The
+/// handshake is apart from it, and so is the server's making of a process for the connection, which is waited
+/// for before anything is asked: what is timed is one round trip. Source: PostgreSQL manual, "SSL Session
+/// Encryption".
 pub(super) struct PostgresRequest<'a> {
     context: ProbeContext<'a>,
     address: Option<SocketAddr>,

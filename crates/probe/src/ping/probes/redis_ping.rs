@@ -5,8 +5,8 @@ use crate::ping::plain::{Answer, ProbeContext};
 use crate::ping::{AnswerTime, Opened, PingError};
 use client::session::{Session, SessionError};
 
-/// `PING`: answered by `+PONG`, or by `-NOAUTH` where a password is wanted first. Either is one round trip. With a login, the
-/// password is proved before it, where the target has one.
+/// `PING`: answered by `+PONG`, or by `-NOAUTH` where a password is wanted first. Either is one round trip.
+/// With a login, the password is proved before it, where the target has one.
 pub(super) struct RedisPing<'a> {
     context: ProbeContext<'a>,
     session: Option<Session<'a>>,

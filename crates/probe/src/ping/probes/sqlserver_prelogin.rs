@@ -6,8 +6,8 @@ use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use wire::tds;
 
-/// PRELOGIN and its answer, on a new connection each time: the server hears it once. The handshake is apart from it, so that
-/// what is timed is one round trip.
+/// PRELOGIN and its answer, on a new connection each time: the server hears it once. The handshake is apart
+/// from it, so that what is timed is one round trip.
 pub(super) struct SqlServerPrelogin<'a> {
     context: ProbeContext<'a>,
     address: Option<SocketAddr>,

@@ -8,7 +8,8 @@ use client::{mysql, postgres};
 use std::time::Duration;
 use sys::target::Scheme;
 
-/// One statement again and again. Without one of the user's own it asks the server how long the statement has taken so far.
+/// One statement again and again. Without one of the user's own it asks the server how long the statement has
+/// taken so far.
 pub(super) struct Statement<'a> {
     context: ProbeContext<'a>,
     session: Option<Session<'a>>,

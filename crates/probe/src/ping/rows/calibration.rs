@@ -3,9 +3,10 @@
 //! 1. A large reply comes in packets as full as the path allows; the kernel keeps the size of the largest
 //!    (`tcpi_rcv_mss`).
 //! 2. A short train of rows of that size is counted (`tcpi_data_segs_in`). As many packets as rows: found.
-//! 3. More packets than rows: the server sends a row in several pieces, because its own buffer is smaller than the packet. The
-//!    sizes of the usual buffers are tried.
-//! 4. Fewer packets than rows: packets can hold more than a row. When a larger one has been seen by now, that size is tried.
+//! 3. More packets than rows: the server sends a row in several pieces, because its own buffer is smaller
+//!    than the packet. The sizes of the usual buffers are tried.
+//! 4. Fewer packets than rows: packets can hold more than a row. When a larger one has been seen by now, that
+//!    size is tried.
 
 use super::wire_line::WireLine;
 use super::{Language, RowsError, request_rows};
@@ -63,7 +64,8 @@ fn smaller(segment: usize, own: Option<usize>) -> Option<usize> {
         .max()
 }
 
-/// Sizes of servers' buffers: MySQL's `net_buffer_length`, PostgreSQL's, and smaller ones of pools in between.
+/// Sizes of servers' buffers: MySQL's `net_buffer_length`, PostgreSQL's, and smaller ones of pools in
+/// between.
 const BUFFERS: [usize; 5] = [16_384, 8_192, 4_096, 2_048, 1_024];
 /// Rows of a train that is only counted: fewer than TCP sends without an acknowledgement.
 const TRIAL: u64 = 8;

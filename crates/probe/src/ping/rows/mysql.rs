@@ -1,8 +1,8 @@
 //! MySQL and MariaDB: a cursor of many rows, fetched row by row.
 //!
-//! `COM_STMT_PREPARE`, `COM_STMT_EXECUTE` with a read-only cursor; then for each row `COM_STMT_FETCH` of one row. The server answers
-//! each with the row's packet and an EOF packet, in one send. It makes all rows when it opens the cursor, and keeps them in a
-//! temporary table.
+//! `COM_STMT_PREPARE`, `COM_STMT_EXECUTE` with a read-only cursor; then for each row `COM_STMT_FETCH` of one
+//! row. The server answers each with the row's packet and an EOF packet, in one send. It makes all rows when
+//! it opens the cursor, and keeps them in a temporary table.
 //!
 //! Source: MySQL 8.4 source documentation, "Prepared Statements" and "Binary Protocol Resultset".
 

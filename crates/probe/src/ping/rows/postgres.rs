@@ -1,7 +1,7 @@
 //! PostgreSQL: a portal of many rows, executed row by row.
 //!
-//! `Parse`, `Bind`, `Flush`; then for each row `Execute` with a limit of one row, and `Flush`. The server answers each pair with one
-//! `DataRow` and `PortalSuspended`, behind the last row too, in one send.
+//! `Parse`, `Bind`, `Flush`; then for each row `Execute` with a limit of one row, and `Flush`. The server
+//! answers each pair with one `DataRow` and `PortalSuspended`, behind the last row too, in one send.
 //!
 //! Source: PostgreSQL manual, "Message Formats".
 

@@ -60,7 +60,8 @@ impl<'a> WireLine<'a> {
         self.kernel()?.data_packets_in
     }
 
-    /// Headers of IP and TCP in each packet: without IP options, with TCP's timestamps where they were agreed on.
+    /// Headers of IP and TCP in each packet: without IP options, with TCP's timestamps where they were agreed
+    /// on.
     pub fn header_bytes(&self) -> usize {
         let ip = match self.socket().peer() {
             Ok(peer) if peer.is_ipv6() && peer.ip().to_canonical().is_ipv6() => 40,
@@ -98,8 +99,8 @@ impl<'a> WireLine<'a> {
         self.connection.clock().now()
     }
 
-    /// Reads `length` bytes, a row's packet. When the last of them came, and whether the bytes before had the same stamp.
-    /// An error may come instead, which is shorter.
+    /// Reads `length` bytes, a row's packet. When the last of them came, and whether the bytes before had the
+    /// same stamp. An error may come instead, which is shorter.
     pub fn read_packet(&mut self, length: usize, language: Language) -> Result<(Timestamp, bool), RowsError> {
         let before = self.connection.stamp();
         let mut deadline = Deadline::after(self.timeout);

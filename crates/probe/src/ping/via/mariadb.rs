@@ -1,14 +1,15 @@
 //! MariaDB's links: tables of the engines FEDERATED (FederatedX) and CONNECT.
 //!
-//! **FEDERATED** (`--link SERVER/TABLE`) asks the far server for the table's status and then reads the table, each with one
-//! statement. In a join that reads the table once for every row of another one, each further row is one further statement: the
-//! time of five rows less that of one is four round trips.
+//! **FEDERATED** (`--link SERVER/TABLE`) asks the far server for the table's status and then reads the table,
+//! each with one statement. In a join that reads the table once for every row of another one, each further
+//! row is one further statement: the time of five rows less that of one is four round trips.
 //!
-//! **CONNECT** (`--link SERVER`) opens a new connection for every call. A table of its kind `Execsrc` sends each command of a
-//! list as one statement: five commands less one are four round trips, and what a call takes beyond its round trip is connecting.
+//! **CONNECT** (`--link SERVER`) opens a new connection for every call. A table of its kind `Execsrc` sends
+//! each command of a list as one statement: five commands less one are four round trips, and what a call
+//! takes beyond its round trip is connecting.
 //!
-//! `SERVER` is a row of `CREATE SERVER`. Tables that this needs are temporary; CONNECT has no temporary tables, so that its
-//! one is dropped at the end.
+//! `SERVER` is a row of `CREATE SERVER`. Tables that this needs are temporary; CONNECT has no temporary
+//! tables, so that its one is dropped at the end.
 
 use super::{Established, OpenLink, Source, ViaError};
 
@@ -133,7 +134,8 @@ fn timed([call, few, more]: &[&str; 3]) -> String {
     )
 }
 
-/// `text` as a literal; backslashes are doubled, so it is wrong under `NO_BACKSLASH_ESCAPES` for names that have one.
+/// `text` as a literal; backslashes are doubled, so it is wrong under `NO_BACKSLASH_ESCAPES` for names that
+/// have one.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

@@ -1,11 +1,12 @@
 //! Oracle's database links, measured by a script that a client of Oracle's runs.
 //!
-//! The script is an anonymous PL/SQL block. It calls the far database over the link, times each call by the source's clock
-//! (`SYSTIMESTAMP`, microseconds) and has the source count the round trips of each call: the statistic
-//! `SQL*Net roundtrips to/from dblink` of its session. So the round trips of a call are read, not divided out. Where the user may not
-//! read statistics, they stay unknown.
+//! The script is an anonymous PL/SQL block. It calls the far database over the link, times each call by the
+//! source's clock (`SYSTIMESTAMP`, microseconds) and has the source count the round trips of each call: the
+//! statistic `SQL*Net roundtrips to/from dblink` of its session. So the round trips of a call are read, not
+//! divided out. Where the user may not read statistics, they stay unknown.
 //!
-//! Its output are lines of words that begin with [`MARK`], whatever a client prints around them. Neither contains a secret.
+//! Its output are lines of words that begin with [`MARK`], whatever a client prints around them. Neither
+//! contains a secret.
 
 use super::ViaError;
 use model::{DatabaseLinkOutcome, Distribution, DistributionBuilder};

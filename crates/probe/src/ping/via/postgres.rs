@@ -1,13 +1,15 @@
 //! PostgreSQL's links: `dblink` and `postgres_fdw`.
 //!
-//! **dblink** sends a statement as one simple query: a call is one round trip if the far server runs one statement for it. That
-//! is asked of the far server: in three calls its count of transactions (the second part of `pg_locks.virtualxid`) must go up by one
-//! each, and the statement must be the first of its transaction (`statement_timestamp() = transaction_timestamp()`: no
-//! `BEGIN` came before it). The far server also reports how long it had the statement when it answered.
+//! **dblink** sends a statement as one simple query: a call is one round trip if the far server runs one
+//! statement for it. That is asked of the far server: in three calls its count of transactions (the second
+//! part of `pg_locks.virtualxid`) must go up by one each, and the statement must be the first of its
+//! transaction (`statement_timestamp() = transaction_timestamp()`: no `BEGIN` came before it). The far server
+//! also reports how long it had the statement when it answered.
 //!
-//! **postgres_fdw** reads through a cursor: `START TRANSACTION`, `DECLARE`, `FETCH`, `CLOSE`, and `COMMIT` behind the timed part. With
-//! `fetch_size 1` every row beyond the first is a `FETCH` of its own, one statement and one round trip: that is the span of a round trip, and
-//! the call divided by it gives the call's round trips.
+//! **postgres_fdw** reads through a cursor: `START TRANSACTION`, `DECLARE`, `FETCH`, `CLOSE`, and `COMMIT`
+//! behind the timed part. With `fetch_size 1` every row beyond the first is a `FETCH` of its own, one
+//! statement and one round trip: that is the span of a round trip, and the call divided by it gives the
+//! call's round trips.
 
 use super::{Established, OpenLink, Source, ViaError};
 
@@ -79,8 +81,8 @@ fn open_dblink(source: &mut Source<'_, '_>, link: &str, schema: &str) -> Result<
     })
 }
 
-/// Asks the far server, call by call, how many transactions it has had and whether this statement is its transaction's
-/// first.
+/// Asks the far server, call by call, how many transactions it has had and whether this statement is its
+/// transaction's first.
 fn statements_per_call(source: &mut Source<'_, '_>, schema: &str) -> Result<Established, ViaError> {
     let ask = "select split_part(virtualxid, '/', 2) from pg_locks where pid = pg_backend_pid() \
                and locktype = 'virtualxid' and statement_timestamp() = transaction_timestamp()";

@@ -12,8 +12,8 @@ pub(super) struct SampleSums {
     first_call: Option<Duration>,
     calls: DistributionBuilder,
     round_trips: DistributionBuilder,
-    /// Calls with fewer round trips. What longer ones take beyond the median of them is round trips: a single one that was held up does not
-    /// make a round trip look short.
+    /// Calls with fewer round trips. What longer ones take beyond the median of them is round trips: a single
+    /// one that was held up does not make a round trip look short.
     fewer: DistributionBuilder,
     least_turns: Option<Duration>,
     failed: u64,
@@ -105,7 +105,8 @@ impl SampleSums {
         spans.turns.checked_sub(usual).filter(|turns| !turns.is_zero())
     }
 
-    /// The minimum time of a round trip: from the shortest calls, and not from the smallest difference of two.
+    /// The minimum time of a round trip: from the shortest calls, and not from the smallest difference of
+    /// two.
     fn least_turn(&mut self, turns: u32) -> Option<Duration> {
         let besides = self.fewer.distribution().min.unwrap_or_default();
         self.least_turns?.checked_sub(besides)?.checked_div(turns)
@@ -128,7 +129,8 @@ impl SampleSums {
         client_rtt: Option<Duration>,
     ) -> DatabaseLinkOutcome {
         let (calls, round_trips) = (self.calls.distribution(), self.round_trips.distribution());
-        // The minimum of each: anything beyond it is not distance, and the two do not have the same share of it.
+        // The minimum of each: anything beyond it is not distance, and the two do not have the same share of
+        // it.
         let turn = self.least_turn(link.turns);
         let least = calls.min.zip(turn.filter(|turn| !turn.is_zero()));
         let ratio = least.map(|(call, turn)| call.as_secs_f64() / turn.as_secs_f64());
@@ -155,7 +157,8 @@ impl SampleSums {
     }
 }
 
-/// Round trips of a call, from its time in round trips, where that is near a whole number and consists mainly of distance.
+/// Round trips of a call, from its time in round trips, where that is near a whole number and consists mainly
+/// of distance.
 fn divide(ratio: Option<f64>, round_trip: Option<Duration>, words: &str) -> (Option<u64>, String) {
     let Some((ratio, round_trip)) = ratio.zip(round_trip) else {
         return (None, "nothing was measured".to_owned());

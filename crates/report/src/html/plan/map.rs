@@ -60,7 +60,8 @@ fn position(plan: &PlanOutcome, place: &str) -> (f64, f64) {
     )
 }
 
-/// Round trip and price on a line: in its middle, of many lines off it, where the diagonals of the circle do not meet.
+/// Round trip and price on a line: in its middle, of many lines off it, where the diagonals of the circle do
+/// not meet.
 fn label(plan: &PlanOutcome, link: &PlanLink, out: &mut String) {
     let part = if plan.places.len() > 3 { 0.36 } else { 0.5 };
     let [(x1, y1), (x2, y2)] = [&link.between[0], &link.between[1]].map(|place| position(plan, place));

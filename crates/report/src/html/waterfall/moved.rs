@@ -18,8 +18,8 @@ pub fn choice(page: &Page<'_>, operation: &Operation, out: &mut String) {
     }
 }
 
-/// Rows, in nanoseconds: begin, end, turns that move, the row that it waited for, the row that its reply waited for (-1: none), and its stretches as
-/// kind and length in order.
+/// Rows, in nanoseconds: begin, end, turns that move, the row that it waited for, the row that its reply
+/// waited for (-1: none), and its stretches as kind and length in order.
 pub fn data(page: &Page<'_>, operation: &Operation, rows: &[WaterfallRow<'_>], out: &mut String) {
     let Some(measured) = measured_rtt(page, operation) else {
         return;
@@ -58,7 +58,8 @@ fn measured_rtt(page: &Page<'_>, operation: &Operation) -> Option<u64> {
     moves.then(|| nanos(rtt))
 }
 
-/// Class and length of each stretch of a step; of a loop the sums of each kind, since its steps would be too many.
+/// Class and length of each stretch of a step; of a loop the sums of each kind, since its steps would be too
+/// many.
 fn stretches(row: &WaterfallRow<'_>) -> Vec<(&'static str, u64)> {
     if row.steps.len() == 1 {
         return row

@@ -78,8 +78,9 @@ pub fn waterfall_rows(operation: &Operation, most: usize) -> Vec<WaterfallRow<'_
     rows
 }
 
-/// How many steps from `first` on go into one row, and how many statements come in turn in it: a loop of up to [`MAX_LOOP_LEN`] statements, each
-/// step after the one before, when it is long enough to be worth it. The loop that covers most, of the fewest statements.
+/// How many steps from `first` on go into one row, and how many statements come in turn in it: a loop of up
+/// to [`MAX_LOOP_LEN`] statements, each step after the one before, when it is long enough to be worth it. The
+/// loop that covers most, of the fewest statements.
 fn run(steps: &[OperationStep], first: usize) -> (usize, usize) {
     let longest = (1..=MAX_LOOP_LEN)
         .map(|period| (covered(steps, first, period), period))

@@ -4,7 +4,8 @@ use super::{CheckReport, sentence, why_not_judged};
 use model::Judgement;
 use std::fmt::Write;
 
-/// A workflow command for each budget that is broken or not judged; GitHub shows ten of a step as annotations, and all in its log.
+/// A workflow command for each budget that is broken or not judged; GitHub shows ten of a step as
+/// annotations, and all in its log.
 pub fn github_view(report: &CheckReport) -> String {
     let mut out = String::new();
     for verdict in report.broken() {
@@ -34,8 +35,8 @@ pub fn github_view(report: &CheckReport) -> String {
     out
 }
 
-/// The text of a command, as the runner decodes it (`@actions/core`, `escapeData`). Other control characters would end up in
-/// a terminal: they become a replacement character.
+/// The text of a command, as the runner decodes it (`@actions/core`, `escapeData`). Other control characters
+/// would end up in a terminal: they become a replacement character.
 fn data(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

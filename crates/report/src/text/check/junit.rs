@@ -5,7 +5,8 @@ use model::{BudgetVerdict, Judgement, OperationGroup};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The report in the XML that CI systems read: a failure for each name with a broken budget, all of which it lists.
+/// The report in the XML that CI systems read: a failure for each name with a broken budget, all of which it
+/// lists.
 pub fn junit_view(report: &CheckReport) -> String {
     let cases = cases(report);
     let is_unjudged = |case: &&Case<'_>| case.broken.is_empty() && !case.not_judged.is_empty();
@@ -128,8 +129,8 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Text for an attribute or an element. Characters that XML 1.0 has no place for (section 2.2) become a replacement character, as do
-/// those that a terminal would obey.
+/// Text for an attribute or an element. Characters that XML 1.0 has no place for (section 2.2) become a
+/// replacement character, as do those that a terminal would obey.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,4 +1,5 @@
-//! From the lattice of states to owners: the most likely way, and how likely each decision on it is (forward-backward).
+//! From the lattice of states to owners: the most likely way, and how likely each decision on it is
+//! (forward-backward).
 
 use super::states::{Decision, State};
 use super::{COST_LEFT, Event, Owner, Search, UNANSWERED};
@@ -44,7 +45,8 @@ impl Search<'_> {
         decisions
     }
 
-    /// Follows the decisions. Work belongs to the request whose response its chain ends with, as likely as all that leads there.
+    /// Follows the decisions. Work belongs to the request whose response its chain ends with, as likely as
+    /// all that leads there.
     pub(super) fn owners(&self) -> Vec<Owner> {
         let mut owners: Vec<Owner> = self.group.work.iter().map(|work| (work.owner, 0.0)).collect();
         let mut chains: HashMap<u32, Vec<(u32, bool, f64)>> = HashMap::new();

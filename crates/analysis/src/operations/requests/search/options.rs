@@ -1,4 +1,5 @@
-//! What may follow a state: whose a statement may be, which statements a response may have waited for, and what each costs.
+//! What may follow a state: whose a statement may be, which statements a response may have waited for, and
+//! what each costs.
 
 use super::super::likelihood::{NOTHING, Pause, Prefix};
 use super::states::{Chain, Decision, Next, State, holder};

@@ -1,5 +1,5 @@
-//! A first guess whose statements are: runs of each connection, given to requests by the order of their beginnings and the pause before the
-//! response.
+//! A first guess whose statements are: runs of each connection, given to requests by the order of their
+//! beginnings and the pause before the response.
 
 use super::super::matching::{IMPOSSIBLE, cheapest};
 use super::super::runs::{AssignmentUnit, Before, Cutting, Shapes};
@@ -129,8 +129,9 @@ impl Window {
         (pieces, owners)
     }
 
-    /// The rest, piece by piece: to the request that the connection worked for before, otherwise to the one that has waited
-    /// longest, each only when nothing else is in progress for it; otherwise to any that was there.
+    /// The rest, piece by piece: to the request that the connection worked for before, otherwise to the one
+    /// that has waited longest, each only when nothing else is in progress for it; otherwise to any that was
+    /// there.
     fn give_out_rest(&self, runs: &[Run], given: &mut [Option<u64>]) {
         let mut rest: Vec<usize> = (0..runs.len()).filter(|&run| given[run].is_none()).collect();
         rest.sort_by_key(|&run| runs[run].started);
@@ -170,7 +171,8 @@ impl Busy {
         self.0.entry(request).or_default().extend(&run.times);
     }
 
-    /// Since when a request had waited for nothing when a run began; `None` if it waited for something during the run.
+    /// Since when a request had waited for nothing when a run began; `None` if it waited for something during
+    /// the run.
     fn idle_since(&self, candidate: &Candidate, run: &Run) -> Option<Timestamp> {
         let times = self.0.get(&candidate.id).map(Vec::as_slice).unwrap_or_default();
         let mut since = candidate.started;

@@ -1,7 +1,8 @@
 //! A terminal that is never asked anything.
 //!
-//! Terminals are asked for their cursor's position with `ESC[6n`, and one that does not answer (a serial console, a program that
-//! records a session) would end the screen. Nothing here depends on the cursor: each cell is written at its place.
+//! Terminals are asked for their cursor's position with `ESC[6n`, and one that does not answer (a serial
+//! console, a program that records a session) would end the screen. Nothing here depends on the cursor: each
+//! cell is written at its place.
 
 use ratatui_core::backend::{Backend, ClearType, WindowSize};
 use ratatui_core::buffer::Cell;

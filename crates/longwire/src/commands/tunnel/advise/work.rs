@@ -22,7 +22,8 @@ use tunnel::CompressionLevel;
 /// What is asked of a server, and how often.
 #[derive(Debug, Clone, Args)]
 pub struct Asking {
-    /// A server: a script in pgbench's language, and its weight; one run of it is an operation. May be repeated.
+    /// A server: a script in pgbench's language, and its weight; one run of it is an operation. May be
+    /// repeated.
     #[arg(
         short = 'f',
         long = "script",
@@ -30,7 +31,8 @@ pub struct Asking {
         value_name = "FILE[@WEIGHT]"
     )]
     pub scripts: Vec<String>,
-    /// A server: one of pgbench's own scripts: select-only, simple-update, tpcb-like; needs the tables of `longwire load --initialize`.
+    /// A server: one of pgbench's own scripts: select-only, simple-update, tpcb-like; needs the tables of
+    /// `longwire load --initialize`.
     #[arg(short, long = "builtin", value_name = "NAME[@WEIGHT]")]
     pub builtins: Vec<String>,
     /// A server: this statement. May be repeated; they are one operation.

@@ -1,4 +1,5 @@
-//! Programs that the tests do without: Ruby with `pg` and `mysql2` (`scripts/setup.sh stacks`), and Node.js with the same of npm.
+//! Programs that the tests do without: Ruby with `pg` and `mysql2` (`scripts/setup.sh stacks`), and Node.js
+//! with the same of npm.
 
 use super::{BOTH, script, with_both, word};
 use std::path::PathBuf;

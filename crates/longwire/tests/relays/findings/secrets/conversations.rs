@@ -1,6 +1,8 @@
-//! Logins of clients whose servers are not here, byte by byte, and of ours where the server asks in a rare way.
+//! Logins of clients whose servers are not here, byte by byte, and of ours where the server asks in a rare
+//! way.
 //!
-//! Each is a list of the client's messages and the replies to them. The password in all of them is [`super::PASSWORD`].
+//! Each is a list of the client's messages and the replies to them. The password in all of them is
+//! [`super::PASSWORD`].
 
 use super::forms::{ebcdic, scrambled};
 use super::{PASSWORD, USER};
@@ -60,7 +62,8 @@ pub fn all() -> Vec<Conversation> {
     ]
 }
 
-/// The server greets; the client sends its password at once, for the plugin it prefers, is told to switch, and sends it again.
+/// The server greets; the client sends its password at once, for the plugin it prefers, is told to switch,
+/// and sends it again.
 fn mysql_clear() -> Vec<[Vec<u8>; 2]> {
     const CAPABILITIES: u32 = 0x0008_a205;
     let mut greeting = b"\x0a8.0.36\0\x01\0\0\0abcdefgh\0".to_vec();
@@ -224,7 +227,8 @@ fn dss(format: u8, number: u8, content: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes()[..], &[0xd0, format, 0, number], content].concat()
 }
 
-/// CONNECT and ACCEPT, then a DATA packet with the second phase of a login. The password is never sent in clear there; it is here.
+/// CONNECT and ACCEPT, then a DATA packet with the second phase of a login. The password is never sent in
+/// clear there; it is here.
 fn oracle() -> Vec<[Vec<u8>; 2]> {
     let descriptor = format!(
         "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=db1)(PORT=1521))(CONNECT_DATA=(SERVICE_NAME=shop)(CID=(PROGRAM=app)(USER={USER}))\
