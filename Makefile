@@ -72,7 +72,7 @@ check:
 	cargo test --locked --package report --lib $(addprefix --test ,$(CHECK_REPORT))
 	cargo test --locked --package pipeline --package lab --package script --lib
 	cargo test --locked --package longwire --test files -- $(addsuffix ::,$(CHECK_LONGWIRE))
-	cargo test --locked --package testbed --test architecture --test doc_links --test types
+	cargo test --locked --package testbed --test architecture --test doc_links --test wording
 
 test:
 	@since=$$(date +%s) && scripts/setup.sh test && python3 scripts/gate.py --since $$since

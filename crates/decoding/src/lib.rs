@@ -4,6 +4,7 @@
 //!
 //! It knows no protocol, does no I/O, knows no clock and never panics on what was received.
 
+#![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
 pub mod decoder;

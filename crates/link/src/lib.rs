@@ -3,6 +3,7 @@
 //! One [`LinkDescription`] serves prediction (virtual time) and emulation (real time). Start reading at
 //! [`description`], then [`pipe`], then [`network`] (TCP over the pipes).
 
+#![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
 pub mod delay_line;

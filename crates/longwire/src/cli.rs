@@ -55,10 +55,6 @@ impl Cli {
 }
 
 /// The commands.
-#[allow(
-    missing_docs,
-    reason = "a doc comment here would replace the command's own help, which its Args carry"
-)]
 #[derive(Debug, Subcommand)]
 pub enum Command {
     #[cfg(feature = "demo")]

@@ -7,6 +7,7 @@
 //!
 //! Start reading at [`event`], then [`message`], [`exchange`], [`operation`].
 
+#![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
 pub mod advice;

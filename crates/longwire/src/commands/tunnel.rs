@@ -29,10 +29,6 @@ pub struct Args {
     what: What,
 }
 
-#[allow(
-    missing_docs,
-    reason = "a doc comment here would replace the help that the Args of each carry"
-)]
 #[derive(Debug, Subcommand)]
 enum What {
     Near(near::Args),
