@@ -1,11 +1,11 @@
 //! Findings: what is wasteful in the traffic, and what its remedy would save.
 //!
-//! [`Findings`] is given every fact and every operation. For each operation [`detect_waste`] lists the round
-//! trips of its database connections; then the kinds look at it one after another, in the order of [`KINDS`],
-//! each in a file of its own. A kind notes what it found in the [`ledger`] and claims the turns it reports:
-//! no later kind reports them again, so that savings may be added. At the end the ledger drops what is too
-//! small to report, or may be no waste at all, prices the rest, and names the remedy for the driver that was
-//! seen.
+//! [`Findings`] is given every fact and every operation. For each operation [`operation_view`] lists the
+//! round trips of its database connections; then the kinds look at it one after another, in the order of
+//! [`KINDS`], each in a file of its own. A kind notes what it found in the [`ledger`] and claims the turns it
+//! reports: no later kind reports them again, so that savings may be added. At the end the ledger drops what
+//! is too small to report, or may be no waste at all, prices the rest, and names the remedy for the driver
+//! that was seen.
 //!
 //! What each kind means, and how it misleads: docs/findings.md.
 
@@ -63,7 +63,7 @@ pub struct Distances {
 ///
 /// Memory: a few notes for each of at most [`clients::MAX_CONNECTIONS`] connections, of at most
 /// [`comment_defeats_cache::MAX_PREPARATIONS`] and [`one_shot_prepare::MAX_PREPARED`] prepared statements of
-/// theirs, [`codes::MAX_CODES`] fingerprints and [`ledger::MAX_ENTRIES`] findings,
+/// theirs, [`fingerprint_ids::MAX_CODES`] fingerprints and [`ledger::MAX_ENTRIES`] findings,
 /// [`series::MAX_TOTAL_STATEMENTS`] autocommitted statements, and the round trips of one operation.
 #[derive(Debug)]
 pub struct Findings {

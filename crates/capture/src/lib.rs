@@ -1,9 +1,9 @@
 //! Packets in, from capture files, streams or an interface, and what an observation point saw of each TCP
 //! connection out.
 //!
-//! [`read`] takes sources (pcap, pcapng, plain or compressed, files or streams), merges them on one clock,
-//! finds the TCP packets in their link layers and IP packets, puts each direction's bytes in order, and
-//! reports to a [`model::Observer`] payload, round trips and recovery as [`model::ConnectionEvent`]s.
+//! [`read_sources`] takes sources (pcap, pcapng, plain or compressed, files or streams), merges them on one
+//! clock, finds the TCP packets in their link layers and IP packets, puts each direction's bytes in order,
+//! and reports to a [`model::Observer`] payload, round trips and recovery as [`model::ConnectionEvent`]s.
 //! [`LiveCapture`] does the same with packets that are handed to it as they pass; [`filter`] says which ones
 //! the kernel is to hand over.
 //!
@@ -12,7 +12,7 @@
 //! all is an error.
 //!
 //! The path of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip` (`encapsulations`,
-//! `fragments`) -> `tcp` -> `flows` -> `flow` -> `half`. Start reading at [`read`], then `flow`.
+//! `fragments`) -> `tcp` -> `flows` -> `flow` -> `half`. Start reading at [`read_sources`], then `flow`.
 
 mod addresses;
 mod clock;
@@ -79,12 +79,12 @@ pub fn read_sources(sources: Vec<Source<'_>>, observer: &mut dyn Observer) -> Re
     read_with_keys(sources, observer, &|_| true)
 }
 
-/// As [`read`]; the lines of key logs that sources hold (pcapng's Decryption Secrets Blocks) go to
+/// As [`read_sources`]; the lines of key logs that sources hold (pcapng's Decryption Secrets Blocks) go to
 /// `key_lines` when they are passed: before the packets that come after them. [`find_keys`] has those of the
 /// packets before them too.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read_sources`].
 pub fn read_with_keys<'a>(
     sources: Vec<Source<'a>>,
     observer: &mut dyn Observer,

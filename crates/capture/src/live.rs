@@ -9,7 +9,7 @@ use crate::report::{self, Report};
 use crate::source::FrameTally;
 use model::{Observer, Timestamp};
 
-/// A capture in progress: packets in, events out as by [`read`](crate::read).
+/// A capture in progress: packets in, events out as by [`read_sources`](crate::read_sources).
 pub struct LiveCapture<'o> {
     name: String,
     flows: Flows<'o>,

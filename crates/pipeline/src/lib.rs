@@ -4,8 +4,8 @@
 //! forwards them); [`aggregator`] looks at all of them together.
 //!
 //! [`input`] reads captures and recordings for it, [`fact_channel`] takes what a relay sees; [`page`],
-//! [`delivery`] and [`output`] bring results to where the user looks. [`progress`] is where engines say how a
-//! run goes.
+//! [`output_health`] and [`output`] bring results to where the user looks. [`progress`] is where engines say
+//! how a run goes.
 
 #![forbid(unsafe_code)]
 

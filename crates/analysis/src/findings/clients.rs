@@ -133,7 +133,7 @@ impl Clients {
             .introduced(connection)
             .and_then(|introduced| introduced.driver.as_deref());
         let evidence = self.frameworks.get(&connection).copied().unwrap_or_default();
-        evidence.new(driver, fingerprint)
+        evidence.framework(driver, fingerprint)
     }
 
     fn note_over(&mut self, pair: Pair, at: Timestamp, connection: ConnectionId) {

@@ -158,7 +158,7 @@ impl Evidence {
 
     /// The framework of a statement of the connection, or of the connection itself, whose driver calls itself
     /// `driver`.
-    pub(super) fn new(
+    pub(super) fn framework(
         &self,
         driver: Option<&str>,
         fingerprint: Option<&Fingerprint>,

@@ -9,8 +9,8 @@ use anyhow::Result;
 use std::path::PathBuf;
 use std::sync::mpsc;
 
-/// Reads `files` on a thread of its own, as [`read`](super::read) does, and emits the facts as they are asked
-/// for: for who wants them up to a point in time. Dropping it ends the thread.
+/// Reads `files` on a thread of its own, as [`read_files`](super::read_files) does, and emits the facts as
+/// they are asked for: for who wants them up to a point in time. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct FactReader {
     facts: std::vec::IntoIter<Fact>,

@@ -44,7 +44,7 @@ fn evidence(fingerprints: &[Fingerprint]) -> Evidence {
 fn each_framework_is_recognised_by_its_statements() {
     for (texts, framework) in RECORDED {
         let fingerprints = fingerprints(texts);
-        let found = evidence(&fingerprints).new(None, None);
+        let found = evidence(&fingerprints).framework(None, None);
         assert_eq!(found, Some((framework, Certainty::Style)), "{framework:?}");
     }
 }
@@ -68,7 +68,7 @@ fn what_is_written_by_hand_or_by_others_is_no_frameworks() {
     for text in &others {
         assert_eq!(style(text), None, "{text}");
     }
-    assert_eq!(evidence(&others).new(None, None), None);
+    assert_eq!(evidence(&others).framework(None, None), None);
 }
 
 /// How many reads of each are recognised alone: fewer would be a step back.
@@ -95,14 +95,14 @@ fn most_reads_show_their_framework() {
 #[test]
 fn two_frameworks_on_one_connection_are_none() {
     let both = [fingerprints(DJANGO), fingerprints(HIBERNATE_6)].concat();
-    assert_eq!(evidence(&both).new(None, None), None);
+    assert_eq!(evidence(&both).framework(None, None), None);
 }
 
 #[test]
 fn one_typical_statement_is_not_enough() {
     let text: Fingerprint = r#"select "app_book"."id", "app_book"."title" from "app_book""#.into();
     assert_eq!(style(&text), Some(Sign::Typical(Framework::Django)));
-    assert_eq!(evidence(&[text]).new(None, None), None);
+    assert_eq!(evidence(&[text]).framework(None, None), None);
 }
 
 #[test]
@@ -112,17 +112,17 @@ fn a_name_counts_more_than_a_style_and_an_orm_more_than_its_driver() {
         db_driver: Some("pgx".into()),
         ..Tags::default()
     });
-    assert_eq!(evidence.new(None, None), Some((Framework::Go, Certainty::Named)));
+    assert_eq!(evidence.framework(None, None), Some((Framework::Go, Certainty::Named)));
     evidence.tags(&Tags {
         framework: Some("sequelize:6".into()),
         db_driver: Some("pgx".into()),
         ..Tags::default()
     });
     assert_eq!(
-        evidence.new(None, None),
+        evidence.framework(None, None),
         Some((Framework::Sequelize, Certainty::Named))
     );
-    let driver = Evidence::default().new(Some("Go-MySQL-Driver"), None);
+    let driver = Evidence::default().framework(Some("Go-MySQL-Driver"), None);
     assert_eq!(driver, Some((Framework::Go, Certainty::Named)));
 }
 
@@ -130,9 +130,9 @@ fn a_name_counts_more_than_a_style_and_an_orm_more_than_its_driver() {
 fn a_statement_written_by_hand_within_a_framework_is_not_its_own() {
     let django = evidence(&fingerprints(DJANGO));
     let by_hand: Fingerprint = "select v from t where id = ?".into();
-    assert_eq!(django.new(None, Some(&by_hand)), None);
+    assert_eq!(django.framework(None, Some(&by_hand)), None);
     let hibernate = evidence(&fingerprints(HIBERNATE_6));
-    assert_eq!(hibernate.new(None, Some(&by_hand)), None);
+    assert_eq!(hibernate.framework(None, Some(&by_hand)), None);
     let insert: Fingerprint = "insert into author (name, id) values (?, ?)".into();
-    assert!(hibernate.new(None, Some(&insert)).is_some());
+    assert!(hibernate.framework(None, Some(&insert)).is_some());
 }
