@@ -19,7 +19,7 @@ PORT = 8000
 # Each: how it is started, the waste it has (kind, and a part of its statement), and what mends it.
 APPS = {
     "django": (["{keep}/python/bin/python", "{here}/python/orders.py"], ("n+1", "customers"), "prefetch_related"),
-    "sqlalchemy": (["{keep}/python/bin/python", "{here}/python/units.py"], ("control-turns", "PING"), "no pool_pre_ping"),
+    "sqlalchemy": (["{keep}/python/bin/python", "{here}/python/units.py"], ("control-round-trips", "PING"), "no pool_pre_ping"),
     "redis-py": (["{keep}/python/bin/python", "{here}/python/cache.py"], ("n+1", "GET"), "MGET"),
     "mysql2": (["node", "{keep}/node/app.js"], ("row-by-row", "insert"), "one INSERT of 30 rows"),
     "pgjdbc": (["java", "-cp", "{keep}/java/*:{keep}/java", "Pages"], ("small-fetch", ""), "setFetchSize(1000)"),

@@ -1,4 +1,4 @@
-//! What is missing from a direction: bytes that came ahead of their round trip wait, a gap is closed or given
+//! What is missing from a direction: bytes that arrived out of order wait, a gap is closed or given
 //! up.
 
 use crate::half::{Half, LATEST, Output};
@@ -8,7 +8,7 @@ use model::{ConnectionId, Timestamp};
 use std::time::Duration;
 
 impl Half {
-    /// Keeps a packet that is ahead of its round trip; returns whether it brought new bytes.
+    /// Keeps a packet that arrived out of order; returns whether it brought new bytes.
     pub fn take_early(&mut self, packet: &Packet<'_>, start: u64, out: &mut Output<'_>) -> bool {
         let head = &packet.head;
         if head.length == 0 {
@@ -31,7 +31,7 @@ impl Half {
             .and_then(|pending| pending.passed_behind(place))
     }
 
-    /// Keeps bytes until their round trip; returns whether some of them are new.
+    /// Keeps bytes that arrived out of order; returns whether some of them are new.
     fn wait(&mut self, at: Timestamp, start: u64, length: u64, payload: &[u8], out: &mut Output<'_>) -> bool {
         let pending = self.pending.get_or_insert_default();
         let before = pending.charge();
@@ -167,12 +167,12 @@ impl Half {
     }
 }
 
-/// Since when bytes behind a gap have their round trip.
+/// Since when bytes behind a gap are due.
 #[derive(Debug, Clone, Copy)]
 enum Closed {
     /// Since the gap was closed.
     At(Timestamp),
-    /// The gap is only in the capture, so each chunk has had its round trip since it passed. Those that begin
+    /// The gap is only in the capture, so each chunk was due when it passed. Those that begin
     /// before `place`, and those that had passed by `at`, are delivered.
     Never { place: u64, at: Timestamp },
 }

@@ -17,7 +17,7 @@ pub(crate) struct Output<'o> {
     pub observer: Settling<'o>,
     /// How far hosts are.
     pub hosts: Hosts,
-    /// Memory that bytes waiting for their round trip take on all connections.
+    /// Memory that bytes out of order take on all connections.
     pub memory: usize,
     /// What becomes warnings.
     pub faults: Faults,
@@ -77,7 +77,7 @@ pub(crate) struct Half {
     pub window_shift: Option<u8>,
     /// Largest payload of one packet so far.
     pub largest: u32,
-    /// Place of a FIN that has not had its round trip.
+    /// Place of a FIN that is not in order yet.
     pub fin: Option<u64>,
     pub fin_passed: bool,
     /// A FIN was acknowledged that was not captured, as far as is known.
@@ -267,7 +267,7 @@ impl Half {
         self.pass_fin();
     }
 
-    /// Moves past the FIN when it has its round trip; forgets one that payload contradicts.
+    /// Moves past the FIN when it is next in order; forgets one that payload contradicts.
     pub fn pass_fin(&mut self) {
         match self.fin {
             Some(fin) if fin == self.next => {

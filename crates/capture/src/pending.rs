@@ -1,4 +1,4 @@
-//! Bytes that arrived ahead of their round trip.
+//! Bytes that arrived out of order.
 
 use model::Timestamp;
 use std::collections::BTreeMap;

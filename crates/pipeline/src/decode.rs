@@ -275,8 +275,8 @@ impl Connection {
         self.pairing.server_ended(at, self.protocol, out);
     }
 
-    /// Notes what affects the messages that follow: immediately, or, while earlier ones wait, when it is
-    /// their round trip.
+    /// Notes what affects the messages that follow: immediately, or, while earlier ones wait, after
+    /// those.
     fn apply_note(&mut self, note: Note) {
         if self.stream.is_undecided() {
             self.notes.add(note);

@@ -1,7 +1,7 @@
 //! A workload measured at some numbers of clients, elsewhere: the arithmetic of `split`.
 //!
 //! In a closed loop a transaction of one of `c` clients takes `c / throughput`. For one client that is
-//! client + network + server, and network is round trips times the round trip, both ways of it: [`shares`].
+//! client + network + server, and network is round trips times the round-trip time, both ways of it: [`shares`].
 //!
 //! How long it takes elsewhere is not derived from a run without distance: requests that come after a rest
 //! find a processor asleep and caches used by others, and come one by one instead of many at once, so that

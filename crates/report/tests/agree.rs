@@ -148,9 +148,9 @@ proptest! {
         for (one, record) in statements.iter().zip(&records) {
             let shown = text_row(&text, &one.fingerprint);
             let on_page = |label| html_cell(&html, "h-statements", &one.fingerprint, label);
-            for (column, key) in [(1, "turns"), (2, "calls")] {
+            for (column, key, label) in [(1, "turns", "trips"), (2, "calls", "calls")] {
                 prop_assert_eq!(&shown[column], &record[key].to_string());
-                prop_assert_eq!(on_page(key).replace(',', ""), record[key].to_string());
+                prop_assert_eq!(on_page(label).replace(',', ""), record[key].to_string());
             }
             prop_assert_eq!(&shown[3], &span(record, "total_ns"));
             prop_assert_eq!(on_page("time"), span(record, "total_ns"));

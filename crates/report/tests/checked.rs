@@ -21,7 +21,7 @@ fn the_view_has_a_line_for_each_broken_budget_and_its_remedy() {
         [
             "GET /basket: max-predicted: 1.30 s at rtt=40ms, allowed are 200 ms",
             "    n+1 (SELECT name FROM article WHERE id = ?): Ask for all of them at once.",
-            "GET /basket: forbid: n+1 of SELECT name FROM article WHERE id = ?, seen 90 times, 90 round trips, and in 1 other place",
+            "GET /basket: forbidden n+1 of SELECT name FROM article WHERE id = ?: ran 90 times, 90 round trips, and in 1 other place",
             "    Ask for all of them at once.",
             "GET /basket: max-held: 524 ms at rtt=40ms by UPDATE article SET stock = stock - ? WHERE id = ?, allowed are 100 ms",
             "    Write last, and commit at once.",

@@ -217,7 +217,7 @@ fn the_answers_are_those_of_the_figures() {
     );
     assert!(of("load").ends_with("; 3 failed."), "{}", of("load"));
     assert!(
-        of("ping").starts_with("db1 is nearest: a reply takes 11.3 ms, a round trip 10.0 ms"),
+        of("ping").starts_with("db1 is nearest: a reply takes 11.3 ms, the round-trip time is 10.0 ms"),
         "{}",
         of("ping")
     );

@@ -329,7 +329,7 @@ fn a_link_tells_what_it_did_in_a_line() {
     let mut link = samples::link();
     assert_eq!(
         link_line(&link),
-        "Link client-server, asked rtt=40ms rate=2Mbit/s/10Mbit/s loss=0.1%: rtt +31.2 us (p99 +214 us); \
+        "Link client-server, requested rtt=40ms rate=2Mbit/s/10Mbit/s loss=0.1%: rtt +31.2 us (p99 +214 us); \
          2.00 Mbit/s of 2.00 Mbit/s up; 9.97 Mbit/s of 10.0 Mbit/s down; 11151 packets, \
          dropped 17 by its queue, 8 at random; floor 62.0 us\n"
     );
@@ -534,7 +534,7 @@ fn what_is_open_only_may_pass_at_once() {
             one.order = order.map(samples::order);
         })
     };
-    assert!(with(Some(OrderKind::AtOnce)).contains("of its 4.0 round trips some pass at once"));
+    assert!(with(Some(OrderKind::AtOnce)).contains("some of its 4.0 round trips run in parallel"));
     assert!(with(Some(OrderKind::Open)).contains("of its 4.0 round trips some may pass at once"));
     for order in [None, Some(OrderKind::InSequence)] {
         // The round trips are not why, and what is, is not known.

@@ -257,7 +257,7 @@ fn what_is_wrong_is_told_with_its_line_and_the_word() {
         ("\\gset a b", "script:1: \\gset does not take \"b\""),
         (
             "select 1;\nselect 'it;\n\n",
-            "script:2: what begins with ' does not end",
+            "script:2: the text that begins with ' does not end",
         ),
         ("\\endpipeline", "script:1: \\endpipeline does not belong there"),
         (

@@ -319,7 +319,10 @@ mod tests {
         for error in errors {
             let text = error.expect("no answer is whole").to_string();
             assert!(text.contains("s3://shop/"), "{text}");
-            assert!(text.contains("the server is silent: asked 2 times"), "{text}");
+            assert!(
+                text.contains("the server is silent: no answer in time to any of 2 requests"),
+                "{text}"
+            );
         }
     }
 

@@ -12,7 +12,7 @@ pub(crate) struct Connection {
     sockets: [Socket; 2],
     /// To the server and to the client.
     lanes: [ForwardedDirection; 2],
-    /// Whether it had more to move than its round trip allowed.
+    /// Whether it had more to move than one pass allows.
     busy: bool,
 }
 
@@ -241,7 +241,7 @@ impl Connection {
     }
 }
 
-/// Reads of one direction in a row, before other connections have their round trip.
+/// Reads of one direction in a row, before other connections are served.
 const ROUNDS: usize = 16;
 
 /// Bytes that are read before a close, of one side.

@@ -372,7 +372,7 @@ impl Lane {
         self.streams.get(&id).is_none_or(|stream| stream.sending.finished)
     }
 
-    /// Whether the stream waits for its round trip: it will be read.
+    /// Whether the stream is in the queue: it will be read.
     pub fn will_read(&self, id: StreamId) -> bool {
         let position = self.streams.get(&id).map(|stream| stream.sending.position);
         position == Some(QueuePosition::Queued)

@@ -506,7 +506,7 @@ fn who_breaks_the_protocol_is_told_of() {
         (
             End::Far,
             &[3, 1, 0, 1, 0, 0, 0, 1, 0],
-            "sent what cannot be decompressed: a compressed chunk does not continue the previous one",
+            "sent bytes that cannot be decompressed: a compressed chunk does not continue the previous one",
         ),
         (
             End::Near,

@@ -32,7 +32,7 @@ use session::Session;
 /// Decodes one FastCGI connection, from its beginning or from the middle.
 ///
 /// Memory: [`MAXIMUM_PARAMS`] of a request and one record of it, [`MAXIMUM_HEAD`] of each of at most 64
-/// replies that wait for their round trip, and notes of as many requests.
+/// replies that wait for earlier ones, and notes of as many requests.
 #[derive(Debug)]
 pub struct FastcgiDecoder {
     framers: [Framer; 2],

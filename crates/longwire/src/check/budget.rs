@@ -265,7 +265,7 @@ mod tests {
         assert!(refusal(Budget::turns("-1")).contains("not a number of round trips"));
         assert!(refusal(Budget::predicted("200ms")).contains("200ms@40ms"));
         assert!(refusal(Budget::predicted("200@40ms")).contains("unit"));
-        assert!(refusal(Budget::predicted("200ms@40")).contains("round trip behind @"));
+        assert!(refusal(Budget::predicted("200ms@40")).contains("round-trip time after @"));
         assert!(refusal(Budget::predicted("200ms@rtt=40ms rat=1")).contains("no link"));
         assert!(refusal(Budget::held("100@40ms")).contains("100ms (as measured)"));
         assert!(refusal(Budget::held("100ms@40")).contains("write 100ms@40ms"));

@@ -11,7 +11,7 @@ pub struct DistanceArgs {
     /// Round trips of the links, with unit: 1ms,10ms,40ms.
     #[arg(long, value_delimiter = ',', value_parser = parse_duration, value_name = "TIME,...")]
     pub rtt: Vec<Duration>,
-    /// Rates of the links, each way or to the server and from it (10mbit/2mbit), with every round trip;
+    /// Rates of the links, each way or to the server and from it (10mbit/2mbit), with every round-trip time;
     /// unlimited when left out.
     #[arg(long, value_delimiter = ',', value_parser = parse_rates, value_name = "RATE,...")]
     pub rate: Vec<LinkRates>,

@@ -13,7 +13,7 @@ use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun};
 use std::path::PathBuf;
 
-/// Read captures or recordings: where the time goes, round trip by turn.
+/// Read captures or recordings: where the time goes, by round trip.
 ///
 /// Files are pcap or pcapng (plain, gzip or zstd) or recordings of `watch`; several files are merged by their
 /// times, so that requests in one get the statements in another. What the script of `ping --print-script`

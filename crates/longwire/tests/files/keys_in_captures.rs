@@ -285,7 +285,8 @@ fn keys_that_open_nothing_are_reported_and_a_capture_without_keys_is_as_before()
     let plain = files.write("plain.pcap", &plain.expect("a capture"));
     let keys = files.write("2", &section(&[], &key_log(HTTP), 0, false));
     let records = read_records(&[&plain, &keys]);
-    let expected = "no TLS connection is there whose beginning was seen: the secrets of 1 session in the captures open nothing";
+    let expected =
+        "no TLS connection began in the capture, so the secrets of 1 session in the captures open nothing";
     assert!(warnings(&records).contains(&expected), "{:?}", warnings(&records));
     let without = files.write("3", &section(&packets, "", 0, false));
     let pcap = data(&format!("{REDIS}.pcap")).display().to_string();

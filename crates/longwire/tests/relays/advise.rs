@@ -216,7 +216,7 @@ fn sources_with_nothing_to_go_by_are_refused_with_a_way_out() {
     );
     refused(
         &["tunnel", "advise", "oracle://db1/x"],
-        &["cannot be asked", "capture"],
+        &["cannot load", "capture"],
     );
     refused(
         &["tunnel", "advise", "postgres://a@b/c", "postgres://a@b/d"],

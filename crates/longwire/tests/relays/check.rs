@@ -141,7 +141,7 @@ fn forbidden_waste_is_found_and_its_remedy_told() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(
-        text.contains("select name from article where i = ?: forbid: n+1 of select name from article where i = ?, seen 30 times, 30 round trips"),
+        text.contains("select name from article where i = ?: forbidden n+1 of select name from article where i = ?: ran 30 times, 30 round trips"),
         "{text}"
     );
     assert!(!text.contains("forbid: row-by-row"), "{text}");
@@ -176,7 +176,7 @@ fn forbidden_waste_is_found_and_its_remedy_told() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(
-        text.contains("forbid: row-by-row of insert into article"),
+        text.contains("forbidden row-by-row of insert into article"),
         "{text}"
     );
 }
@@ -251,12 +251,9 @@ fn what_cannot_be_checked_is_not_green() {
         );
     };
     refused(&[], "nothing to check");
-    refused(
-        &["--max-round-trips", "GET /chekout=5"],
-        "is for no operation that was seen",
-    );
+    refused(&["--max-round-trips", "GET /chekout=5"], "matches no operation");
     refused(&["--max-round-trips", "+2"], "--baseline");
-    refused(&["--max-round-trips", "many"], "no number of round trips");
+    refused(&["--max-round-trips", "many"], "not a number of round trips");
     refused(&["--max-predicted", "200ms"], "200ms@40ms");
     refused(&["--max-predicted", "200@40ms"], "unit");
     refused(&["--forbid", "n+2"], "n+1, row-by-row");

@@ -110,8 +110,11 @@ fn rows_that_cannot_be_packets_are_refused() {
     );
     let server = Postgres::options().tls().start();
     let url = server.url();
-    refuses(&["ping", &url, "--rows", "1"], "between 2 and 100000");
-    refuses(&["ping", &url, "--rows", "1000000000"], "between 2 and 100000");
+    refuses(&["ping", &url, "--rows", "1"], "write a number from 2 to 100000");
+    refuses(
+        &["ping", &url, "--rows", "1000000000"],
+        "write a number from 2 to 100000",
+    );
     refuses(
         &["ping", &format!("{url}?sslmode=require"), "--rows", "10"],
         "TLS",

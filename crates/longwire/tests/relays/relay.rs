@@ -98,7 +98,7 @@ fn what_the_link_costs_is_called_network_and_what_the_server_takes_server() {
     );
     assert!(link["client_packets"].as_u64() > Some(6), "{link}");
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("asked rtt=40ms: rtt +"), "{told}");
+    assert!(told.contains("requested rtt=40ms: rtt +"), "{told}");
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_dead_server_ends_its_clients() {
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(
-        said.contains("1 connection did not reach the server") && said.contains("asked rtt=20ms"),
+        said.contains("1 connection did not reach the server") && said.contains("requested rtt=20ms"),
         "{said}"
     );
 }

@@ -196,7 +196,7 @@ fn ends_that_do_not_fit_say_so_and_go_on() {
         (
             &far_at,
             &["--key", "near.key", "--peer", "other.key.pub"],
-            "which is none of those named here",
+            "not one of those named here",
             "--peer SHA256:",
         ),
         (&far_at, &[], "encrypts, and this end has no keys", "--psk-file"),

@@ -112,7 +112,7 @@ fn round_trips_come_from_the_echo_that_is_named() {
     let text = String::from_utf8_lossy(&view.get_output().stdout).into_owned();
     for words in [
         "Proved over emulated links",
-        "network = round trips x round trip",
+        "network = round trips x round-trip time",
         "rtt=4ms",
     ] {
         assert!(text.contains(words), "'{words}' is missing in: {text}");

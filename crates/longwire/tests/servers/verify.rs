@@ -104,7 +104,7 @@ fn the_table_shows_both_and_the_links() {
         "predicted",
         "measured",
         "error",
-        "Link client-server, asked rtt=10ms rate=1mbit",
+        "Link client-server, requested rtt=10ms rate=1mbit",
     ] {
         assert!(text.contains(words), "'{words}' is missing in: {text}");
     }

@@ -127,7 +127,7 @@ fn predict_writes_the_links_that_were_asked_for() {
     let (_kept, html) = page("predict", &file, &["--rtt", "7ms,33ms", "--rate", "3mbit"]);
     let text = text(&html);
     assert!(text.contains("<caption>Requested links</caption>"));
-    let cell = "data-label=\"round trip\">33.0 ms</td><td class=\"n\" data-label=\"rate\">3.00 Mbit/s</td>";
+    let cell = "data-label=\"rtt\">33.0 ms</td><td class=\"n\" data-label=\"rate\">3.00 Mbit/s</td>";
     assert!(text.contains(cell), "the asked link is in a table");
     assert!(
         text.contains("[3000000,3000000]") && text.contains("33000000"),

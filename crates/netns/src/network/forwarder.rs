@@ -257,7 +257,7 @@ impl Work {
         }
     }
 
-    /// Takes what a host has sent, but no more than a batch: the others want their round trip.
+    /// Takes what a host has sent, but no more than a batch: the others are served in between.
     fn read_device(&mut self, number: usize, side: usize) {
         let work = &mut self.links[number];
         let mut taken = 0;

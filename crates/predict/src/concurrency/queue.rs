@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 /// The uses of connections by a volley of one statement.
 ///
 /// A unit is one use: the statement and what follows it on its connection (a pool's reset, say). The units
-/// take the connections in round trip, as they would when each took as long as the others: distance makes
+/// take the connections in order, as they would when each took as long as the others: distance makes
 /// them alike. Over no distance one connection may be free again so soon that it is used again and again.
 #[derive(Debug, Default)]
 pub struct Queue {

@@ -291,7 +291,7 @@ fn notes(operation: &Operation, shown: usize, out: &mut String) {
         text.push_str("This operation was too long to hold: only its first part is shown. ");
     }
     text.push_str(
-        "Numbers are round trips; a dot is a step that cost none of its own. A loop of up to four statements, one after another, is one line. A thin line leads down to a step from the step it waited for. Dependencies are inferred from times: two steps that happened to follow each other look dependent. Ends are as the client \
+        "Numbers are round trips; a dot is a step that cost none of its own. A loop of up to four statements, one after another, is one line. A thin line leads down to a step from the step it waited for. Dependencies are read from times: two steps that happened to follow each other look dependent. Ends are as the client \
          saw them: half a round trip is added to the times of the observation point. Very short stretches are drawn wider than they were.",
     );
     small_print(&text, out);

@@ -121,7 +121,7 @@ fn found(
             )
         }
         (_, removed) => format!(
-            "; {changes} remove{verb} about {} of its round trips, and it takes {}",
+            "; {changes} remove{verb} about {} of them, and it takes {}",
             number(each(removed as f64).min(one.turns as f64)),
             format_duration(
                 one.without

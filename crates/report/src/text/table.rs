@@ -61,7 +61,7 @@ impl Table {
             (0, hidden) => format!("hidden at this width: {} (use --all)", hidden.join(", ")),
             (more, []) => format!("and {more} more: --all lists all"),
             (more, hidden) => format!(
-                "and {more} more: --all lists all; hidden at this width: {} (use --all)",
+                "and {more} more: --all lists all; hidden at this width: {}",
                 hidden.join(", ")
             ),
         };
@@ -170,7 +170,7 @@ mod tests {
         let mut out = String::new();
         table.render_part(7, &style, &mut out);
         assert!(
-            out.ends_with("\n  and 7 more: --all lists all; no room for ...\n"),
+            out.ends_with("\n  and 7 more: --all lists all; hidden at th...\n"),
             "{out}"
         );
     }

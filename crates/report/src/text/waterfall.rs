@@ -254,7 +254,7 @@ mod tests {
             waterfall("postgres://app@db1:5432/shop", &legs(), &style),
             "\
 Opening postgres://app@db1:5432/shop: 203 ms, 7 round trips
-  leg                time  round trips      sent  received
+  leg                time  trips      sent  received
   dns             2.00 ms      0         0         0  #
   tcp             40.0 ms      1         8         1  #####
   tls request     40.0 ms      1         8         1       #####
@@ -265,8 +265,8 @@ Opening postgres://app@db1:5432/shop: 203 ms, 7 round trips
   first query     40.0 ms      1         8         1                      ######
   total            203 ms      7        56         7
 Could be dropped: 3 of 7 round trips, leaving 4.
-  tls request (1 round trip): sslnegotiation=direct: TLS begins without asking (client
-    and server 17 or later)
+  tls request (1 round trip): sslnegotiation=direct: TLS begins without asking
+    (client and server 17 or later)
   scram 1, scram 2 (2 round trips): a certificate
 A pool that keeps connections open pays these 6 round trips once.
 "

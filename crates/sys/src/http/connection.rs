@@ -179,7 +179,7 @@ fn waits(error: &io::Error) -> Fate {
 
 const LEAVE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 const PART: usize = 16 * 1024;
-/// What is discarded of one connection before others have their round trip.
+/// What is discarded of one connection before others are served.
 const PARTS_A_ROUND: usize = 16;
 /// How long what a client still sends is read after its answer.
 const LINGER: Duration = Duration::from_secs(1);

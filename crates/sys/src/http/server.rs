@@ -223,7 +223,7 @@ impl ConnectionLoop {
 
 const CLIENTS: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
-/// Clients that are accepted before others have their round trip.
+/// Clients that are accepted before others are served.
 const ACCEPTED_AT_ONCE: usize = 256;
 const PAUSE: Duration = Duration::from_millis(50);
 

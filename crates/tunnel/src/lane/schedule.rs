@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 ///
 /// 1. A stream that was idle waits in the first queue and has one chunk ahead of all in the second.
 /// 2. After its chunk it goes to the end of the second queue, whether or not it has more: only when it has
-///    nothing left on its round trip there is it idle again. So streams that ask little but often cannot keep
-///    the others from their round trip.
+///    nothing left when it is next there is it idle again. So streams that ask little but often cannot keep
+///    the others from being served.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     quiet: VecDeque<StreamId>,

@@ -29,12 +29,12 @@ pub(super) struct Sending {
     pub compressibility: Compressibility,
 }
 
-/// Where a stream waits for its round trip.
+/// Where a stream waits in the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueuePosition {
     /// Nowhere: it has nothing to send.
     Idle,
-    /// In a queue of the schedule, or at its round trip.
+    /// In a queue of the schedule, or first of it.
     Queued,
     /// Nowhere: it has no credit.
     Starved,

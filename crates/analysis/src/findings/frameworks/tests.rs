@@ -112,7 +112,10 @@ fn a_name_counts_more_than_a_style_and_an_orm_more_than_its_driver() {
         db_driver: Some("pgx".into()),
         ..Tags::default()
     });
-    assert_eq!(evidence.framework(None, None), Some((Framework::Go, Certainty::Named)));
+    assert_eq!(
+        evidence.framework(None, None),
+        Some((Framework::Go, Certainty::Named))
+    );
     evidence.tags(&Tags {
         framework: Some("sequelize:6".into()),
         db_driver: Some("pgx".into()),

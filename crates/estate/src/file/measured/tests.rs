@@ -68,7 +68,7 @@ fn what_is_no_measurement_of_one_link_is_said() {
     let cases = [
         (
             vec!["64 bytes from 10.0.0.1: time=5 ms".to_owned()],
-            "line 1 is no record",
+            "line 1 is not a record",
         ),
         (
             vec![plain("a"), plain("b")],
@@ -80,7 +80,7 @@ fn what_is_no_measurement_of_one_link_is_said() {
         ),
         (
             vec![r#"{"type":"conditions"}"#.to_owned()],
-            "this has no round trip",
+            "this has no round-trip time",
         ),
     ];
     for (lines, said) in cases {

@@ -363,7 +363,7 @@ fn connect_failed(site: Site<'_>, reason: OsError) -> LoadError {
     })
 }
 
-/// Replies of one client that are taken by looking, before the others get their round trip.
+/// Replies of one client that are taken by looking, before the others are served.
 const MAX_POLLED_REPLIES: u32 = 16;
 
 /// How long a server may take to close a connection that it was asked to close.

@@ -44,7 +44,7 @@ import socket, time
 for attempt in range(200):
     try: peer = socket.create_connection(('10.9.0.1', 5432)); break
     except OSError: time.sleep(0.05)
-for round trip in range(50): peer.sendall(b'request'); peer.recv(1000)
+for attempt in range(50): peer.sendall(b'request'); peer.recv(1000)
 peer.close()
 ";
 

@@ -82,7 +82,7 @@ fn ctrl_c_ends_the_command_and_longwire_sums_up() {
     keys.write_all(b"\x03").expect("the terminal takes keys");
     shown.read_to_string(&mut printed).expect("text");
     let status = child.wait().expect("it ends");
-    assert!(printed.contains("asked rtt=5ms"), "{printed}");
+    assert!(printed.contains("requested rtt=5ms"), "{printed}");
     assert_eq!(status.code(), Some(130), "{printed}");
 }
 

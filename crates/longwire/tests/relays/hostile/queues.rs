@@ -187,7 +187,7 @@ fn what_was_recorded_with_losses_is_not_judged() {
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(
-        said.contains("lacks 3 exchanges that the run which wrote it dropped"),
+        said.contains("lacks 3 exchanges that were dropped while it was written"),
         "{said}"
     );
 }

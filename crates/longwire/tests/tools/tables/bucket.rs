@@ -61,7 +61,7 @@ fn a_bucket_gives_the_answers_of_what_it_was_written_from() {
         all.find(|(known, _)| *known == name).expect("it is set").1
     };
     let query = format!(
-        "import chdb; print(chdb.query(\"select sum(round trips), count() from s3('{}/estate/of/shop/exchanges/**/*.parquet', '{}', '{}', 'Parquet')\", 'CSV'))",
+        "import chdb; print(chdb.query(\"select sum(turns), count() from s3('{}/estate/of/shop/exchanges/**/*.parquet', '{}', '{}', 'Parquet')\", 'CSV'))",
         key("AWS_ENDPOINT_URL"),
         key("AWS_ACCESS_KEY_ID"),
         key("AWS_SECRET_ACCESS_KEY")

@@ -27,7 +27,7 @@ struct OneDirection {
 pub(super) enum Copied {
     /// All there was, or all that there was room for.
     All,
-    /// A share: others want their round trip.
+    /// A share: others are served in between.
     Some,
     /// Both ways have ended.
     Over,
@@ -113,5 +113,5 @@ impl OneDirection {
 
 /// Bytes held each way.
 const ROOM: usize = 64 * 1024;
-/// Bytes copied before another connection has its round trip.
+/// Bytes copied before another connection is served.
 const SHARE: usize = 512 * 1024;
