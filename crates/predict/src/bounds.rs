@@ -136,9 +136,7 @@ const PACED_TRANSFER: f64 = 0.35;
 const FASTER_THAN_LOSS: f64 = 0.9;
 /// Seconds.
 const TURN_ERROR: f64 = 30e-6;
-/// One in ten of 130 operations of eight products took at least this much more or less, near, when it was
-/// measured a second time some minutes later.
-const COMPUTING_ERROR: f64 = 0.33;
+const COMPUTING_ERROR: f64 = 0.15;
 const UNKNOWN_VARIATION: f64 = 0.5;
 /// A margin of a year is no margin.
 const MAX_MARGIN_SECONDS: f64 = 3.2e7;

@@ -28,7 +28,7 @@ const ITEMS: [(&str, usize); 5] = [
         1,
     ),
     ("functions called of, take, look, ask, tell or note", 0),
-    ("words of comments", 251_489),
+    ("words of comments", 251_462),
 ];
 
 /// A ceiling that is this far above its count, in percent, has to be lowered.
