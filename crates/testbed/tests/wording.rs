@@ -21,14 +21,14 @@ const PHRASES: [(&[&str], usize); 12] = [
 
 /// Items of all crates together.
 const ITEMS: [(&str, usize); 5] = [
-    ("comment lines over 110 characters", 10),
+    ("comment lines over 110 characters", 12),
     ("sentences of documentation of three words or fewer", 3579),
     (
         "constants called MOST, LEAST, LONGEST, SHORTEST, PATIENCE or LOOK",
         1,
     ),
     ("functions called of, take, look, ask, tell or note", 0),
-    ("words of comments", 251_462),
+    ("words of comments", 251_464),
 ];
 
 /// A ceiling that is this far above its count, in percent, has to be lowered.

@@ -20,7 +20,7 @@ use via::ViaArgs;
 
 /// Ask a database for as little as possible, again and again: how far is it, and who is slow?
 ///
-/// Each line has the time until the last byte of the reply, the turns it cost, counted on the socket, and the
+/// Each line has the time until the last byte of the reply, the round trips it cost, counted on the socket, and the
 /// kernel's own round trip. The first call of a connection is reported separately. Ends with -n, or on
 /// Ctrl-C, with a summary and the instrument's own floor.
 #[derive(Debug, ClapArgs)]

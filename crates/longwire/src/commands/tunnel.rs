@@ -12,7 +12,7 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use pipeline::output::Status;
 use tunnel::Isolation;
 
-/// Carry database connections over a distance compressed, encrypted and without turns to open them; find out
+/// Carry database connections over a distance compressed, encrypted and without round trips to open them; find out
 /// whether it pays.
 ///
 /// One end stands near the clients, which connect to it as if it were the database; the other end stands next

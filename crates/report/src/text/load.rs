@@ -367,7 +367,7 @@ fn percentile_line(name: &str, spread: &Distribution, out: &mut String) {
         .map(|(name, value)| format!("{name} {}", milliseconds(value)))
         .collect();
     let withheld = if is_withheld(spread) {
-        format!("  ({})", WITHHELD.trim_start_matches(DASH).trim())
+        format!("  ({})", WITHHELD)
     } else {
         String::new()
     };

@@ -239,7 +239,7 @@ fn cost_line(predictions: &[Prediction]) -> String {
             )
         }
         _ if !predictions.iter().all(Prediction::has_slope) => String::new(),
-        _ => "No operation waits for a turn on the moved connections: distance costs them nothing.\n"
+        _ => "No operation waits for a round trip on the moved connections: distance costs them nothing.\n"
             .to_owned(),
     }
 }

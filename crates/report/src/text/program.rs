@@ -46,7 +46,7 @@ pub fn program_view(report: &ProgramReport, style: &Style) -> String {
     faint(
         "time, connected: medians, of the whole program and of first to last byte on its connections; low, high: of time",
     );
-    faint("turns to memory: of the run of the median time");
+    faint("trips to memory: of the run of the median time");
     best(report, style, &mut out);
     for settings in &report.unchanged {
         let names: Vec<&str> = settings.iter().map(AsRef::as_ref).collect();
