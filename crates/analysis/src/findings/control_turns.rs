@@ -121,7 +121,7 @@ fn control(view: &OperationView<'_>, index: usize) -> Option<Control> {
     class(view, index)
 }
 
-/// The class of a round trip, whoever has claimed it.
+/// The class of a round trip, even if another finding has claimed it.
 fn class(view: &OperationView<'_>, index: usize) -> Option<Control> {
     let turn = view.turns.all.get(index)?;
     match turn.task {

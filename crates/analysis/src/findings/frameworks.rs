@@ -180,8 +180,7 @@ impl Evidence {
         })
     }
 
-    /// The only framework whose signs hold; the inner one is absent where several do, the outer where none
-    /// does.
+    /// The only framework whose signs hold: `Some(None)` if several do, `None` if none does.
     fn only(&self, holds: impl Fn(&Signs) -> bool) -> Option<Option<Framework>> {
         let mut found = ALL
             .into_iter()

@@ -1,10 +1,10 @@
 //! The same question with the same answer more than once in an operation: what a cache would save.
 //!
 //! Equal are statements with all their parameters ([`model::RequestTraits::request_digest`]) whose answers
-//! have as many rows and bytes. Saved is each but the first. What is asked again after a pause of [`POLLS`]
-//! waits for another answer. On a connection that is kept, two equal questions may come from two pages: there
-//! both must be in one [`Stretch`]. Questions that carry identifiers of different requests are never a
-//! repetition, whatever the operation.
+//! have as many rows and bytes. All but the first can be saved. A question repeated after a pause of
+//! [`POLLS`] polls for another answer. On a connection that is kept, two equal questions may come from two
+//! pages: there both must be in one [`Stretch`]. Questions that carry identifiers of different requests are
+//! never a repetition, whatever the operation.
 
 use super::fingerprint_ids::Bound;
 use super::ledger::Waste;

@@ -213,8 +213,8 @@ impl Normaliser<'_> {
         self.pending_blank = true;
     }
 
-    /// A literal from its quote on. `escapes` says whether a backslash escapes in it; absent where that is a
-    /// setting of the server's.
+    /// A literal from its quote on. `escapes` says whether a backslash escapes in it, and is `None` if that
+    /// depends on a setting of the server.
     fn literal(&mut self, quote: u8, escapes: Option<bool>) {
         self.at += 1;
         let mut backslashes = 0_usize;

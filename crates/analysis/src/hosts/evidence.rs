@@ -95,8 +95,8 @@ impl Evidence {
         None
     }
 
-    /// Whether what is asked of a server, of which only times are seen, may be a database's statements: where
-    /// that is evidence, and unless the server serves requests.
+    /// Whether exchanges with a server, of which only times are seen, may be a database's statements: only
+    /// where such exchanges are evidence, and not if the server serves requests.
     fn may_ask(&self, server: IpAddr) -> bool {
         self.with_undecoded && !self.servers.is_empty() && !self.servers.contains_key(&server)
     }
@@ -428,7 +428,7 @@ impl Evidence {
     }
 }
 
-/// How much was seen of what is asked in a protocol.
+/// How much of a protocol's exchanges is seen.
 fn kind(protocol: Protocol) -> Kind {
     match protocol.is_database() {
         true => Kind::Statements,

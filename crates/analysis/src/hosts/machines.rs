@@ -164,7 +164,7 @@ mod tests {
                 other((64, 64), &[(2, 2)]),
                 Some("come from link-layer address 02:00:00:00:00:01, those of"),
             ),
-            // Several addresses in a segment: of a bond, or of whoever has the address now.
+            // Several addresses in a segment: a bond, or an address that moved.
             (
                 plain((64, 64), &[(2, 1), (2, 3)]),
                 other((64, 64), &[(2, 2)]),
