@@ -50,14 +50,14 @@ pub struct Finding {
 /// Whether the round trips of a finding are known to be those of the operations it was seen in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FindingOwners {
-    /// As far as [`Evidence::shows_owners`] asks.
+    /// Known of [`Evidence::ENOUGH`] of them, or that many are their own, most likely.
     #[default]
     Known,
-    /// Too many belong to operations of the name by a guess. Of all their round trips, this share is their
-    /// own, most likely.
+    /// Of all round trips of the operations, this share is their own, most likely.
     Guessed(Share),
-    /// Likewise, and fewer than half of the operations have it: statements that were taken for another's make
-    /// a loop in few.
+    /// Likewise, and the finding may be made of others' statements: fewer than half of the operations have
+    /// it, or it compares statements of one operation ([`FindingKind::compares_statements`]) where too few
+    /// are its own for a prediction.
     Doubtful(Share),
 }
 
@@ -69,10 +69,15 @@ impl FindingOwners {
             evidence.add(&group.evidence);
             count += group.count;
         }
-        match evidence.own() {
-            Some(own) if !evidence.shows_owners() && finding.operations * 2 < count => Self::Doubtful(own),
-            Some(own) if !evidence.shows_owners() => Self::Guessed(own),
-            _ => Self::Known,
+        let Some(own) = evidence.own().filter(|_| !evidence.shows_owners()) else {
+            return Self::Known;
+        };
+        let is_rare = finding.operations * 2 < count;
+        let is_blurred = finding.kind.compares_statements() && evidence.enough_own().is_err();
+        match own.as_fraction() {
+            _ if is_rare || is_blurred => Self::Doubtful(own),
+            own if own >= Evidence::ENOUGH => Self::Known,
+            _ => Self::Guessed(own),
         }
     }
 
@@ -279,6 +284,12 @@ impl FindingKind {
 }
 
 impl FindingKind {
+    /// Whether it rests on which other statements the same operation sent. A loop of one statement on its
+    /// connection is a loop whoever waited for it.
+    pub const fn compares_statements(self) -> bool {
+        matches!(self, Self::RepeatedRead | Self::Sequential)
+    }
+
     /// What the remedy leaves of the round trips that it saves.
     pub const fn remains(self) -> Remains {
         match self {

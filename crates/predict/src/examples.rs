@@ -59,8 +59,7 @@ impl Examples {
     pub(crate) fn finish(&mut self) -> Option<PredictedExamples> {
         let mut kept = std::mem::take(&mut self.kept);
         kept.sort_by_key(|one| one.predicted);
-        let middle = kept.len().checked_sub(1)? / 2;
-        let typical = *kept.get(middle)?;
+        let typical = typical(&kept)?;
         let is_alike = |one: &&PredictedOperation| {
             one.turns <= typical.turns.saturating_mul(2) && typical.turns <= one.turns.saturating_mul(2)
         };
@@ -71,6 +70,23 @@ impl Examples {
             alike: Share::of_counts(alike as u64, kept.len() as u64)?,
         })
     }
+}
+
+/// The operation in the middle by its predicted duration; where round trips differ, the nearest to it in the
+/// middle third that has as many as the median.
+fn typical(by_duration: &[PredictedOperation]) -> Option<PredictedOperation> {
+    let middle = by_duration.len().checked_sub(1)? / 2;
+    let mut turns: Vec<u64> = by_duration.iter().map(|one| one.turns).collect();
+    turns.sort_unstable();
+    let third = by_duration.len() / 3;
+    let middle_third = third..by_duration.len() - third;
+    let from_median = |&place: &usize| {
+        (
+            by_duration[place].turns.abs_diff(turns[middle]),
+            place.abs_diff(middle),
+        )
+    };
+    middle_third.min_by_key(from_median).map(|place| by_duration[place])
 }
 
 /// Operations kept of a name and target.
@@ -93,6 +109,20 @@ mod tests {
         }
         let found = examples.finish().map(|found| (found.typical.turns, found.alike));
         assert_eq!(found, Share::of_counts(95, 96).map(|alike| (4, alike)));
+    }
+
+    #[test]
+    fn the_typical_operation_has_a_typical_number_of_round_trips() {
+        let mut examples = Examples::default();
+        for (milliseconds, turns) in [(90, 2), (95, 3), (98, 2), (100, 5), (101, 2), (105, 3), (110, 2)] {
+            examples.add(&ReplayTotals {
+                duration: Duration::from_millis(milliseconds),
+                turns,
+                ..ReplayTotals::default()
+            });
+        }
+        let typical = examples.finish().map(|found| found.typical);
+        assert_eq!(typical.map(|one| (one.predicted, one.turns)), Some((Duration::from_millis(98), 2)));
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Seen {
         let evidence = self.of_name(name)?;
         (!evidence.shows_owners()).then(|| {
             format!(
-                "{} of {} round trips are assigned to it by a guess, because several requests were in flight at once; pass a traceparent on in SQL \
+                "{} of {} round trips are assigned to it by a guess; pass a traceparent on in SQL \
                  comments (docs/requests.md), test with one request at a time or --operations transaction, or judge all the same with \
                  --allow-unseen",
                 evidence.guessed, evidence.round_trips

@@ -67,8 +67,8 @@ fn mostly_guessed(assigned: &Assignments) -> Option<Warning> {
     Some(Warning::new(
         WarningKind::OwnersGuessed,
         format!(
-            "{guessed} of {all} exchanges ({share}) were assigned to their requests by order, which is a guess{likely}: several requests were in flight at once, and round trips, times and findings of a request may be its neighbour's. Certain with identifiers in statements \
-             (traceparent in SQL comments), with one request at a time, or per statement and transaction: docs/requests.md"
+            "{guessed} of {all} exchanges ({share}) were assigned to their requests by order, which is a guess{likely}: others may be a neighbour's, or work that no request waits for. Certain with identifiers in statements \
+             (traceparent in SQL comments), or per statement and transaction: docs/requests.md"
         ),
     ))
 }

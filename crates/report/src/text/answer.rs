@@ -31,6 +31,10 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
     let (who, one) = match (group.count, examples.alike.as_fraction() >= ALIKE) {
         (1, _) => (name.into_owned(), examples.longest),
         (count, true) => (format!("{name} (typical of {count})"), examples.typical),
+        // The longest got others' statements, most likely.
+        (count, false) if !group.evidence.shows_owners() => {
+            (format!("{name} (median of {count})"), examples.typical)
+        }
         (count, false) => (format!("{name} (the longest of {count})"), examples.longest),
     };
     Some(format!(
@@ -130,12 +134,12 @@ fn found(
         ),
     };
     let unseen = unseen.map_or_else(String::new, |words| format!("; {words}"));
-    let guessed = match group.evidence.shows_owners() {
-        true => String::new(),
-        false => format!(
-            "; {} of {} round trips are assigned to it by a guess",
+    let guessed = match group.evidence.likely_right() {
+        Some(right) if !group.evidence.shows_owners() => format!(
+            "; {} of {} round trips are assigned to it by a guess, about {right} of them right",
             group.evidence.guessed, group.evidence.round_trips
         ),
+        _ => String::new(),
     };
     format!(", for {turns}{of_remedies}{unseen}{guessed}")
 }
@@ -183,7 +187,7 @@ fn not_its_own(group: &OperationGroup) -> Option<String> {
     let own = group.evidence.enough_own().err()?;
     let name = cut(&printable(&group.name), MAX_NAME_LEN).into_owned();
     Some(format!(
-        "The cost of distance for {name} is unknown: about {own} of its {} are its own, most likely, because several requests were in flight at once; \
+        "The cost of distance for {name} is unknown: about {own} of its {} are its own, most likely, the others another's; \
          pass a traceparent on in SQL comments (docs/requests.md), capture one request at a time, or take --operations transaction.",
         counted(group.evidence.round_trips, "round trip", "round trips"),
     ))

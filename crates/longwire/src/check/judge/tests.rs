@@ -247,10 +247,11 @@ fn the_remedy_of_turns_is_none_that_saves_held_time_alone() {
 }
 
 /// 96 requests at once whose statements belong to them by a guess, and a loop in some.
-fn guessed(with_a_loop: u64) -> Figures {
+fn guessed(kind: FindingKind, operations_with_it: u64, others: u64) -> Figures {
     let evidence = model::Evidence {
         round_trips: 200,
         guessed: 180,
+        doubted: others * 1_000,
         ..model::Evidence::default()
     };
     let keys = model::OperationGroup {
@@ -266,8 +267,8 @@ fn guessed(with_a_loop: u64) -> Figures {
         evidence,
     };
     let found = Finding {
-        operations: with_a_loop,
-        ..finding(FindingKind::NPlusOne, "GET /keys", "SELECT ?", 10)
+        operations: operations_with_it,
+        ..finding(kind, "GET /keys", "SELECT ?", 10)
     };
     let operations = vec![keys];
     Figures::from_outcome(&ReadOutcome {
@@ -288,9 +289,21 @@ fn a_loop_in_few_operations_may_be_made_of_others_statements() {
         (48, Judgement::Broken),
         (96, Judgement::Broken),
     ] {
-        let verdicts = judge(&forbidden, &guessed(with_a_loop), None).expect("a judgement");
+        let figures = guessed(FindingKind::NPlusOne, with_a_loop, 60);
+        let verdicts = judge(&forbidden, &figures, None).expect("a judgement");
         assert_eq!(verdicts[0].judgement(), expected, "in {with_a_loop} of 96");
     }
-    let allowed = judge(&forbidden, &guessed(2).allowed(), None).expect("a judgement");
+    let allowed = guessed(FindingKind::NPlusOne, 2, 60).allowed();
+    let allowed = judge(&forbidden, &allowed, None).expect("a judgement");
     assert_eq!(allowed[0].judgement(), Judgement::Broken);
+}
+
+#[test]
+fn a_comparison_of_statements_needs_most_of_an_operation_s_own() {
+    let forbidden = budgets(&[], &[], &["repeated-read"]);
+    for (others, expected) in [(60, Judgement::NotJudged), (30, Judgement::Broken)] {
+        let figures = guessed(FindingKind::RepeatedRead, 96, others);
+        let verdicts = judge(&forbidden, &figures, None).expect("a judgement");
+        assert_eq!(verdicts[0].judgement(), expected, "{others} of 200 are others'");
+    }
 }
