@@ -1,25 +1,21 @@
-//! How far predictions are off, over several of them: one arithmetic for text, page and records.
+//! Accuracy over several predictions, shared by text, page and records.
 
 use model::Prediction;
 
-/// The errors of predictions next to which something was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Accuracy {
-    /// How many there are.
     pub points: usize,
-    /// Median of the errors' sizes, as a share of what was measured; of an even number the mean of the two in
-    /// the middle.
+    /// Median of the absolute errors, as a share of the measurement. Of an even number: the mean of
+    /// the middle two.
     pub median: f64,
-    /// The largest error, with its sign: above 0 is predicted too long.
+    /// The largest error, with sign: above 0 the prediction is too long.
     pub worst: f64,
-    /// Which of the predictions handed in that is.
     pub worst_index: usize,
-    /// How many measured medians lie between the bounds of their prediction.
     pub within_bounds: usize,
 }
 
 impl Accuracy {
-    /// Of predictions, each with its number; `None` if nothing was measured next to any.
+    /// `None` if no prediction has a measurement.
     pub fn from_predictions<'a>(predictions: impl Iterator<Item = (usize, &'a Prediction)>) -> Option<Self> {
         let measured =
             predictions.filter_map(|(index, prediction)| Some((index, prediction.error()?, prediction)));
@@ -41,7 +37,6 @@ impl Accuracy {
     }
 }
 
-/// Whether what was measured lies between the bounds.
 pub(crate) fn is_within_bounds(prediction: &Prediction) -> bool {
     let measured = prediction.measured.as_ref();
     measured.is_some_and(|measured| (prediction.low..=prediction.high).contains(&measured.duration))

@@ -1,54 +1,44 @@
-//! Why records could not be read.
+//! Errors of reading records.
 
 use std::io;
 
-/// Why records could not be read. Lines are counted from 1 in the uncompressed stream.
+/// Errors of reading records. Lines are counted from 1 in the uncompressed stream.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The stream itself gave out: an unreadable file, or damaged compression. Nothing follows.
+    /// The file is unreadable or its compression is damaged. Reading ends here.
     #[error("records could not be read beyond line {line}: {source}; everything before is complete")]
     Read {
-        /// Lines read before it happened.
         line: u64,
-        /// What the file or the decompression said.
         source: io::Error,
     },
-    /// A line is no record, or a key is missing or of the wrong kind. The next line can be read.
+    /// A line is not a record: a key is missing or has the wrong type. The next line can be read.
     #[error(
         "line {line} is not a record: {reason}; records are one JSON object a line, as --json writes them"
     )]
     NotARecord {
-        /// Which line.
         line: u64,
-        /// What is wrong with it.
         reason: String,
     },
-    /// A line is longer than any record. The next line can be read.
+    /// A line is longer than `limit`. The next line can be read.
     #[error("line {line} is longer than {limit} bytes and so is not a record")]
     TooLong {
-        /// Which line.
         line: u64,
-        /// The longest length accepted.
         limit: usize,
     },
-    /// A record was written by a later longwire whose keys mean something else. Nothing after it is read.
+    /// A later longwire wrote the record under a schema with other meanings. Reading ends here.
     #[error(
         "line {line} has schema {schema}, this longwire reads schema 1: use the longwire that wrote it, or newer"
     )]
     NewerSchema {
-        /// Which line.
         line: u64,
-        /// The number found.
         schema: u64,
     },
-    /// A key holds a word or an address that this version does not know. The next line can be read.
+    /// A key holds a word or address unknown to this version. The next line can be read.
     #[error("line {line}: {key} {value:?} is not understood: use the longwire that wrote it, or newer")]
     UnknownValue {
-        /// Which line.
         line: u64,
-        /// The key.
         key: &'static str,
-        /// What it holds, cut to a readable length.
+        /// Cut to a readable length.
         value: String,
     },
 }

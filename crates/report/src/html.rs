@@ -1,13 +1,14 @@
-//! The page: one self-contained HTML file, written from the same values as the view and the records.
+//! The page: one self-contained HTML file, written from the same values as the view and the
+//! records.
 //!
-//! It asks the network for nothing: style, script and drawings are inside, and its content security policy
-//! forbids everything else. All of it is readable without its script, which only redraws the prediction when
-//! a slider moves. Its size is bounded whatever was seen: each list that is cut is marked as cut.
+//! It makes no network requests: style, script and drawings are inline, and its content security
+//! policy forbids everything else. It is readable without its script, which only redraws the
+//! prediction when a slider moves. Its size is bounded: a list that is cut says so.
 //!
-//! Statements and names are shown as they are in the outcome (fingerprints, without literals); texts kept on
-//! request ([`model::Exchange::literal`]) never reach the page.
+//! Statements and names are shown as in the outcome (fingerprints, without literals). Literals kept
+//! on request ([`model::Exchange::literal`]) never reach the page.
 //!
-//! Start reading at [`write()`]: one line a section.
+//! Start reading at [`write()`]: one line per section.
 
 mod advice;
 mod attribution;
@@ -52,53 +53,43 @@ use model::{LinkOutcome, Operation, Prediction};
 use std::io;
 use std::time::Duration;
 
-/// Everything the page is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
-    /// What was measured, in a few words: a file name, a server.
+    /// The measured file or server, in a few words.
     pub title: &'a str,
-    /// Conditions, totals, operations, statements, connections, warnings; its predictions are shown as
-    /// requested, next to what was measured where they have it.
+    /// Predictions are shown as requested, next to measurements where there are any.
     pub outcome: &'a ReadOutcome,
     /// The operation that is shown step by step.
     pub example: Option<&'a Operation>,
-    /// For each of its steps, whether its connection moves to the other link; empty where that is not known.
+    /// For each step of the example, whether its connection moves to the other link. Empty if
+    /// unknown.
     pub moves: &'a [bool],
-    /// What the sliders move over. Without it they move over the outcome's predictions, where these are
-    /// enough.
+    /// The grid of the sliders. Without it they use the outcome's predictions, if these suffice.
     pub grid: Option<&'a Grid>,
-    /// Emulated links of the run: what was requested and what was realised.
     pub links: &'a [LinkOutcome],
-    /// The lab whose outcome it is.
     pub lab: Option<&'a LabOutcome>,
 }
 
-/// Predictions for many links, between which the sliders interpolate: in the round-trip time linearly, in the
-/// rate linearly over its inverse (the time a byte takes).
+/// Predictions for many links. The sliders interpolate linearly in the round-trip time, and in the
+/// inverse of the rate (the time per byte).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Grid {
-    /// For each operation name every round trip with every rate and number of clients; the most
-    /// time-consuming name first. A name with gaps is left out.
+    /// For each operation name every round-trip time with every rate and number of clients, the
+    /// most time-consuming name first. A name with gaps is left out.
     pub predictions: Vec<Prediction>,
-    /// How many operations of these names were seen.
     pub seen: u64,
-    /// How many of them were replayed: once each, under however many names (a lab has one for each link that
-    /// changes).
+    /// Number of replayed operations, each counted once (a lab has several names for one
+    /// operation).
     pub replayed: u64,
-    /// Operation names seen that are not in the grid.
     pub names_left_out: u64,
-    /// Which connections move to the predicted link, in words: `all database connections`.
+    /// The connections that move to the predicted link: `all database connections`.
     pub moved: String,
-    /// Shortest round trip at which the operations were measured, on the connections that move.
+    /// Minimum round-trip time of the measurement, on the connections that move.
     pub measured_rtt: Option<Duration>,
-    /// What else was asked of the link (loss, jitter, a queue), in its text form; empty when nothing was.
+    /// The link's other impairments (loss, jitter, queue) in text form; empty if there are none.
     pub link: String,
 }
 
-/// Writes the page.
-///
-/// # Errors
-/// When `out` does not take it.
 pub fn write(page: &Page<'_>, out: &mut impl io::Write) -> io::Result<()> {
     let view = View::new(page);
     let mut sections = String::with_capacity(1 << 17);

@@ -1,11 +1,10 @@
 //! Outcomes to terminal text and records, records back to model values.
 //!
-//! Three readers are served from the same values, so that they cannot differ: a person at a terminal
-//! ([`text`]), a program ([`JsonWriter`]: JSON Lines), and a later run of longwire ([`RecordingWriter`] and
-//! [`RecordReader`]). Nothing here computes a figure, opens a file, or looks at a terminal: width and colour
-//! are arguments.
+//! Terminal text ([`text`]), JSON Lines ([`JsonWriter`]) and recordings ([`RecordingWriter`],
+//! [`RecordReader`]) come from the same values, so they cannot differ. This crate computes no
+//! figures, opens no files and inspects no terminal: width and colour are arguments.
 //!
-//! Start reading at [`records`], then [`text`]. What each record and key means is in `docs/output.md`.
+//! Start reading at [`records`], then [`text`]. `docs/output.md` documents each record and key.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
-//! What a command found out: the values that the views, the records and the pages are made from.
+//! Outcomes of commands, as plain data for views, records and pages.
 //!
-//! Plain data; those that several crates compute with are in `model`.
+//! Values that several crates compute with are in `model`.
 
 mod check;
 mod demo;

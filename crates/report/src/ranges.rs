@@ -1,16 +1,15 @@
-//! Figures with margins as words: a point where the margin hardly matters, else from where to where.
+//! Figures with margins as words: one figure if the margin is small, else a range.
 
 use model::{Attribution, Margin, format_duration};
 use std::time::Duration;
 
-/// Whether a figure is known so loosely that only its range is shown: its middle would be off by more than 5
-/// % of the longest.
+/// Whether only the range is shown: the middle would be off by more than 5 % of the longest value.
 pub(crate) fn is_wide(figure: Duration, margin: Margin) -> bool {
     let [shortest, longest] = margin.around(figure);
     (longest - shortest).as_secs_f64() > WIDE * longest.as_secs_f64()
 }
 
-/// A time: `1.5 ms`, or `1.2 to 1.9 ms`.
+/// `1.5 ms`, or `1.2 to 1.9 ms`.
 pub(crate) fn duration_range(figure: Duration, margin: Margin) -> String {
     match is_wide(figure, margin) {
         false => format_duration(figure),
@@ -18,7 +17,7 @@ pub(crate) fn duration_range(figure: Duration, margin: Margin) -> String {
     }
 }
 
-/// A share of `whole` as `share` words it: `15 %`, or `12 to 19 %`.
+/// A share as `share` words it: `15 %`, or `12 to 19 %`.
 pub(crate) fn share_range(
     figure: Duration,
     margin: Margin,
@@ -31,12 +30,11 @@ pub(crate) fn share_range(
     }
 }
 
-/// The server's share of a time, as exactly as it is known.
 pub(crate) fn server_share(parts: &Attribution, share: impl Fn(Duration, Duration) -> String) -> String {
     share_range(parts.server, parts.server_margin, parts.total(), share)
 }
 
-/// The part of a mean that one of `count` has.
+/// The margin of the mean over `count`.
 pub(crate) fn each(margin: Margin, count: u64) -> Margin {
     let one = |sum: Duration| {
         let mean = sum.as_nanos().checked_div(u128::from(count)).unwrap_or_default();
@@ -48,7 +46,7 @@ pub(crate) fn each(margin: Margin, count: u64) -> Margin {
     }
 }
 
-/// Two figures, the unit of the first left out where it is that of the second.
+/// Joins two figures. Omits the unit of the first if both have the same.
 fn between([from, to]: [String; 2]) -> String {
     if from == to {
         return to;
@@ -60,7 +58,7 @@ fn between([from, to]: [String; 2]) -> String {
     }
 }
 
-/// Width of a range, of its longest figure, from which on it is shown.
+/// Minimum width of a range to be shown, as a share of its longest figure.
 const WIDE: f64 = 0.1;
 
 #[cfg(test)]

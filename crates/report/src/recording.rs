@@ -1,8 +1,8 @@
 //! Recordings: the record stream, compressed with Zstandard.
 //!
-//! A recording is JSON Lines in Zstandard frames and nothing else: `zstdcat run.lwr` shows it. It holds
-//! `conditions`, then `opened`, `started`, `begun`, `exchange`, `connection` and `warning` records as things
-//! happened, then `summary`.
+//! A recording is JSON Lines in Zstandard frames; `zstdcat run.lwr` prints it. It holds
+//! `conditions`, then `opened`, `started`, `begun`, `exchange`, `connection` and `warning` records
+//! in order of time, then `summary`.
 
 use crate::records::writer::JsonWriter;
 use model::{
@@ -14,9 +14,9 @@ use zstd::stream::raw::{Decoder as RawDecoder, Operation};
 use zstd::stream::read::Decoder;
 use zstd::stream::write::Encoder;
 
-/// Whether a file that begins with `first_bytes` holds records: plain, or compressed with Zstandard (a
-/// compressed capture is distinguished by looking inside). Give 64 KiB, or all there is: the first bytes of a
-/// compressed file can only be seen when its first block is complete.
+/// Whether a file that begins with `first_bytes` holds records, plain or compressed with Zstandard.
+/// Decompresses a little to distinguish a compressed capture. Pass 64 KiB or the whole file: the
+/// first compressed block has to be complete.
 pub fn is_recording(first_bytes: &[u8]) -> bool {
     if !first_bytes.starts_with(&ZSTANDARD_MAGIC) {
         return first_bytes.first() == Some(&b'{');
@@ -29,19 +29,13 @@ pub fn is_recording(first_bytes: &[u8]) -> bool {
     decoded.is_ok_and(|status| status.bytes_written == 1) && shown == [b'{']
 }
 
-/// Writes a recording. What was written before the last [`RecordingWriter::checkpoint`] can be read even when
-/// the process is killed.
-///
-/// Every method fails only as the writer beneath it fails.
+/// Writes a recording. Everything before the last [`RecordingWriter::checkpoint`] is readable even
+/// if the process is killed. Methods return only errors of the underlying writer.
 pub struct RecordingWriter<W: Write> {
     records: JsonWriter<Encoder<'static, W>>,
 }
 
 impl<W: Write> RecordingWriter<W> {
-    /// Writes to `out`, beginning with the run's conditions.
-    ///
-    /// # Errors
-    /// When `out` fails.
     pub fn new(out: W, conditions: &Conditions) -> io::Result<Self> {
         let mut encoder = Encoder::new(out, LEVEL)?;
         encoder.include_checksum(true)?;
@@ -53,10 +47,6 @@ impl<W: Write> RecordingWriter<W> {
         Ok(recording)
     }
 
-    /// A connection was first seen.
-    ///
-    /// # Errors
-    /// When `out` fails.
     pub fn opened(
         &mut self,
         connection: ConnectionId,
@@ -67,10 +57,6 @@ impl<W: Write> RecordingWriter<W> {
         self.records.opened(connection, at, client, server)
     }
 
-    /// An HTTP request has reached its server.
-    ///
-    /// # Errors
-    /// When `out` fails.
     pub fn started(
         &mut self,
         connection: ConnectionId,
@@ -81,58 +67,32 @@ impl<W: Write> RecordingWriter<W> {
         self.records.started(connection, at, fingerprint, request)
     }
 
-    /// Opaque bytes have begun an exchange that is reported much later.
-    ///
-    /// # Errors
-    /// When `out` fails.
     pub fn begun(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
         self.records.begun(connection, at)
     }
 
-    /// An exchange is complete.
-    ///
-    /// # Errors
-    /// When `out` fails.
     pub fn exchange(&mut self, exchange: &Exchange, protocol: Protocol) -> io::Result<()> {
         self.records.exchange(exchange, protocol, None)
     }
 
-    /// A connection has ended.
-    ///
-    /// # Errors
-    /// When `out` fails.
     pub fn connection(&mut self, connection: &ConnectionOutcome) -> io::Result<()> {
         self.records.connection(connection)
     }
 
-    /// The text of a statement whose preparation was not seen.
-    ///
-    /// # Errors
-    /// When `out` fails.
     pub fn recognised(&mut self, found: &RecognisedStatement) -> io::Result<()> {
         self.records.recognised(found)
     }
 
-    /// Something a reader of the figures must know.
-    ///
-    /// # Errors
-    /// When `out` fails.
     pub fn warning(&mut self, warning: &Warning) -> io::Result<()> {
         self.records.warning(warning)
     }
 
-    /// Makes all that was written so far readable: call it about once a second.
-    ///
-    /// # Errors
-    /// When `out` fails.
+    /// Makes everything written so far readable. Call it about once a second.
     pub fn checkpoint(&mut self) -> io::Result<()> {
         self.records.flush()
     }
 
     /// Writes the totals and completes the recording.
-    ///
-    /// # Errors
-    /// When `out` fails.
     pub fn finish(mut self, summary: &Summary) -> io::Result<W> {
         self.records.summary(summary)?;
         let mut out = self.records.into_inner()?.finish()?;
@@ -141,13 +101,11 @@ impl<W: Write> RecordingWriter<W> {
     }
 }
 
-/// The uncompressed bytes of a record stream.
 pub(crate) enum Source<R: BufRead> {
     Plain(Whole<R>),
     Compressed(BufReader<Decoder<'static, Whole<R>>>),
 }
 
-/// A stream with the bytes that were inspected put back in front.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
 impl<R: BufRead> Source<R> {
@@ -195,8 +153,8 @@ impl<R: BufRead> BufRead for Source<R> {
 
 /// RFC 8878, section 3.1.1.
 const ZSTANDARD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
-/// A good ratio at a speed no recording outruns.
+/// A good ratio, and faster than any recording.
 const LEVEL: i32 = 3;
-/// 8 MiB: the window of zstd's level 19, and the most memory that a frame header can make us take.
+/// 8 MiB: the window of zstd's level 19. It bounds the memory that a frame header can request.
 const WINDOW_LOG_MAX: u32 = 23;
 const BUFFER_BYTES: usize = 128 * 1024;

@@ -1,9 +1,9 @@
-//! Records: one JSON object a line, `{"type": ..., "schema": 1, ...}`, keys in snake_case with their units.
+//! Records: one JSON object a line, `{"type": ..., "schema": 1, ...}`, keys in snake_case with
+//! units.
 //!
-//! `docs/output.md` describes every type and key, and a test compares it with what is written here. A key is
-//! added without a new schema number; a meaning never changes under an old name. What is not known has no
-//! key: a zero is always a measured zero. Spans are nanoseconds, points in time nanoseconds since the Unix
-//! epoch.
+//! `docs/output.md` describes every type and key; a test compares it with the output. New keys keep
+//! the schema number; a key never changes its meaning. Unknown values are omitted: a zero is always
+//! a measured zero. Spans are nanoseconds, points in time nanoseconds since the Unix epoch.
 
 mod advice;
 mod check;
@@ -38,16 +38,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The schema number of the records written, and the highest that is read.
+/// The schema number that is written, and the highest that is read.
 pub const SCHEMA: u32 = 1;
 
-/// What is in a record besides its `type` and `schema`: its keys.
+/// The keys of a record besides `type` and `schema`.
 trait RecordBody: Serialize {
-    /// Its `type`.
     const NAME: &'static str;
 }
 
-/// A whole record, as it is written: an object whose first keys are `type` and `schema`.
+/// A record as it is written: an object that starts with `type` and `schema`.
 #[derive(Debug, Serialize)]
 pub struct RecordLine<'a, B> {
     #[serde(rename = "type")]
@@ -66,12 +65,10 @@ const fn line<B: RecordBody>(body: &B) -> RecordLine<'_, B> {
 }
 
 impl<'a, B> RecordLine<'a, B> {
-    /// Its `type`.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Its other keys, but `schema`.
     pub const fn body(&self) -> &'a B {
         self.body
     }
@@ -85,7 +82,6 @@ macro_rules! names {
     };
 }
 
-// Every record: what holds its keys, and its type.
 names! {
     advice::AdviceRecord<'_> => "advice",
     advice::LevelRecord<'_> => "level",
@@ -144,12 +140,11 @@ names! {
     tunnel::NoticeRecord<'_> => "notice",
 }
 
-/// A record that belongs to a point of a lab.
 impl<B: RecordBody> RecordBody for lab::OfPoint<B> {
     const NAME: &'static str = B::NAME;
 }
 
-/// A text that borrows from the line it was read from, unless an escape in it had to be resolved.
+/// Borrows from its line unless an escape had to be resolved.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -160,7 +155,6 @@ impl<'a> From<&'a str> for Text<'a> {
     }
 }
 
-/// A value of a record that this version does not know.
 struct UnknownValue {
     key: &'static str,
     value: String,
@@ -175,8 +169,8 @@ impl UnknownValue {
     }
 }
 
-/// Equal texts share one allocation. Forgets all when it holds much, so that a stream of ever new texts
-/// cannot fill the memory; sharing then starts again.
+/// Equal texts share one allocation. Cleared when it is full, so that a stream of ever new texts
+/// cannot fill the memory.
 #[derive(Default)]
 struct Interner {
     texts: HashSet<Arc<str>>,
@@ -199,12 +193,12 @@ impl Interner {
     }
 }
 
-/// Nanoseconds of `span`; spans beyond 584 years become the largest number.
+/// Saturates after 584 years.
 fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 const SHOWN_CHARACTERS: usize = 60;
 const SHARED_TEXTS: usize = 65_536;
-/// Texts of this size in all, and one more.
+/// Limit of an interner, exceeded by one text at most.
 const SHARED_BYTES: usize = 32 * 1024 * 1024;

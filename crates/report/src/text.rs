@@ -1,7 +1,7 @@
-//! The human view: plain text for one screen, rendered from the same values as the records.
+//! The terminal view: plain text for one screen, rendered from the same values as the records.
 //!
-//! The width, and whether colour is wanted, are arguments. Texts that came over the wire (statements, names,
-//! versions) are made harmless before they reach a terminal: see [`escape`].
+//! Width and colour are arguments. Text from the wire (statements, names, versions) is sanitised
+//! before it reaches a terminal: see [`escape`].
 //!
 //! Start reading at [`read`].
 
@@ -66,19 +66,18 @@ pub use waterfall::waterfall;
 use model::format_duration;
 use std::time::Duration;
 
-/// A duration, or `-` where it is not known or withheld.
+/// A dash if unknown or withheld.
 fn duration_or_dash(span: Option<Duration>) -> String {
     span.map_or_else(|| DASH.to_owned(), format_duration)
 }
 
-/// `1 turn`, `2 turns`: for words that take an s.
+/// `1 turn`, `2 turns`: for words with a plural in s.
 fn counted(count: u64, word: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {word}{plural}")
 }
 
-/// A statement as it is shown: one without a word, which only asks whether the connection works, has none to
-/// show.
+/// A statement for display. Replaces an empty one, which only tests the connection.
 pub fn shown_statement(fingerprint: &str) -> &str {
     match fingerprint.trim_matches([' ', ';']) {
         "" => "(empty statement)",

@@ -1,4 +1,4 @@
-//! The page of `tunnel advise`: levels by rates as a map, what each level costs, and the bill.
+//! The page of `tunnel advise`: a map of levels by rates, the cost of each level, and the bill.
 
 use super::header;
 use super::markup::{DASH, Escaped, counted, number, small_print, time, turns};
@@ -8,10 +8,6 @@ use std::fmt::Write;
 use std::io;
 use std::time::Duration;
 
-/// Writes it.
-///
-/// # Errors
-/// When `out` does not take it.
 pub fn write_advice(
     advice: &Advice,
     conditions: &Conditions,
@@ -64,7 +60,7 @@ fn map_section(advice: &Advice, out: &mut String) {
     out.push_str("</section>\n");
 }
 
-/// The map as a drawing: a column a rate, a row a level.
+/// One column per rate, one row per level.
 fn drawing(advice: &Advice, out: &mut String) {
     let columns = advice.rates.len().clamp(1, MAX_RATES);
     let (cell, row) = ((WIDTH - LABEL) / columns as f64, 34.0);
@@ -128,7 +124,7 @@ fn square(advice: &Advice, level: &LevelAdvice, column: usize, place: [f64; 4], 
     );
 }
 
-/// How much of off's time is saved: 1 is all of it, below 0 is lost, -1 as much again or more.
+/// Saving as a share of the time without compression: 1 saves all of it, -1 at least doubles it.
 fn shade(advice: &Advice, level: &LevelAdvice, column: usize) -> f64 {
     let off = advice.off().and_then(|off| off.durations.get(column));
     let (Some(saved), Some(off)) = (advice.saved_ns(level, column), off) else {
@@ -137,7 +133,6 @@ fn shade(advice: &Advice, level: &LevelAdvice, column: usize) -> f64 {
     (saved as f64 / (off.as_nanos() as f64).max(1.0)).clamp(-1.0, 1.0)
 }
 
-/// What is shown in a square: what off takes, what the others save.
 fn figure(advice: &Advice, level: &LevelAdvice, column: usize) -> String {
     if level.level == 0 {
         return level
@@ -206,7 +201,6 @@ fn levels_section(advice: &Advice, out: &mut String) {
     out.push_str("</section>\n");
 }
 
-/// What the payload costs without a tunnel.
 fn bill_row(name: &str, advice: &Advice, out: &mut String) {
     let bytes = ByteCount::from_bytes(advice.payload() / advice.operations.max(1));
     let _ = write!(
@@ -267,13 +261,11 @@ fn break_even(rate: BreakEven) -> String {
     }
 }
 
-/// How opaque the colour of a whole is: figures stay readable on it, in both modes.
+/// Maximum opacity at which figures stay readable, in both colour schemes.
 const FULL: f64 = 0.55;
-/// Of the drawing's own units.
+/// In user units of the SVG.
 const WIDTH: f64 = 960.0;
-/// Room for the names of levels.
 const LABEL: f64 = 110.0;
-/// Room for the rates.
 const HEAD: f64 = 30.0;
-/// More rates are in the records.
+/// The records hold all rates.
 const MAX_RATES: usize = 10;

@@ -6,7 +6,6 @@ use model::{Attribution, Margin};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The parts in the order of every bar and list: class of its colour, name, amount.
 pub fn parts(attribution: &Attribution) -> [(&'static str, &'static str, Duration); 7] {
     [
         ("client", "client", attribution.client),
@@ -19,8 +18,7 @@ pub fn parts(attribution: &Attribution) -> [(&'static str, &'static str, Duratio
     ]
 }
 
-/// A bar whose parts are as long as their shares. What it shows is also given as text, for readers who cannot
-/// see it.
+/// A bar with parts in proportion to their shares, and a text alternative for screen readers.
 pub fn bar(attribution: &Attribution, out: &mut String) {
     let said: Vec<String> = seen_parts(attribution)
         .map(|(class, name, part)| format!("{name} {}", share_of(attribution, class, part)))
@@ -38,7 +36,7 @@ pub fn bar(attribution: &Attribution, out: &mut String) {
     out.push_str("</svg>");
 }
 
-/// The coloured rectangles of a bar that is 1000 wide and 10 high.
+/// Rectangles of a bar 1000 wide and 10 high.
 pub fn rectangles(attribution: &Attribution, out: &mut String) {
     let whole = attribution.total().as_secs_f64();
     let mut from = 0.0;
@@ -53,7 +51,7 @@ pub fn rectangles(attribution: &Attribution, out: &mut String) {
     }
 }
 
-/// The parts as words with swatch, mean and share: the bar's direct labels. `client` is who the client was.
+/// The bar's labels: swatch, mean and share of each part. `client` names the client.
 pub fn labels(attribution: &Attribution, operations: u64, client: &str, out: &mut String) {
     out.push_str("<ul class=\"parts\">");
     for (class, name, part) in seen_parts(attribution) {
@@ -72,7 +70,6 @@ pub fn labels(attribution: &Attribution, operations: u64, client: &str, out: &mu
     out.push_str("</ul>");
 }
 
-/// The share of a part, as exactly as it is known.
 fn share_of(attribution: &Attribution, class: &str, part: Duration) -> String {
     let margin = match class {
         "server" => attribution.server_margin,

@@ -1,5 +1,4 @@
-//! The page of `check`: which budgets are broken, what to do about them, and what has changed since the
-//! baseline.
+//! The page of `check`: broken budgets, remedies, and changes since the baseline.
 
 use super::markup::{DASH, Escaped, count, counted, cut, small_print, time, time_or_dash};
 use super::opening::{self, Opening, name_cell};
@@ -9,10 +8,6 @@ use model::{BudgetMeasure, BudgetVerdict, Change, Conditions, Judgement};
 use std::fmt::Write;
 use std::io;
 
-/// Writes it.
-///
-/// # Errors
-/// When `out` does not take it.
 pub fn write_check(
     report: &CheckReport,
     conditions: &Conditions,

@@ -4,7 +4,6 @@ use super::markup::{DASH, Escaped, count, number, small_print, time_or_dash};
 use crate::outcome::{LabOutcome, LabPoint};
 use std::fmt::Write;
 
-/// One row a point; nothing where no variant is compared with another.
 pub fn section(lab: Option<&LabOutcome>, out: &mut String) {
     let Some(lab) = lab.filter(|lab| lab.is_comparison()) else {
         return;
@@ -57,5 +56,4 @@ fn row(lab: &LabOutcome, point: &LabPoint, out: &mut String) {
 const FIGURES: [&str; 6] = ["operations", "average", "median", "95 %", "a minute", "times"];
 const NOTE: &str = "A minute: operations over all the time to the end of the last. Times: that over the same of the variant it is compared \
                     with, in the same round (median). A dash: too few operations, or compared with none.";
-/// Points of a page.
 const SHOWN: usize = 400;

@@ -1,5 +1,5 @@
-//! The curve: predicted time over the round trip, both logarithmic, as it is and without what was found, with
-//! its bounds and what was measured. `page.js` draws the same again when a slider moves.
+//! The curve: predicted time over round-trip time, both logarithmic, with and without the findings,
+//! with bounds and measurements. `page.js` draws the same when a slider moves.
 
 use super::grid::{GridRow, View, drawn_bounds};
 use super::markup::time;
@@ -8,14 +8,13 @@ use model::Prediction;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// Both sizes of the curve: the page's style shows the one that fits, so that its words stay readable.
+/// Both sizes of the curve. The style sheet shows the one that keeps its text readable.
 pub fn both_sizes(view: &View, row: &GridRow, out: &mut String) {
     for size in [WIDE, NARROW] {
         svg(view, row, size, out);
     }
 }
 
-/// Width and height, class, margins left and right, and how many ticks along.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     class: &'static str,
@@ -69,15 +68,15 @@ fn svg(view: &View, row: &GridRow, size: Size, out: &mut String) {
     );
 }
 
-/// What is drawn at one round trip, in nanoseconds: between two that were predicted in proportion, since an
-/// operation takes its round trips times as long.
+/// The curve at one round-trip time, in nanoseconds. Linear between two predictions, because an
+/// operation's time is linear in the round-trip time.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     rtt: f64,
     median: f64,
     low: f64,
     high: f64,
-    /// The median without what was found.
+    /// The median without the findings.
     without: f64,
 }
 
@@ -109,7 +108,6 @@ impl Place {
     }
 }
 
-/// From a little below the shortest to a little above the longest time.
 fn upwards(curve: &[Place], points: &[&Prediction], here: Option<Duration>, size: Size) -> LogScale {
     let measured = points
         .iter()
@@ -192,7 +190,7 @@ fn band_and_lines(curve: &[Place], has_remedy: bool, x: LogScale, y: LogScale, o
     }
 }
 
-/// Names of the lines at their ends, moved apart where they would overlap.
+/// Moves labels apart where they would overlap.
 fn end_labels(curve: &[Place], has_remedy: bool, x: LogScale, y: LogScale, out: &mut String) {
     let Some(last) = curve.last() else { return };
     let median = y.position(last.median);
@@ -215,7 +213,6 @@ fn end_labels(curve: &[Place], has_remedy: bool, x: LogScale, y: LogScale, out: 
     out.push('\n');
 }
 
-/// What was measured on such links, and where the operations come from.
 fn dots(view: &View, row: &GridRow, points: &[&Prediction], x: LogScale, y: LogScale, out: &mut String) {
     if let (Some(rtt), Some(here)) = (view.measured_rtt, row.here)
         && nanos(rtt) <= x.most
@@ -261,11 +258,11 @@ const RIGHT: f64 = 64.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 48.0;
 const LINE_HEIGHT: f64 = 14.0;
-/// Round trips below half a millisecond are drawn in proportion, so that 0 has a place.
+/// Half a millisecond. The axis is linear below, so that 0 has a place.
 const RTT_UNIT: f64 = 500_000.0;
-/// Places that the lines are drawn through: between two of them they are straight.
+/// Number of points on a curve; straight lines connect them.
 const PLACES: u32 = 48;
 const TICKS_UP: usize = 6;
-/// A factor of room above the longest and below the shortest time.
+/// Margin above the longest and below the shortest time, as a factor.
 const ROOM: f64 = 1.25;
 const MIN_TIME: f64 = 100.0;

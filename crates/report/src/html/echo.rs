@@ -7,10 +7,6 @@ use crate::outcome::EchoReport;
 use model::{BulkOutcome, ByteCount, Conditions, Direction, EchoOutcome};
 use std::io;
 
-/// Writes it.
-///
-/// # Errors
-/// When `out` does not take it.
 pub fn write_echo(report: &EchoReport, conditions: &Conditions, out: &mut impl io::Write) -> io::Result<()> {
     let mut html = String::with_capacity(1 << 15);
     let floor = report.floor.map_or_else(String::new, |floor| {

@@ -7,8 +7,6 @@ use crate::text::findings::{GUESSED, doubtful_words, guessed_words};
 use model::Finding;
 use std::fmt::Write;
 
-/// Each finding with what its remedy saves, what it makes of an operation, and the remedy. Nothing without
-/// findings.
 pub fn section(outcome: &ReadOutcome, out: &mut String) {
     let findings: Vec<&Finding> = outcome.sure_findings().collect();
     let doubtful = doubtful_words(outcome).map_or_else(String::new, |words| format!(" {words}"));

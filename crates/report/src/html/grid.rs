@@ -1,4 +1,4 @@
-//! The predictions as a grid: what the curve is drawn from, and what the page's script interpolates in.
+//! The grid of predictions behind the curve and the page's sliders.
 
 use super::Page;
 use super::markup::cut;
@@ -10,41 +10,34 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Every prediction at its place, and what was measured next to it.
 #[derive(Debug)]
 pub struct View {
-    /// Round trips, ascending.
     pub rtts: Vec<Duration>,
-    /// LinkRates client-to-server and server-to-client: unlimited first, then from fast to slow.
+    /// Client-to-server and server-to-client: unlimited first, then descending.
     pub rates: Vec<LinkRates>,
-    /// Clients at once, ascending.
     pub clients: Vec<u32>,
-    /// The operation names, in the grid's order.
     pub rows: Vec<GridRow>,
-    /// Places of what is shown first.
+    /// Indices shown first.
     pub start: Start,
-    /// Round trip at which was measured.
     pub measured_rtt: Option<Duration>,
 }
 
-/// One operation name in the grid.
 #[derive(Debug)]
 pub struct GridRow {
-    /// Its name.
     pub name: Arc<str>,
-    /// By clients, then rate, then round trip.
+    /// By clients, then rate, then round-trip time.
     pub cells: Vec<Prediction>,
-    /// Median as measured where the grid's operations come from.
+    /// The measured median of the grid's own operations.
     pub here: Option<Duration>,
-    /// Predictions for which something was also measured.
+    /// Predictions that were also measured.
     pub points: Vec<Prediction>,
-    /// Round trips of an operation that its findings would remove, on average.
+    /// Mean round trips of an operation that its findings would remove.
     pub removed: f64,
 }
 
 impl GridRow {
-    /// How long an operation takes where a prediction says `duration`, without what was found: shortened by
-    /// the share that the round trips removed have of the mean, as in the answer.
+    /// Predicted time without the findings: `duration` shortened by the removed round trips' share
+    /// of the mean, as in the answer.
     pub fn without(&self, cell: &Prediction, duration: Duration) -> Duration {
         let mean = cell.spread.mean.unwrap_or(cell.duration).as_secs_f64();
         if mean <= 0.0 {
@@ -55,7 +48,6 @@ impl GridRow {
     }
 }
 
-/// Round trips that the findings of operations of this name would remove, of one operation.
 fn removed(outcome: &ReadOutcome, group: &OperationGroup) -> f64 {
     let of_group = |finding: &&Finding| {
         finding.operation_name == group.name && finding.kind != FindingKind::HeldTransaction
@@ -68,19 +60,15 @@ fn removed(outcome: &ReadOutcome, group: &OperationGroup) -> f64 {
     turns as f64 / group.count.max(1) as f64
 }
 
-/// Places in the grid's lists.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Start {
-    /// In [`View::rtts`].
     pub rtt: usize,
-    /// In [`View::rates`].
     pub rate: usize,
-    /// In [`View::clients`].
     pub clients: usize,
 }
 
 impl View {
-    /// The grid of the page; `None` if there are fewer than two round trips to draw a curve over.
+    /// `None` if there are fewer than two round-trip times.
     pub fn new(page: &Page<'_>) -> Option<Self> {
         let asked = &page.outcome.predictions;
         let predictions = page.grid.map_or(asked, |grid| &grid.predictions);
@@ -106,17 +94,15 @@ impl View {
         (view.rtts.len() >= 2 && !view.rows.is_empty()).then_some(view)
     }
 
-    /// The prediction of `row` at these places.
     pub fn cell<'a>(&self, row: &'a GridRow, rtt: usize, rate: usize, clients: usize) -> &'a Prediction {
         &row.cells[(clients * self.rates.len() + rate) * self.rtts.len() + rtt]
     }
 
-    /// Whether there is anything to choose.
     pub fn has_sliders(&self) -> bool {
         self.rtts.len() >= 2
     }
 
-    /// The grid as JSON that is safe inside a script element.
+    /// The grid as JSON, safe inside a script element.
     pub fn json(&self) -> String {
         let rows: Vec<Value> = self.rows.iter().map(GridRow::json).collect();
         let value = json!({
@@ -165,7 +151,7 @@ impl View {
         Some((clients * self.rates.len() + rate) * self.rtts.len() + rtt)
     }
 
-    /// Rate and clients at which most was measured, if anything was; else no limit, and fewest clients.
+    /// Rate and clients with most measurements, if any; else no limit and the fewest clients.
     fn first_shown(&self) -> Start {
         let wished = |rtt: &Duration| rtt.as_nanos().abs_diff(FIRST_RTT.as_nanos());
         let rtt = (0..self.rtts.len())
@@ -214,8 +200,7 @@ fn measured(predictions: &[Prediction], name: &Arc<str>) -> Vec<Prediction> {
         .collect()
 }
 
-/// Median, low, high (ns), per second, what it is bound by, the attribution in thousandths, and the mean
-/// (ns).
+/// Median, low, high (ns), per second, bound by, the attribution in thousandths, and the mean (ns).
 fn cell_json(cell: &Prediction) -> Value {
     let whole = cell.attribution.total().as_secs_f64();
     let parts = super::attribution::parts(&cell.attribution).map(|(_, _, part)| {
@@ -237,7 +222,7 @@ fn cell_json(cell: &Prediction) -> Value {
     ])
 }
 
-/// Where its band is drawn: bounds that bound nothing have none.
+/// Limits of the band. Equal if the prediction has no usable bounds.
 pub fn drawn_bounds(cell: &Prediction) -> [Duration; 2] {
     cell.bounds().unwrap_or([cell.duration; 2])
 }
@@ -253,7 +238,7 @@ fn point_json(point: &Prediction) -> Option<Value> {
     }))
 }
 
-/// Six digits: more than is shown, and half the size of all.
+/// Six digits: more than the page shows, at half the size.
 fn digits(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 0.0;
@@ -263,7 +248,7 @@ fn digits(value: f64) -> f64 {
     if rounded > 1e5 { rounded.round() } else { rounded }
 }
 
-/// No character by which a text could leave its script element, or end a line of script.
+/// Escapes characters that could end the script element or a line of script.
 pub fn script_safe(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for character in json.chars() {
@@ -279,12 +264,12 @@ pub fn script_safe(json: &str) -> String {
     out
 }
 
-/// Unlimited first, then from fast to slow.
+/// Sorts unlimited first, then descending.
 fn slowness(rate: Option<BitRate>) -> std::cmp::Reverse<u64> {
     std::cmp::Reverse(rate.map_or(u64::MAX, BitRate::as_bits_per_second))
 }
 
-/// Bits per second each way, `None` if there is no limit.
+/// Bits per second each way. `None` means no limit.
 fn bits(rates: &LinkRates) -> [Option<u64>; 2] {
     rates.map(|rate| rate.map(BitRate::as_bits_per_second))
 }

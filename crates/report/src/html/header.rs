@@ -1,4 +1,4 @@
-//! The beginning and end of the page: policy, style, title, key figures; grid and script.
+//! Start and end of the page: policy, style, title, key figures; grid and script.
 
 use super::Page;
 use super::grid::View;
@@ -8,7 +8,6 @@ use crate::text::answer::answer;
 use model::{ByteCount, Summary};
 use std::fmt::Write;
 
-/// Everything up to the first section: title, answer, links to the `sections` that follow, key figures.
 pub fn begin(page: &Page<'_>, sections: &str, out: &mut String) {
     let summary = &page.outcome.summary;
     head(page.title, &lead(summary), out);
@@ -22,7 +21,7 @@ pub fn begin(page: &Page<'_>, sections: &str, out: &mut String) {
     out.push_str("</header>\n");
 }
 
-/// A link to each section, by its heading; nothing where there are so few that they are seen at once.
+/// Links to the sections. Empty for a short page.
 fn contents(sections: &str, out: &mut String) {
     let headings: Vec<(&str, &str)> = sections
         .split("<h2 id=\"")
@@ -42,10 +41,9 @@ fn contents(sections: &str, out: &mut String) {
     out.push_str("</nav>\n");
 }
 
-/// Fewer sections need no list.
 const MIN_LISTED_SECTIONS: usize = 3;
 
-/// Policy, style, title and the sentence below it; the header goes on.
+/// Policy, style, title and lead sentence; the header element stays open.
 pub fn head(title: &str, lead: &str, out: &mut String) {
     let title = cut(title, MAX_TITLE_LEN);
     let title = Escaped(&title);
@@ -61,7 +59,6 @@ pub fn head(title: &str, lead: &str, out: &mut String) {
     let _ = writeln!(out, "<p class=\"lead\">{}</p>", Escaped(lead));
 }
 
-/// Everything after the last section.
 pub fn end(view: Option<&View>, out: &mut String) {
     out.push_str("</main>\n");
     if let Some(view) = view.filter(|view| view.has_sliders()) {
@@ -134,7 +131,7 @@ fn figures(summary: &Summary, out: &mut String) {
     out.push_str("</dl>\n");
 }
 
-/// What is shown next to the median: the 99th percentile, or with too few samples the extremes.
+/// Text next to the median: the 99th percentile, or the extremes if there are too few samples.
 fn spread(summary: &Summary) -> String {
     let spread = &summary.spread;
     match (spread.p99, spread.min, spread.max) {
@@ -144,7 +141,7 @@ fn spread(summary: &Summary) -> String {
     }
 }
 
-/// Nothing from anywhere; style and script only as they stand in the page.
+/// Blocks the network. Allows only the inline style and script.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
                       base-uri 'none'; form-action 'none'";
 const STYLE: &str = include_str!("page.css");

@@ -1,4 +1,4 @@
-//! Transactions that stay open between replies, and what distance does to that.
+//! Transactions that stay open between replies, and the effect of distance on them.
 
 use super::markup::{
     DASH, Escaped, count, counted, cut, per_one, share, small_print, statement, time, time_or_dash,
@@ -10,7 +10,6 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Each transaction's name with how long it is open here and elsewhere. Nothing without transactions.
 pub fn section(outcome: &ReadOutcome, out: &mut String) {
     if outcome.held.is_empty() {
         return;
@@ -86,10 +85,9 @@ fn row(one: &HeldTransactions, predictions: &[HeldPrediction], links: &[Link], o
     out.push_str("</tr>\n");
 }
 
-/// A round trip, and the link that has it in its text form.
 type Link = (Duration, Arc<str>);
 
-/// The links that are farther away than nothing; of many, the first.
+/// Links with a round-trip time above zero. Of several with the same time, the first.
 fn links(predictions: &[HeldPrediction]) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     for prediction in predictions.iter().filter(|prediction| !prediction.rtt.is_zero()) {

@@ -1,4 +1,4 @@
-//! When the parts of each step of an operation were, as its client lived them; and all steps by connection.
+//! Timing of each step's parts, as its client saw them; and all steps by connection.
 
 use super::markup::{Escaped, cut};
 use model::{ConnectionId, ConnectionOutcome, Operation, OperationStep, Step};
@@ -6,21 +6,18 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// What a stretch of a step was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Bytes on their way.
+    /// Bytes in transit.
     Network,
     /// The server computed.
     Server,
-    /// The server waited for calls of its own, or an earlier reply was still coming.
+    /// The server waited for calls of its own, or an earlier reply was still arriving.
     Waiting,
-    /// Cannot be determined.
     Unknown,
 }
 
 impl Kind {
-    /// The class of its colour.
     pub const fn class(self) -> &'static str {
         match self {
             Self::Network => "trip",
@@ -34,31 +31,26 @@ impl Kind {
 /// A stretch of a step, in nanoseconds since the operation began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// What it was.
     pub kind: Kind,
-    /// Its begin.
     pub from: u64,
-    /// Its end.
     pub to: u64,
 }
 
-/// The stretches of one step, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timed {
-    /// When the request left the client.
+    /// The request left the client.
     pub from: u64,
-    /// When the request had been sent.
+    /// The last byte of the request was sent.
     pub sent: u64,
-    /// When it had reached its server.
+    /// The request reached the server.
     pub arrived: u64,
-    /// When the reply had reached the client.
+    /// The reply reached the client.
     pub to: u64,
-    /// What was in between.
     pub pieces: Vec<Piece>,
 }
 
-/// The times of a step of `operation`: those of the observation point, with half a round trip added on either
-/// side.
+/// Times of a step as the client saw them: those of the observation point, extended by half a round
+/// trip on either side.
 pub fn timed(operation: &Operation, step: &OperationStep) -> Timed {
     let mut pieces = Vec::new();
     for part in step.exchange.steps() {
@@ -105,14 +97,14 @@ fn part_pieces(operation: &Operation, part: &Step, pieces: &mut Vec<Piece>) {
     let inside = nanos(part.server_inside_reply.min(part.server));
     let before = nanos(part.server) - inside;
     let computing = left.saturating_sub(before).max(arrived);
-    // Where inside the reply the server computed is not kept: it is drawn at the start of the reply.
+    // The position of server time within the reply is unknown, so it is drawn at the start.
     let computed = left.saturating_add(inside).min(to);
     add(Kind::Waiting, arrived, computing);
     add(Kind::Server, computing, computed);
     add(Kind::Network, computed, to);
 }
 
-/// Moves points of the observation point's timeline to either end of the path.
+/// Converts times of the observation point to times at either end of the path.
 struct Clock {
     begin: i128,
     duration: u64,
@@ -158,14 +150,14 @@ impl Clock {
     }
 }
 
-/// The connections of an operation in the order in which they took part.
+/// Connections of an operation in order of first use.
 pub struct Lanes {
     places: HashMap<ConnectionId, usize>,
     names: Vec<String>,
 }
 
 impl Lanes {
-    /// Those of `operation`, named after their servers where these are known.
+    /// Connections are named after their servers where these are known.
     pub fn new(operation: &Operation, connections: &[ConnectionOutcome]) -> Self {
         let servers: HashMap<ConnectionId, String> = connections
             .iter()
@@ -190,12 +182,10 @@ impl Lanes {
         lanes
     }
 
-    /// How many connections took part.
     pub fn count(&self) -> usize {
         self.names.len()
     }
 
-    /// The place of a step's connection.
     pub fn lane_of(&self, step: &OperationStep) -> usize {
         self.places
             .get(&step.exchange.connection)
@@ -203,12 +193,10 @@ impl Lanes {
             .unwrap_or_default()
     }
 
-    /// The name of a connection.
     pub fn name(&self, place: usize) -> &str {
         self.names.get(place).map_or("", String::as_str)
     }
 
-    /// One line a connection, with all steps of the operation.
     pub fn draw(&self, operation: &Operation, out: &mut String) {
         let shown = self.names.len().min(SHOWN);
         let mut lanes = vec![Strip::new(nanos(operation.duration)); shown];
@@ -243,8 +231,8 @@ impl Lanes {
     }
 }
 
-/// A stretch of time cut into [`BINS`] bins, each of which shows what covers most of it: many pieces in
-/// bounded size.
+/// A stretch of time in [`BINS`] bins, each drawn as the kind that covers most of it: any number of
+/// pieces in bounded size.
 #[derive(Debug, Clone)]
 pub struct Strip {
     duration: u64,
@@ -252,7 +240,6 @@ pub struct Strip {
 }
 
 impl Strip {
-    /// An empty one.
     pub fn new(duration: u64) -> Self {
         Self {
             duration,
@@ -260,7 +247,6 @@ impl Strip {
         }
     }
 
-    /// Adds what `piece` covers of each bin.
     pub fn cover(&mut self, piece: Piece) {
         let width = self.duration.div_ceil(BINS as u64).max(1);
         let last = BINS - 1;
@@ -273,7 +259,7 @@ impl Strip {
         }
     }
 
-    /// Draws it `width` wide: a path each kind.
+    /// Draws one path per kind.
     pub fn draw(&self, width: f64, top: usize, height: usize, out: &mut String) {
         let mut paths = [const { String::new() }; KINDS.len()];
         let scale = width / BINS as f64;
@@ -289,8 +275,8 @@ impl Strip {
         }
     }
 
-    /// Neighbouring bins of the same kind: kind, first bin, how many. What covers less than half of a bin
-    /// counts for the next one, so that as much is painted as there was.
+    /// Runs of bins of the same kind: kind, first bin, count. A kind that covers less than half a
+    /// bin is carried to the next bin, so that the painted area is right.
     fn runs(&self) -> Vec<(Kind, usize, usize)> {
         let width = i128::from(self.duration.div_ceil(BINS as u64).max(1));
         let mut owed = [0_i128; KINDS.len()];
@@ -317,12 +303,11 @@ impl Strip {
 
 const KINDS: [Kind; 4] = [Kind::Network, Kind::Server, Kind::Waiting, Kind::Unknown];
 
-/// Nanoseconds of a span, as far as 64 bits reach.
+/// Saturates at 64 bits.
 pub fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// How finely a strip is cut.
 const BINS: usize = 400;
 const SHOWN: usize = 12;
 const MAX_NAME_LEN: usize = 60;
@@ -333,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_strip_paints_as_much_as_there_was() {
-        // Every bin a quarter server, a quarter network.
+        // Every bin: a quarter server, a quarter network.
         let width = 100_u64;
         let mut strip = Strip::new(width * BINS as u64);
         for bin in 0..BINS as u64 {

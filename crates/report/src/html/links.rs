@@ -1,4 +1,4 @@
-//! Emulated links: what was requested and what was realised.
+//! Emulated links, requested and realised.
 
 use super::markup::{DASH, Escaped, count, cut, small_print, time};
 use super::predicted::rate_words;
@@ -6,7 +6,6 @@ use model::{LinkDirectionOutcome, LinkOutcome};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The self-check of each emulated link; nothing without any.
 pub fn section(links: &[LinkOutcome], out: &mut String) {
     if links.is_empty() {
         return;
@@ -86,7 +85,6 @@ fn direction(name: &str, direction: &LinkDirectionOutcome, out: &mut String) {
     );
 }
 
-/// A difference with its sign.
 fn signed(nanoseconds: Option<i64>) -> String {
     match nanoseconds {
         None => DASH.to_owned(),

@@ -1,4 +1,4 @@
-//! The page of `load`: the throughput, how long operations took, and the rate over time.
+//! The page of `load`: throughput, durations of operations, and the rate over time.
 
 use super::markup::{
     DASH, Escaped, count, counted, cut, number, per_one, small_print, statement, time, time_or_dash, turns,
@@ -12,8 +12,8 @@ use std::fmt::Write;
 use std::io;
 use std::time::Duration;
 
-/// The rate over time: one point an interval. Of a long run earlier neighbours are joined, so that its size
-/// is bounded.
+/// The rate over time, one point per interval. Neighbours are merged in a long run, so the size is
+/// bounded.
 #[derive(Debug, Clone, Default)]
 pub struct LoadCourse {
     points: Vec<RatePoint>,
@@ -27,7 +27,7 @@ struct RatePoint {
 }
 
 impl LoadCourse {
-    /// One more interval, in the order of time.
+    /// Intervals come in order of time.
     pub fn add(&mut self, interval: &LoadInterval) {
         if self.points.len() >= MAX_POINTS {
             self.points = self.points.chunks(2).map(RatePoint::joined).collect();
@@ -57,10 +57,6 @@ impl RatePoint {
     }
 }
 
-/// Writes it.
-///
-/// # Errors
-/// When `out` does not take it.
 pub fn write_load(
     report: &LoadReport,
     course: &LoadCourse,
@@ -121,7 +117,7 @@ fn answer(report: &LoadReport) -> String {
     )
 }
 
-/// The distributions of a run by name: of all operations, and of each script.
+/// Distributions of all operations and of each script.
 fn distributions(report: &LoadReport) -> Vec<(String, &Distribution)> {
     let mut rows = vec![("all operations".to_owned(), &report.spread)];
     rows.extend(

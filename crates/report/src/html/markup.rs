@@ -1,11 +1,11 @@
-//! Text into HTML: escaping, cutting, and the page's way of writing amounts.
+//! Text into HTML: escaping, cutting, and number formats of the page.
 
 use crate::text::escape::printable;
 use model::{Share, format_duration};
 use std::fmt::{self, Write};
 use std::time::Duration;
 
-/// A text from outside, harmless as element content and inside a quoted attribute.
+/// Text from outside, escaped for element content and quoted attributes.
 pub struct Escaped<'a>(pub &'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -24,7 +24,7 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// The first `characters` of `text`; ends in an ellipsis when something was cut.
+/// Ends with an ellipsis if `text` is longer.
 pub fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         None => text.to_owned(),
@@ -32,8 +32,7 @@ pub fn cut(text: &str, characters: usize) -> String {
     }
 }
 
-/// A statement as a table shows it: short texts whole, longer ones to unfold, and cut at
-/// [`MAX_STATEMENT_LEN`].
+/// A statement in a table: short ones complete, longer ones unfold. Cut at [`MAX_STATEMENT_LEN`].
 pub fn statement(text: &str, out: &mut String) {
     let text = crate::text::shown_statement(text);
     let short = cut(text, SHORT_STATEMENT);
@@ -49,7 +48,7 @@ pub fn statement(text: &str, out: &mut String) {
     }
 }
 
-/// A duration with three digits and its unit: `5.16 µs`, `12.3 ms`; none is `0 ms`.
+/// Three digits and a unit: `5.16 µs`, `12.3 ms`, `0 ms`.
 pub fn time(span: Duration) -> String {
     if span.is_zero() {
         return "0 ms".to_owned();
@@ -57,12 +56,12 @@ pub fn time(span: Duration) -> String {
     format_duration(span).replace(" us", " µs")
 }
 
-/// A duration, or a dash where it is not known or withheld.
+/// A dash if unknown or withheld.
 pub fn time_or_dash(span: Option<Duration>) -> String {
     span.map_or_else(|| DASH.to_owned(), time)
 }
 
-/// Whole numbers with a separator each three digits: `12,345`.
+/// With thousands separators: `12,345`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -75,12 +74,12 @@ pub fn count(number: u64) -> String {
     out
 }
 
-/// `1 turn`, `2 turns`: for words that take an s.
+/// `1 turn`, `2 turns`: for words with a plural in s.
 pub fn counted(number: u64, word: &str) -> String {
     format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// A number that need not be whole: two digits behind the point below 10, one below 1,000.
+/// Two decimals below 10, one below 1,000.
 pub fn number(value: f64) -> String {
     match value {
         value if !value.is_finite() => DASH.to_owned(),
@@ -90,7 +89,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Round trips that need not be whole: `27`, `27.6`.
+/// `27`, `27.6`.
 pub fn turns(value: f64) -> String {
     let text = number(value);
     let trimmed = text.trim_end_matches('0').trim_end_matches('.');
@@ -101,7 +100,7 @@ pub fn turns(value: f64) -> String {
     }
 }
 
-/// How many round trips, or other things, one operation has on average: whole numbers without a fraction.
+/// Mean per operation; whole numbers without a fraction.
 pub fn per_one(amount: u64, of: u64) -> String {
     match of {
         0 => DASH.to_owned(),
@@ -110,8 +109,7 @@ pub fn per_one(amount: u64, of: u64) -> String {
     }
 }
 
-/// A part of a whole in percent, or a dash if there is no whole. Parts that round to zero without being zero
-/// are marked as such.
+/// A percentage, or a dash if `whole` is zero. Marks shares that round to zero without being zero.
 pub fn share(part: Duration, whole: Duration) -> String {
     match Share::from_parts(part, whole).map(Share::as_fraction) {
         None => DASH.to_owned(),
@@ -120,12 +118,11 @@ pub fn share(part: Duration, whole: Duration) -> String {
     }
 }
 
-/// Small print under a table or drawing.
 pub fn small_print(text: &str, out: &mut String) {
     let _ = writeln!(out, "<p class=\"small\">{text}</p>");
 }
 
-/// Shown where a figure is unknown or withheld.
+/// Shown for unknown or withheld figures.
 pub const DASH: &str = "–";
 
 const SHORT_STATEMENT: usize = 140;

@@ -1,4 +1,4 @@
-//! Predicted and measured.
+//! Predictions next to measurements.
 
 use super::markup::{DASH, Escaped, count, counted, cut, number, small_print, time};
 use super::predicted::rate_words;
@@ -7,8 +7,8 @@ use crate::outcome::LabOutcome;
 use model::Prediction;
 use std::fmt::Write;
 
-/// Every prediction for which something was also measured, with its error; nothing if there is none. A lab's
-/// verdict is over the points at which something differs from what was captured.
+/// Predictions with a measurement, each with its error. A lab's verdict covers only points that
+/// differ from the captured one.
 pub fn section(predictions: &[Prediction], lab: Option<&LabOutcome>, out: &mut String) {
     let rows: Vec<&Prediction> = predictions
         .iter()
@@ -64,7 +64,6 @@ pub fn section(predictions: &[Prediction], lab: Option<&LabOutcome>, out: &mut S
     out.push_str("</section>\n");
 }
 
-/// How far off, over `points`.
 fn verdict(points: usize, median: f64, worst: f64, within_bounds: usize, out: &mut String) {
     let _ = writeln!(
         out,

@@ -1,4 +1,4 @@
-//! What a reader of the figures must know, and under which conditions they were made.
+//! Warnings, connections and conditions of the run.
 
 use super::markup::{DASH, Escaped, count, counted, cut, small_print, time};
 use crate::outcome::ReadOutcome;
@@ -6,7 +6,6 @@ use model::{ByteCount, Conditions, ConnectionOutcome, Warning};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-/// The warnings, before everything else.
 pub fn warnings(warnings: &[Warning], out: &mut String) {
     if warnings.is_empty() {
         return;
@@ -29,13 +28,11 @@ pub fn warnings(warnings: &[Warning], out: &mut String) {
     out.push_str("</section>\n");
 }
 
-/// The connections and the conditions of the run.
 pub fn conditions(outcome: &ReadOutcome, out: &mut String) {
     connections(outcome, out);
     conditions_of_run(&outcome.conditions, out);
 }
 
-/// The conditions of a run.
 pub fn conditions_of_run(conditions: &Conditions, out: &mut String) {
     out.push_str("<section aria-labelledby=\"h-conditions\">\n<h2 id=\"h-conditions\">Conditions</h2>\n<dl class=\"conditions\">\n");
     let seed = conditions.seed.map(|seed| seed.to_string());

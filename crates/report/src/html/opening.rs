@@ -1,4 +1,4 @@
-//! What pages of a single run have in common: the sentence that answers, tables of figures, and how they end.
+//! Parts that the pages of single runs share: the answer, tables of figures, and the end.
 
 use super::header;
 use super::markup::{Escaped, cut, small_print};
@@ -7,27 +7,20 @@ use model::{Conditions, Warning};
 use std::fmt::Write;
 use std::io;
 
-/// What a page begins with. Everything is escaped here.
+/// The start of a page. All fields are escaped here.
 pub struct Opening<'a> {
-    /// Its title.
     pub title: &'a str,
-    /// What was measured.
     pub lead: &'a str,
-    /// The answer, in one sentence.
     pub answer: &'a str,
 }
 
-/// Everything up to the first section.
 pub fn begin(opening: &Opening<'_>, out: &mut String) {
     header::head(opening.title, opening.lead, out);
     let answer = cut(opening.answer, MAX_ANSWER_LEN);
     let _ = writeln!(out, "<p class=\"answer\">{}</p>\n</header>", Escaped(&answer));
 }
 
-/// Warnings, conditions, and the page to where it is written.
-///
-/// # Errors
-/// When `out` does not take it.
+/// Appends warnings and conditions, and writes the page.
 pub fn end(
     mut html: String,
     warnings: &[Warning],
@@ -41,7 +34,7 @@ pub fn end(
     out.flush()
 }
 
-/// A heading of its own; `id` is a word of the page's.
+/// `id` is not escaped.
 pub fn section(id: &str, heading: &str, out: &mut String) {
     let _ = writeln!(
         out,
@@ -49,8 +42,8 @@ pub fn section(id: &str, heading: &str, out: &mut String) {
     );
 }
 
-/// A table: the first column names the row, the others are figures. Cells are HTML, headings words of the
-/// page's; rows beyond a maximum are counted.
+/// A table. The first column names the row, the others are figures. Cells are HTML; headings are
+/// not escaped. Counts the rows beyond the maximum.
 pub fn table(headings: &[&str], rows: &[Vec<String>], out: &mut String) {
     let Some((first, figures)) = headings.split_first() else {
         return;
@@ -79,7 +72,7 @@ pub fn table(headings: &[&str], rows: &[Vec<String>], out: &mut String) {
     }
 }
 
-/// A name from outside as a cell: bounded and escaped.
+/// A name from outside as a table cell: bounded and escaped.
 pub fn name_cell(name: &str) -> String {
     Escaped(&cut(name, MAX_NAME_LEN)).to_string()
 }

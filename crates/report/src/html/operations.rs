@@ -1,4 +1,4 @@
-//! Where the time of the operations went, by name.
+//! Attribution of operations by name.
 
 use super::attribution;
 use super::markup::{Escaped, count, counted, cut, per_one, share, small_print, time, time_or_dash};
@@ -8,7 +8,6 @@ use model::{OperationGroup, OperationKind};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-/// The whole run as one bar, then each operation name.
 pub fn section(outcome: &ReadOutcome, out: &mut String) {
     let summary = &outcome.summary;
     if summary.operations == 0 || summary.attribution.total().is_zero() {
@@ -65,8 +64,8 @@ fn groups(groups: &[OperationGroup], out: &mut String) {
     }
 }
 
-/// Who the client of an operation's exchanges is: the web server that answers an HTTP request is the
-/// application, and what it computes between its calls is not time of the browser.
+/// The client of an operation's exchanges. For an HTTP request that is the web server: its
+/// computing between calls is the application's time, not the browser's.
 pub fn client_word(kind: OperationKind) -> &'static str {
     match kind {
         OperationKind::Http => "application",
@@ -79,7 +78,7 @@ pub fn client_word(kind: OperationKind) -> &'static str {
     }
 }
 
-/// The word for all operations: the application's only where no operation has another client.
+/// The application's name only if no operation has another client.
 fn client_of_all(groups: &[OperationGroup]) -> &'static str {
     let mut words = groups.iter().map(|group| client_word(group.kind));
     let first = words.next().unwrap_or("client");

@@ -1,4 +1,4 @@
-//! The page of `ping`: how far each target is, and how its round trips are distributed.
+//! The page of `ping`: distance of each target, and the distribution of its round trips.
 
 use super::markup::{DASH, count, counted, small_print, time, time_or_dash};
 use super::opening::{self, Opening, name_cell};
@@ -7,22 +7,14 @@ use crate::outcome::PingOutcome;
 use model::{Conditions, Leg, Warning};
 use std::io;
 
-/// What a ping's page is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct PingPage<'a> {
-    /// Each target's figures.
     pub targets: &'a [PingOutcome],
-    /// The legs of opening a typical connection, of targets of which that was asked: number of the target,
-    /// legs.
+    /// Legs of opening a typical connection, with the index of their target.
     pub legs: &'a [(usize, Vec<Leg>)],
-    /// What a reader of the figures must know.
     pub warnings: &'a [Warning],
 }
 
-/// Writes it.
-///
-/// # Errors
-/// When `out` does not take it.
 pub fn write_ping(page: &PingPage<'_>, conditions: &Conditions, out: &mut impl io::Write) -> io::Result<()> {
     let mut html = String::with_capacity(1 << 15);
     let title = match page.targets {
@@ -76,7 +68,6 @@ fn spread(targets: &[PingOutcome], out: &mut String) {
         .flat_map(|target| {
             let of = |what: &str| match targets {
                 [_] => what.to_owned(),
-                // The host is what targets differ in: it is at the end of a URL cut short.
                 _ => format!("{what}, {}", target.target),
             };
             [

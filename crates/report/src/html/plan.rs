@@ -1,5 +1,5 @@
-//! The page of `plan`: the answer, a map of places and services, the placements, and what holds services
-//! back.
+//! The page of `plan`: the answer, a map of places and services, the placements, and the reasons
+//! that hold services back.
 
 mod map;
 
@@ -10,10 +10,6 @@ use model::{Conditions, OrderOfMoves, PlanOutcome};
 use std::fmt::Write;
 use std::io;
 
-/// Writes it.
-///
-/// # Errors
-/// When `out` does not take it.
 pub fn write_plan(plan: &PlanOutcome, conditions: &Conditions, out: &mut impl io::Write) -> io::Result<()> {
     let mut html = String::with_capacity(1 << 15);
     opening::begin(

@@ -7,7 +7,6 @@ use model::{BitRate, BoundBy, LinkRates, OrderKind, Prediction};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The section; nothing when nothing was predicted.
 pub fn section(page: &Page<'_>, view: Option<&View>, out: &mut String) {
     if view.is_none() && page.outcome.predictions.is_empty() {
         return;
@@ -31,7 +30,6 @@ pub fn section(page: &Page<'_>, view: Option<&View>, out: &mut String) {
     out.push_str("</section>\n");
 }
 
-/// The word of what takes most of a predicted time.
 pub fn bound_words(bound: BoundBy) -> &'static str {
     match bound {
         BoundBy::RoundTrips => "round trips",
@@ -44,7 +42,7 @@ pub fn bound_words(bound: BoundBy) -> &'static str {
     }
 }
 
-/// The rates each way, or that there is no limit; one figure where both are the same.
+/// One figure if both directions are equal.
 pub fn rate_words(rates: LinkRates) -> String {
     let words = |rate: Option<BitRate>| rate.map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string());
     match rates {
@@ -193,7 +191,7 @@ fn times(here: Option<Duration>, there: Duration) -> String {
     }
 }
 
-/// From one duration to another; the unit once where both have the same.
+/// Prints the unit once if both have the same.
 fn range(low: Duration, high: Duration) -> String {
     let (low, high) = (time(low), time(high));
     match (low.split_once(' '), high.split_once(' ')) {
@@ -202,7 +200,7 @@ fn range(low: Duration, high: Duration) -> String {
     }
 }
 
-/// How many times as long, with three digits.
+/// A factor with three digits.
 fn factor(value: f64) -> String {
     match value {
         value if value < 9.995 => format!("{value:.2}"),
@@ -227,7 +225,7 @@ fn caption(view: &View) -> String {
     text
 }
 
-/// Whether the table by round trip has this very prediction.
+/// Whether the table by round-trip time already contains this prediction.
 fn is_shown(view: &View, asked: &Prediction) -> bool {
     let columns = shown_rtts(view);
     view.rows.iter().any(|row| {
@@ -239,7 +237,7 @@ fn is_shown(view: &View, asked: &Prediction) -> bool {
     })
 }
 
-/// Places of the usual round trips, or of the first ones.
+/// Indices of the usual round-trip times, or of the first ones.
 fn shown_rtts(view: &View) -> Vec<usize> {
     let asked_for = |place: &usize| SHOWN_RTTS.contains(&view.rtts[*place]);
     let shown: Vec<usize> = (0..view.rtts.len()).filter(asked_for).collect();
@@ -250,7 +248,7 @@ fn shown_rtts(view: &View) -> Vec<usize> {
     }
 }
 
-/// Every operation name at the usual round trips, at the rate shown first.
+/// Each operation name at the usual round-trip times, at the rate shown first.
 fn by_round_trip(view: &View, out: &mut String) {
     let shown = shown_rtts(view);
     let rate = rate_words(view.rates[view.start.rate]);
@@ -293,12 +291,12 @@ fn by_round_trip(view: &View, out: &mut String) {
     out.push_str("</tbody></table>\n");
 }
 
-/// A figure of a prediction, where it has bounds.
+/// A dash for a prediction without bounds.
 fn time_or_dash(figure: Option<Duration>) -> String {
     figure.map_or_else(|| "-".to_owned(), time)
 }
 
-/// The links that were requested, with bounds. Those that were also measured are in a table of their own.
+/// Requested links with bounds. Measured ones have their own table.
 fn asked(predictions: &[Prediction], view: Option<&View>, out: &mut String) {
     let rows: Vec<&Prediction> = predictions
         .iter()

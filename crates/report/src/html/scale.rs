@@ -1,20 +1,16 @@
-//! Axes: from amounts to places, and where the ticks stand. `page.js` does the same arithmetic.
+//! Axes: amounts to positions, and ticks. `page.js` does the same arithmetic.
 
 use std::time::Duration;
 
-/// Amounts from 0 to `most` on a line from `from` to `to`.
+/// A linear axis from 0 to `most`.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
-    /// The largest amount.
     pub most: f64,
-    /// Place of 0.
     pub from: f64,
-    /// Place of the largest amount.
     pub to: f64,
 }
 
 impl Scale {
-    /// The place of an amount.
     pub fn position(&self, amount: f64) -> f64 {
         if self.most > 0.0 {
             self.from + (self.to - self.from) * amount / self.most
@@ -24,24 +20,18 @@ impl Scale {
     }
 }
 
-/// Amounts on a line from `from` to `to` so that equal factors are equally long, but for those below `unit`,
-/// which approach 0.
+/// A logarithmic axis; amounts below `unit` approach 0 linearly.
 #[derive(Debug, Clone, Copy)]
 pub struct LogScale {
-    /// Amounts well above it are logarithmic, those well below it linear.
     pub unit: f64,
-    /// The amount at `from`.
     pub least: f64,
-    /// The largest amount.
     pub most: f64,
-    /// Place of the least.
     pub from: f64,
-    /// Place of the largest.
     pub to: f64,
 }
 
 impl LogScale {
-    /// The place of an amount; one below the least is at its place.
+    /// Amounts below `least` are placed at `from`.
     pub fn position(&self, amount: f64) -> f64 {
         let log = |amount: f64| (amount.max(self.least) / self.unit).ln_1p();
         let whole = log(self.most) - log(self.least);
@@ -52,8 +42,7 @@ impl LogScale {
         }
     }
 
-    /// Places at equal distances along the line, as amounts: what a straight line in amounts is drawn
-    /// through.
+    /// Amounts at equal distances along the axis: the nodes of a curve.
     pub fn along(&self, count: u32) -> impl Iterator<Item = f64> {
         let log = |amount: f64| (amount / self.unit).ln_1p();
         let (least, whole, unit) = (log(self.least), log(self.most) - log(self.least), self.unit);
@@ -61,8 +50,7 @@ impl LogScale {
     }
 }
 
-/// Round amounts between `least` and `most`: powers of ten, and 2 and 5 times these where that makes no more
-/// than `wanted`.
+/// Powers of ten between `least` and `most`, and 2 and 5 times these if that stays within `wanted`.
 pub fn log_ticks(least: f64, most: f64, wanted: usize) -> Vec<f64> {
     let between = |steps: &[f64]| -> Vec<f64> {
         let powers = MIN_EXPONENT..MAX_EXPONENT;
@@ -78,11 +66,11 @@ pub fn log_ticks(least: f64, most: f64, wanted: usize) -> Vec<f64> {
         .unwrap_or_else(|| between(&[1.0]))
 }
 
-/// A nanosecond and its thousand, and more than a year: all that times are.
+/// From a nanosecond to more than a year: the range of all times.
 const MIN_EXPONENT: i32 = 0;
 const MAX_EXPONENT: i32 = 18;
 
-/// Round amounts from 0 up to `most`, about `wanted` of them: steps of 1, 2 or 5 times a power of ten.
+/// About `wanted` round amounts up to `most`: steps of 1, 2 or 5 times a power of ten.
 pub fn ticks(most: f64, wanted: f64) -> Vec<f64> {
     if most <= 0.0 || !most.is_finite() {
         return vec![0.0];
@@ -100,7 +88,7 @@ pub fn ticks(most: f64, wanted: f64) -> Vec<f64> {
         .collect()
 }
 
-/// A round amount of nanoseconds without needless digits: `0`, `40 ms`, `2.5 s`.
+/// Without needless digits: `0`, `40 ms`, `2.5 s`.
 pub fn tick_text(nanoseconds: f64) -> String {
     if nanoseconds <= 0.0 {
         return "0".to_owned();
@@ -115,7 +103,6 @@ pub fn tick_text(nanoseconds: f64) -> String {
     format!("{} {name}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Nanoseconds as a number to draw with.
 pub fn nanos(span: Duration) -> f64 {
     span.as_nanos() as f64
 }

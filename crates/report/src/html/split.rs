@@ -1,4 +1,4 @@
-//! The page of `split`: what a transaction waits for, at each number of clients, and the throughput
+//! The page of `split`: parts of a transaction's time by number of clients, and throughput
 //! elsewhere.
 
 use super::attribution::{bar, labels};
@@ -12,10 +12,6 @@ use model::{Attribution, BoundBy, Conditions, RoundTripSource, SplitOutcome, Spl
 use std::fmt::Write;
 use std::io;
 
-/// Writes it.
-///
-/// # Errors
-/// When `out` does not take it.
 pub fn write_split(
     report: &SplitReport,
     conditions: &Conditions,
@@ -64,7 +60,7 @@ fn answer(report: &SplitReport) -> String {
     )
 }
 
-/// Its three parts as the bars of all pages have them: the network is `round_trip`.
+/// Puts the three parts into the bars of all pages; the network is `round_trip`.
 fn attribution(point: &SplitOutcome) -> Attribution {
     Attribution {
         client: point.client.median,

@@ -1,4 +1,4 @@
-//! Distributions next to each other on one axis: where half, nine of ten and 99 of 100 are.
+//! Distributions on one axis: 50th, 90th and 99th percentile.
 
 use super::markup::{Escaped, cut, small_print, time_or_dash};
 use super::scale::{nanos, tick_text};
@@ -6,18 +6,17 @@ use super::tune::LogAxis;
 use model::Distribution;
 use std::fmt::Write;
 
-/// One row: its name, as text, and its distribution.
 pub type Row<'a> = (String, &'a Distribution);
 
-/// Draws the rows that have samples; nothing when none has. `label` is a phrase of the page's.
+/// Draws the rows that have samples.
 pub fn draw(label: &str, rows: &[Row<'_>], out: &mut String) {
     let rows: Vec<&Row<'_>> = rows.iter().filter(|(_, spread)| spread.p50.is_some()).collect();
     if rows.is_empty() {
         return;
     }
     let shown = &rows[..rows.len().min(SHOWN)];
-    // The axis ends with the 99th percentiles: outliers are in tables. It is logarithmic, because rows differ
-    // by powers of ten.
+    // The axis ends at the 99th percentiles; outliers are in tables. It is logarithmic, because
+    // rows differ by powers of ten.
     let amounts = shown
         .iter()
         .flat_map(|(_, spread)| [spread.min.map_or(end(spread), nanos), end(spread)]);
@@ -53,7 +52,7 @@ pub fn draw(label: &str, rows: &[Row<'_>], out: &mut String) {
     }
 }
 
-/// The 1, 2 or 5 times a power of ten below and above: an axis between them has a tick at each end.
+/// The nearest 1, 2 or 5 times a power of ten below and above, so that each end has a tick.
 fn around(amount: f64) -> [f64; 2] {
     let power = 10_f64.powf(amount.max(1.0).log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
@@ -62,7 +61,7 @@ fn around(amount: f64) -> [f64; 2] {
     [below.unwrap_or(amount), above.unwrap_or(amount)]
 }
 
-/// How far a row is drawn: to its 99th percentile, or with too few samples to the longest.
+/// End of a row: the 99th percentile, or the maximum if there are too few samples.
 fn end(spread: &Distribution) -> f64 {
     spread.p99.or(spread.max).map_or(0.0, nanos)
 }
@@ -90,7 +89,7 @@ fn row(name: &str, spread: &Distribution, top: f64, axis: &LogAxis, out: &mut St
             out,
             "<rect class=\"p-{class}\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{BAR}\"/>",
             top + (ROW - BAR) / 2.0,
-            // What is shorter than a pixel can still be seen.
+            // At least one pixel, to be visible.
             (to - from).max(1.0)
         );
     }

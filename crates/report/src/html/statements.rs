@@ -1,4 +1,4 @@
-//! Statements by round trips.
+//! Statements with most round trips.
 
 use super::markup::{DASH, count, counted, share, small_print, statement, time, time_or_dash};
 use crate::ranges::share_range;
@@ -6,7 +6,6 @@ use model::{ByteCount, StatementOutcome};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-/// The statements with most round trips, each with a bar of its round trips.
 pub fn section(statements: &[StatementOutcome], out: &mut String) {
     if statements.is_empty() {
         return;

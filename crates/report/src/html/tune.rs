@@ -1,4 +1,4 @@
-//! The page of `tune`: for each job what is recommended, the time over the settings as a drawing a distance,
+//! The page of `tune`: for each job the recommendation, a chart of time over settings per distance,
 //! and the table.
 
 mod chart;
@@ -14,10 +14,6 @@ use model::{ByteCount, Conditions, Job, Recommendation, TrialSource, Tuned, form
 use std::fmt::Write;
 use std::io;
 
-/// Writes it.
-///
-/// # Errors
-/// When `out` does not take it.
 pub fn write_tune(report: &TuneReport, conditions: &Conditions, out: &mut impl io::Write) -> io::Result<()> {
     let mut html = String::with_capacity(1 << 16);
     let title = format!("Bulk work on {}", report.server);
@@ -189,7 +185,6 @@ fn capitalised(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// A time in words of the drawing's labels.
 fn words(tuned: &Tuned, setting: Option<String>) -> String {
     let setting = setting.map_or_else(String::new, |setting| format!(", {setting}"));
     format!(

@@ -1,4 +1,4 @@
-//! One operation, step by step: who waited for whom.
+//! One operation, step by step: dependencies and times.
 
 mod moved;
 mod rows;
@@ -12,7 +12,7 @@ use rows::{Waited, WaterfallRow};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The section; nothing without an example, or for one without steps.
+/// Writes nothing without an example that has steps.
 pub fn section(page: &Page<'_>, out: &mut String) {
     let Some(operation) = page.example.filter(|operation| !operation.steps.is_empty()) else {
         return;
@@ -69,7 +69,7 @@ fn introduction(page: &Page<'_>, operation: &Operation, out: &mut String) {
 
 fn waterfall(operation: &Operation, rows: &[WaterfallRow<'_>], lanes: &Lanes, out: &mut String) {
     let shown: usize = rows.iter().map(|row| row.steps.len()).sum();
-    // A cut waterfall ends with its last row, so that its bars have the whole width; what lasts longer is cut
+    // A cut waterfall ends with its last row, so that bars use the full width. Longer bars are cut
     // there.
     let end = if shown < operation.steps.len() {
         rows.last().map_or(0, |row| row.to)
@@ -148,7 +148,6 @@ fn label(row: &WaterfallRow<'_>, lanes: &Lanes, out: &mut String) {
     );
 }
 
-/// What a step did: its statement, else its phase.
 fn what(step: &OperationStep) -> String {
     let exchange = &step.exchange;
     match &exchange.fingerprint {
@@ -158,10 +157,8 @@ fn what(step: &OperationStep) -> String {
     }
 }
 
-/// The drawing next to the labels.
 #[derive(Clone, Copy)]
 struct Drawing {
-    /// What the whole width represents, in nanoseconds.
     end: u64,
 }
 
@@ -170,8 +167,8 @@ impl Drawing {
         (at as f64 / self.end as f64 * WIDTH).min(WIDTH)
     }
 
-    /// From what a row waited for down to its begin, and from the calls that its reply waited for up to it.
-    /// Along a row, before its bar, goes client time.
+    /// Draws dependencies: from the row that a request waited for, and from the calls that its
+    /// reply waited for. Client time is drawn before the bar.
     fn waits(&self, index: usize, row: &WaterfallRow<'_>, out: &mut String) {
         let middle = |row: usize| row * ROW + ROW / 2;
         if let Some(Waited { row: before, at }) = row.after {
@@ -195,7 +192,7 @@ impl Drawing {
 
     fn bar(&self, index: usize, row: &WaterfallRow<'_>, out: &mut String) {
         let top = index * ROW + (ROW - BAR) / 2;
-        // A transparent rectangle over the whole row, so that pointing anywhere at it shows the words.
+        // A transparent rectangle over the row, so that hovering anywhere shows the tooltip.
         let _ = write!(
             out,
             "<g><title>{}</title><rect class=\"row\" y=\"{}\" width=\"{WIDTH}\" height=\"{ROW}\"/>",
@@ -221,7 +218,7 @@ impl Drawing {
     }
 }
 
-/// A bar from a place on, so wide.
+/// From a position, with a width.
 fn rectangle(class: &str, [from, width]: [f64; 2], top: usize, out: &mut String) {
     let width = width.max(MIN_WIDTH);
     let _ = write!(
@@ -297,12 +294,11 @@ fn notes(operation: &Operation, shown: usize, out: &mut String) {
     small_print(&text, out);
 }
 
-/// Rows shown.
 const SHOWN: usize = 100;
 const ROW: usize = 24;
 const BAR: usize = 10;
 const WIDTH: f64 = 1000.0;
-/// So that what was short can be seen at all.
+/// Minimum width of a visible bar.
 const MIN_WIDTH: f64 = 1.0;
 const MAX_NAME_LEN: usize = 160;
 const MAX_LABEL_LEN: usize = 160;

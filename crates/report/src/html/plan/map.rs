@@ -1,4 +1,4 @@
-//! A map: places on a circle, a line between each two, services below the name of their place.
+//! A map: places on a circle, connected by lines, services below the name of their place.
 
 use super::super::markup::{Escaped, cut, time};
 use super::super::opening;
@@ -6,7 +6,6 @@ use crate::text::plan::money;
 use model::{PlacementOutcome, PlanLink, PlanOutcome};
 use std::fmt::Write;
 
-/// Writes the section with the map of one placement.
 pub(super) fn write(
     id: &str,
     heading: &str,
@@ -29,7 +28,8 @@ pub(super) fn write(
             "<line x1=\"{x1:.0}\" y1=\"{y1:.0}\" x2=\"{x2:.0}\" y2=\"{y2:.0}\"/>"
         );
     }
-    // Lines of a map with many places cross too often for words on them: the table of links has them.
+    // Lines of a map with many places cross too often for labels; the table of links has the
+    // figures.
     if plan.places.len() <= MAX_LABELS {
         plan.links.iter().for_each(|link| label(plan, link, out));
     }
@@ -49,7 +49,7 @@ pub(super) fn write(
     out.push_str("</svg></figure>\n</section>\n");
 }
 
-/// The first place at the left, the others clockwise.
+/// The first place is at the left, the others follow clockwise.
 fn position(plan: &PlanOutcome, place: &str) -> (f64, f64) {
     let known = plan.places.iter().position(|known| **known == *place);
     let turn = known.unwrap_or_default() as f64 / plan.places.len().max(1) as f64;
@@ -60,8 +60,7 @@ fn position(plan: &PlanOutcome, place: &str) -> (f64, f64) {
     )
 }
 
-/// Round trip and price on a line: in its middle, of many lines off it, where the diagonals of the circle do
-/// not meet.
+/// Round trip and price on a line: in the middle, or off it if many lines would cross there.
 fn label(plan: &PlanOutcome, link: &PlanLink, out: &mut String) {
     let part = if plan.places.len() > 3 { 0.36 } else { 0.5 };
     let [(x1, y1), (x2, y2)] = [&link.between[0], &link.between[1]].map(|place| position(plan, place));
@@ -81,7 +80,7 @@ fn services_in<'a>(outcome: &'a PlacementOutcome, place: &str) -> Vec<&'a str> {
     here.map(|one| &*one.service).collect()
 }
 
-/// Names in lines; those for which there is no room are counted.
+/// Names in lines; counts those without room.
 fn lines(names: &[&str]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (index, name) in names.iter().enumerate() {
@@ -102,7 +101,7 @@ fn lines(names: &[&str]) -> Vec<String> {
     lines
 }
 
-/// The map for those who do not see it.
+/// Text alternative of the map.
 fn in_words(plan: &PlanOutcome, outcome: &PlacementOutcome) -> String {
     let places = plan
         .places

@@ -1,4 +1,4 @@
-//! Time over the setting at one distance: a line a way, both axes logarithmic.
+//! Time over the setting at one distance: one line per way, both axes logarithmic.
 
 use super::{Escaped, place_words, words};
 use crate::html::scale::{nanos, tick_text};
@@ -6,17 +6,14 @@ use crate::outcome::TuneReport;
 use model::{Job, Method, TrialSource, Tuned};
 use std::fmt::Write;
 
-/// A logarithmic axis.
 #[derive(Debug, Clone, Copy)]
 pub struct LogAxis {
-    /// Logarithms of its ends.
     range: [f64; 2],
-    /// Their places.
     places: [f64; 2],
 }
 
 impl LogAxis {
-    /// An axis over these amounts, with some room around, between two places.
+    /// Adds a margin around the amounts.
     pub fn over(amounts: impl Iterator<Item = f64>, places: [f64; 2]) -> Self {
         let logs = amounts.map(|amount| amount.max(1.0).log10());
         let (least, most) = logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), log| {
@@ -26,7 +23,7 @@ impl LogAxis {
             true => (least, most),
             false => (0.0, 1.0),
         };
-        // Room around, and never an axis without length.
+        // A margin, which also keeps the axis from having no length.
         let room = ((most - least) * 0.06).max(0.05);
         Self {
             range: [least - room, most + room],
@@ -34,14 +31,13 @@ impl LogAxis {
         }
     }
 
-    /// Where an amount is.
     pub fn position(&self, amount: f64) -> f64 {
         let [least, most] = self.range;
         let [from, to] = self.places;
         from + (to - from) * (amount.max(1.0).log10() - least) / (most - least)
     }
 
-    /// 1, 2 and 5 times the powers of ten on it, or the powers alone where that is enough.
+    /// 1, 2 and 5 times the powers of ten, or the powers alone if these suffice.
     pub fn ticks(&self, wanted: usize) -> Vec<f64> {
         let [least, most] = self.range;
         let steps: &[f64] = match most - least {
@@ -55,7 +51,6 @@ impl LogAxis {
     }
 }
 
-/// Draws it.
 pub fn draw(report: &TuneReport, job: Job, link: Option<&str>, out: &mut String) {
     let ways: Vec<(&Method, Vec<&Tuned>)> = report
         .ways
@@ -109,7 +104,7 @@ fn axes(x: &LogAxis, y: &LogAxis, out: &mut String) {
     }
 }
 
-/// The line of a way; returns its name and where that belongs.
+/// Draws the line of a way. Returns its label.
 fn line(
     report: &TuneReport,
     way: &Method,
@@ -164,14 +159,13 @@ fn line(
     Some(label)
 }
 
-/// A name at the end of its line.
 struct Label {
     ink: usize,
     name: String,
     up: f64,
 }
 
-/// Names on the right, moved apart where they would overlap.
+/// Moves labels apart where they would overlap.
 fn names(mut labels: Vec<Label>, out: &mut String) {
     labels.sort_by(|one, other| one.up.total_cmp(&other.up));
     let mut free = TOP;
@@ -190,7 +184,6 @@ fn names(mut labels: Vec<Label>, out: &mut String) {
     }
 }
 
-/// What is recommended.
 fn ring(report: &TuneReport, job: Job, link: Option<&str>, [x, y]: [&LogAxis; 2], out: &mut String) {
     let Some(one) = report.recommended(job, link) else {
         return;
@@ -206,7 +199,6 @@ fn ring(report: &TuneReport, job: Job, link: Option<&str>, [x, y]: [&LogAxis; 2]
     );
 }
 
-/// Inks that lines have in turn.
 const INKS: usize = 6;
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 340.0;

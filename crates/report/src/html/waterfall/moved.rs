@@ -1,4 +1,4 @@
-//! The waterfall at the distance that the slider stands at: what `page.js` draws it from.
+//! The waterfall at the slider's distance: data for `page.js`.
 
 use super::super::Page;
 use super::super::grid::script_safe;
@@ -8,7 +8,7 @@ use model::Operation;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// The control; nothing where nothing can move.
+/// Empty if no connection moves.
 pub fn choice(page: &Page<'_>, operation: &Operation, out: &mut String) {
     if measured_rtt(page, operation).is_some() {
         out.push_str(
@@ -18,8 +18,8 @@ pub fn choice(page: &Page<'_>, operation: &Operation, out: &mut String) {
     }
 }
 
-/// Rows, in nanoseconds: begin, end, turns that move, the row that it waited for, the row that its reply
-/// waited for (-1: none), and its stretches as kind and length in order.
+/// Rows, in nanoseconds: begin, end, moving round trips, the row that the request waited for, the
+/// row that the reply waited for (-1: none), and its stretches as kind and length in order.
 pub fn data(page: &Page<'_>, operation: &Operation, rows: &[WaterfallRow<'_>], out: &mut String) {
     let Some(measured) = measured_rtt(page, operation) else {
         return;
@@ -51,15 +51,14 @@ pub fn data(page: &Page<'_>, operation: &Operation, rows: &[WaterfallRow<'_>], o
     );
 }
 
-/// The round trip that the steps were measured at, where there are sliders and something moves.
+/// The round-trip time of the measurement. `None` without sliders or moving connections.
 fn measured_rtt(page: &Page<'_>, operation: &Operation) -> Option<u64> {
     let rtt = page.grid?.measured_rtt?;
     let moves = operation.steps.iter().zip(page.moves).any(|(_, moves)| *moves);
     moves.then(|| nanos(rtt))
 }
 
-/// Class and length of each stretch of a step; of a loop the sums of each kind, since its steps would be too
-/// many.
+/// Class and length of each stretch of a step. A loop has one sum per kind, to stay short.
 fn stretches(row: &WaterfallRow<'_>) -> Vec<(&'static str, u64)> {
     if row.steps.len() == 1 {
         return row

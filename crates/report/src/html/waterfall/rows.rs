@@ -1,43 +1,35 @@
-//! The rows of a waterfall: a step each, or a loop of the same statements one after another.
+//! Rows of a waterfall: a single step, or a loop of the same statements.
 
 use super::super::lanes::{Piece, Timed, timed};
 use model::{Operation, OperationStep};
 
-/// One row.
 #[derive(Debug)]
 pub struct WaterfallRow<'a> {
-    /// Place of the first step in the operation.
+    /// Index of the first step in the operation.
     pub first: usize,
-    /// Its steps: one, or those of a loop.
     pub steps: &'a [OperationStep],
-    /// How many statements the loop has: its steps begin again after so many.
+    /// Statements in one pass of the loop.
     pub period: usize,
-    /// Number of its first round trip, counted from 1.
+    /// Counted from 1.
     pub first_turn: u64,
-    /// Its round trips.
     pub turns: u64,
-    /// When the first request left the client, in nanoseconds since the operation began.
+    /// The first request left the client, in nanoseconds since the operation began.
     pub from: u64,
-    /// When the last reply had come.
+    /// The last reply arrived.
     pub to: u64,
-    /// What was in between.
     pub pieces: Vec<Piece>,
-    /// What the first step waited for.
     pub after: Option<Waited>,
-    /// What its reply waited for, where that is shown.
     pub reply_after: Option<Waited>,
 }
 
-/// Something waited for: the row it is in, and when it was there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waited {
-    /// Place of the row.
+    /// Index of the row.
     pub row: usize,
     /// In nanoseconds since the operation began.
     pub at: u64,
 }
 
-/// The first rows of `operation`, at most `most`.
 pub fn waterfall_rows(operation: &Operation, most: usize) -> Vec<WaterfallRow<'_>> {
     let mut rows: Vec<WaterfallRow<'_>> = Vec::new();
     let mut times: Vec<Timed> = Vec::new();
@@ -78,9 +70,9 @@ pub fn waterfall_rows(operation: &Operation, most: usize) -> Vec<WaterfallRow<'_
     rows
 }
 
-/// How many steps from `first` on go into one row, and how many statements come in turn in it: a loop of up
-/// to [`MAX_LOOP_LEN`] statements, each step after the one before, when it is long enough to be worth it. The
-/// loop that covers most, of the fewest statements.
+/// Returns how many steps from `first` on share a row, and the number of statements in one pass. A
+/// loop has up to [`MAX_LOOP_LEN`] statements, each step after the previous one. Prefers the loop
+/// that covers most, then the one with fewest statements.
 fn run(steps: &[OperationStep], first: usize) -> (usize, usize) {
     let longest = (1..=MAX_LOOP_LEN)
         .map(|period| (covered(steps, first, period), period))
@@ -89,7 +81,7 @@ fn run(steps: &[OperationStep], first: usize) -> (usize, usize) {
     longest.unwrap_or((1, 1))
 }
 
-/// How many steps from `first` on are whole round trips of a loop of `period` statements.
+/// Number of steps from `first` on in complete passes of a loop of `period` statements.
 fn covered(steps: &[OperationStep], first: usize, period: usize) -> usize {
     let plain = |step: &OperationStep| {
         step.reply_after.is_none() && step.exchange.error.is_none() && step.exchange.fingerprint.is_some()
@@ -132,5 +124,4 @@ fn waited(index: usize, steps: &[OperationStep], times: &[Timed], row_of_step: &
 
 const MIN_RUN_LEN: usize = 6;
 const MAX_LOOP_LEN: usize = 4;
-/// How often a loop has to come round.
 const MIN_REPEATS: usize = 3;
