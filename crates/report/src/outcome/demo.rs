@@ -1,24 +1,22 @@
-//! What `demo` showed.
+//! Outcome of `demo`.
 
 use super::ReadOutcome;
 use model::LinkOutcome;
 use std::sync::Arc;
 
-/// What `demo` has to say.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DemoOutcome {
-    /// Pages of each variant that were measured.
+    /// Measured pages of each variant.
     pub pages: usize,
-    /// Products shown on a page.
     pub rows: usize,
-    /// Operation name of the page that asks one by one.
+    /// Operation name of the page with one query per row.
     pub chatty: Arc<str>,
     /// Operation name of the page with a join.
     pub joined: Arc<str>,
-    /// All that was measured and predicted; predictions that were proved have what was measured.
+    /// Predictions that were verified contain their measurement.
     pub outcome: ReadOutcome,
-    /// The emulated links over which predictions were proved.
+    /// The emulated links of the verification.
     pub links: Vec<LinkOutcome>,
-    /// The file of the page, when one was written.
+    /// The HTML file; `None` if none was written.
     pub page: Option<String>,
 }

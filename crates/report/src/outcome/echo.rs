@@ -3,23 +3,19 @@
 use model::{BulkOutcome, EchoOutcome, Warning};
 use std::time::Duration;
 
-/// What `echo` has to say.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EchoReport {
     /// `host:port` of the other side.
     pub server: String,
-    /// Whether both sides are on this machine and share its processors.
+    /// Whether both sides share this machine's processors.
     pub same_host: bool,
     /// Processors of the other side.
     pub processors: Option<u32>,
-    /// How long each combination was measured.
+    /// Duration of each combination.
     pub time: Duration,
-    /// Median round trip to a listener of this very process: what this machine adds.
+    /// Median round trip to a listener in this process: the machine's own overhead.
     pub floor: Option<Duration>,
-    /// Round trips, in the order measured.
     pub echoes: Vec<EchoOutcome>,
-    /// Rates, in the order measured.
     pub bulks: Vec<BulkOutcome>,
-    /// What a reader of the figures must know.
     pub warnings: Vec<Warning>,
 }

@@ -1,112 +1,91 @@
-//! What a load did.
+//! Outcome of a load.
 
 use model::{Distribution, StatementOutcome};
 use std::time::Duration;
 
-/// What came out of a load: everything that a view is made from.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoadReport {
-    /// What was asked: the target without its secrets.
+    /// The target without secrets.
     pub target: String,
-    /// What one operation is.
     pub work: LoadWork,
-    /// Clients at once.
     pub clients: u32,
-    /// Threads that drove them.
     pub threads: u32,
-    /// Operations that succeeded.
     pub succeeded: u64,
-    /// Operations that failed; they are in no other figure but round trips, bytes and processor time.
+    /// Counted only here, in round trips, bytes and processor time.
     pub failed: u64,
-    /// Operations that succeeded, per second.
+    /// Succeeded operations only.
     pub per_second: f64,
-    /// Open loop: operations that were to begin per second.
+    /// Open loop: the requested rate.
     pub asked_per_second: Option<f64>,
-    /// Durations of the operations that succeeded, from when each was to begin where there was a plan of
-    /// that.
+    /// Durations of succeeded operations; in an open loop since the scheduled start.
     pub spread: Distribution,
-    /// Open loop: the same from when each really began.
+    /// Open loop: durations since the actual start.
     pub begun: Option<Distribution>,
-    /// Standard deviation of the durations, from when each really began.
+    /// Standard deviation of the durations since the actual start.
     pub deviation: Option<Duration>,
-    /// Open loop: how much later than they were to begin operations began.
+    /// Open loop: delay of the actual start after the scheduled one.
     pub lag: Option<Distribution>,
-    /// Open loop: operations that were to begin before the end of the run and never could.
+    /// Open loop: operations that were scheduled before the end of the run and did not start.
     pub not_begun: u64,
     /// From the first operation to the end of the last.
     pub elapsed: Duration,
-    /// What making all clients took before that: connecting and logging in.
+    /// Time to connect and log in all clients, before the first operation.
     pub connecting: Duration,
-    /// Round trips of all operations.
+    /// Of all operations.
     pub turns: u64,
-    /// Payload bytes to the server and from it.
+    /// To the server and from it.
     pub payload_bytes: [u64; 2],
-    /// Processor time of the threads that drove the clients, in the program and in the kernel.
+    /// Processor time of the client threads, in user space and in the kernel.
     pub processor: [Duration; 2],
-    /// Each script, where there are several.
+    /// Empty for a single script.
     pub scripts: Vec<LoadScript>,
-    /// Why operations failed, most frequent first.
+    /// Most frequent first.
     pub failures: Vec<LoadFailure>,
-    /// Statements without their literals, where they were asked for.
+    /// Without literals; empty unless requested.
     pub statements: Vec<StatementOutcome>,
 }
 
-/// What one operation of a load is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadWork {
-    /// A script's run.
     Sql {
-        /// The scripts' names.
         scripts: String,
-        /// The scale of the tables, where the scripts were given one.
+        /// The scale of the tables; `None` if the scripts have none.
         scale: Option<String>,
-        /// How statements were sent, in pgbench's word.
+        /// pgbench's name of the query mode.
         mode: &'static str,
-        /// Whether each operation had its own connection.
         reconnect: bool,
     },
-    /// A request.
     Http {
-        /// Whether requests of a client shared a connection.
         keep_alive: bool,
     },
 }
 
-/// One of several scripts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoadScript {
-    /// Its file, or what else it is called.
+    /// The file, or the name of a built-in script.
     pub name: String,
-    /// How often it is chosen, relative to the others' weights.
+    /// Frequency relative to the other scripts.
     pub weight: u32,
-    /// Durations of its operations that succeeded.
     pub spread: Distribution,
 }
 
-/// Operations that failed for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LoadFailure {
-    /// The reason.
     pub text: String,
-    /// How many.
     pub count: u64,
 }
 
-/// What happened since the last line of progress.
+/// Changes since the previous line of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LoadInterval {
     /// Since the run began.
     pub elapsed: Duration,
-    /// How long this interval is.
     pub interval: Duration,
-    /// Operations that succeeded in it.
     pub succeeded: u64,
-    /// Operations that failed in it.
     pub failed: u64,
-    /// Mean duration of those that succeeded; `None` if none did.
+    /// `None` if no operation succeeded.
     pub mean: Option<Duration>,
-    /// Standard deviation of the same.
     pub deviation: Option<Duration>,
-    /// Open loop: how much later than they were to begin they began, mean.
+    /// Open loop: mean delay after the scheduled start.
     pub lag: Option<Duration>,
 }

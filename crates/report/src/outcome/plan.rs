@@ -2,7 +2,7 @@
 
 use model::PlacementOutcome;
 
-/// A placement as the command line takes it: `shop=frankfurt,orders=zurich`.
+/// In the form of the command line: `shop=frankfurt,orders=zurich`.
 pub fn placement_words(outcome: &PlacementOutcome) -> String {
     let services = outcome.services.iter();
     let words: Vec<String> = services

@@ -4,7 +4,6 @@ use super::nanos;
 use model::{Advice, BreakEven, LevelAdvice};
 use serde::Serialize;
 
-/// What was inspected, and what it costs now.
 #[derive(Serialize)]
 pub(super) struct AdviceRecord<'a> {
     source: &'a str,
@@ -23,7 +22,7 @@ pub(super) struct AdviceRecord<'a> {
     cost_per_month: Option<f64>,
 }
 
-/// What one level would give at any rate.
+/// Effect of one level at any rate.
 #[derive(Serialize)]
 pub(super) struct LevelRecord<'a> {
     level: u8,
@@ -44,7 +43,6 @@ pub(super) struct LevelRecord<'a> {
     cost_per_month: Option<f64>,
 }
 
-/// One level over one link.
 #[derive(Serialize)]
 pub(super) struct PaysRecord {
     level: u8,

@@ -5,7 +5,6 @@ use crate::text::check::why_not_judged;
 use model::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste, Judgement};
 use serde::Serialize;
 
-/// One budget of one operation's name, and what was found.
 #[derive(Serialize)]
 pub(super) struct CheckRecord<'a> {
     operation_name: &'a str,
@@ -108,7 +107,6 @@ impl<'a> CheckRecord<'a> {
     }
 }
 
-/// What has changed about the operations of a name since the baseline.
 #[derive(Serialize)]
 pub(super) struct ChangeRecord<'a> {
     operation_name: &'a str,

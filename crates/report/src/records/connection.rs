@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A connection was first seen.
 #[derive(Serialize, Deserialize)]
 pub(super) struct OpenedRecord<'a> {
     connection: u32,
@@ -110,7 +109,6 @@ impl ReadBody for BegunRecord {
     }
 }
 
-/// All that is known of one connection, at its end.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ConnectionRecord<'a> {
     id: u32,
@@ -287,7 +285,6 @@ fn container(process: &HostProcess) -> Option<Text<'_>> {
     process.container.as_deref().map(Text::from)
 }
 
-/// A process that is known by its name and its number.
 fn process(
     name: Option<Text<'_>>,
     number: Option<u32>,
@@ -305,7 +302,7 @@ fn reason(text: Option<Text<'_>>) -> String {
     text.map_or_else(String::new, |text| text.0.into_owned())
 }
 
-/// Payload bytes of each direction; `None` if no packet of the direction was seen and their number is
+/// Payload bytes of each direction. `None` if no packet of the direction was seen: the number is
 /// unknown.
 fn known_payload(totals: &ConnectionTotals) -> [Option<u64>; 2] {
     let [client, server] = totals.payload_bytes;

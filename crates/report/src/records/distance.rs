@@ -1,12 +1,11 @@
-//! Records of distances that single pings do not show: rows of one packet each, and from one database to
-//! another.
+//! Records of distances beyond a ping: trains of one-packet rows, and links between databases.
 
 use super::nanos;
 use super::outcome::Spread;
 use model::{BitRate, ByteCount, DatabaseLinkOutcome, RowTrain};
 use serde::Serialize;
 
-/// Rows that came one packet each; the spread is that of the gaps between them.
+/// Rows of one packet each. The spread is over the gaps between them.
 #[derive(Serialize)]
 pub(super) struct RowsRecord {
     rows: u64,
@@ -56,7 +55,7 @@ impl RowsRecord {
     }
 }
 
-/// From one database to another; the spread is that of the round trip between them.
+/// The spread is over the round trips between the databases.
 #[derive(Serialize)]
 pub(super) struct DatabaseLinkRecord<'a> {
     link: &'a str,

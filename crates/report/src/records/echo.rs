@@ -5,7 +5,7 @@ use super::outcome::Spread;
 use model::{BulkOutcome, Direction, EchoOutcome};
 use serde::Serialize;
 
-/// Round trips of one size of request and reply, on a number of streams.
+/// Round trips of one request and reply size, on a number of streams.
 #[derive(Serialize)]
 pub(super) struct EchoRecord {
     request_bytes: u64,
@@ -48,7 +48,7 @@ impl EchoRecord {
     }
 }
 
-/// The rate of one direction, and round trips at the same time.
+/// The rate of one direction, and round trips during the transfer.
 #[derive(Serialize)]
 pub(super) struct BulkRecord {
     direction: &'static str,

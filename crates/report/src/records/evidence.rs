@@ -1,9 +1,9 @@
-//! The `evidence` object of records: how much of what was waited for stands on what was seen.
+//! The `evidence` object of records: the share of waiting that rests on observation.
 
 use model::{Evidence, NotSeen, Share};
 use serde::{Deserialize, Serialize};
 
-/// Counts of round trips. A reason that holds for none has no key.
+/// Counts of round trips. Reasons that apply to none are omitted.
 #[derive(Serialize, Deserialize)]
 pub(super) struct EvidenceRecord {
     round_trips: u64,

@@ -1,4 +1,4 @@
-//! The `exchange` record: lossless, so that every later command can work from a recording.
+//! The `exchange` record. It is lossless: every later command can work from a recording.
 
 use super::reader::{ReadBody, Record};
 use super::server_range::ServerRange;
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One exchange. The spans `request_ns`, `first_byte_ns` and `reply_ns` follow each other from `at_ns` on and
-/// end at the end of the exchange. `steps` is there only when these keys cannot say all: several steps.
+/// The spans `request_ns`, `first_byte_ns` and `reply_ns` follow each other from `at_ns` on and end
+/// with the exchange. `steps` is present only if there are several steps.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ExchangeRecord<'a> {
     connection: u32,
@@ -78,7 +78,6 @@ pub(super) struct ExchangeRecord<'a> {
     levels: Vec<LevelRecord>,
 }
 
-/// What its request says about itself; only where it says any of it.
 #[derive(Serialize, Deserialize)]
 struct TagsRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,7 +128,6 @@ impl<'a> TagsRecord<'a> {
     }
 }
 
-/// What its request asks for besides statements that run; only where it asks for any of it.
 #[derive(Serialize, Deserialize)]
 struct AskedRecord {
     prepares: u32,
@@ -181,7 +179,7 @@ impl AskedRecord {
     }
 }
 
-/// A digest as 16 hexadecimal digits: readers that hold numbers as floats would round it.
+/// 16 hexadecimal digits: readers that parse numbers as floats would round it.
 struct HexDigest(u64);
 
 impl Serialize for HexDigest {
@@ -199,7 +197,7 @@ impl<'de> Deserialize<'de> for HexDigest {
     }
 }
 
-/// A request's identifier as 32 hexadecimal digits.
+/// 32 hexadecimal digits.
 pub(super) struct HexId(pub(super) RequestId);
 
 impl Serialize for HexId {
@@ -217,7 +215,6 @@ impl<'de> Deserialize<'de> for HexId {
     }
 }
 
-/// What a pooler added.
 #[derive(Serialize, Deserialize)]
 struct PoolerRecord {
     waiting_ns: u64,
@@ -243,7 +240,6 @@ impl PoolerRecord {
     }
 }
 
-/// One step of an exchange that has several.
 #[derive(Serialize, Deserialize)]
 struct StepRecord {
     at_ns: u64,
@@ -270,7 +266,6 @@ struct StepRecord {
     server_side_rtt_ns: Option<u64>,
 }
 
-/// What the exchange becomes in a tunnel at one level.
 #[derive(Serialize, Deserialize)]
 struct LevelRecord {
     level: u8,
@@ -380,7 +375,7 @@ impl<'a> ExchangeRecord<'a> {
         }
     }
 
-    /// The step of an exchange whose record needs no `steps`.
+    /// The step of a record without `steps`.
     fn only_step(&self) -> StepRecord {
         StepRecord {
             at_ns: self.at_ns,
@@ -489,7 +484,7 @@ impl StepRecord {
     }
 }
 
-/// Whether the keys of the exchange alone rebuild its one step.
+/// Whether the keys of the exchange suffice to rebuild its only step.
 fn is_told_by_its_first_step(exchange: &Exchange) -> bool {
     let first = &exchange.first;
     exchange.more.is_empty()
@@ -499,19 +494,17 @@ fn is_told_by_its_first_step(exchange: &Exchange) -> bool {
         && exchange.reply_bytes == first.reply_bytes
 }
 
-/// Server time of a step; `None` if the round trip to the server was unknown, so that nothing could be
-/// determined.
+/// `None` if the round-trip time to the server was unknown.
 fn known_server(step: &Step) -> Option<Duration> {
     (step.server_side_rtt.is_some() || !step.server.is_zero()).then_some(step.server)
 }
 
-/// Where `reply_ns` counts from.
 fn reply_start(step: &Step) -> Timestamp {
     step.reply_started.unwrap_or(step.request_ended)
 }
 
-/// Nanoseconds from one point to another; negative when the second is earlier (a reply that begins before its
-/// request ended). Wraps beyond 292 years, and [`moved`] wraps back: no time is ever changed by a record.
+/// Negative if `to` is earlier: a reply may begin before its request has ended. Wraps beyond 292
+/// years; [`moved`] wraps back, so records are lossless.
 fn span(from: Timestamp, to: Timestamp) -> i64 {
     to.as_nanos().wrapping_sub(from.as_nanos()).cast_signed()
 }

@@ -4,7 +4,6 @@ use super::nanos;
 use model::{Finding, Saving, Share};
 use serde::Serialize;
 
-/// Something wasteful seen on the wire, with what its remedy would save at one distance.
 #[derive(Serialize)]
 pub(super) struct FindingRecord<'a> {
     kind: &'static str,

@@ -5,7 +5,6 @@ use super::outcome::{Parts, Spread};
 use model::{BitRate, HeldPrediction, HeldTransactions};
 use serde::Serialize;
 
-/// All transactions of one name in the operations of one name.
 #[derive(Serialize)]
 pub(super) struct HeldRecord<'a> {
     transaction_name: &'a str,
@@ -44,7 +43,6 @@ impl<'a> HeldRecord<'a> {
     }
 }
 
-/// How long they would be open on another link.
 #[derive(Serialize)]
 pub(super) struct HeldPredictionRecord<'a> {
     transaction_name: &'a str,

@@ -1,5 +1,5 @@
-//! Records of a lab: `point`, `round`, `slope`, `lab`. A point's `prediction` and `link` records follow it
-//! and name it.
+//! Records of a lab: `point`, `round`, `slope`, `lab`. The `prediction` and `link` records of a
+//! point follow it and name it.
 
 use super::nanos;
 use super::outcome::MeasuredKeys;
@@ -8,7 +8,6 @@ use model::{ByteCount, Direction};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// One point of a lab, and what was measured there.
 #[derive(Serialize)]
 pub(super) struct PointRecord<'a> {
     point: usize,
@@ -43,7 +42,6 @@ impl<'a> PointRecord<'a> {
     }
 }
 
-/// One time that a point was measured.
 #[derive(Serialize)]
 pub(super) struct RoundRecord<'a> {
     point: usize,
@@ -73,7 +71,6 @@ pub(super) struct RoundRecord<'a> {
     services: BTreeMap<&'a str, ServiceKeys<'a>>,
 }
 
-/// What one service took.
 #[derive(Serialize)]
 struct ServiceKeys<'a> {
     host: &'a str,
@@ -120,7 +117,6 @@ impl<'a> RoundRecord<'a> {
     }
 }
 
-/// A record that belongs to a point.
 #[derive(Serialize)]
 pub(super) struct OfPoint<B> {
     #[serde(flatten)]
@@ -128,7 +124,7 @@ pub(super) struct OfPoint<B> {
     pub(super) point: usize,
 }
 
-/// What one more millisecond of a link's round trip adds, in milliseconds.
+/// In milliseconds per millisecond of the link's round trip.
 #[derive(Serialize)]
 pub(super) struct SlopeRecord<'a> {
     link_name: &'a str,
@@ -157,7 +153,6 @@ impl<'a> SlopeRecord<'a> {
     }
 }
 
-/// The whole lab: how far off its predictions were.
 #[derive(Serialize)]
 pub(super) struct LabRecord<'a> {
     name: &'a str,

@@ -1,10 +1,9 @@
-//! The record of a leg of opening a connection.
+//! The record of a leg: one step of opening a connection.
 
 use super::nanos;
 use model::{Direction, Leg, Timestamp};
 use serde::Serialize;
 
-/// One step of opening a connection.
 #[derive(Serialize)]
 pub(super) struct LegRecord<'a> {
     number: u64,

@@ -4,7 +4,6 @@ use super::nanos;
 use model::{BitRate, LinkOutcome};
 use serde::Serialize;
 
-/// What an emulated link did, next to what it was requested.
 #[derive(Serialize)]
 pub(super) struct LinkRecord<'a> {
     name: &'a str,

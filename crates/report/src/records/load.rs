@@ -1,11 +1,10 @@
-//! Records of a load: `interval`, `script`, `failure`, `load`. Its totals are in the `summary`.
+//! Records of a load: `interval`, `script`, `failure`, `load`. The totals are in the `summary`.
 
 use super::nanos;
 use super::outcome::Spread;
 use crate::outcome::{LoadFailure, LoadInterval, LoadReport, LoadScript, LoadWork};
 use serde::Serialize;
 
-/// What happened since the last of these.
 #[derive(Serialize)]
 pub(super) struct IntervalRecord {
     elapsed_ns: u64,
@@ -36,7 +35,6 @@ impl IntervalRecord {
     }
 }
 
-/// One of several scripts.
 #[derive(Serialize)]
 pub(super) struct ScriptRecord<'a> {
     name: &'a str,
@@ -55,7 +53,6 @@ impl<'a> ScriptRecord<'a> {
     }
 }
 
-/// Operations that failed for one reason.
 #[derive(Serialize)]
 pub(super) struct FailureRecord<'a> {
     text: &'a str,
@@ -71,7 +68,6 @@ impl<'a> FailureRecord<'a> {
     }
 }
 
-/// How a load was made.
 #[derive(Serialize)]
 pub(super) struct LoadRecord<'a> {
     target: &'a str,

@@ -1,4 +1,4 @@
-//! Records of what a run has to say: `conditions`, `warning`, `statement`, `operation`, `prediction`,
+//! Records of a run's outcome: `conditions`, `warning`, `statement`, `operation`, `prediction`,
 //! `summary`.
 
 use super::evidence::EvidenceRecord;
@@ -13,7 +13,6 @@ use model::{
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Under which conditions a run's figures were made: its first record.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ConditionsRecord<'a> {
     #[serde(borrow)]
@@ -64,10 +63,9 @@ impl ReadBody for ConditionsRecord<'_> {
     }
 }
 
-/// Something a reader of the figures must know.
 #[derive(Serialize, Deserialize)]
 pub(super) struct WarningRecord<'a> {
-    /// Versions before the kinds did not write any.
+    /// Omitted by versions that had no kinds.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     kind: Option<Text<'a>>,
     #[serde(borrow)]
@@ -93,7 +91,6 @@ impl ReadBody for WarningRecord<'_> {
     }
 }
 
-/// All executions of one fingerprint.
 #[derive(Serialize)]
 pub(super) struct StatementRecord<'a> {
     fingerprint: &'a str,
@@ -143,7 +140,6 @@ impl<'a> StatementRecord<'a> {
     }
 }
 
-/// The text of a statement whose preparation was not seen.
 #[derive(Serialize, Deserialize)]
 pub(super) struct RecognisedRecord<'a> {
     #[serde(borrow)]
@@ -181,7 +177,6 @@ impl ReadBody for RecognisedRecord<'_> {
     }
 }
 
-/// What a user waited for, and where its time went.
 #[derive(Serialize)]
 pub(super) struct OperationRecord<'a> {
     id: u64,
@@ -221,7 +216,6 @@ impl<'a> OperationRecord<'a> {
     }
 }
 
-/// What operations of one name would take on another link.
 #[derive(Serialize)]
 pub(super) struct PredictionRecord<'a> {
     operation_name: &'a str,
@@ -270,7 +264,7 @@ pub(super) struct PredictionRecord<'a> {
     error_share: Option<f64>,
 }
 
-/// What was measured where a prediction had been made: keys of the same record.
+/// The measurement next to a prediction: keys of the same record.
 #[derive(Serialize)]
 pub(super) struct MeasuredKeys {
     measured_ns: u64,
@@ -329,7 +323,7 @@ impl<'a> PredictionRecord<'a> {
     }
 }
 
-/// The totals of a run: its last record. Without operations it says nothing of where their time went.
+/// The last record of a run. Attribution is omitted if there are no operations.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SummaryRecord {
     turns: u64,
@@ -362,7 +356,6 @@ pub(super) struct SummaryRecord {
     totals: Option<TotalKeys>,
 }
 
-/// How many exchanges were assigned in which way.
 #[derive(Serialize, Deserialize)]
 struct AssignedRecord {
     identifier: u64,
@@ -391,10 +384,10 @@ impl AssignedRecord {
 
 impl SummaryRecord {
     pub(super) fn new(summary: &Summary) -> Self {
-        // Not every instrument that takes samples of its own counts these: what is not known has no key.
+        // Commands that take samples do not all count these. Unknown values are omitted.
         let counted = |count: u64| (summary.samples.is_none() || count > 0).then_some(count);
         let [client_payload_bytes, server_payload_bytes] = summary.payload_bytes.map(counted);
-        // Samples are timed from outside: where their time went is not known.
+        // Samples are timed from outside, so there is no attribution.
         let has_parts = (summary.operations > 0 && summary.samples.is_none())
             || summary.attribution != Attribution::default()
             || !summary.setup.is_zero();
@@ -449,7 +442,7 @@ impl ReadBody for SummaryRecord {
     }
 }
 
-/// The parts of an attribution. `network_ns` is the sum of the three after it.
+/// `network_ns` is the sum of the three keys after it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Parts {
     client_ns: u64,
@@ -495,7 +488,7 @@ impl Parts {
     }
 }
 
-/// The spread of durations; a percentile without enough samples behind it has no key.
+/// A percentile without enough samples is omitted.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Spread {
     samples: u64,

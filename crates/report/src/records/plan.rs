@@ -1,5 +1,4 @@
-//! Records of `plan`: placements with what is predicted in each, what holds services back, moves, and the
-//! answer.
+//! Records of `plan`: placements with predictions, reasons against moves, moves, and the answer.
 
 use super::nanos;
 use crate::outcome::placement_words;
@@ -9,7 +8,6 @@ use model::{
 };
 use serde::Serialize;
 
-/// One placement.
 #[derive(Serialize)]
 pub(super) struct PlacementRecord {
     placement: String,
@@ -31,7 +29,6 @@ impl PlacementRecord {
     }
 }
 
-/// Operations of one name in a placement.
 #[derive(Serialize)]
 pub(super) struct PlacedOperationRecord<'a> {
     placement: &'a str,
@@ -56,7 +53,6 @@ impl<'a> PlacedOperationRecord<'a> {
     }
 }
 
-/// Transactions of one name in a placement.
 #[derive(Serialize)]
 pub(super) struct PlacedTransactionRecord<'a> {
     placement: &'a str,
@@ -76,7 +72,6 @@ impl<'a> PlacedTransactionRecord<'a> {
     }
 }
 
-/// A budget that a placement breaks.
 #[derive(Serialize)]
 pub(super) struct BrokenBudgetRecord<'a> {
     placement: &'a str,
@@ -98,7 +93,6 @@ impl<'a> BrokenBudgetRecord<'a> {
     }
 }
 
-/// Why a service may not move.
 #[derive(Serialize)]
 pub(super) struct HeldBackRecord<'a> {
     service: &'a str,
@@ -129,7 +123,6 @@ impl<'a> HeldBackRecord<'a> {
     }
 }
 
-/// A statement that holds a service back.
 #[derive(Serialize)]
 pub(super) struct HoldingStatementRecord<'a> {
     service: &'a str,
@@ -156,7 +149,6 @@ impl<'a> HoldingStatementRecord<'a> {
     }
 }
 
-/// A remedy that would let a service move.
 #[derive(Serialize)]
 pub(super) struct PlanFixRecord<'a> {
     service: &'a str,
@@ -181,7 +173,6 @@ impl<'a> PlanFixRecord<'a> {
     }
 }
 
-/// One step to the cheapest placement.
 #[derive(Serialize)]
 pub(super) struct PlanMoveRecord<'a> {
     service: &'a str,
@@ -201,7 +192,6 @@ impl<'a> PlanMoveRecord<'a> {
     }
 }
 
-/// The answer.
 #[derive(Serialize)]
 pub(super) struct PlanRecord<'a> {
     currency: &'a str,

@@ -5,7 +5,6 @@ use model::{ByteCount, ProgramBest, ProgramRun, ProgramTuned};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// A program with one setting at one distance.
 #[derive(Serialize)]
 pub(super) struct ProgramRecord<'a> {
     setting: &'a str,
@@ -25,7 +24,7 @@ pub(super) struct ProgramRecord<'a> {
     counts: Option<Counts>,
 }
 
-/// Of the run of the median duration.
+/// Of the run with the median duration.
 #[derive(Serialize)]
 struct Counts {
     connections: u64,
@@ -74,7 +73,6 @@ impl<'a> ProgramRecord<'a> {
     }
 }
 
-/// The best setting of a distance.
 #[derive(Serialize)]
 pub(super) struct BestRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,7 +99,6 @@ impl<'a> BestRecord<'a> {
     }
 }
 
-/// Settings between which nothing differed on the wire.
 #[derive(Serialize)]
 pub(super) struct UnchangedRecord<'a> {
     settings: Vec<&'a str>,

@@ -14,76 +14,55 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::io::{self, BufRead, Read};
 
-/// One record, as what it was made from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record {
-    /// Under which conditions the run was made.
+    /// Conditions of the run.
     Conditions(Conditions),
-    /// A connection was first seen.
     Opened {
-        /// Its number.
         connection: ConnectionId,
-        /// When.
         at: Timestamp,
-        /// The side that opened it.
         client: Endpoint,
-        /// The side that accepted it.
         server: Endpoint,
     },
-    /// An HTTP request has reached its server.
     Started {
-        /// On which connection.
         connection: ConnectionId,
-        /// When its last byte passed.
+        /// The last byte of the request.
         at: Timestamp,
         /// Method and path.
         fingerprint: Option<Fingerprint>,
-        /// The identifier it carries.
         request: Option<RequestId>,
     },
-    /// Opaque bytes have begun an exchange that is reported much later.
     Begun {
-        /// On which connection.
         connection: ConnectionId,
-        /// The exchange's own time.
         at: Timestamp,
     },
-    /// One exchange.
     Exchange {
-        /// The exchange; equal fingerprints and error codes share one allocation.
+        /// Equal fingerprints and error codes share one allocation.
         exchange: Box<Exchange>,
-        /// The protocol of its connection.
         protocol: Protocol,
-        /// The operation it was put into by the run that wrote it.
+        /// The operation it was assigned to by the run that wrote it.
         operation: Option<u64>,
     },
-    /// A connection ended.
     Connection(ConnectionOutcome),
-    /// Something a reader of the figures must know; also what the reader itself has to say of a stream that
-    /// was cut.
+    /// A warning of the run, or of the reader about a truncated stream.
     Warning(Warning),
-    /// The text of a statement whose preparation was not seen.
     Recognised(RecognisedStatement),
-    /// The totals of the run that wrote the records.
     Summary(Box<Summary>),
-    /// A record that is derived again from the others (`statement`, `operation`, `prediction`), or of a type
-    /// that this version does not know.
+    /// A derived record (`statement`, `operation`, `prediction`), or one with an unknown type.
     Other {
-        /// Its `type`.
         name: String,
     },
 }
 
-/// A record's keys, of which a [`Record`] can be made.
 pub(super) trait ReadBody {
-    /// What it says; texts that come often are `shared`.
+    /// Frequent texts are interned in `shared`.
     fn into_record(self, shared: &mut Interner) -> Result<Record, UnknownValue>;
 }
 
-/// Reads records, compressed or not, one after the other.
+/// Reads records, compressed or not.
 ///
-/// A bad line gives an error and the next line is read on, unless the error says that nothing follows. A
-/// stream that was cut (a killed run) gives all its complete records and then a [`Record::Warning`].
+/// Reading continues after the error of a bad line, unless the error says otherwise. A truncated
+/// stream (a killed run) returns its complete records and then a [`Record::Warning`].
 pub struct RecordReader<R: BufRead> {
     source: Source<R>,
     line: Vec<u8>,
@@ -94,10 +73,10 @@ pub struct RecordReader<R: BufRead> {
 }
 
 impl<R: BufRead> RecordReader<R> {
-    /// Reads from `input`: a recording, or records as plain JSON Lines.
+    /// `input` is a recording or plain JSON Lines.
     ///
     /// # Errors
-    /// When not even its first bytes can be read.
+    /// If the first bytes cannot be read.
     pub fn new(input: R) -> Result<Self, RecordError> {
         Ok(Self {
             source: Source::new(input).map_err(|source| RecordError::Read { line: 0, source })?,
@@ -169,18 +148,16 @@ impl<R: BufRead> Iterator for RecordReader<R> {
     }
 }
 
-/// How a line ended.
 #[derive(PartialEq, Eq)]
 enum Ending {
-    /// With a line feed.
     LineFeed,
-    /// With the stream, perhaps in its middle.
+    /// The stream ended, perhaps within the line.
     Stream,
-    /// With a line feed or the stream, after more bytes than were kept.
+    /// The line has more bytes than were kept.
     TooLong,
 }
 
-/// Reads one line without its line feed; keeps at most [`LINE_LIMIT`] bytes of it.
+/// Reads one line without its line feed. Keeps at most [`LINE_LIMIT`] bytes.
 fn read_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Ending> {
     line.clear();
     source
@@ -199,12 +176,11 @@ fn read_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Ending
     Ok(Ending::TooLong)
 }
 
-/// Whether `line` is the beginning of some JSON and not all of it.
+/// Whether `line` is an incomplete prefix of JSON.
 fn ends_in_the_middle(line: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(line).is_err_and(|fault| fault.is_eof())
 }
 
-/// What every record begins with.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(rename = "type", borrow)]
@@ -239,7 +215,6 @@ macro_rules! readers {
     };
 }
 
-/// The records that are read, each by its type.
 const READERS: &[(&str, ReadLine)] = readers! {
     ExchangeRecord<'_>,
     ConditionsRecord<'_>,
@@ -252,7 +227,6 @@ const READERS: &[(&str, ReadLine)] = readers! {
     SummaryRecord,
 };
 
-/// Reads a record by its keys.
 fn read_record<'a, B: ReadBody + Deserialize<'a>>(
     line: &'a [u8],
     number: u64,
@@ -270,7 +244,7 @@ fn read_record<'a, B: ReadBody + Deserialize<'a>>(
 fn from_slice<'a, T: Deserialize<'a>>(line: &'a [u8], number: u64) -> Result<T, RecordError> {
     serde_json::from_slice(line).map_err(|fault| {
         let text = fault.to_string();
-        // The parser sees one line only: its own line number would mislead.
+        // The parser sees a single line: its line number would mislead.
         let reason = match text.rsplit_once(" at line ") {
             Some((reason, _)) => format!("{reason} at column {}", fault.column()),
             None => text,
@@ -279,6 +253,6 @@ fn from_slice<'a, T: Deserialize<'a>>(line: &'a [u8], number: u64) -> Result<T, 
     })
 }
 
-/// How our own writer begins the most frequent record: it saves looking for type and schema first.
+/// Start of the most frequent record, as the writer emits it. Skips the search for type and schema.
 const EXCHANGE_START: &[u8] = br#"{"type":"exchange","schema":1,"#;
 const LINE_LIMIT: usize = 16 * 1024 * 1024;

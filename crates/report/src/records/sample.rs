@@ -1,11 +1,10 @@
-//! Records of samples that longwire took itself: `sample`, and what a `summary` says of them.
+//! Records of longwire's own samples: `sample`, and their keys in a `summary`.
 
 use super::nanos;
 use model::{Intermediary, Sample, SampleTotals};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// One ping, request or run.
 #[derive(Serialize)]
 pub(super) struct SampleRecord<'a> {
     number: u64,
@@ -46,7 +45,6 @@ impl<'a> SampleRecord<'a> {
     }
 }
 
-/// What stands in front of a target.
 #[derive(Serialize)]
 pub(super) struct IntermediaryRecord<'a> {
     target: &'a str,
@@ -66,7 +64,7 @@ impl<'a> IntermediaryRecord<'a> {
     }
 }
 
-/// The summary of the samples of a run: keys of its `summary`.
+/// Keys of the `summary`.
 #[derive(Serialize, Deserialize)]
 pub(super) struct TotalKeys {
     sent: u64,
@@ -87,7 +85,7 @@ impl TotalKeys {
             answered: totals.answered,
             lost: totals.lost,
             errors: totals.errors,
-            // JSON has no infinity, which only a run without duration would give.
+            // JSON has no infinity, the rate of a run without duration.
             per_second: if totals.per_second.is_finite() {
                 totals.per_second
             } else {

@@ -1,11 +1,11 @@
-//! The bounds of a server time: keys of the records that have one.
+//! Bounds of a server time: keys of the records that have one.
 
 use super::nanos;
 use model::Margin;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Shortest and longest that `server_ns` may be; without keys where it is exact.
+/// Minimum and maximum of `server_ns`; empty if it is exact.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct ServerRange {
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,6 @@ use super::nanos;
 use model::{Interval, SplitOutcome, SplitPrediction};
 use serde::Serialize;
 
-/// A workload by a number of clients, and where the time of a transaction goes.
 #[derive(Serialize)]
 pub(super) struct SplitRecord {
     clients: u32,
@@ -67,7 +66,6 @@ impl SplitRecord {
     }
 }
 
-/// The same workload elsewhere.
 #[derive(Serialize)]
 pub(super) struct ElsewhereRecord<'a> {
     place: &'a str,

@@ -5,7 +5,6 @@ use crate::outcome::TuneReport;
 use model::{ChosenSetting, Recommendation, Tuned};
 use serde::Serialize;
 
-/// One way with one setting at one distance.
 #[derive(Serialize)]
 pub(super) struct TunedRecord<'a> {
     job: &'static str,
@@ -86,7 +85,6 @@ impl<'a> TunedRecord<'a> {
     }
 }
 
-/// What is recommended for a job at a distance.
 #[derive(Serialize)]
 pub(super) struct RecommendationRecord<'a> {
     job: &'static str,
@@ -106,7 +104,6 @@ pub(super) struct RecommendationRecord<'a> {
     as_good: Vec<AsGood<'a>>,
 }
 
-/// A setting that is as good as the recommended one.
 #[derive(Serialize)]
 struct AsGood<'a> {
     way: &'a str,

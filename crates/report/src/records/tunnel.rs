@@ -1,10 +1,9 @@
-//! Records of a tunnel's end: `tunnel`, `tunnel_way`, `notice`.
+//! Records of a tunnel's end: `tunnel`, `tunnel_way` (one direction), `notice`.
 
 use super::nanos;
 use model::{Direction, Timestamp, TunnelDirection, TunnelTotals};
 use serde::Serialize;
 
-/// What one end of a tunnel did, its two directions apart.
 #[derive(Serialize)]
 pub(super) struct TunnelRecord<'a> {
     end: &'a str,
@@ -39,7 +38,6 @@ impl<'a> TunnelRecord<'a> {
     }
 }
 
-/// One direction of it.
 #[derive(Serialize)]
 pub(super) struct TunnelDirectionRecord {
     direction: &'static str,
@@ -79,7 +77,6 @@ impl TunnelDirectionRecord {
     }
 }
 
-/// Something that happened to it.
 #[derive(Serialize)]
 pub(super) struct NoticeRecord<'a> {
     at_ns: u64,

@@ -57,64 +57,59 @@ macro_rules! one_record_each {
     };
 }
 
-// What is written as one record: the method, what it takes, and the record.
+// One record each: method, model value, record body.
 one_record_each! {
-    /// The run's conditions: the first record.
+    /// Conditions, as the first record.
     conditions: Conditions => ConditionsRecord,
-    /// All that is known of a connection.
+    /// At the end of a connection.
     connection: ConnectionOutcome => ConnectionRecord,
-    /// An operation, without its exchanges.
+    /// An operation without its exchanges.
     operation: Operation => OperationRecord,
     /// All executions of one fingerprint.
     statement: StatementOutcome => StatementRecord,
-    /// The text of a statement whose preparation was not seen.
+    /// Text of a statement with an unseen preparation.
     recognised: RecognisedStatement => RecognisedRecord,
-    /// What operations would take on another link.
+    /// Operations of one name on another link.
     prediction: Prediction => PredictionRecord,
-    /// Transactions that stayed open between replies.
+    /// Transactions that stay open between replies.
     held: HeldTransactions => HeldRecord,
-    /// How long they would be open on another link.
+    /// The same on another link.
     held_prediction: HeldPrediction => HeldPredictionRecord,
-    /// What an emulated link did.
+    /// The realised behaviour of an emulated link.
     link: LinkOutcome => LinkRecord,
-    /// What a link's round trip costs in a lab.
+    /// Cost of a link's round trip in a lab.
     lab_slope: LabSlope => SlopeRecord,
-    /// How far off a lab's predictions were.
+    /// Accuracy of a lab's predictions.
     lab: LabOutcome => LabRecord,
-    /// One ping, request or run that longwire made itself.
+    /// A ping, request or run by longwire.
     sample: Sample => SampleRecord,
-    /// What stands in front of a target that was asked.
+    /// An intermediary in front of a target.
     intermediary: Intermediary => IntermediaryRecord,
-    /// Rows that came one packet each.
+    /// Rows of one packet each.
     rows: RowTrain => RowsRecord,
     /// From one database to another.
     database_link: DatabaseLinkOutcome => DatabaseLinkRecord,
-    /// Round trips that echo measured.
+    /// Round trips of echo.
     echo: EchoOutcome => EchoRecord,
-    /// A workload by a number of clients, and where the time of a transaction goes.
+    /// Parts of a transaction's time.
     split: SplitOutcome => SplitRecord,
-    /// The same workload elsewhere.
+    /// Throughput of the workload elsewhere.
     elsewhere: SplitPrediction => ElsewhereRecord,
-    /// A rate that echo measured.
+    /// A rate of echo.
     bulk: BulkOutcome => BulkRecord,
-    /// What a load did since the last of these.
+    /// Changes since the previous interval.
     load_interval: LoadInterval => IntervalRecord,
-    /// Something a reader of the figures must know.
+    /// A warning for readers of the figures.
     warning: Warning => WarningRecord,
-    /// The totals: the last record.
+    /// Totals, as the last record.
     summary: Summary => SummaryRecord,
 }
 
-/// What makes something of records, one after the other.
+/// Serialises records.
 pub trait RecordEncoder {
-    /// Takes a record.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     fn encode<B: Serialize>(&mut self, line: &RecordLine<'_, B>) -> io::Result<()>;
 }
 
-/// Records as JSON, one object a line.
 pub struct JsonLines<W: Write> {
     out: BufWriter<W>,
 }
@@ -126,61 +121,45 @@ impl<W: Write> RecordEncoder for JsonLines<W> {
     }
 }
 
-/// Writes records, one JSON object a line. Buffered: what must be seen now needs [`JsonWriter::flush`].
-///
-/// Every method fails only as the writer beneath it fails.
+/// Writes records, one JSON object a line. Buffered: [`JsonWriter::flush`] makes them visible.
+/// Methods return only errors of the underlying writer.
 pub type JsonWriter<W> = RecordWriter<JsonLines<W>>;
 
 impl<W: Write> JsonWriter<W> {
-    /// Writes to `out`.
     pub fn new(out: W) -> Self {
         let out = BufWriter::with_capacity(BUFFER_BYTES, out);
         Self::encoding(JsonLines { out })
     }
 
-    /// Passes on all that was written.
-    ///
-    /// # Errors
-    /// When `out` fails.
     pub fn flush(&mut self) -> io::Result<()> {
         self.encoder.out.flush()
     }
 
-    /// Passes on everything that was written and returns the writer.
-    ///
-    /// # Errors
-    /// When `out` fails.
     pub fn into_inner(self) -> io::Result<W> {
         let out = self.encoder.out;
         out.into_inner().map_err(std::io::IntoInnerError::into_error)
     }
 }
 
-/// Makes records of what it is given, for its encoder. Every method fails only as the encoder fails.
+/// Converts model values to records for an encoder. Methods return only errors of the encoder.
 pub struct RecordWriter<E> {
     encoder: E,
 }
 
 impl<E: RecordEncoder> RecordWriter<E> {
-    /// Returns records to `encoder`.
     pub const fn encoding(encoder: E) -> Self {
         Self { encoder }
     }
 
-    /// Its encoder.
     pub const fn encoder(&mut self) -> &mut E {
         &mut self.encoder
     }
 
-    /// Returns its encoder back.
     pub fn into_encoder(self) -> E {
         self.encoder
     }
 
-    /// A connection was first seen (recordings only).
-    ///
-    /// # Errors
-    /// When the encoder fails.
+    /// Recordings only.
     pub fn opened(
         &mut self,
         connection: ConnectionId,
@@ -192,9 +171,6 @@ impl<E: RecordEncoder> RecordWriter<E> {
     }
 
     /// An HTTP request has reached its server (recordings only).
-    ///
-    /// # Errors
-    /// When the encoder fails.
     pub fn started(
         &mut self,
         connection: ConnectionId,
@@ -206,17 +182,10 @@ impl<E: RecordEncoder> RecordWriter<E> {
     }
 
     /// Opaque bytes have begun an exchange that is reported much later (recordings only).
-    ///
-    /// # Errors
-    /// When the encoder fails.
     pub fn begun(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
         self.write(&BegunRecord::new(connection, at))
     }
 
-    /// One exchange, and the operation it belongs to where that is known.
-    ///
-    /// # Errors
-    /// When the encoder fails.
     pub fn exchange(
         &mut self,
         exchange: &Exchange,
@@ -226,11 +195,8 @@ impl<E: RecordEncoder> RecordWriter<E> {
         self.write(&ExchangeRecord::new(exchange, protocol, operation, None))
     }
 
-    /// The same `exchange` record for a step of the operation with number `operation`: it also has the
-    /// client's time before it, and how it is known to belong there.
-    ///
-    /// # Errors
-    /// When the encoder fails.
+    /// An `exchange` record for a step of `operation`. Adds the client's time before it, and how it
+    /// was assigned.
     pub fn step(&mut self, step: &OperationStep, operation: u64) -> io::Result<()> {
         self.write(&ExchangeRecord::new(
             &step.exchange,
@@ -240,10 +206,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
         ))
     }
 
-    /// Something wasteful: one record for each round trip that was asked.
-    ///
-    /// # Errors
-    /// When the encoder fails.
+    /// Writes one record per round-trip time.
     pub fn finding(&mut self, finding: &Finding) -> io::Result<()> {
         finding
             .savings
@@ -251,10 +214,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
             .try_for_each(|saving| self.write(&FindingRecord::new(finding, *saving)))
     }
 
-    /// All that `plan` has to say, but its warnings.
-    ///
-    /// # Errors
-    /// When the encoder fails.
+    /// Does not write the warnings.
     pub fn plan(&mut self, plan: &PlanOutcome) -> io::Result<()> {
         plan.predicted
             .iter()
@@ -287,11 +247,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
         broken.try_for_each(|broken| self.write(&BrokenBudgetRecord::new(&words, broken)))
     }
 
-    /// A point of a lab, with what was predicted for it and what its links realised. `number` counts from 1,
-    /// `settings` are the swept ones.
-    ///
-    /// # Errors
-    /// When the encoder fails.
+    /// Writes a point with its prediction and realised links. `number` counts from 1.
     pub fn lab_point(&mut self, number: usize, settings: &[String], point: &LabPoint) -> io::Result<()> {
         self.write(&PointRecord::new(number, settings, point))?;
         if let Some(prediction) = &point.prediction {
@@ -307,19 +263,11 @@ impl<E: RecordEncoder> RecordWriter<E> {
         })
     }
 
-    /// One leg of opening a connection to `target`, which began at `at`; `number` is that of the connection,
-    /// from 1.
-    ///
-    /// # Errors
-    /// When the encoder fails.
+    /// `at` is the start of the leg. `number` is that of the connection, from 1.
     pub fn leg(&mut self, target: &str, number: u64, at: Timestamp, leg: &Leg) -> io::Result<()> {
         self.write(&LegRecord::new(target, number, at, leg))
     }
 
-    /// What tuning found: every setting that was run or predicted, and what is recommended.
-    ///
-    /// # Errors
-    /// When the encoder fails.
     pub fn tune(&mut self, report: &TuneReport) -> io::Result<()> {
         for tuned in &report.tuned {
             self.write(&TunedRecord::new(report, tuned))?;
@@ -328,10 +276,6 @@ impl<E: RecordEncoder> RecordWriter<E> {
         all.try_for_each(|one| self.write(&RecommendationRecord::new(one)))
     }
 
-    /// What a tunnel would give: what was inspected, each level, and each level at each rate.
-    ///
-    /// # Errors
-    /// When the encoder fails.
     pub fn advice(&mut self, advice: &Advice) -> io::Result<()> {
         self.write(&AdviceRecord::new(advice))?;
         for level in &advice.levels {
@@ -344,10 +288,6 @@ impl<E: RecordEncoder> RecordWriter<E> {
         Ok(())
     }
 
-    /// Each budget of each name, and what has changed since the baseline.
-    ///
-    /// # Errors
-    /// When the encoder fails.
     pub fn check(&mut self, report: &CheckReport) -> io::Result<()> {
         for verdict in &report.verdicts {
             self.write(&CheckRecord::new(verdict))?;
@@ -358,10 +298,6 @@ impl<E: RecordEncoder> RecordWriter<E> {
             .try_for_each(|change| self.write(&ChangeRecord::new(change)))
     }
 
-    /// What tuning a program brought: each setting at each distance, what is best, and what changed nothing.
-    ///
-    /// # Errors
-    /// When the encoder fails.
     pub fn program(&mut self, report: &ProgramReport) -> io::Result<()> {
         for tuned in &report.tuned {
             self.write(&ProgramRecord::new(tuned))?;
@@ -375,10 +311,6 @@ impl<E: RecordEncoder> RecordWriter<E> {
             .try_for_each(|settings| self.write(&UnchangedRecord::new(settings)))
     }
 
-    /// How a load was made, its scripts where there are several, and why operations failed.
-    ///
-    /// # Errors
-    /// When the encoder fails.
     pub fn load(&mut self, report: &LoadReport) -> io::Result<()> {
         self.write(&LoadRecord::new(report))?;
         for script in &report.scripts {
@@ -390,18 +322,11 @@ impl<E: RecordEncoder> RecordWriter<E> {
             .try_for_each(|failure| self.write(&FailureRecord::new(failure)))
     }
 
-    /// Something that happened while a command went on.
-    ///
-    /// # Errors
-    /// When the encoder fails.
     pub fn notice(&mut self, at: Timestamp, text: &str) -> io::Result<()> {
         self.write(&NoticeRecord::new(at, text))
     }
 
-    /// What one end of a tunnel did, `near` or `far`, and each of its directions.
-    ///
-    /// # Errors
-    /// When the encoder fails.
+    /// `end` is `near` or `far`. Writes one record per direction.
     pub fn tunnel(&mut self, end: &str, totals: &TunnelTotals) -> io::Result<()> {
         self.write(&TunnelRecord::new(end, totals))?;
         [Direction::ClientToServer, Direction::ServerToClient]
@@ -419,9 +344,9 @@ impl<E: RecordEncoder> RecordWriter<E> {
     }
 }
 
-/// JSON without line breaks in which a terminal finds nothing to obey: what JSON itself does not escape of it
-/// (controls from U+007F on, bidirectional and invisible characters) and what a CI obeys (`##[`) is written
-/// as `\u....`, which any reader reads as the same text.
+/// JSON without line breaks or terminal and CI commands. Escapes as `\u....` the dangerous
+/// characters that JSON itself leaves (controls from U+007F on, bidirectional and invisible ones),
+/// and `##[`. Any JSON reader decodes the same text.
 struct Inert;
 
 impl Formatter for Inert {
