@@ -1,5 +1,4 @@
-//! The pages of captures, labs and tuning are usable without a mouse, a large screen or good eyes: axe finds
-//! nothing.
+//! Pages of captures, labs and tuning are accessible according to axe.
 
 mod axe;
 mod sample_page;

@@ -1,4 +1,4 @@
-//! What is shown more than once is equal: in text, on the page and in records.
+//! Figures that appear several times are equal in text, page and records.
 
 mod sample_page;
 mod samples;
@@ -20,7 +20,6 @@ const ALL: Style = Style {
     extent: Extent::All,
 };
 
-/// A statement by its calls, round trips beyond them, time of a call, and median, in microseconds.
 fn statements() -> impl Strategy<Value = Vec<StatementOutcome>> {
     vec(
         (1_u64..5_000_000, 0_u64..9_999, 1_u64..900_000, 1_u64..90_000_000),
@@ -50,7 +49,6 @@ fn statements() -> impl Strategy<Value = Vec<StatementOutcome>> {
     })
 }
 
-/// Predictions of operations, each next to what was measured.
 fn predictions() -> impl Strategy<Value = Vec<Prediction>> {
     vec(
         (1_u64..90_000_000, 50_u64..100, 100_u64..200, 500_u64..2_000),
@@ -83,7 +81,6 @@ fn records(write: impl FnOnce(&mut JsonWriter<Vec<u8>>)) -> Vec<Value> {
         .collect()
 }
 
-/// The cells of the line of a table that begins with `name`.
 fn text_row(view: &str, name: &str) -> Vec<String> {
     let line = view
         .lines()
@@ -93,7 +90,6 @@ fn text_row(view: &str, name: &str) -> Vec<String> {
     cells.filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
 }
 
-/// The cell that is labelled so in the first row of the page's section in which `name` stands.
 fn html_cell(html: &str, section: &str, name: &str, label: &str) -> String {
     let section = html
         .split(&format!("id=\"{section}\""))
@@ -199,7 +195,7 @@ proptest! {
             ..samples::lab().points.remove(0)
         };
         let mut lab = LabOutcome { points: predictions.iter().map(point).collect(), ..samples::lab() };
-        // What was captured is no prediction's proof: its point counts nowhere.
+        // The captured point verifies no prediction and is not counted.
         let of_baseline = Prediction { duration: Duration::from_secs(3_600), ..predictions[0].clone() };
         lab.points.push(LabPoint { is_baseline: true, ..point(&of_baseline) });
         let record = records(|writer| writer.lab(&lab).expect("memory takes it")).remove(0);
@@ -217,7 +213,7 @@ proptest! {
         let digits = if median < 100.0 { 1 } else { 0 };
         let line = format!("off by {median:.digits$} % (median)");
         prop_assert!(text.contains(&line), "{}\n{}", line, text);
-        // The table has its error all the same.
+        // The table has its error nevertheless.
         let left_out = text.contains("Not counted: 1 point without distance");
         prop_assert_eq!(left_out, of_baseline.error().is_some(), "{}", text);
     }

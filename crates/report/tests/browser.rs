@@ -1,5 +1,5 @@
-//! The page in a real browser: sliders move the numbers, nothing is fetched, it fits a phone, and without
-//! script it says the same.
+//! The page in a real browser: sliders change the figures, nothing is fetched, it fits a phone, and
+//! it reads the same without script.
 
 mod sample_page;
 mod samples;
@@ -10,7 +10,6 @@ use std::time::Duration;
 use testbed::Browser;
 use testbed::browser::{END, HOME, LEFT, RIGHT};
 
-/// The page of `sample`, opened.
 fn open(browser: &Browser, sample: &Sample) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a private directory can be made");
     let file = directory.path().join("report.html");
@@ -91,7 +90,6 @@ fn sliders_move_the_numbers_between_the_grid_too() {
 
 const PARTS: [&str; 3] = ["band", "line", "line without"];
 
-/// The numbers of a path.
 fn places(path: &str) -> Vec<f64> {
     let numbers = path
         .split(['M', 'L', 'Z', ' '])
@@ -119,7 +117,7 @@ fn script_and_page_draw_the_same_curve() {
             let in_page = places(in_page.split('"').next().expect("a path"));
             let drawn = places(path.as_str().expect("a path"));
             assert_eq!(in_page.len(), drawn.len(), "{class} {part}");
-            // Both write tenths of a pixel, of logarithms whose last digits differ.
+            // Both write tenths of a pixel; the last digits of logarithms differ.
             let apart = in_page.iter().zip(&drawn).map(|(one, other)| (one - other).abs());
             assert!(apart.fold(0.0, f64::max) < 0.11, "{class} {part}: {path}");
         }
@@ -131,7 +129,7 @@ fn script_and_page_draw_the_same_curve() {
     quiet(&browser);
 }
 
-/// Each of its statements takes 40 ms longer than where it was measured, one after another.
+/// Each statement takes 40 ms more than measured, one after another.
 #[test]
 fn steps_are_drawn_at_the_round_trip_of_the_slider() {
     let browser = Browser::start(1280, 900);
@@ -216,7 +214,7 @@ fn a_phone_shows_all_of_it_without_scrolling_sideways() {
 fn no_width_and_no_paper_cuts_anything_off() {
     let browser = Browser::start(1280, 900);
     let _page = open(&browser, &full());
-    // Narrow and wide, and just next to the widths at which the layout changes.
+    // Narrow and wide, and around the widths at which the layout changes.
     for width in [320, 680, 681, 960, 961, 1024, 1920] {
         browser.resize(width, 900);
         assert_eq!(overhang(&browser), json!(0), "{width} wide");
@@ -229,7 +227,7 @@ fn no_width_and_no_paper_cuts_anything_off() {
     }
 }
 
-/// By how much the page is wider than its window, or a table wider than its section.
+/// Overflow of the page beyond its window, or of a table beyond its section.
 fn overhang(browser: &Browser) -> Value {
     browser.run(
         "const tables = [...document.querySelectorAll('table')].map((table) =>
@@ -265,7 +263,7 @@ fn both_modes_have_contrast() {
     assert_ne!(background("light"), background("dark"));
 }
 
-/// The contrast of a colour of the page to its ground, as WCAG 2 defines it.
+/// Contrast of a colour to its background, as defined by WCAG 2.
 fn contrast_script(color: &str) -> String {
     format!(
         "const style = getComputedStyle(document.documentElement);

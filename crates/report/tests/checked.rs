@@ -1,5 +1,4 @@
-//! Budgets in their three forms: the view, JUnit's XML, GitHub's commands. What names contain does not get
-//! out of its place.
+//! Budgets as view, JUnit XML and GitHub commands. Hostile names cannot break the formats.
 
 #![allow(
     clippy::disallowed_types,
@@ -39,7 +38,7 @@ fn the_view_has_a_line_for_each_broken_budget_and_its_remedy() {
 #[test]
 fn a_parser_of_xml_reads_the_junit_report() {
     let xml = junit_view(&samples::checked());
-    // Python's is a conforming parser (expat); what it found is printed for comparison.
+    // Python's parser (expat) conforms; its result is printed for comparison.
     let program = "import sys, xml.etree.ElementTree as tree\n\
         root = tree.fromstring(sys.stdin.buffer.read())\n\
         print(root.get('tests'), root.get('failures'), root.get('errors'))\n\

@@ -1,4 +1,4 @@
-//! `docs/output.md` says exactly what is written: every type, every key, and the very lines it shows.
+//! `docs/output.md` matches the output: every type, every key, and its example lines.
 
 mod samples;
 
@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the document says of one heading.
 #[derive(Default)]
 struct Section {
     keys: BTreeSet<String>,
@@ -47,7 +46,6 @@ fn backticked(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// The lines with which a run and its connections begin.
 fn written_of_connections() -> [String; 4] {
     use samples::{conditions, connection, endpoint, line};
     [
@@ -77,7 +75,6 @@ fn written_of_connections() -> [String; 4] {
     ]
 }
 
-/// What is only there where something was not seen, or is a guess.
 fn written_of_evidence() -> [String; 2] {
     use samples::{exchange, line, operation_step};
     [
@@ -100,7 +97,7 @@ fn written_of_evidence() -> [String; 2] {
     ]
 }
 
-/// One line of every type with every key that it can have.
+/// One line of every type with every possible key.
 fn written() -> Vec<String> {
     use samples::{
         connection, copy, exchange, line, operation, operation_step, prediction, statement, summary, warning,
@@ -173,7 +170,6 @@ fn written() -> Vec<String> {
         .collect()
 }
 
-/// What is written of transactions that stay open.
 fn written_of_transactions() -> [String; 3] {
     use samples::line;
     [
@@ -192,7 +188,6 @@ fn written_of_transactions() -> [String; 3] {
     ]
 }
 
-/// What is written where a pooler was seen.
 fn written_of_poolers() -> [String; 6] {
     use samples::{line, micros};
     let pooled = model::Attribution {
@@ -237,7 +232,6 @@ fn written_of_poolers() -> [String; 6] {
     ]
 }
 
-/// What is written where server times have bounds.
 fn written_of_ranges() -> [String; 6] {
     use samples::{line, micros};
     let server_margin = model::Margin {
@@ -280,7 +274,6 @@ fn written_of_ranges() -> [String; 6] {
     ]
 }
 
-/// What instruments that ask on their own write.
 fn written_of_samples() -> [String; 13] {
     [
         samples::line(|writer| writer.tune(&samples::tune())),
@@ -314,7 +307,7 @@ fn written_of_samples() -> [String; 13] {
     ]
 }
 
-/// The keys of every type, and those of the parts of an exchange under `steps`, `levels` and `asked`.
+/// Keys of every type, and of `steps`, `levels` and `asked` in an exchange.
 fn written_keys() -> BTreeMap<String, BTreeSet<String>> {
     let mut types: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for line in written() {

@@ -1,5 +1,5 @@
-//! Input that is cut, broken or hostile: no panic, bounded memory, everything complete is returned, the rest
-//! is reported.
+//! Truncated, broken or hostile input: no panic, bounded memory, complete records are returned, the
+//! rest is reported.
 
 mod samples;
 
@@ -13,7 +13,7 @@ fn read_records(bytes: &[u8]) -> Vec<Result<Record, RecordError>> {
     RecordReader::new(bytes).expect("memory can be read").collect()
 }
 
-/// A recording of `exchanges` with a checkpoint after every 100.
+/// With a checkpoint after every 100 exchanges.
 fn recording(exchanges: u64, finished: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = RecordingWriter::new(&mut bytes, &samples::conditions()).expect("memory takes it");
@@ -36,7 +36,7 @@ fn recording(exchanges: u64, finished: bool) -> Vec<u8> {
 
 fn numbered(number: u64) -> Exchange {
     Exchange {
-        // Different enough that compressed blocks are not all alike.
+        // Varied, so that compressed blocks differ.
         reply_bytes: number.wrapping_mul(0x9E37_79B9_7F4A_7C15),
         rows: Some(number),
         ..samples::exchange()
@@ -106,7 +106,7 @@ fn damage_never_goes_unnoticed() {
     {
         let mut flipped = whole.clone();
         flipped[place] ^= 1 << bit;
-        // A few bits of a frame header change nothing, such as those for a larger window.
+        // Some bits of a frame header have no effect, such as those for a larger window.
         if let Some(read) = good(&flipped) {
             assert!(read == records, "bit {bit} of byte {place} of {}", whole.len());
         }

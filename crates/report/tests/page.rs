@@ -1,4 +1,4 @@
-//! The page as text: well formed, bounded, and harmless whatever the names in it.
+//! The page as text: well formed, bounded, and safe with any names.
 
 mod sample_page;
 mod samples;
@@ -40,7 +40,6 @@ fn every_part_is_there_and_well_formed() {
     );
 }
 
-/// What rests on guesses is marked; what may be made of others' statements is not listed.
 #[test]
 fn findings_that_rest_on_guesses_say_so() {
     let mut sample = full();
@@ -341,7 +340,7 @@ fn sequence(count: usize) -> Vec<OperationStep> {
     steps
 }
 
-/// Every text from outside tries to become an element.
+/// Every text from outside tries to inject an element.
 fn hostile() -> Sample {
     let name = "</script><img src=x onerror='window.hacked=1'>\"&\u{2028}\u{202e}";
     let mut sample = full();

@@ -1,4 +1,4 @@
-//! Whatever the model can hold comes back from its record exactly as it was.
+//! Records are lossless for every value of the model.
 
 use model::{
     Assigned, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
@@ -103,7 +103,6 @@ fn equal_fingerprints_share_one_allocation() {
     assert!(Arc::ptr_eq(&fingerprints[0], &fingerprints[1]));
 }
 
-/// The rows of records, by their tables.
 #[derive(Default)]
 struct Tables {
     row: RecordRow,
@@ -123,7 +122,7 @@ impl RecordEncoder for Tables {
 }
 
 impl Tables {
-    /// The lines of all rows in the order of their numbers, once written as a file and read again.
+    /// All rows in order of their numbers, written as a file and read again.
     fn lines(self) -> Vec<u8> {
         let mut lines = BTreeMap::new();
         for (table, rows) in self.rows {
@@ -144,7 +143,7 @@ impl Tables {
     }
 }
 
-/// What tables leave out: the second half of a digest, literals, and tags that say nothing.
+/// Tables leave out the second half of a digest, literals, and empty tags.
 fn as_in_tables(record: Record) -> Record {
     match record {
         Record::Exchange {
@@ -264,7 +263,7 @@ fn record() -> impl Strategy<Value = Record> {
     ]
 }
 
-/// Any text at all: control characters, quotes, every plane of Unicode.
+/// Control characters, quotes, every plane of Unicode.
 fn text() -> impl Strategy<Value = String> {
     vec(any::<char>(), 0..12).prop_map(String::from_iter)
 }
@@ -335,7 +334,7 @@ fn step() -> impl Strategy<Value = Step> {
         })
 }
 
-/// Any exchange; every second one is as exchanges are: reported by its first step.
+/// Every second exchange is typical: described by its first step.
 fn exchange() -> impl Strategy<Value = Exchange> {
     let transaction = option::of(prop::sample::select(vec![
         TransactionState::Idle,

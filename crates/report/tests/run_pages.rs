@@ -1,5 +1,5 @@
-//! The pages of single runs (`check`, `split`, `echo`, `ping`, `load`): well formed, self-contained, and
-//! harmless whatever the names in them.
+//! Pages of single runs (`check`, `split`, `echo`, `ping`, `load`): well formed, self-contained,
+//! and safe with any names.
 
 mod axe;
 mod samples;
@@ -25,7 +25,6 @@ const WIDE: Style = Style {
     colour: Colour::Plain,
     extent: Extent::First,
 };
-/// What a name from outside may be.
 const HOSTILE: &str = "</script><img src='x' onerror=\"a&b\">\u{202e}\0";
 
 fn page(make: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
@@ -34,7 +33,6 @@ fn page(make: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
     String::from_utf8(html).expect("a page is UTF-8")
 }
 
-/// All pages, with this name wherever a name comes from outside.
 fn pages(name: &str) -> Vec<(&'static str, String)> {
     vec![
         ("check", check_page(name)),
@@ -281,7 +279,6 @@ fn the_size_is_bounded_whatever_was_seen() {
     }
 }
 
-/// Without a mouse, a large screen or good eyes.
 #[test]
 fn axe_finds_nothing() {
     let axe = axe::Axe::start();

@@ -1,5 +1,5 @@
-//! The views, compared with the texts in `tests/data`. After an intended change write them again with
-//! `WRITE_VIEWS=1 cargo test -p report --test views`, and read the difference before keeping it.
+//! Compares the views with `tests/data`. After an intended change rewrite them with `WRITE_VIEWS=1
+//! cargo test -p report --test views`, and review the difference.
 
 mod samples;
 
@@ -13,7 +13,6 @@ use report::{Colour, Extent, ReadOutcome, Style};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Every view with the file it is kept in.
 #[expect(clippy::too_many_lines, reason = "a list")]
 fn views() -> Vec<(&'static str, String)> {
     let run = samples::read_outcome();
@@ -132,7 +131,7 @@ fn views_are_as_kept() {
     }
 }
 
-/// Set, the views are written instead of compared.
+/// Set to rewrite the views instead of comparing them.
 const WRITE_ANEW: &str = "WRITE_VIEWS";
 
 #[test]
@@ -170,8 +169,6 @@ fn one_screen_whatever_was_seen() {
     );
 }
 
-/// Where round trips vary, the server's part is from where to where, in times and in shares; a point where
-/// they hardly do.
 #[test]
 fn a_server_time_that_is_not_certain_is_a_range() {
     let mut outcome = samples::read_outcome();
@@ -207,7 +204,6 @@ fn a_server_time_that_is_not_certain_is_a_range() {
     assert!(!shown.contains("server: a range"), "{shown}");
 }
 
-/// What rests on guesses is marked; what may be made of others' statements is not listed.
 #[test]
 fn findings_that_rest_on_guesses_say_so() {
     let guessed = model::Finding {
@@ -223,7 +219,7 @@ fn findings_that_rest_on_guesses_say_so() {
             findings: findings.to_vec(),
             ..samples::read_outcome()
         };
-        // Without the breaks of its lines.
+        // Joins wrapped lines.
         let shown = read_view(&outcome, &style(120, Colour::Plain));
         shown.split_whitespace().collect::<Vec<_>>().join(" ")
     };
@@ -237,7 +233,7 @@ fn findings_that_rest_on_guesses_say_so() {
     assert!(with(&[doubtful]).contains("1 finding not listed"));
 }
 
-/// The answer, what distance costs, and what costs most of it stand in the first lines of a terminal of 24
+/// The answer, the cost of distance and the main cause are in the first lines of a terminal of 24
 /// by 80.
 #[test]
 fn what_matters_is_seen_without_scrolling() {
@@ -382,7 +378,7 @@ fn progress_tells_rates_of_its_interval() {
     );
 }
 
-/// Rows on loopback, where packets hold more than a server sends at a time.
+/// Rows on loopback, where a packet holds more than a server sends at a time.
 fn uneven_rows() -> RowTrain {
     RowTrain {
         packets: Some(1_990),
@@ -458,7 +454,6 @@ fn what_nobody_counted_of_a_load_is_a_dash_and_no_zero() {
     assert!(!view.contains("0.00") && !view.contains("0.0/"), "{view}");
 }
 
-/// Requests in a closed loop, all of which succeeded.
 fn load_of_http() -> LoadReport {
     LoadReport {
         target: "http://web1:8080/a.html".to_owned(),
@@ -492,7 +487,6 @@ fn load_that_failed() -> LoadReport {
     }
 }
 
-/// The view of predictions of one operation at 10 and 40 ms.
 fn predicted_as(change: impl Fn(&mut Prediction)) -> String {
     let predictions = [10, 40].map(|rtt| {
         let mut one = samples::prediction("GET /page", rtt, 4.0, None);
@@ -514,7 +508,7 @@ fn the_slope_between_two_unlike_operations_is_not_printed() {
         !view.contains("Each millisecond") && !view.contains("3062"),
         "{view}"
     );
-    // A few long ones among many short ones change nothing of a typical one.
+    // A few long ones among many short ones do not change the typical one.
     let view = predicted_as(|one| {
         if let Some(examples) = &mut one.examples {
             examples.longest.turns = 6000;
@@ -537,7 +531,7 @@ fn what_is_open_only_may_pass_at_once() {
     assert!(with(Some(OrderKind::AtOnce)).contains("some of its 4.0 round trips run in parallel"));
     assert!(with(Some(OrderKind::Open)).contains("of its 4.0 round trips some may pass at once"));
     for order in [None, Some(OrderKind::InSequence)] {
-        // The round trips are not why, and what is, is not known.
+        // The round trips do not explain it, and the cause is unknown.
         let line = "Each millisecond of round-trip time adds about 2.0 ms to GET /page.\n";
         assert!(with(order).contains(line), "{}", with(order));
     }

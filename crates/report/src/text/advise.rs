@@ -1,4 +1,4 @@
-//! What a tunnel would give: levels by rates on one screen.
+//! The view of `tunnel advise`: levels by rates on one screen.
 
 use super::paragraph::paragraph;
 use super::prediction::number;
@@ -9,7 +9,6 @@ use model::{Advice, BitRate, BreakEven, ByteCount, LevelAdvice, format_duration}
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The view of `tunnel advise`: the verdict, then what it was found from.
 pub fn advice_view(advice: &Advice, style: &Style) -> String {
     let mut out = String::new();
     if let Some(verdict) = verdict(advice) {
@@ -32,7 +31,7 @@ pub fn advice_view(advice: &Advice, style: &Style) -> String {
     out
 }
 
-/// Whether compression pays, and where. Of time alone: a price is for its reader to weigh.
+/// Whether and where compression saves time. Prices are left to the reader.
 pub(crate) fn verdict(advice: &Advice) -> Option<String> {
     let gains: Vec<Gain<'_>> = (0..advice.rates.len())
         .filter_map(|rate| Gain::at(advice, rate))
@@ -71,7 +70,6 @@ pub(crate) fn verdict(advice: &Advice) -> Option<String> {
     ))
 }
 
-/// What the fastest level gives at one rate.
 struct Gain<'a> {
     rate: BitRate,
     level: &'a u8,
@@ -95,7 +93,7 @@ impl<'a> Gain<'a> {
     }
 }
 
-/// Less than a tenth is not worth two more processes.
+/// A gain below a tenth does not justify two more processes.
 const WORTH: f64 = 0.1;
 
 fn heading(advice: &Advice) -> String {

@@ -1,6 +1,6 @@
-//! The answer of `read`, `watch` and their pages in one sentence: what distance makes of the operation that
-//! takes most of the time there, and what its findings would give back. Where what was seen does not carry
-//! that, it says what is missing instead.
+//! The answer of `read`, `watch` and their pages in one sentence: the effect of distance on the
+//! operation that takes most time there, and the saving of its findings. Without enough data for
+//! that, it names the missing part.
 
 use super::escape::{cut, printable};
 use super::prediction::number;
@@ -11,11 +11,11 @@ use model::{
 };
 use std::time::Duration;
 
-/// The sentence. `None` if no prediction was asked.
+/// `None` if no prediction was requested.
 ///
-/// All its figures are one operation's: a typical one, or the longest where many operations of the name are
-/// unlike it. The duration with the remedies is the predicted one, shortened by the share that the savings of
-/// the findings have of the predicted mean.
+/// All figures belong to a typical operation, or to the longest if too many operations of the name
+/// differ from it. The remedied duration is the predicted one, shortened by the findings' share of
+/// the predicted mean.
 pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
     if outcome.predictions.is_empty() {
         return nothing_predicted(outcome);
@@ -46,7 +46,7 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
     ))
 }
 
-/// The operations that take most of the time at the longest distance at which findings have a price; without
+/// Operations with most time at the longest distance that has findings with a price; without
 /// findings, at the longest of all.
 fn most_time_there(outcome: &ReadOutcome) -> Option<(&OperationGroup, &Prediction)> {
     let priced = outcome.findings.first().and_then(|first| first.savings.last());
@@ -72,17 +72,17 @@ fn most_time_there(outcome: &ReadOutcome) -> Option<(&OperationGroup, &Predictio
     Some((group, there(group)?))
 }
 
-/// A connection as a whole is waited for by nobody; it is all there is where nothing else was recognised.
+/// Nobody waits for a connection as such; it is used if nothing else was recognised.
 fn is_waited_for(group: &OperationGroup) -> bool {
     group.kind != OperationKind::Connection
 }
 
-/// A year: more than any sum of durations that is compared.
+/// A year: above any compared sum of durations.
 const MAX_SECONDS: f64 = 3.2e7;
-/// The share of operations that have to be like the typical one for it to stand for the name.
+/// Minimum share of operations that resemble the typical one, for it to represent the name.
 const ALIKE: f64 = 0.9;
 
-/// What would shorten it, and how far it was looked for.
+/// The possible saving, and the limits of the search.
 fn found(
     outcome: &ReadOutcome,
     group: &OperationGroup,
@@ -117,7 +117,7 @@ fn found(
         }
         (0, _) => String::new(),
         (_, 0) => format!("; {changes} save{verb} {}", format_duration(given_back)),
-        // A loop that lies across operations leaves most of them out, and none shorter.
+        // A loop across operations leaves most of them out, and shortens none.
         (_, removed) if one.turns <= 1 => {
             format!(
                 "; {changes} remove{verb} {removed} of {} such round trips",
@@ -146,7 +146,8 @@ fn found(
 
 const NO_STATEMENT: &str = "no statement was seen";
 
-/// That no connection moves, or that there was nothing to move. `None` if no prediction was asked.
+/// The reason: no connection moves, or there was nothing to move. `None` if no prediction was
+/// requested.
 fn nothing_predicted(outcome: &ReadOutcome) -> Option<String> {
     if outcome.unmoved.is_empty() {
         return None;
@@ -161,8 +162,7 @@ const NO_DATABASE: &str = "No round trip to a database was seen, so the cost of 
 const NOTHING_MOVES: &str =
     "No connection moves, so the cost of distance is unknown: name the connections that move with --on.";
 
-/// That the statements of a request are not known, since those that were seen are nobody's. `None` if they
-/// are known.
+/// Statements were seen but belong to no operation. `None` if the operation's statements are known.
 fn not_joined(outcome: &ReadOutcome, group: &OperationGroup) -> Option<String> {
     let nobodys: u64 = outcome
         .operations
@@ -182,7 +182,7 @@ fn not_joined(outcome: &ReadOutcome, group: &OperationGroup) -> Option<String> {
     })
 }
 
-/// That too many statements of an operation may be its neighbours'. `None` if they are its own.
+/// Too many statements may belong to other operations. `None` if they are certain.
 fn not_its_own(group: &OperationGroup) -> Option<String> {
     let own = group.evidence.enough_own().err()?;
     let name = cut(&printable(&group.name), MAX_NAME_LEN).into_owned();
@@ -193,15 +193,14 @@ fn not_its_own(group: &OperationGroup) -> Option<String> {
     ))
 }
 
-/// What an operation takes at the longest distance with a price, as it is and without what was found, in a
+/// An operation's duration at the longest distance with a price, with and without the finding, in a
 /// sentence. `None` if it was not predicted there, or the finding saves no time of the operation.
-///
 pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Option<String> {
     let saving = finding.savings.last().filter(|saving| !saving.saves.is_zero())?;
     if finding.kind == FindingKind::HeldTransaction {
         return None;
     }
-    // A loop across operations of one round trip leaves them out, and makes none shorter.
+    // A loop across operations of one round trip leaves them out, and shortens none.
     let group = outcome
         .operations
         .iter()
@@ -213,7 +212,7 @@ pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Opti
     let saves = saving
         .saves
         .checked_div(u32::try_from(group.count).unwrap_or(u32::MAX))?;
-    // Of those without it nothing was replayed.
+    // Operations without the finding were not replayed.
     let remedied = saving.remedied.filter(|_| finding.operations == group.count);
     let after = remedied.map_or_else(
         || format_duration(without(there, there.duration, saves)),
@@ -230,8 +229,7 @@ pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Opti
     ))
 }
 
-/// What is predicted without what is saved on average: shortened as the mean would be, since operations of
-/// one name may be long and short.
+/// Subtracts the mean saving in proportion, since operations of one name may be long and short.
 fn without(there: &Prediction, predicted: Duration, saves: Duration) -> Duration {
     let mean = there.spread.mean.unwrap_or(there.duration).as_secs_f64();
     let stays = match mean > 0.0 {
@@ -241,20 +239,19 @@ fn without(there: &Prediction, predicted: Duration, saves: Duration) -> Duration
     predicted.mul_f64(stays)
 }
 
-/// What the findings of an operation would save together.
 #[derive(Debug, Default)]
 struct Remedies {
     count: u64,
     turns: u64,
     saves: Duration,
-    /// Different statements one after another, of which it is not known what they save together.
+    /// Distinct statements in a row, with an unknown joint saving.
     row: u64,
 }
 
 impl Remedies {
     fn new<'a>(group: &OperationGroup, rtt: Duration, findings: impl Iterator<Item = &'a Finding>) -> Self {
         let mut remedies = Self::default();
-        // For how long rows are held is no time of the operation.
+        // The time that rows are held is not part of the operation's time.
         let adds_up = |finding: &&'a Finding| {
             finding.operation_name == group.name && finding.kind != FindingKind::HeldTransaction
         };
@@ -275,5 +272,5 @@ impl Remedies {
     }
 }
 
-/// Columns of a name: with it the sentence has about two lines.
+/// In columns; the sentence then takes about two lines.
 const MAX_NAME_LEN: usize = 50;

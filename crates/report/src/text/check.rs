@@ -1,4 +1,4 @@
-//! Budgets, kept and broken: for a person, for a CI's annotations, for what reads JUnit's reports.
+//! Budgets as text, as annotations of a CI, and as a JUnit report.
 
 mod github;
 mod junit;
@@ -17,12 +17,10 @@ use std::fmt::Write;
 use std::time::Duration;
 
 impl CheckReport {
-    /// Budgets that are broken.
     pub fn broken(&self) -> impl Iterator<Item = &BudgetVerdict> {
         self.verdicts_with(Judgement::Broken)
     }
 
-    /// Budgets of which this became.
     pub fn verdicts_with(&self, judgement: Judgement) -> impl Iterator<Item = &BudgetVerdict> {
         self.verdicts
             .iter()
@@ -30,7 +28,7 @@ impl CheckReport {
     }
 }
 
-/// The view: a line a broken budget with what to do below it, what has changed, and how many were kept.
+/// One line per broken budget with its remedy below, the changes, and the number of kept budgets.
 pub fn check_view(report: &CheckReport, style: &Style) -> String {
     let mut out = String::new();
     for verdict in report.broken() {
@@ -71,7 +69,7 @@ fn summary(report: &CheckReport) -> String {
     )
 }
 
-/// A line for each reason why budgets are not judged, with whose they are.
+/// One line per reason why budgets are not judged, with the names of their operations.
 fn not_judged(report: &CheckReport, style: &Style, out: &mut String) {
     let mut reasons: Vec<(&str, BTreeSet<&str>, BTreeSet<&str>)> = Vec::new();
     for verdict in report.verdicts_with(Judgement::NotJudged) {
@@ -106,10 +104,9 @@ fn not_judged(report: &CheckReport, style: &Style, out: &mut String) {
     }
 }
 
-/// Names of operations in the line of a reason.
 const SHOWN_UNJUDGED: usize = 5;
 
-/// What was not seen.
+/// Names the missing data.
 pub(crate) fn why_not_judged(verdict: &BudgetVerdict) -> &str {
     verdict
         .not_judged
@@ -117,7 +114,7 @@ pub(crate) fn why_not_judged(verdict: &BudgetVerdict) -> &str {
         .unwrap_or("it could not be predicted")
 }
 
-/// What was found and what was allowed: `max-round-trips: 38 turns, allowed are 12`.
+/// Found and allowed values: `max-round-trips: 38 turns, allowed are 12`.
 fn sentence(measure: &BudgetMeasure) -> String {
     match measure {
         BudgetMeasure::Turns { allowed, found } => {
@@ -227,7 +224,6 @@ fn changes(all: &[Change], style: &Style, out: &mut String) {
     }
 }
 
-/// Columns of a transaction's name.
+/// In columns.
 const MAX_NAME_LEN: usize = 80;
-/// Names whose changes are shown.
 const SHOWN: usize = 20;

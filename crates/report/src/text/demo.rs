@@ -1,4 +1,4 @@
-//! The story of `demo`.
+//! The view of `demo`.
 
 use super::duration_or_dash;
 use super::escape::printable;
@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Measured here, predicted elsewhere, the finding, and what its remedy gives.
+/// Measurement here, predictions elsewhere, the finding, and the saving of its remedy.
 pub fn demo_view(demo: &DemoOutcome, style: &Style) -> String {
     let mut out = String::new();
     let _ = writeln!(
@@ -90,7 +90,7 @@ fn predicted(demo: &DemoOutcome) -> Table {
     table
 }
 
-/// How far the links were from what was requested.
+/// Deviation of the links from the request.
 fn realised(demo: &DemoOutcome, style: &Style, out: &mut String) {
     let links = demo.links.iter().filter_map(|link| {
         let longer = signed(link.rtt_error_p50_ns?);

@@ -1,4 +1,4 @@
-//! Round trips and rates between two longwires.
+//! The view of `echo`.
 
 use super::style::{Ink, Style};
 use super::table::Table;
@@ -8,12 +8,11 @@ use model::{ByteCount, Direction, Warning, WarningKind, format_duration};
 use std::fmt::Write;
 
 impl EchoReport {
-    /// Adds a warning.
     pub fn warn(&mut self, kind: WarningKind, text: impl Into<String>) {
         self.warnings.push(Warning::new(kind, text));
     }
 
-    /// Warns of other clients, whose processor time is in the listener's.
+    /// The listener's processor time includes that of other clients.
     pub fn note_other_clients(&mut self) {
         let most = self
             .echoes
@@ -37,7 +36,6 @@ impl EchoReport {
         }
     }
 
-    /// Whether something did not work that was requested.
     pub fn has_failures(&self) -> bool {
         self.echoes.iter().any(|echo| echo.errors > 0)
             || (self.echoes.is_empty() && self.bulks.is_empty())
@@ -45,7 +43,6 @@ impl EchoReport {
     }
 }
 
-/// The view of `echo`.
 pub fn echo_view(report: &EchoReport, style: &Style) -> String {
     let mut out = String::new();
     if !report.echoes.is_empty() {

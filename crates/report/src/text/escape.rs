@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-/// `text` with every character that a terminal could obey, or that changes the order or place in which others
-/// are shown, written as an escape (`\n`, `\u{1b}`): control characters, bidirectional controls, invisible
-/// characters.
+/// Escapes (`\n`, `\u{1b}`) all characters that control a terminal or change the order or place of
+/// others: control characters, bidirectional controls, invisible characters.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_dangerous) {
         return Cow::Borrowed(text);
@@ -20,13 +19,13 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A finished view as it may reach a terminal or the log of a CI: its lines and the colours of
+/// A finished view, safe for a terminal or a CI's log. Line breaks and the colours of
 /// [`super::style`] stay.
 ///
-/// 1. Whatever else a terminal could obey is escaped, should a text have come past [`printable`].
-/// 2. A CI obeys lines of its log: GitHub's runner those that begin with `::` behind blanks (`::error::`,
-///    `::add-mask::`) and any with `##[command]` in it; Azure and TeamCity the latter with a word (`##vso[`,
-///    `##teamcity[`). The second of such two characters is escaped.
+/// 1. Escapes all other terminal controls, in case a text has bypassed [`printable`].
+/// 2. Escapes commands of a CI. GitHub's runner obeys lines that begin with `::` after blanks (`::error::`,
+///    `::add-mask::`) and any with `##[command]`; Azure and TeamCity the latter with a word (`##vso[`,
+///    `##teamcity[`). The second of these two characters is escaped.
 pub fn inert(view: &str) -> String {
     let mut shown = String::with_capacity(view.len() + 16);
     for line in view.split_inclusive('\n') {
@@ -57,7 +56,7 @@ fn inert_line(line: &str, shown: &mut String) {
     shown.push_str(end);
 }
 
-/// Whether `rest`, behind a `#`, makes a command of it: another one, letters if any, and a bracket.
+/// Whether `rest`, after a `#`, completes a command: another `#`, optional letters, and a bracket.
 pub(crate) fn begins_a_command(rest: &str) -> bool {
     rest.strip_prefix('#').is_some_and(|rest| {
         rest.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric())
@@ -65,7 +64,7 @@ pub(crate) fn begins_a_command(rest: &str) -> bool {
     })
 }
 
-/// Length of the colour that `text` begins with: `ESC [ digits m`; 0 when it begins with none.
+/// Length of a colour sequence at the start of `text`: `ESC [ digits m`. 0 if there is none.
 fn colour_length(text: &str) -> usize {
     let Some(code) = text.strip_prefix("\u{1b}[") else {
         return 0;
@@ -77,8 +76,8 @@ fn colour_length(text: &str) -> usize {
     }
 }
 
-/// An error for a terminal: in further lines (the end of a server's log) each is marked, so that none looks
-/// like one of longwire's own.
+/// An error for a terminal. Further lines (the end of a server's log) are marked, so that none
+/// looks like longwire's own.
 pub fn message(error: &str) -> String {
     let mut lines = error.trim_end().split('\n');
     let mut shown = inert(&printable(lines.next().unwrap_or_default()));
@@ -89,13 +88,13 @@ pub fn message(error: &str) -> String {
     shown
 }
 
-/// Columns that `text` takes on a terminal: two for East Asian wide characters and emoji, none for combining
-/// marks.
+/// Columns of `text` on a terminal: two for East Asian wide characters and emoji, none for
+/// combining marks.
 pub fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
-/// The beginning of `text` that fits into `width` columns; ends in `...` when something was cut.
+/// A prefix that fits into `width` columns, with `...` if `text` was cut.
 pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
     if columns(text) <= width {
         return Cow::Borrowed(text);
@@ -113,8 +112,8 @@ pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(kept + dots)
 }
 
-/// The end of `text` that fits into `width` columns; begins with `...` when something was cut. For paths,
-/// whose end is the most informative part.
+/// A suffix that fits into `width` columns, after `...` if `text` was cut. For paths, where the end
+/// is the most informative part.
 pub fn cut_front(text: &str, width: usize) -> Cow<'_, str> {
     if columns(text) <= width {
         return Cow::Borrowed(text);
@@ -137,7 +136,7 @@ pub fn cut_front(text: &str, width: usize) -> Cow<'_, str> {
     ))
 }
 
-/// Whether a terminal could obey it, or show others elsewhere because of it.
+/// Whether it controls a terminal, or changes the place of other characters.
 pub(crate) fn is_dangerous(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -154,7 +153,7 @@ pub(crate) fn is_dangerous(character: char) -> bool {
         )
 }
 
-/// From Unicode's East Asian Width (UAX 11), by blocks: exact for scripts in use, not for every symbol.
+/// Unicode's East Asian Width (UAX 11) by blocks: exact for scripts in use, not for every symbol.
 fn columns_of(character: char) -> usize {
     match character {
         '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}' => 0,

@@ -1,4 +1,4 @@
-//! What a prediction rests on.
+//! The view of a prediction's basis.
 
 use super::counted;
 use super::escape::printable;
@@ -9,7 +9,7 @@ use model::{Assigned, ByteCount, format_duration};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The assumptions, then the longest operation step by step, at most 20 of them.
+/// The assumptions, then the longest operation step by step.
 pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
     let mut out = String::new();
     let _ = writeln!(
@@ -77,7 +77,7 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
     out
 }
 
-/// What of the measured time the model explains where it was measured.
+/// The measured time next to its replay at the measured distance.
 fn unexplained(explained: &ExplainOutcome) -> String {
     let rest = Duration::from_nanos(explained.unexplained_ns.unsigned_abs());
     let percent = 100.0 * rest.as_secs_f64() / explained.measured.as_secs_f64().max(1e-9);
@@ -95,5 +95,5 @@ fn unexplained(explained: &ExplainOutcome) -> String {
     }
 }
 
-/// Steps shown; the others are only counted.
+/// Further steps are counted.
 const SHOWN_STEPS: usize = 20;

@@ -1,4 +1,4 @@
-//! Findings: what is wasted, what it costs, and what to do.
+//! Findings: pattern, cost and remedy.
 
 use super::answer::before_and_after;
 use super::counted;
@@ -9,8 +9,8 @@ use crate::outcome::ReadOutcome;
 use model::{Finding, format_duration};
 use std::fmt::Write;
 
-/// The findings that cost most at the longest round trip asked, each with its remedy below, and what it makes
-/// of an operation where that was predicted. Nothing without findings.
+/// The most expensive findings at the longest round-trip time, each with its remedy and the effect
+/// on an operation, if predicted.
 pub fn findings_section(outcome: &ReadOutcome, style: &Style, out: &mut String) {
     let findings: Vec<&Finding> = outcome.sure_findings().collect();
     let Some(first) = findings.first() else {
@@ -35,7 +35,7 @@ pub fn findings_section(outcome: &ReadOutcome, style: &Style, out: &mut String) 
     let mut lines = rendered.lines();
     out.push('\n');
     let _ = writeln!(out, "{}", lines.next().unwrap_or_default());
-    // Not the other way round, which would take a line too many.
+    // The other order of the zip would consume a line too many.
     for (finding, line) in shown.iter().zip(lines.by_ref()) {
         let _ = writeln!(out, "{line}");
         let remedy = match before_and_after(outcome, finding) {
@@ -53,14 +53,14 @@ pub fn findings_section(outcome: &ReadOutcome, style: &Style, out: &mut String) 
     doubtful(outcome, style, out);
 }
 
-/// How many findings are not listed because they may be others'.
+/// Counts findings that may belong to other operations.
 fn doubtful(outcome: &ReadOutcome, style: &Style, out: &mut String) {
     if let Some(words) = doubtful_words(outcome) {
         paragraph(&words, "  ", Ink::Faint, style, out);
     }
 }
 
-/// What the mark of guessed findings means; `None` without one.
+/// Explains the mark of guessed findings; `None` if there are none.
 pub(crate) fn guessed_words<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<String> {
     let least = findings
         .filter_map(|finding| finding.owners.likely_right())
@@ -70,7 +70,7 @@ pub(crate) fn guessed_words<'a>(findings: impl Iterator<Item = &'a Finding>) -> 
     ))
 }
 
-/// How many findings are not listed, and why; `None` without one.
+/// The number of hidden findings and the reason; `None` if there are none.
 pub(crate) fn doubtful_words(outcome: &ReadOutcome) -> Option<String> {
     let count = outcome.findings.len() - outcome.sure_findings().count();
     let [they, them] = if count == 1 { ["it"; 2] } else { ["they", "them"] };
@@ -83,7 +83,7 @@ pub(crate) fn doubtful_words(outcome: &ReadOutcome) -> Option<String> {
     })
 }
 
-/// The mark of a finding in operations whose round trips are guessed.
+/// Marks a finding in operations with guessed round trips.
 pub(crate) const GUESSED: &str = "~";
 
 fn cells(finding: &Finding) -> Vec<String> {
@@ -111,6 +111,5 @@ fn cells(finding: &Finding) -> Vec<String> {
 
 const INDENT: &str = "      ";
 
-/// Findings shown: each takes a row and a remedy of a few lines, and with three the first view has about 24
-/// lines.
+/// Each takes a row and a remedy of a few lines; with three the first view has about 24 lines.
 const SHOWN: usize = 3;

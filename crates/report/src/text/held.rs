@@ -1,4 +1,4 @@
-//! Transactions that stay open between replies: how long, and what distance does to that.
+//! Transactions that stay open between replies: duration, and the effect of distance.
 
 use super::escape::cut;
 use super::paragraph::paragraph;
@@ -11,8 +11,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Those open longest in all, with what they would be elsewhere, and what distance does to the first that
-/// writes. Nothing without transactions.
+/// Transactions with the longest total, their predictions, and a sentence about the first that
+/// writes.
 pub(super) fn held_section(
     held: &[HeldTransactions],
     predictions: &[HeldPrediction],
@@ -44,7 +44,7 @@ pub(super) fn held_section(
     }
 }
 
-/// The same for `predict`: a row for each transaction, a column for each link.
+/// The table of `predict`: a row per transaction, a column per link.
 pub fn held_view(held: &[HeldTransactions], predictions: &[HeldPrediction], style: &Style) -> String {
     let mut out = String::new();
     held_section(held, predictions, style, &mut out);
@@ -77,7 +77,7 @@ fn cells(one: &HeldTransactions, predictions: &[HeldPrediction], links: &[Link])
     cells
 }
 
-/// Its own name, and that of the operations it is in where that is another.
+/// The transaction's name, followed by that of its operations if it differs.
 fn name(one: &HeldTransactions) -> String {
     match one.name == one.operation_name {
         true => one.name.to_string(),
@@ -85,7 +85,6 @@ fn name(one: &HeldTransactions) -> String {
     }
 }
 
-/// `update stock ... holds its rows for 12.0 turns: 600 us here, 480 ms at 40.0 ms.`
 fn sentence(one: &HeldTransactions, predictions: &[HeldPrediction]) -> String {
     let mut text = format!(
         "{} holds its rows for {} round trips: {} here",
@@ -107,7 +106,7 @@ fn sentence(one: &HeldTransactions, predictions: &[HeldPrediction]) -> String {
     text
 }
 
-/// What tells the columns apart.
+/// Identifies a column.
 type Link = (Duration, Arc<str>);
 
 fn link_of(prediction: &HeldPrediction) -> Link {
@@ -141,7 +140,6 @@ fn per_one(sum: u64, count: u64) -> String {
     }
 }
 
-/// Transactions shown.
 const SHOWN: usize = 3;
-/// Columns of a transaction's name where another text follows.
+/// In columns, where another text follows.
 const MAX_NAME_LEN: usize = 48;

@@ -1,4 +1,4 @@
-//! A lab's outcome: measured and predicted times, what each link costs, how far off the predictions were.
+//! The view of a lab: measured and predicted times, the cost of each link, accuracy.
 
 use super::escape::printable;
 use super::prediction::{bound_words, error_text, number};
@@ -12,23 +12,24 @@ use std::fmt::Write;
 use std::time::Duration;
 
 impl LabRound {
-    /// Operations a second, as JMeter counts them: over all the time to the end of the last one. With few
-    /// operations a client the sum of the clients' own rates ([`model::MeasuredDurations::per_second`]) is
-    /// too high, because clients end one after another.
+    /// Operations per second as JMeter counts them: over the time to the end of the last one. With
+    /// few operations per client the sum of the clients' rates
+    /// ([`model::MeasuredDurations::per_second`]) is too high, because clients finish at different
+    /// times.
     pub fn throughput(&self) -> f64 {
         self.measured.operations as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 }
 
 impl LabPoint {
-    /// What each link realised when the point was measured last.
+    /// Links of the point's last measurement.
     pub fn links(&self) -> &[LinkOutcome] {
         self.rounds.last().map_or(&[], |round| &round.links)
     }
 }
 
 impl LabOutcome {
-    /// The errors of the predictions; `None` if no point was both measured and predicted.
+    /// `None` if no point has both a measurement and a prediction.
     pub fn errors(&self) -> Option<LabErrors> {
         let accuracy = self.accuracy(|point| !point.is_baseline)?;
         Some(LabErrors {
@@ -47,12 +48,11 @@ impl LabOutcome {
         )
     }
 
-    /// Whether variants were measured to be compared.
     pub(crate) fn is_comparison(&self) -> bool {
         self.points.iter().any(|point| point.against.is_some())
     }
 
-    /// Places of the settings that distinguish points: how much was measured does not.
+    /// Indices of settings that distinguish points. The amount of work does not.
     pub(crate) fn shown_settings(&self) -> Vec<usize> {
         let settings = self.settings.iter().enumerate();
         settings
@@ -61,8 +61,8 @@ impl LabOutcome {
             .collect()
     }
 
-    /// How far later measurements without distance were from the first, as shares of it: minimum and maximum.
-    /// `None` if there was no later one.
+    /// Minimum and maximum deviation of later measurements without distance from the first, as a
+    /// share. `None` if there was no later one.
     pub fn drift(&self) -> Option<(f64, f64)> {
         let shares = self.drifts.iter().flat_map(|drift| {
             let later = drift.later.iter();
@@ -79,7 +79,6 @@ fn share_beyond(later: Duration, first: Duration) -> f64 {
     later.as_secs_f64() / first.as_secs_f64().max(1e-12) - 1.0
 }
 
-/// The view of `lab run`.
 pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
     let done = outcome.points.iter().filter(|point| point.measured.is_some());
     let (done, all) = (done.count(), outcome.points.len());
@@ -120,8 +119,7 @@ pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
     out
 }
 
-/// The table, and behind each row its bar where there is room: as long as what was measured, with a mark
-/// where the prediction is.
+/// Adds a bar to each row if there is room: its length is the measurement, its mark the prediction.
 fn with_chart(outcome: &LabOutcome, style: &Style) -> String {
     let table = table(outcome);
     let mut text = String::new();
@@ -231,7 +229,7 @@ fn figures_of(point: &LabPoint) -> [String; 5] {
     ]
 }
 
-/// `links.web-database.rtt` is `web-database rtt`.
+/// `links.web-database.rtt` becomes `web-database rtt`.
 pub(super) fn short(setting: &str) -> String {
     let setting = setting
         .strip_prefix("links.")
@@ -288,7 +286,7 @@ fn drift_line(drift: &LabDrift) -> String {
     )
 }
 
-/// What the machine adds, and how far round trips were off.
+/// The machine's overhead, and the error of round-trip times.
 fn floor_line(outcome: &LabOutcome) -> String {
     let links = || outcome.points.iter().flat_map(LabPoint::links);
     let floor = links().filter_map(|link| link.floor).max();
@@ -305,8 +303,7 @@ fn floor_line(outcome: &LabOutcome) -> String {
     }
 }
 
-/// The rows of the table that [`LabOutcome::errors`] leaves out: what was captured there is no prediction's
-/// proof.
+/// Rows that [`LabOutcome::errors`] leaves out, because the captured point verifies no prediction.
 fn baseline_line(outcome: &LabOutcome) -> String {
     let Some(accuracy) = outcome.accuracy(|point| point.is_baseline) else {
         return String::new();
@@ -319,7 +316,6 @@ fn baseline_line(outcome: &LabOutcome) -> String {
     )
 }
 
-/// The settings of a point, in brackets.
 fn place_of(outcome: &LabOutcome, point: usize) -> String {
     let shown = outcome.shown_settings().into_iter();
     let place: Vec<(String, String)> = shown

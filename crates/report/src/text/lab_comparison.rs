@@ -1,5 +1,5 @@
-//! A lab whose variants are compared: for each place of the sweep the columns of JMeter's aggregate report,
-//! and what every operation cost processors and link.
+//! Variants of a lab: for each combination of other settings the columns of JMeter's aggregate
+//! report, and the cost of an operation in processor time and bytes.
 
 use super::escape::printable;
 use super::lab::short;
@@ -16,8 +16,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 impl LabTimes {
-    /// Of `rounds` compared with those of the other point, each with the one of the same pass; `None` if
-    /// there is none.
+    /// Compares each of `rounds` with the other point's round of the same pass. `None` without such
+    /// a pair.
     pub fn from_rounds(rounds: &[LabRound], others: &[LabRound]) -> Option<Self> {
         let times: Vec<f64> = rounds
             .iter()
@@ -34,15 +34,14 @@ impl LabTimes {
 }
 
 impl LabPoint {
-    /// Operations a second over all rounds; `None` if it was not measured.
+    /// Operations per second over all rounds; `None` if not measured.
     pub fn throughput(&self) -> Option<f64> {
         let operations = self.measured.as_ref()?.operations as f64;
         let seconds: f64 = self.rounds.iter().map(|round| round.elapsed.as_secs_f64()).sum();
         Some(operations / seconds.max(1e-9))
     }
 
-    /// The spread of the durations of all rounds together; where their samples are not known, of the middle
-    /// one.
+    /// Over all rounds together; if their samples are unknown, that of the middle round.
     pub fn spread(&self) -> Distribution {
         let mut all = DistributionBuilder::new();
         for round in &self.rounds {
@@ -78,7 +77,7 @@ pub(super) fn tables(outcome: &LabOutcome, style: &Style) -> String {
     out
 }
 
-/// The points by what they have in common apart from their variant, in the order of the file.
+/// Groups points by their settings other than the variant, in the order of the file.
 fn places(outcome: &LabOutcome) -> Vec<(String, Vec<(&str, &LabPoint)>)> {
     let (mut variant, mut beside) = (None, Vec::new());
     for column in outcome.shown_settings() {
@@ -104,7 +103,7 @@ fn places(outcome: &LabOutcome) -> Vec<(String, Vec<(&str, &LabPoint)>)> {
     places
 }
 
-/// The columns of JMeter's aggregate report that are durations, and errors.
+/// Durations and errors of JMeter's aggregate report.
 fn durations(points: &[(&str, &LabPoint)]) -> Table {
     let headings = [
         VARIANT, "samples", "average", "median", "90 %", "95 %", "99 %", "min", "max", "error %",
@@ -139,7 +138,7 @@ fn failed(measured: &MeasuredDurations) -> String {
     format!("{:.2} %", failed / (failed + succeeded).max(1.0) * 100.0)
 }
 
-/// Its throughput, next to that of the variant it is compared with and to what was predicted.
+/// Measured throughput, next to the other variant's and the predicted one.
 fn throughputs(points: &[(&str, &LabPoint)]) -> Table {
     let headings = [
         VARIANT,
@@ -174,7 +173,7 @@ fn throughputs(points: &[(&str, &LabPoint)]) -> Table {
     table
 }
 
-/// What one operation cost links and processors.
+/// Bytes and processor time of one operation.
 fn costs(points: &[(&str, &LabPoint)]) -> Table {
     let hosts = hosts(points);
     let mut headings = [VARIANT, "bytes up", "bytes down", "cpu clients"]
@@ -223,7 +222,7 @@ fn wire_bytes(point: &LabPoint, direction: Direction, operations: f64) -> String
     ByteCount::from_bytes((bytes as f64 / operations).round() as u64).to_string()
 }
 
-/// The hosts that run services, in the order in which these start.
+/// In the order in which services start.
 fn hosts<'a>(points: &[(&str, &'a LabPoint)]) -> Vec<&'a str> {
     let mut hosts: Vec<&str> = Vec::new();
     let rounds = points.iter().flat_map(|(_, point)| &point.rounds);
@@ -235,7 +234,6 @@ fn hosts<'a>(points: &[(&str, &'a LabPoint)]) -> Vec<&'a str> {
     hosts
 }
 
-/// Processor time of the services on `host`.
 fn processor(point: &LabPoint, host: &str) -> Duration {
     let used = point.rounds.iter().flat_map(|round| &round.processors);
     used.filter(|used| used.host == host).map(|used| used.time).sum()
@@ -245,7 +243,7 @@ const NOTE: &str = "Durations are those of all rounds together; a minute is over
 counts. times: that over the same of the variant it is compared with, in the same round. Bytes (of the links, with all
 headers) and processor time (logins included) are those of one operation.";
 const VARIANT: &str = "variant";
-/// Of JMeter.
+/// As in JMeter.
 const KILOBYTE: f64 = 1024.0;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a lab would run.
+//! The view of `lab check`: placement of services, and the points of the sweep.
 
 use super::counted;
 use super::escape::printable;
@@ -7,7 +7,6 @@ use super::table::Table;
 use crate::outcome::LabOutline;
 use std::fmt::Write;
 
-/// The view of `lab check`: what stands where, and the points of the sweep.
 pub fn lab_plan_view(outline: &LabOutline, style: &Style) -> String {
     let mut out = style.paint(Ink::Heading, &format!("Lab {}", printable(&outline.name)));
     out.push('\n');

@@ -1,4 +1,4 @@
-//! What an emulated link did, next to what it was requested.
+//! An emulated link, realised and requested.
 
 use super::counted;
 use super::escape::printable;
@@ -6,8 +6,7 @@ use model::{LinkDirectionOutcome, LinkOutcome, Warning, WarningKind, format_dura
 use std::fmt::Write;
 use std::time::Duration;
 
-/// One line on a link: how much longer round trips were than asked, the rates where there are any, what was
-/// dropped.
+/// One line: extra round-trip time, rates if limited, dropped packets.
 pub fn link_line(link: &LinkOutcome) -> String {
     let mut line = format!(
         "Link {}, requested {}: ",
@@ -41,7 +40,7 @@ pub fn link_line(link: &LinkOutcome) -> String {
     line
 }
 
-/// What a reader must know of a link that was not as asked: round trips or rates that are off.
+/// Warnings of deviating round-trip times or rates.
 pub fn link_warnings(link: &LinkOutcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |what: String| {
@@ -88,7 +87,7 @@ fn off(nanos: i64) -> Duration {
     Duration::from_nanos(nanos.unsigned_abs())
 }
 
-/// With its sign: `+31.2 us`.
+/// With sign: `+31.2 us`.
 pub(super) fn signed(nanos: i64) -> String {
     let sign = if nanos < 0 { '-' } else { '+' };
     format!("{sign}{}", format_duration(off(nanos)))

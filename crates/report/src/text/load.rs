@@ -1,7 +1,7 @@
-//! What a load has to say, in the words of the tools that its users know: pgbench's, ab's, JMeter's.
+//! Outcome of a load in the words of pgbench, ab or JMeter.
 //!
-//! Those words are theirs, "latency" too. Behind theirs come the lines they do not have: percentiles, round
-//! trips, bytes and processor time of one operation.
+//! The words are those of these tools ("latency" too). Longwire's own lines follow: percentiles,
+//! round trips, bytes and processor time per operation.
 
 use super::{DASH, WITHHELD, counted};
 use crate::outcome::{LoadInterval, LoadReport, LoadWork};
@@ -9,14 +9,10 @@ use model::{ByteCount, Distribution, format_duration};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// Whose words a summary has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadStyle {
-    /// pgbench's.
     Pgbench,
-    /// ApacheBench's.
     Ab,
-    /// JMeter's.
     Jmeter,
 }
 
@@ -27,7 +23,6 @@ impl Default for LoadWork {
 }
 
 impl LoadInterval {
-    /// Operations that succeeded, per second.
     pub fn per_second(&self) -> f64 {
         per(self.succeeded as f64, self.interval.as_secs_f64())
     }
@@ -38,7 +33,7 @@ impl LoadReport {
         self.succeeded + self.failed
     }
 
-    /// Of one operation, failed ones included.
+    /// Per operation, including failed ones.
     fn each(&self, sum: u64) -> f64 {
         per(sum as f64, self.begun() as f64)
     }
@@ -48,7 +43,7 @@ impl LoadReport {
     }
 }
 
-/// A line of progress without a line feed, in pgbench's words.
+/// A line of progress in pgbench's words, without a line feed.
 pub fn load_progress_line(interval: &LoadInterval) -> String {
     let mut line = format!(
         "progress: {:.1} s, {:.1} tps, lat {} ms stddev {}, {} failed",
@@ -64,7 +59,6 @@ pub fn load_progress_line(interval: &LoadInterval) -> String {
     line
 }
 
-/// The summary in the words of `style`.
 pub fn load_view(report: &LoadReport, style: LoadStyle) -> String {
     let mut out = String::new();
     match style {
@@ -239,12 +233,12 @@ fn jmeter(report: &LoadReport, out: &mut String) {
     }
 }
 
-/// Payload bytes, each way; `None` where nobody counted them, as those of a driver's connections.
+/// Payload bytes each way. `None` if they were not counted, as for a driver's connections.
 fn counted_bytes(report: &LoadReport) -> Option<[u64; 2]> {
     (report.payload_bytes != [0, 0]).then_some(report.payload_bytes)
 }
 
-/// By the minute where there is less than one a second, as JMeter has it.
+/// Per minute below one a second, as in JMeter.
 fn throughput(per_second: f64) -> String {
     if per_second < 1.0 {
         format!("{:.1}/min", per_second * 60.0)
@@ -277,7 +271,6 @@ fn open_loop(report: &LoadReport, out: &mut String) {
     );
 }
 
-/// What one operation cost.
 fn of_each(report: &LoadReport, out: &mut String) {
     if report.begun() == 0 {
         return;
@@ -404,5 +397,5 @@ fn per(sum: f64, count: f64) -> f64 {
     if count > 0.0 { sum / count } else { 0.0 }
 }
 
-/// Of ab and JMeter.
+/// As in ab and JMeter.
 const KILOBYTE: f64 = 1024.0;

@@ -1,10 +1,9 @@
-//! Sentences in lines of the style's width.
+//! Wraps sentences to the style's width.
 
 use super::escape::printable;
 use super::style::{Ink, Style};
 use std::fmt::Write;
 
-/// The text in the colour of `ink`, each line behind `indent`.
 pub(super) fn paragraph(text: &str, indent: &str, ink: Ink, style: &Style, out: &mut String) {
     let room = style.columns() - indent.len();
     let text = printable(text);

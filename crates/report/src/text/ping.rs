@@ -1,4 +1,4 @@
-//! What `ping` says: a line a sample, ping's familiar summary, and a table of several targets.
+//! The view of `ping`: a line per sample, ping's summary, and a table of several targets.
 
 use super::escape::printable;
 use super::style::{Ink, Style};
@@ -9,7 +9,6 @@ use model::{Distribution, Intermediary, Sample, SampleOutcome};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// Two lines on what was opened, and what is asked.
 pub fn ping_opening(opening: &PingOpening) -> String {
     let mut line = format!("PING {}", printable(&opening.target));
     if let Some(server) = &opening.server {
@@ -32,7 +31,7 @@ pub fn ping_opening(opening: &PingOpening) -> String {
     line
 }
 
-/// One line on a sample; with the target's name in front where there are several.
+/// Starts with the target's name if `named`.
 pub fn ping_line(sample: &Sample, named: bool, style: &Style) -> String {
     let mut line = String::new();
     if named {
@@ -111,7 +110,6 @@ pub fn ping_summary(outcome: &PingOutcome) -> String {
     out
 }
 
-/// What stands between this host and a target, and what to do.
 pub fn intermediary_note(found: &Intermediary) -> String {
     let unless = match found.server_reported {
         true => "the server's own time taken off",
@@ -126,7 +124,6 @@ pub fn intermediary_note(found: &Intermediary) -> String {
     )
 }
 
-/// A table of several targets, one row each.
 pub fn ping_table(outcomes: &[PingOutcome], style: &Style) -> String {
     let mut table = Table::new([
         "target", "sent", "lost", "last ms", "median", "p99", "rtt", "server", "kernel", "trips",
@@ -179,7 +176,7 @@ fn spread(out: &mut String, name: &str, spread: &Distribution, mdev: Option<Dura
     );
 }
 
-/// The floor, and whether the round trip is so near to it that it says little.
+/// The floor, with a warning if the round trip is close to it.
 fn floor(out: &mut String, samples: &SampleOutcome) {
     let (Some(floor), Some(round_trip)) = (samples.totals.floor, samples.round_trip.p50) else {
         return;
@@ -209,7 +206,7 @@ fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// As ping shows it, in milliseconds to the microsecond: `40.312 ms`.
+/// In milliseconds to the microsecond, as ping prints it: `40.312 ms`.
 fn milliseconds(span: Duration) -> String {
     format!("{} ms", plain(span))
 }
@@ -218,5 +215,5 @@ fn plain(span: Duration) -> String {
     format!("{:.3}", span.as_secs_f64() * 1000.0)
 }
 
-/// A round trip of less than this many floors is near the floor.
+/// A round trip below this many floors is near the floor.
 const NEAR: u32 = 3;

@@ -1,4 +1,4 @@
-//! Placements: the answer first, then what each takes, what holds services back, and the order of moves.
+//! Placements: the answer, the predictions, the reasons against moves, and the order of moves.
 
 use super::escape::{cut, printable};
 use super::style::{Ink, Style};
@@ -8,7 +8,6 @@ use crate::outcome::placement_words;
 use model::{HeldBack, OrderOfMoves, PlacementOutcome, PlanOutcome, format_duration};
 use std::fmt::Write;
 
-/// The view.
 pub fn plan_view(plan: &PlanOutcome, style: &Style) -> String {
     let mut out = String::new();
     let _ = writeln!(
@@ -32,7 +31,6 @@ pub fn plan_view(plan: &PlanOutcome, style: &Style) -> String {
     out
 }
 
-/// The answer in one sentence.
 pub fn plan_answer(plan: &PlanOutcome) -> String {
     let extent = if plan.is_exact() {
         format!("of all {} placements", plan.predicted.len())
@@ -65,7 +63,7 @@ pub fn plan_answer(plan: &PlanOutcome) -> String {
     }
 }
 
-/// What is elsewhere than today: `shop to frankfurt, orders to frankfurt`.
+/// Services that move: `shop to frankfurt, orders to frankfurt`.
 pub fn moved(plan: &PlanOutcome, outcome: &PlacementOutcome) -> String {
     let pairs = outcome.services.iter().zip(&plan.today.services);
     let elsewhere = pairs.filter(|(then, now)| then.place != now.place);
@@ -78,12 +76,11 @@ pub fn moved(plan: &PlanOutcome, outcome: &PlacementOutcome) -> String {
     }
 }
 
-/// An amount with the currency, if there is one.
 pub fn money(plan: &PlanOutcome, amount: f64) -> String {
     format!("{amount:.2} {}", plan.currency).trim_end().to_owned()
 }
 
-/// The placements that are shown: today's, those requested, the cheapest; with `all`, every one.
+/// Today's placement, those requested, the cheapest; with `all`, every placement.
 fn shown<'a>(plan: &'a PlanOutcome, style: &Style) -> Vec<(String, &'a PlacementOutcome)> {
     let named = |outcome: &'a PlacementOutcome| (moved(plan, outcome), outcome);
     let mut shown = vec![("today".to_owned(), &plan.today)];
@@ -198,7 +195,6 @@ fn held_back(plan: &PlanOutcome, held: &HeldBack, out: &mut String) {
     }
 }
 
-/// Why a service may not move, and whether it may with the remedies.
 pub fn held_back_sentence(plan: &PlanOutcome, held: &HeldBack) -> String {
     let broken = &held.broken;
     let change = match held.price_change {
@@ -221,7 +217,6 @@ pub fn held_back_sentence(plan: &PlanOutcome, held: &HeldBack) -> String {
     )
 }
 
-/// A placement's words for a table of a page.
 pub fn placement_name(plan: &PlanOutcome, outcome: &PlacementOutcome) -> String {
     match outcome.moved {
         0 => format!("today: {}", placement_words(outcome)),

@@ -10,8 +10,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The view of `predict`: each operation name on each link, with its bounds; the last line says what a
-/// millisecond of distance costs.
+/// The view of `predict`: each operation name on each link with bounds, and the cost of a
+/// millisecond.
 pub fn prediction_view(predictions: &[Prediction], unmoved: &[Arc<str>], style: &Style) -> String {
     let Some(first) = predictions.first() else {
         return match unmoved {
@@ -62,7 +62,7 @@ pub fn prediction_view(predictions: &[Prediction], unmoved: &[Arc<str>], style: 
     out
 }
 
-/// Names of which nothing is predicted, since nothing that was seen of them moves.
+/// Names without prediction, because none of their connections moves.
 pub(super) fn unmoved_line(names: &[Arc<str>], style: &Style) -> String {
     let shown: Vec<String> = names
         .iter()
@@ -84,7 +84,7 @@ pub(super) fn unmoved_line(names: &[Arc<str>], style: &Style) -> String {
     out
 }
 
-/// How many requests the server works on at once, where that limits the clients.
+/// Requests that the server works on at once, if that limits the clients.
 fn workers_line(predictions: &[Prediction]) -> String {
     let workers = predictions.iter().find_map(|prediction| prediction.workers);
     workers.map_or_else(String::new, |workers| {
@@ -95,8 +95,7 @@ fn workers_line(predictions: &[Prediction]) -> String {
     })
 }
 
-/// Which cores clients and servers are taken to have, each absent where they have as many as they need: a
-/// line below [`prediction_view`].
+/// Assumed cores of clients and servers, for a line below [`prediction_view`]. `None` means enough.
 pub fn cores_line(cores: [Option<u32>; 2]) -> String {
     let [clients, servers] = cores.map(|cores| match cores {
         Some(cores) => counted(cores.into(), "core"),
@@ -107,7 +106,7 @@ pub fn cores_line(cores: [Option<u32>; 2]) -> String {
     )
 }
 
-/// One row an operation name, one column a link: what it would take there. Also gives the number of names.
+/// One row per operation name, one column per link. Also returns the number of names.
 pub(super) fn price_table(predictions: &[Prediction], style: &Style) -> (Table, usize) {
     let mut links: Vec<(Duration, LinkRates)> = Vec::new();
     for prediction in predictions {
@@ -140,8 +139,7 @@ pub(super) fn price_table(predictions: &[Prediction], style: &Style) -> (Table, 
     (table, names.len())
 }
 
-/// Which columns are needed: because their figure is not the same everywhere, or because something was
-/// measured.
+/// Columns are omitted if all figures are equal and none was measured.
 #[derive(Clone, Copy)]
 struct Optional {
     rate: bool,
@@ -150,7 +148,7 @@ struct Optional {
     measured: bool,
 }
 
-/// Tells once what is the same for all.
+/// Values that all predictions share.
 fn heading(first: &Prediction, optional: Optional) -> String {
     let mut heading = "Operations on other links".to_owned();
     if !optional.rate && first.rate != [None, None] {
@@ -223,7 +221,7 @@ fn cells(prediction: &Prediction, optional: Optional) -> Vec<String> {
     cells
 }
 
-/// What one more millisecond of round trip adds to the operation to which it adds most.
+/// Cost of one more millisecond for the operation with the steepest slope.
 fn cost_line(predictions: &[Prediction]) -> String {
     let dearest = predictions
         .iter()
@@ -244,9 +242,9 @@ fn cost_line(predictions: &[Prediction]) -> String {
     }
 }
 
-/// Where the slope comes from: the round trips, unless some of these pass at once or transfers take further
-/// round trips. Of one operation: those of a name may be unlike, and the slope is that of their median.
-/// `None` where it is less than the round trips, and these did wait for each other.
+/// Explains a slope that differs from the round trips: some are in parallel, or transfers take more
+/// of them. `None` for a name with unlike operations, where the slope is their median's, and for a
+/// slope below the round trips that wait for each other.
 fn why_so_much(prediction: &Prediction) -> Option<String> {
     let typical = prediction.examples.map(|examples| examples.typical.turns as f64);
     let turns = typical.unwrap_or(prediction.turns);
@@ -264,7 +262,7 @@ fn why_so_much(prediction: &Prediction) -> Option<String> {
     }
 }
 
-/// A line for each name without bounds.
+/// One line per name without bounds.
 fn unlike_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     let mut out = String::new();
     for name in names {
@@ -282,7 +280,7 @@ fn unlike_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     out
 }
 
-/// In what they differ: round trips, or else durations.
+/// The difference: round trips, or else durations.
 fn how_unlike(prediction: &Prediction) -> String {
     if let Some(examples) = prediction.examples.filter(|_| prediction.has_unlike_turns()) {
         let (typical, longest) = (examples.typical.turns, examples.longest.turns);
@@ -295,8 +293,7 @@ fn how_unlike(prediction: &Prediction) -> String {
     })
 }
 
-/// What is known of the order of exchanges on several connections: a line for each name of which there is
-/// something to say.
+/// The known order of exchanges on several connections, one line per name.
 fn order_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     let mut out = String::new();
     for name in names {
@@ -322,7 +319,7 @@ fn order_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     out
 }
 
-/// Operation names in the order of their first prediction.
+/// In the order of their first prediction.
 fn names(predictions: &[Prediction]) -> Vec<Arc<str>> {
     let mut names: Vec<Arc<str>> = Vec::new();
     for prediction in predictions {
@@ -351,7 +348,7 @@ fn link_text((rtt, rate): (Duration, LinkRates)) -> String {
     }
 }
 
-/// One rate when both directions have the same, else client-to-server and server-to-client.
+/// One rate if both directions are equal, else client-to-server and server-to-client.
 fn rate_text(rate: LinkRates) -> String {
     let text = |rate: Option<BitRate>| rate.map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string());
     match rate {
@@ -360,7 +357,7 @@ fn rate_text(rate: LinkRates) -> String {
     }
 }
 
-/// What a link has besides round trip and rate, taken from its text form.
+/// Impairments other than round-trip time and rate, from the link's text form.
 fn impairments(link: &str) -> String {
     let others = link
         .split_whitespace()
@@ -380,7 +377,7 @@ pub(super) fn bound_words(bound: BoundBy) -> &'static str {
     }
 }
 
-/// An error as a share, with its sign: `+0.8 %` is predicted too long.
+/// A share with sign: `+0.8 %` means that the prediction is too long.
 pub(super) fn error_text(share: f64) -> String {
     match share * 100.0 {
         percent if !percent.is_finite() => "?".to_owned(),
@@ -389,7 +386,7 @@ pub(super) fn error_text(share: f64) -> String {
     }
 }
 
-/// With one digit behind the point, with three for less than 1; `?` for what is no number.
+/// One decimal, three below 1; `?` if not a number.
 pub(super) fn number(value: f64) -> String {
     match value {
         value if !value.is_finite() => "?".to_owned(),
@@ -399,10 +396,10 @@ pub(super) fn number(value: f64) -> String {
     }
 }
 
-/// A slope that is no farther than this from the round trips, as a share, is called the round trips.
+/// Maximum difference between slope and round trips, as a share, to call them equal.
 const SAME: f64 = 0.05;
 const SHOWN_UNMOVED: usize = 3;
-/// Columns of a name in a sentence.
+/// In columns, within a sentence.
 const MAX_NAME_LEN: usize = 40;
 const SHOWN_NAMES: usize = 6;
 const SHOWN_PRICES: usize = 4;

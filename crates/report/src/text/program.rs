@@ -1,4 +1,4 @@
-//! A program run with several settings.
+//! The view of tuning a program.
 
 use super::style::{Ink, Style};
 use super::table::Table;
@@ -10,12 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl ProgramReport {
-    /// Runs that ended with another status than 0.
+    /// Runs with an exit status other than 0.
     pub fn failed(&self) -> u64 {
         self.tuned.iter().map(|tuned| u64::from(tuned.failed)).sum()
     }
 
-    /// The distances, as they come.
     fn links(&self) -> Vec<Option<Arc<str>>> {
         let mut links: Vec<Option<Arc<str>>> = Vec::new();
         for tuned in &self.tuned {
@@ -27,7 +26,7 @@ impl ProgramReport {
     }
 }
 
-/// The view of a program's tuning: a table a distance, then what is best.
+/// A table per distance, then the best settings.
 pub fn program_view(report: &ProgramReport, style: &Style) -> String {
     let mut out = String::new();
     let heading = format!(
@@ -124,7 +123,7 @@ fn best(report: &ProgramReport, style: &Style, out: &mut String) {
     }
 }
 
-/// What the other settings would cost, and whether that can be determined.
+/// Cost of the other settings, if it can be determined.
 fn stake(best: &ProgramBest) -> String {
     if best.worst <= best.best + best.best / 20 {
         return format!(

@@ -1,10 +1,11 @@
-//! The line that reports once a second how a run is going.
+//! The line of progress, printed once a second.
 
 use super::counted;
 use crate::outcome::ProgressLine;
 use model::format_duration;
 
-/// One line without a line feed: elapsed time, connections, exchanges and turns a second, network share.
+/// Without a line feed: elapsed time, connections, exchanges and round trips per second, network
+/// share.
 pub fn progress_line(progress: &ProgressLine) -> String {
     let rate = |count: u64| match progress.interval.is_zero() {
         true => super::DASH.to_owned(),

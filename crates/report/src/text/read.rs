@@ -20,10 +20,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The answer first: what distance makes of the operation that takes most of the time. Then what was seen,
-/// what it would be elsewhere, what is wasted; where the time went, which operations, statements and
-/// connections it went to; what is missing; the last line sums it up. About 30 lines, at most 55 and those of
-/// three findings. Tables keep within the style's width; warnings are never cut.
+/// The answer comes first, then predictions, findings, attribution, operations, statements,
+/// connections and warnings; the last line sums up. About 30 lines, at most 55 plus those of three
+/// findings. Tables keep within the style's width; warnings are never cut.
 pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     let summary = &outcome.summary;
     if summary.connections == 0 {
@@ -68,7 +67,7 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
 
 const NOTHING_SEEN: &str = "Capture on the application's host, on all interfaces, while it works with its database: tcpdump -i any -s 0 -w FILE 'tcp port 5432'.";
 
-/// One line that sums up a run: also what Ctrl-C ends with.
+/// Also printed on Ctrl-C.
 pub fn summary_line(summary: &Summary) -> String {
     if summary.connections == 0 {
         return "No TCP connection was seen.\n".to_owned();
@@ -253,7 +252,7 @@ fn statements_table(statements: &[StatementOutcome], style: &Style) -> Table {
     table
 }
 
-/// How the texts of statements are known that were prepared before the capture.
+/// Source of the texts of statements that were prepared before the capture.
 fn recognised_line(recognised: &[RecognisedStatement], style: &Style, out: &mut String) {
     for (source, known_from) in [
         (
@@ -274,7 +273,7 @@ fn recognised_line(recognised: &[RecognisedStatement], style: &Style, out: &mut 
     }
 }
 
-/// How many fetches there were, and what the last one requested at most.
+/// Number of fetches, and the maximum rows of the last one.
 fn fetches(statement: &StatementOutcome) -> String {
     let count = statement.fetches;
     match (statement.fetch_rows, statement.fetch_bytes) {
@@ -329,7 +328,7 @@ fn connections_table(connections: &[ConnectionOutcome], style: &Style) -> Table 
     table
 }
 
-/// The programs of both sides of a connection, client first, as far as they are known.
+/// Programs of both sides of a connection, client first, as far as known.
 pub fn programs(processes: &[Option<Arc<HostProcess>>; 2]) -> String {
     let [client, server] = processes.each_ref().map(|process| match process {
         Some(process) => format!("{} {}", process.name, process.number),
@@ -338,7 +337,7 @@ pub fn programs(processes: &[Option<Arc<HostProcess>>; 2]) -> String {
     format!("{client} -> {server}")
 }
 
-/// The protocol, and why it is not decoded.
+/// The protocol, and the reason if it is not decoded.
 fn protocol_cell(connection: &ConnectionOutcome) -> String {
     let decoding = &connection.decoding;
     let name = decoding.protocol.name();
@@ -349,7 +348,7 @@ fn protocol_cell(connection: &ConnectionOutcome) -> String {
     }
 }
 
-/// A table, and how many of `all` it leaves out. Nothing for an empty table.
+/// A table, and the number of rows that it omits. Empty tables are not printed.
 fn section(table: &Table, all: usize, style: &Style, out: &mut String) {
     if table.len() == 0 {
         return;
@@ -384,7 +383,7 @@ fn or_untold(count: Option<u64>) -> String {
     count.map_or_else(|| UNTOLD.to_owned(), |count| count.to_string())
 }
 
-/// `sum` shared evenly by `count`; `None` for none.
+/// `None` if `count` is zero.
 fn mean(sum: Duration, count: u64) -> Option<Duration> {
     let mean = sum.as_nanos().checked_div(u128::from(count))?;
     Some(Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
@@ -405,14 +404,14 @@ fn share(part: Duration, whole: Duration) -> String {
     }
 }
 
-/// Shown where a protocol or an observation point does not give a figure; a dash is for withheld percentiles.
+/// Shown if the protocol or observation point does not provide a figure. A dash means withheld.
 const UNTOLD: &str = "?";
-/// Under the parts, where the server's is a range.
+/// Below the parts, if the server's is a range.
 const RANGE: &str = "server: a range, because round-trip times vary; the rest of it is network (transfer)";
 /// Columns in front of a bar, without its figures.
 const BAR_INDENT: usize = 19;
 const MAX_BAR_WIDTH: usize = 60;
-/// Columns that the name of what was read keeps.
+/// In columns, for the name of the source.
 const MIN_NAME_WIDTH: usize = 24;
 const SHOWN_ROWS: usize = 5;
 const SHOWN_CONNECTIONS: usize = 3;

@@ -1,11 +1,10 @@
-//! The view of rows that came one packet each.
+//! The view of `ping --rows`: rows of one packet each.
 
 use super::style::{Ink, Style};
 use super::{counted, duration_or_dash};
 use model::{RowTrain, format_duration};
 use std::fmt::Write;
 
-/// What `ping --rows` says.
 pub fn rows_view(train: &RowTrain, style: &Style) -> String {
     let mut view = String::new();
     let _ = writeln!(
@@ -63,7 +62,7 @@ pub fn rows_view(train: &RowTrain, style: &Style) -> String {
     view
 }
 
-/// Whether every row was one packet, and a full one.
+/// Whether every row is exactly one full packet.
 fn packets(train: &RowTrain) -> (String, Ink) {
     let Some(packets) = train.packets else {
         return (
@@ -100,7 +99,7 @@ fn packets(train: &RowTrain) -> (String, Ink) {
     (text, Ink::Faint)
 }
 
-/// Bytes to the byte: what must be exact is shown exactly.
+/// Exact bytes, without rounding.
 fn exact(bytes: u64) -> String {
     format!("{bytes} B")
 }

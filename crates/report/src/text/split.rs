@@ -1,4 +1,4 @@
-//! Where a transaction's time goes, and its throughput elsewhere.
+//! The view of `split`.
 
 use super::style::{Ink, Style};
 use super::table::Table;
@@ -11,7 +11,6 @@ use model::{BoundBy, RoundTripSource, SplitOutcome, SplitPrediction, format_dura
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The view of `split`.
 pub fn split_view(report: &SplitReport, style: &Style) -> String {
     let mut out = String::new();
     points(report, style, &mut out);
@@ -80,8 +79,7 @@ fn points(report: &SplitReport, style: &Style, out: &mut String) {
     }
 }
 
-/// Round trips at this concurrency took as long as half of a transaction or more than twice those of one
-/// client.
+/// Round trips take at least half of a transaction, or more than twice those of one client.
 fn is_saturated(point: &SplitOutcome) -> bool {
     point.clients > 1 && point.network.median > point.transaction.median / 4
 }
@@ -165,7 +163,7 @@ fn predicted(prediction: &SplitPrediction) -> Vec<String> {
     place.into_iter().chain(figures).collect()
 }
 
-/// What the near side does is not distinguished there.
+/// The near side's work is not distinguished here.
 fn bound(bound: BoundBy) -> &'static str {
     match bound {
         BoundBy::Server => "processors",
@@ -224,6 +222,6 @@ fn proofs(report: &SplitReport, style: &Style, out: &mut String) {
         .for_each(|link| out.push_str(&super::link_line(link)));
 }
 
-/// Whose throughput a prediction is: said next to each.
+/// Printed next to each predicted throughput.
 pub(crate) const PREDICTED_CLIENT: &str = "predicted for clients as fast as longwire's own on this machine; slower ones (pgbench, an application) reach less";
 const NOT_PREDICTED: &str = "not predicted";

@@ -1,35 +1,28 @@
-//! How wide, and in colour or not.
+//! Width, colour and extent of a view.
 
-/// How a view is rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the terminal; tables are cut to it. Below 40 it counts as 40.
+    /// Columns of the terminal; tables are cut to them. The minimum is 40.
     pub width: usize,
-    /// Whether to colour.
     pub colour: Colour,
-    /// How much of the tables.
     pub extent: Extent,
 }
 
-/// How much of its tables a view shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The first rows of each, and the columns that fit into the width: one screen.
+    /// The first rows of each table, and the columns that fit: one screen.
     First,
-    /// All rows and all columns, in lines as long as they need to be.
+    /// All rows and columns, in lines of any length.
     All,
 }
 
-/// Whether a view is coloured. Colour repeats what the text says and never says more.
+/// Colour repeats the text and adds no meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
-    /// Text only.
     Plain,
-    /// With ANSI escape sequences.
     Ansi,
 }
 
-/// What a piece of text is, for its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ink {
     Heading,
@@ -41,12 +34,10 @@ pub(super) enum Ink {
 }
 
 impl Style {
-    /// Columns to use.
     pub(super) fn columns(&self) -> usize {
         self.width.max(MIN_WIDTH)
     }
 
-    /// Columns that tables may use.
     pub(super) fn table_columns(&self) -> usize {
         match self.extent {
             Extent::First => self.columns(),
@@ -54,7 +45,7 @@ impl Style {
         }
     }
 
-    /// How many rows to show where one screen has room for `usual`.
+    /// Rows to show, if one screen has room for `usual`.
     pub(super) fn rows(&self, usual: usize) -> usize {
         match self.extent {
             Extent::First => usual,
@@ -62,7 +53,6 @@ impl Style {
         }
     }
 
-    /// `text` in the colour of `ink`.
     pub(super) fn paint(&self, ink: Ink, text: &str) -> String {
         let code = match (self.colour, ink) {
             (Colour::Plain, _) => return text.to_owned(),
@@ -89,5 +79,5 @@ impl Default for Style {
 }
 
 const MIN_WIDTH: usize = 40;
-/// Columns that no row needs.
+/// More columns than any row needs.
 const ENDLESS: usize = 1 << 20;

@@ -5,9 +5,8 @@ use super::style::{Ink, Style};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A table whose first column is text, cut to the width, and whose others are short and aligned right. When
-/// the width does not suffice, columns are left out from the right, and named below: the most important come
-/// first.
+/// A table with a first column of text, which is cut, and short columns aligned right. Columns that
+/// do not fit are omitted from the right and named below, so the most important come first.
 pub(super) struct Table {
     headings: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -21,7 +20,7 @@ impl Table {
         }
     }
 
-    /// Adds a row: cells may come from the wire or from a file, they are made printable here.
+    /// Sanitises cells, which may come from the wire or from a file.
     pub(super) fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
         self.rows.push(cells.into_iter().map(shown).collect());
     }
@@ -30,7 +29,7 @@ impl Table {
         self.rows.len()
     }
 
-    /// Whether any cell that fits into the width is withheld.
+    /// Whether any visible cell is withheld.
     pub(super) fn has_dash(&self, style: &Style) -> bool {
         let shown = self.widths(style.table_columns() - INDENT.len()).len();
         self.rows
@@ -39,12 +38,11 @@ impl Table {
             .any(|cell| cell == super::DASH)
     }
 
-    /// Writes heading and rows, each line indented by two columns.
     pub(super) fn render(&self, style: &Style, out: &mut String) {
         self.render_part(0, style, out);
     }
 
-    /// Writes those of a longer table, and below them what is left out.
+    /// Writes the rows of a longer table, and below them the number omitted.
     pub(super) fn render_part(&self, left_out: usize, style: &Style, out: &mut String) {
         let widths = self.widths(style.table_columns() - INDENT.len());
         let heading = line(&self.headings, &widths);
@@ -71,7 +69,6 @@ impl Table {
         out.push('\n');
     }
 
-    /// Widths of the columns that fit into `room`.
     fn widths(&self, room: usize) -> Vec<usize> {
         let mut widths: Vec<usize> = self.headings.iter().map(|heading| columns(heading)).collect();
         for row in &self.rows {
@@ -120,9 +117,8 @@ fn line(cells: &[String], widths: &[usize]) -> String {
 }
 
 const INDENT: &str = "  ";
-/// Spaces between columns.
 const GAP: usize = 2;
-/// What the text keeps of the room before numbers are left out.
+/// Minimum share of the width for the text column, before numbers are omitted.
 const MIN_TEXT_PERCENT: usize = 35;
 
 #[cfg(test)]

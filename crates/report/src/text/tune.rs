@@ -1,4 +1,4 @@
-//! Which way and setting is best for each job at each distance.
+//! The view of `tune`.
 
 use super::escape::printable;
 use super::style::{Ink, Style};
@@ -9,7 +9,7 @@ use model::{ByteCount, Job, Method, Recommendation, TrialSource, Tuned, format_d
 use std::fmt::Write;
 
 impl TuneReport {
-    /// What a job works on, in words: `32000 rows of 322 bytes`.
+    /// Amount of work: `32000 rows of 322 bytes`.
     pub fn work(&self, job: Job) -> String {
         let rows = match job {
             Job::Insert | Job::Update => self.rows,
@@ -40,7 +40,7 @@ impl TuneReport {
         places
     }
 
-    /// What was run or predicted of a way at a distance, by value.
+    /// Runs and predictions of a way at a distance, by value.
     pub fn of_way(&self, way: &Method, link: Option<&str>) -> Vec<&Tuned> {
         let of_way = |tuned: &&Tuned| {
             tuned.job == way.job && tuned.method == way.name && tuned.link.as_deref() == link
@@ -50,14 +50,12 @@ impl TuneReport {
         all
     }
 
-    /// What is recommended for a job at a distance.
     pub fn recommended(&self, job: Job, link: Option<&str>) -> Option<&Recommendation> {
         let mut all = self.recommendations.iter();
         all.find(|one| one.job == job && one.link.as_deref() == link)
     }
 
-    /// Whether a setting that ran is not the recommended one, and takes no longer than what may be
-    /// recommended: up to 5 % more than the best.
+    /// Whether a setting other than the recommended one is within 5 % of the best.
     pub fn is_within_reach(&self, tuned: &Tuned) -> bool {
         let recommended = self.recommended(tuned.job, tuned.link.as_deref());
         recommended.is_some_and(|one| {
@@ -67,7 +65,7 @@ impl TuneReport {
         })
     }
 
-    /// For a way at a distance, what a row of the table shows: the recommended setting, or the best.
+    /// The row of a way at a distance: the recommended setting, or the best.
     pub fn shown(&self, way: &Method, link: Option<&str>) -> Option<&Tuned> {
         let all = self.of_way(way, link);
         let chosen = self
@@ -79,7 +77,7 @@ impl TuneReport {
             .copied()
     }
 
-    /// The setting of a way in words: `100 rows`; `None` for a way that has none.
+    /// The setting of a way: `100 rows`. `None` if the way has none.
     pub fn setting(&self, job: Job, way: &str, value: Option<u64>) -> Option<String> {
         let way = self
             .ways
@@ -88,7 +86,7 @@ impl TuneReport {
         Some(way.parameter.as_ref()?.unit.words(value?))
     }
 
-    /// What is as good as a recommendation, in words: `copy, 4 KiB; whole result`; `None` if nothing is.
+    /// Equivalents of a recommendation: `copy, 4 KiB; whole result`. `None` if there are none.
     pub fn as_good(&self, one: &Recommendation) -> Option<String> {
         let words = one.as_good.iter().map(|setting| {
             let value = self.setting(one.job, &setting.method, setting.value);
@@ -102,7 +100,7 @@ impl TuneReport {
     }
 }
 
-/// The view of `tune`: what is recommended, then what it was found from.
+/// Recommendations, then the measurements behind them.
 pub fn tune_view(report: &TuneReport, detail: TuneDetail, style: &Style) -> String {
     let mut out = String::new();
     Job::ALL
@@ -193,7 +191,7 @@ const fn mark(source: TrialSource) -> &'static str {
     }
 }
 
-/// `1.04`, `20.6`, `5200`: three significant digits.
+/// Three significant digits: `1.04`, `20.6`, `5200`.
 pub(crate) fn factor(times: f64) -> String {
     match times {
         times if times < 10.0 => format!("{times:.2}"),
@@ -202,8 +200,8 @@ pub(crate) fn factor(times: f64) -> String {
     }
 }
 
-/// The time over the values of a knob, a sign each, on a logarithmic scale: the lowest sign is the shortest
-/// time. A dot is a value that was not run.
+/// Time over the values of a knob, one character each, on a logarithmic scale. The lowest is the
+/// shortest time; a dot was not run.
 fn sparkline(way: &Method, tuned: &[&Tuned]) -> String {
     let Some(method_parameter) = &way.parameter else {
         return String::new();
@@ -218,7 +216,7 @@ fn sparkline(way: &Method, tuned: &[&Tuned]) -> String {
         known().fold(f64::INFINITY, f64::min),
         known().fold(f64::NEG_INFINITY, f64::max),
     );
-    // A range below a factor of two is drawn as part of one, so that noise does not look like a large change.
+    // The scale spans at least a factor of two, so that noise does not look like a large change.
     let range = (most - least).max(std::f64::consts::LN_2);
     let sign = |time: &Option<f64>| match time {
         None => '·',
@@ -230,7 +228,7 @@ fn sparkline(way: &Method, tuned: &[&Tuned]) -> String {
     times.iter().map(sign).collect()
 }
 
-/// Time over the setting, a line a way and a picture a distance.
+/// Time over the setting: one chart per distance, one line per way.
 fn charts(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
     let places = report.places(job);
     let mut table = Table::new(places.iter().fold(
@@ -350,7 +348,7 @@ fn closing(report: &TuneReport, style: &Style, out: &mut String) {
     }
 }
 
-/// Below this nothing is at stake.
+/// A smaller factor counts as no difference.
 pub(crate) const NO_DIFFERENCE: f64 = 1.05;
 const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 

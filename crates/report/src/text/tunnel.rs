@@ -1,4 +1,4 @@
-//! What one end of a tunnel did.
+//! The view of one end of a tunnel.
 
 use super::style::{Ink, Style};
 use super::table::Table;
@@ -6,7 +6,6 @@ use super::{DASH, counted, duration_or_dash};
 use model::{ByteCount, TunnelDirection, TunnelTotals, format_duration};
 use std::fmt::Write;
 
-/// The summary of an end, which is called `end`.
 pub fn tunnel_view(end: &str, totals: &TunnelTotals, style: &Style) -> String {
     let heading = format!(
         "Tunnel, {end} end: {} in {}",
@@ -59,7 +58,7 @@ fn ways(totals: &TunnelTotals, style: &Style, out: &mut String) {
     table.render(style, out);
 }
 
-/// `0 4 %, 1 96 %`: how much of the payload went at each level; `None` if this end did not send.
+/// Share of payload by level: `0 4 %, 1 96 %`. `None` if this end sent nothing.
 fn levels(way: &TunnelDirection) -> Option<String> {
     let all: u64 = way.payload_bytes_at.iter().sum();
     let shares = way
@@ -102,7 +101,7 @@ fn lanes(totals: &TunnelTotals) -> String {
     text
 }
 
-/// What did not go well; `None` if all did.
+/// Failures; `None` if there were none.
 fn trouble(totals: &TunnelTotals) -> Option<String> {
     let parts: Vec<_> = [
         (totals.broken_streams, "stream", "broken off"),

@@ -1,9 +1,8 @@
-//! What one end of a tunnel did, as Prometheus reads it (text format 0.0.4).
+//! Metrics of one end of a tunnel in Prometheus' text format 0.0.4.
 
 use model::{Direction, TunnelDirection, TunnelTotals};
 use std::fmt::Write;
 
-/// All figures of the end that is called `end`.
 pub fn tunnel_metrics(end: &str, totals: &TunnelTotals) -> String {
     let mut page = Page {
         out: String::new(),
@@ -119,8 +118,8 @@ impl Page<'_> {
         }
     }
 
-    /// The ratio is payload by lane bytes of the same direction, and is left to the reader of the metrics,
-    /// who chooses the period.
+    /// The compression ratio is payload by lane bytes of the same direction. Readers compute it
+    /// over their own period.
     fn levels(&mut self, totals: &TunnelTotals) {
         let name = "level_payload_bytes_total";
         self.head(

@@ -1,4 +1,4 @@
-//! The view of the way from one database to another.
+//! The view of a database link: the path from one database to another.
 
 use super::escape::printable;
 use super::style::{Ink, Style};
@@ -6,7 +6,6 @@ use super::{counted, duration_or_dash};
 use model::{DatabaseLinkOutcome, Sample, format_duration};
 use std::fmt::Write;
 
-/// One sample as it comes.
 pub fn via_line(sample: &Sample, style: &Style) -> String {
     let number = sample.number;
     match (&sample.error, sample.round_trip()) {
@@ -32,7 +31,7 @@ pub fn via_line(sample: &Sample, style: &Style) -> String {
     }
 }
 
-/// What `ping --via` says at its end, and `read` of a script's output.
+/// Printed at the end of `ping --via`, and by `read` for a script's output.
 pub fn via_view(outcome: &DatabaseLinkOutcome, style: &Style) -> String {
     let mut view = String::new();
     let _ = writeln!(

@@ -1,4 +1,4 @@
-//! The legs of opening a connection, one after another, drawn to scale.
+//! Legs of opening a connection, drawn to scale.
 
 use super::escape::{columns, cut, printable};
 use super::style::{Ink, Style};
@@ -7,8 +7,8 @@ use model::{Direction, Leg, Phase};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The legs as a table with bars along the time, their totals, and which round trips could be dropped and
-/// how. `title` says what was opened: a target without its password.
+/// A table of legs with bars along the time, totals, and avoidable round trips with their remedies.
+/// `title` is a target without password.
 pub fn waterfall(title: &str, legs: &[Leg], style: &Style) -> String {
     let total: Duration = legs.iter().map(|leg| leg.duration).sum();
     let turns: u64 = legs.iter().map(|leg| leg.turns).sum();
@@ -34,7 +34,6 @@ pub fn waterfall(title: &str, legs: &[Leg], style: &Style) -> String {
     out
 }
 
-/// Widths of the columns.
 struct Shape {
     name: usize,
     width: usize,
@@ -109,7 +108,6 @@ impl Shape {
         cut(&line, self.width).into_owned()
     }
 
-    /// The column of a time since the beginning.
     fn column_of(&self, at: Duration) -> usize {
         if self.total.is_zero() {
             return 0;
@@ -118,7 +116,7 @@ impl Shape {
     }
 }
 
-/// What could be dropped, how, and the rest then.
+/// Avoidable round trips, the remedies, and the rest.
 fn remedies(legs: &[Leg], turns: u64, style: &Style, out: &mut String) {
     let saved: u64 = legs.iter().map(|leg| leg.saves_turns).sum();
     let opening = legs
@@ -155,7 +153,7 @@ fn remedies(legs: &[Leg], turns: u64, style: &Style, out: &mut String) {
     }
 }
 
-/// Each remedy once, with the legs that it is for and the turns that it saves in all.
+/// Each remedy once, with its legs and total savings.
 fn by_remedy(legs: &[Leg]) -> Vec<(&str, Vec<&str>, u64)> {
     let mut found: Vec<(&str, Vec<&str>, u64)> = Vec::new();
     for leg in legs {
@@ -173,7 +171,7 @@ fn by_remedy(legs: &[Leg]) -> Vec<(&str, Vec<&str>, u64)> {
     found
 }
 
-/// Broken between words into lines of at most `width` columns; further lines are indented.
+/// Wraps at words. Further lines are indented.
 fn wrapped(text: &str, width: usize) -> String {
     let mut out = String::new();
     let mut line = String::new();
@@ -195,12 +193,12 @@ fn wrapped(text: &str, width: usize) -> String {
     out
 }
 
-/// What it mostly is: waiting for the network, or the client's own work.
+/// Network or client, whichever is longer.
 const fn ink(leg: &Leg) -> Ink {
     if leg.turns == 0 { Ink::Client } else { Ink::Network }
 }
 
-/// Two spaces before each column: time, round trips, bytes each way, and the bar's.
+/// Two spaces before each column: time, round trips, bytes each way, and the bar.
 const NUMBERS: usize = 2 + 2 + 8 + 2 + 5 + 2 + 8 + 2 + 8 + 2;
 const MIN_NAME_WIDTH: usize = 5;
 const MAX_NAME_WIDTH: usize = 40;

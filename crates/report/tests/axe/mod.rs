@@ -1,11 +1,9 @@
-//! Deque's axe over a page in a browser: what it finds wrong for people who use a keyboard, a screen reader
-//! or a phone.
+//! Runs Deque's axe on a page in a browser.
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use testbed::Browser;
 
-/// Axe in a browser of its own.
 pub struct Axe {
     browser: Browser,
     script: String,
@@ -19,7 +17,7 @@ impl Axe {
         }
     }
 
-    /// Asserts that it finds nothing in the page at the widths of a phone and a desktop, light and dark.
+    /// Tests the widths of a phone and a desktop, light and dark.
     pub fn clean(&self, name: &str, html: &str) {
         let directory = tempfile::tempdir().expect("a private directory can be made");
         let file = directory.path().join("page.html");
@@ -53,7 +51,6 @@ impl Axe {
     }
 }
 
-/// The script inside the Python package.
 fn script() -> PathBuf {
     let environment = testbed::python::environment(&["axe-core-python==0.1.0"]);
     let root = environment.parent().unwrap_or(Path::new("/"));

@@ -1,4 +1,4 @@
-//! A page with everything on it: a grid with clients, measured points, an emulated link, a page of two
+//! A page with all sections: a grid with clients, measured points, an emulated link, a page of two
 //! connections.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
@@ -13,7 +13,6 @@ use report::ReadOutcome;
 use report::html::{Grid, Page};
 use std::time::Duration;
 
-/// What a page is made from, owned.
 pub struct Sample {
     pub outcome: ReadOutcome,
     pub example: Operation,
@@ -42,8 +41,8 @@ pub fn html(page: &Page<'_>) -> String {
     String::from_utf8(out).expect("a page is UTF-8")
 }
 
-/// A duration that is a sum, so that every place between the grid's is known: 9,892 us, the round trips'
-/// round trips, and 1 Mbit over the rate; with more clients proportionally more.
+/// A sum that can be interpolated exactly: 9,892 us, the round trips, and 1 Mbit over the rate;
+/// proportionally more with more clients.
 pub fn duration(turns: f64, rtt_millis: f64, rate_mbit: Option<f64>, clients: u32) -> Duration {
     let micros = 9_892.0 + turns * rtt_millis * 1000.0 + rate_mbit.map_or(0.0, |rate| 1e6 / rate);
     Duration::from_nanos((micros * 1000.0 * f64::from(clients)) as u64)
@@ -101,7 +100,7 @@ fn cell(name: &str, turns: f64, rtt: u64, rate: Option<f64>, clients: u32) -> Pr
     }
 }
 
-/// An HTTP request whose server asks its database `calls` times, with a different statement each second time.
+/// An HTTP request with `calls` calls to a database, and a different statement each second time.
 pub fn web_page() -> Operation {
     web_page_of(12)
 }

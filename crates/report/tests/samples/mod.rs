@@ -1,4 +1,4 @@
-//! Values of a small run as `read` sees it: a shop page that looks its articles up one by one over a link of
+//! Values of a small run of `read`: a shop page that fetches its articles one by one over a link of
 //! 10 ms.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
@@ -100,7 +100,7 @@ fn process(name: &str, number: u32, container: Option<&str>) -> Arc<HostProcess>
 
 const CONTAINER: &str = "0d1f7c3a9b2e";
 
-/// A connection that cannot be read: half of it was not captured, and what was is encrypted.
+/// Half of it was not captured, the rest is encrypted.
 pub fn opaque_connection() -> ConnectionOutcome {
     ConnectionOutcome {
         id: ConnectionId(4),
@@ -197,7 +197,6 @@ pub fn exchange() -> Exchange {
     }
 }
 
-/// What that exchange becomes at a level.
 pub fn at_level() -> AtLevel {
     AtLevel {
         level: 2,
@@ -207,7 +206,6 @@ pub fn at_level() -> AtLevel {
     }
 }
 
-/// What a tunnel would give to an operation at one level and two rates.
 pub fn advice() -> Advice {
     let rates = [3_600_000, 1_000_000_000].map(|rate| BitRate::from_bits_per_second(rate).expect("not zero"));
     let level = |level, codec: &str, bytes, micros_of: [u64; 2]| LevelAdvice {
@@ -242,7 +240,7 @@ pub fn advice() -> Advice {
     }
 }
 
-/// A COPY that failed: two round trips, an error, and its text kept on request.
+/// A failed COPY: two round trips, an error, and its text kept on request.
 pub fn copy() -> Exchange {
     let second = Step {
         client_inside_request: micros(150),
@@ -426,7 +424,7 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
     }
 }
 
-/// A typical operation, and one that took twice as long.
+/// A typical operation, and one of twice the duration.
 fn examples(turns: u64, middle: u64) -> PredictedExamples {
     let one = |factor: u64| PredictedOperation {
         measured: micros(factor * turns * 10_400),
@@ -442,7 +440,6 @@ fn examples(turns: u64, middle: u64) -> PredictedExamples {
     }
 }
 
-/// What `rounds` of it took.
 pub fn measured(rounds: u64, middle: u64) -> MeasuredDurations {
     MeasuredDurations {
         operations: rounds,
@@ -550,7 +547,6 @@ pub fn summary() -> Summary {
     }
 }
 
-/// One ping of a server 40 ms away.
 pub fn sample() -> Sample {
     Sample {
         number: 3,
@@ -566,7 +562,6 @@ pub fn sample() -> Sample {
     }
 }
 
-/// A leg of opening the connection of [`sample`].
 pub fn leg() -> model::Leg {
     model::Leg {
         name: "tls request".into(),
@@ -581,7 +576,6 @@ pub fn leg() -> model::Leg {
     }
 }
 
-/// What 1000 of them came to.
 pub fn totals() -> SampleTotals {
     SampleTotals {
         sent: 1_003,
@@ -655,7 +649,6 @@ pub fn elsewhere() -> SplitPrediction {
     }
 }
 
-/// The same where rounds differ too much.
 pub fn not_predicted() -> SplitPrediction {
     SplitPrediction {
         base: SplitBase::Direct,
@@ -682,7 +675,6 @@ pub fn bulk() -> BulkOutcome {
     }
 }
 
-/// A loop that asks for one row at a time.
 pub fn finding() -> Finding {
     Finding {
         kind: FindingKind::NPlusOne,
@@ -712,7 +704,7 @@ pub fn finding() -> Finding {
     }
 }
 
-/// The same in few of the operations, whose round trips are guessed.
+/// In few of the operations, with guessed round trips.
 pub fn doubtful_finding() -> Finding {
     let right = Share::of_fraction(0.92).expect("a share");
     Finding {
@@ -894,7 +886,6 @@ pub fn explanation() -> ExplainOutcome {
     }
 }
 
-/// What the writer writes for one record, without the line feed.
 pub fn line(write: impl FnOnce(&mut JsonWriter<Vec<u8>>) -> std::io::Result<()>) -> String {
     let mut writer = JsonWriter::new(Vec::new());
     write(&mut writer).expect("memory takes it");
@@ -905,7 +896,6 @@ pub fn line(write: impl FnOnce(&mut JsonWriter<Vec<u8>>) -> std::io::Result<()>)
         .to_owned()
 }
 
-/// A lab of one point, off by a little.
 pub fn lab() -> report::outcome::LabOutcome {
     use report::outcome::{LabDrift, LabOutcome, LabPoint, LabSlope, LabTimes};
     let mut prediction = prediction("request", 40, 27.2, None);
@@ -1028,7 +1018,7 @@ pub fn load_interval() -> LoadInterval {
     }
 }
 
-/// Transactions of two scripts at a rate, some of which failed.
+/// Transactions of two scripts at a rate; some failed.
 pub fn load_report() -> LoadReport {
     let script = |name: &str, weight, count| LoadScript {
         name: name.to_owned(),
@@ -1074,7 +1064,7 @@ pub fn load_report() -> LoadReport {
     }
 }
 
-/// A program that fetches 2,000 rows, ten at a time and a thousand at a time.
+/// A program that fetches 2,000 rows, ten or a thousand at a time.
 pub fn program() -> ProgramReport {
     let millis = |millis| Some(Duration::from_millis(millis));
     let spread = |[min, p50, max]: [u64; 3]| Distribution {
@@ -1141,7 +1131,6 @@ pub fn program() -> ProgramReport {
     }
 }
 
-/// Rows inserted in batches over a link, and what is recommended.
 pub fn tune() -> TuneReport {
     let link: std::sync::Arc<str> = "rtt=10ms".into();
     let spread = model::Distribution {
@@ -1212,7 +1201,7 @@ pub fn tune() -> TuneReport {
     }
 }
 
-/// A shop whose orders may not move, with one finding that would let them.
+/// A shop with orders that may not move, and one finding that would allow it.
 pub fn planned() -> PlanOutcome {
     let statement = "SELECT name FROM article WHERE id = ?";
     let broken = BrokenBudget {
@@ -1294,7 +1283,7 @@ pub fn planned() -> PlanOutcome {
     }
 }
 
-/// A page that asks for its articles one by one, against budgets of each kind.
+/// A page that fetches its articles one by one, against budgets of each kind.
 pub fn checked() -> CheckReport {
     let statement = "SELECT name FROM article WHERE id = ?";
     let verdict = |name: &str, measure: BudgetMeasure, remedy: Option<String>| BudgetVerdict {

@@ -1,6 +1,6 @@
-//! Whether a page is well formed.
+//! Checks that a page is well formed: elements are closed in order, attributes are quoted, and no
+//! bare `<` or `&` is in a text.
 
-/// Every element is closed in order, attributes are quoted, and no bare `<` or `&` is in a text.
 pub fn well_formed(html: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = html

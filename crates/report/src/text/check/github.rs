@@ -4,7 +4,7 @@ use super::{CheckReport, sentence, why_not_judged};
 use model::Judgement;
 use std::fmt::Write;
 
-/// A workflow command for each budget that is broken or not judged; GitHub shows ten of a step as
+/// A workflow command for each budget that is broken or not judged. GitHub shows ten per step as
 /// annotations, and all in its log.
 pub fn github_view(report: &CheckReport) -> String {
     let mut out = String::new();
@@ -35,8 +35,8 @@ pub fn github_view(report: &CheckReport) -> String {
     out
 }
 
-/// The text of a command, as the runner decodes it (`@actions/core`, `escapeData`). Other control characters
-/// would end up in a terminal: they become a replacement character.
+/// Escapes the text of a command, as the runner decodes it (`@actions/core`, `escapeData`). Other
+/// control characters could reach a terminal and become a replacement character.
 fn data(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -51,7 +51,7 @@ fn data(text: &str) -> String {
     escaped
 }
 
-/// A property of a command, likewise (`escapeProperty`).
+/// Escapes a property of a command (`escapeProperty`).
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,12 +1,11 @@
-//! Budgets as a JUnit report: one test case an operation's name.
+//! Budgets as a JUnit report: one test case per operation name.
 
 use super::{CheckReport, sentence, why_not_judged};
 use model::{BudgetVerdict, Judgement, OperationGroup};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The report in the XML that CI systems read: a failure for each name with a broken budget, all of which it
-/// lists.
+/// A failure lists all broken budgets of its name.
 pub fn junit_view(report: &CheckReport) -> String {
     let cases = cases(report);
     let is_unjudged = |case: &&Case<'_>| case.broken.is_empty() && !case.not_judged.is_empty();
@@ -35,7 +34,6 @@ pub fn junit_view(report: &CheckReport) -> String {
     out
 }
 
-/// One test case.
 struct Case<'a> {
     class: &'static str,
     name: &'a str,
@@ -44,7 +42,7 @@ struct Case<'a> {
     not_judged: Vec<&'a BudgetVerdict>,
 }
 
-/// The operations' names, and behind them what a finding is about that is none of them.
+/// Operation names, followed by findings without an operation.
 fn cases(report: &CheckReport) -> Vec<Case<'_>> {
     let mut cases: Vec<Case<'_>> = report.operations.iter().map(Case::new).collect();
     for verdict in report.broken().chain(report.verdicts_with(Judgement::NotJudged)) {
@@ -129,8 +127,8 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Text for an attribute or an element. Characters that XML 1.0 has no place for (section 2.2) become a
-/// replacement character, as do those that a terminal would obey.
+/// Escapes text for an attribute or an element. Characters that XML 1.0 excludes (section 2.2)
+/// become a replacement character, as do terminal controls.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
