@@ -1,5 +1,4 @@
-//! The page: one self-contained HTML file, written from the same values as the view and the
-//! records.
+//! One self-contained HTML page, written from the same values as the view and the records.
 //!
 //! It makes no network requests: style, script and drawings are inline, and its content security
 //! policy forbids everything else. It is readable without its script, which only redraws the
@@ -61,8 +60,8 @@ pub struct Page<'a> {
     pub outcome: &'a ReadOutcome,
     /// The operation that is shown step by step.
     pub example: Option<&'a Operation>,
-    /// For each step of the example, whether its connection moves to the other link. Empty if
-    /// unknown.
+    /// For each step of the example, whether its connection moves to the other link. The list is
+    /// empty if this is unknown.
     pub moves: &'a [bool],
     /// The grid of the sliders. Without it they use the outcome's predictions, if these suffice.
     pub grid: Option<&'a Grid>,
@@ -82,7 +81,7 @@ pub struct Grid {
     /// operation).
     pub replayed: u64,
     pub names_left_out: u64,
-    /// The connections that move to the predicted link: `all database connections`.
+    /// The connections that move to the predicted link, such as `all database connections`.
     pub moved: String,
     /// Minimum round-trip time of the measurement, on the connections that move.
     pub measured_rtt: Option<Duration>,

@@ -1,8 +1,8 @@
-//! Recordings: the record stream, compressed with Zstandard.
+//! A recording is the record stream, compressed with Zstandard.
 //!
-//! A recording is JSON Lines in Zstandard frames; `zstdcat run.lwr` prints it. It holds
-//! `conditions`, then `opened`, `started`, `begun`, `exchange`, `connection` and `warning` records
-//! in order of time, then `summary`.
+//! It is JSON Lines in Zstandard frames; `zstdcat run.lwr` prints it. It holds `conditions`, then
+//! `opened`, `started`, `begun`, `exchange`, `connection` and `warning` records in order of time,
+//! then `summary`.
 
 use crate::records::writer::JsonWriter;
 use model::{
@@ -29,8 +29,8 @@ pub fn is_recording(first_bytes: &[u8]) -> bool {
     decoded.is_ok_and(|status| status.bytes_written == 1) && shown == [b'{']
 }
 
-/// Writes a recording. Everything before the last [`RecordingWriter::checkpoint`] is readable even
-/// if the process is killed. Methods return only errors of the underlying writer.
+/// Writes a recording, of which everything before the last [`RecordingWriter::checkpoint`] is
+/// readable even if the process is killed. Methods return only errors of the underlying writer.
 pub struct RecordingWriter<W: Write> {
     records: JsonWriter<Encoder<'static, W>>,
 }
@@ -87,7 +87,7 @@ impl<W: Write> RecordingWriter<W> {
         self.records.warning(warning)
     }
 
-    /// Makes everything written so far readable. Call it about once a second.
+    /// Makes everything written readable. Call it about once a second.
     pub fn checkpoint(&mut self) -> io::Result<()> {
         self.records.flush()
     }
@@ -155,6 +155,6 @@ impl<R: BufRead> BufRead for Source<R> {
 const ZSTANDARD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// A good ratio, and faster than any recording.
 const LEVEL: i32 = 3;
-/// 8 MiB: the window of zstd's level 19. It bounds the memory that a frame header can request.
+/// The 8 MiB window of zstd's level 19. It bounds the memory that a frame header can request.
 const WINDOW_LOG_MAX: u32 = 23;
 const BUFFER_BYTES: usize = 128 * 1024;

@@ -1,7 +1,7 @@
-//! The terminal view: plain text for one screen, rendered from the same values as the records.
+//! Terminal views are plain text for one screen, rendered from the same values as the records.
 //!
 //! Width and colour are arguments. Text from the wire (statements, names, versions) is sanitised
-//! before it reaches a terminal: see [`escape`].
+//! before it reaches a terminal, by [`escape`].
 //!
 //! Start reading at [`read`].
 

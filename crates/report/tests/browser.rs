@@ -1,5 +1,5 @@
-//! The page in a real browser: sliders change the figures, nothing is fetched, it fits a phone, and
-//! it reads the same without script.
+//! The page in a real browser: sliders change the figures, no requests are made, it fits a phone,
+//! and it reads the same without script.
 
 mod sample_page;
 mod samples;

@@ -51,7 +51,7 @@ pub fn rectangles(attribution: &Attribution, out: &mut String) {
     }
 }
 
-/// The bar's labels: swatch, mean and share of each part. `client` names the client.
+/// Labels of the bar with swatch, mean and share of each part. `client` names the client.
 pub fn labels(attribution: &Attribution, operations: u64, client: &str, out: &mut String) {
     out.push_str("<ul class=\"parts\">");
     for (class, name, part) in seen_parts(attribution) {

@@ -1,5 +1,5 @@
-//! The curve: predicted time over round-trip time, both logarithmic, with and without the findings,
-//! with bounds and measurements. `page.js` draws the same when a slider moves.
+//! The curve of predicted time over round-trip time, both logarithmic, with and without the
+//! findings, with bounds and measurements. `page.js` draws the same when a slider moves.
 
 use super::grid::{GridRow, View, drawn_bounds};
 use super::markup::time;
@@ -8,7 +8,7 @@ use model::Prediction;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// Both sizes of the curve. The style sheet shows the one that keeps its text readable.
+/// Both sizes of the curve. The style sheet selects the readable size.
 pub fn both_sizes(view: &View, row: &GridRow, out: &mut String) {
     for size in [WIDE, NARROW] {
         svg(view, row, size, out);
@@ -258,7 +258,7 @@ const RIGHT: f64 = 64.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 48.0;
 const LINE_HEIGHT: f64 = 14.0;
-/// Half a millisecond. The axis is linear below, so that 0 has a place.
+/// The axis is linear below half a millisecond, so that 0 has a place.
 const RTT_UNIT: f64 = 500_000.0;
 /// Number of points on a curve; straight lines connect them.
 const PLACES: u32 = 48;

@@ -1,4 +1,4 @@
-//! Findings by what they cost.
+//! Findings, most expensive first.
 
 use super::markup::{DASH, Escaped, count, counted, small_print, statement, time};
 use crate::outcome::ReadOutcome;

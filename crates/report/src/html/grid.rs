@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct View {
     pub rtts: Vec<Duration>,
-    /// Client-to-server and server-to-client: unlimited first, then descending.
+    /// Rates client-to-server and server-to-client, unlimited first, then descending.
     pub rates: Vec<LinkRates>,
     pub clients: Vec<u32>,
     pub rows: Vec<GridRow>,
@@ -238,7 +238,7 @@ fn point_json(point: &Prediction) -> Option<Value> {
     }))
 }
 
-/// Six digits: more than the page shows, at half the size.
+/// Rounds to six digits, more than the page shows, at half the size.
 fn digits(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 0.0;

@@ -1,4 +1,4 @@
-//! Start and end of the page: policy, style, title, key figures; grid and script.
+//! Start and end of the page, with policy, style, title, key figures, grid and script.
 
 use super::Page;
 use super::grid::View;
@@ -141,7 +141,7 @@ fn spread(summary: &Summary) -> String {
     }
 }
 
-/// Blocks the network. Allows only the inline style and script.
+/// Blocks the network and allows only the inline style and script.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
                       base-uri 'none'; form-action 'none'";
 const STYLE: &str = include_str!("page.css");

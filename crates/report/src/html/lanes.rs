@@ -8,11 +8,11 @@ use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Bytes in transit.
+    /// Bytes were in transit.
     Network,
     /// The server computed.
     Server,
-    /// The server waited for calls of its own, or an earlier reply was still arriving.
+    /// The server waited for its calls, or an earlier reply was still arriving.
     Waiting,
     Unknown,
 }

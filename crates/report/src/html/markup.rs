@@ -1,4 +1,4 @@
-//! Text into HTML: escaping, cutting, and number formats of the page.
+//! Escapes and cuts text, and formats numbers for the page.
 
 use crate::text::escape::printable;
 use model::{Share, format_duration};
@@ -32,7 +32,8 @@ pub fn cut(text: &str, characters: usize) -> String {
     }
 }
 
-/// A statement in a table: short ones complete, longer ones unfold. Cut at [`MAX_STATEMENT_LEN`].
+/// A statement in a table: short ones complete, longer ones unfold, all cut at
+/// [`MAX_STATEMENT_LEN`].
 pub fn statement(text: &str, out: &mut String) {
     let text = crate::text::shown_statement(text);
     let short = cut(text, SHORT_STATEMENT);
@@ -61,7 +62,7 @@ pub fn time_or_dash(span: Option<Duration>) -> String {
     span.map_or_else(|| DASH.to_owned(), time)
 }
 
-/// With thousands separators: `12,345`.
+/// With thousands separators, as in `12,345`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -100,7 +101,7 @@ pub fn turns(value: f64) -> String {
     }
 }
 
-/// Mean per operation; whole numbers without a fraction.
+/// The mean per operation, without a fraction if it is whole.
 pub fn per_one(amount: u64, of: u64) -> String {
     match of {
         0 => DASH.to_owned(),

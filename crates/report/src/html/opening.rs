@@ -42,8 +42,8 @@ pub fn section(id: &str, heading: &str, out: &mut String) {
     );
 }
 
-/// A table. The first column names the row, the others are figures. Cells are HTML; headings are
-/// not escaped. Counts the rows beyond the maximum.
+/// A table with row names in the first column and figures in the others. Neither cells (HTML) nor
+/// headings are escaped. Counts the rows beyond the maximum.
 pub fn table(headings: &[&str], rows: &[Vec<String>], out: &mut String) {
     let Some((first, figures)) = headings.split_first() else {
         return;
@@ -72,7 +72,7 @@ pub fn table(headings: &[&str], rows: &[Vec<String>], out: &mut String) {
     }
 }
 
-/// A name from outside as a table cell: bounded and escaped.
+/// A name from outside as a bounded, escaped table cell.
 pub fn name_cell(name: &str) -> String {
     Escaped(&cut(name, MAX_NAME_LEN)).to_string()
 }

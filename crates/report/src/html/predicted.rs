@@ -1,4 +1,4 @@
-//! Cost of distance: sliders, figures, curve, and a table that needs no script.
+//! Cost of distance as sliders, figures and a curve, and as a table that needs no script.
 
 use super::grid::{GridRow, View};
 use super::markup::{Escaped, count, counted, cut, number, share, small_print, time, turns as turns_text};

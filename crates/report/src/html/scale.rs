@@ -1,4 +1,4 @@
-//! Axes: amounts to positions, and ticks. `page.js` does the same arithmetic.
+//! Axes convert amounts to positions and place ticks. `page.js` does the same arithmetic.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ impl Scale {
     }
 }
 
-/// A logarithmic axis; amounts below `unit` approach 0 linearly.
+/// A logarithmic axis, on which amounts below `unit` approach 0 linearly.
 #[derive(Debug, Clone, Copy)]
 pub struct LogScale {
     pub unit: f64,
@@ -88,7 +88,7 @@ pub fn ticks(most: f64, wanted: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Without needless digits: `0`, `40 ms`, `2.5 s`.
+/// Without needless digits, as in `0`, `40 ms`, `2.5 s`.
 pub fn tick_text(nanoseconds: f64) -> String {
     if nanoseconds <= 0.0 {
         return "0".to_owned();

@@ -1,4 +1,4 @@
-//! One operation, step by step: dependencies and times.
+//! Dependencies and times of one operation, step by step.
 
 mod moved;
 mod rows;
@@ -167,8 +167,8 @@ impl Drawing {
         (at as f64 / self.end as f64 * WIDTH).min(WIDTH)
     }
 
-    /// Draws dependencies: from the row that a request waited for, and from the calls that its
-    /// reply waited for. Client time is drawn before the bar.
+    /// Draws lines from the row that a request waited for, and from the calls that its reply waited
+    /// for. Client time is drawn before the bar.
     fn waits(&self, index: usize, row: &WaterfallRow<'_>, out: &mut String) {
         let middle = |row: usize| row * ROW + ROW / 2;
         if let Some(Waited { row: before, at }) = row.after {

@@ -17,6 +17,6 @@ pub struct DemoOutcome {
     pub outcome: ReadOutcome,
     /// The emulated links of the verification.
     pub links: Vec<LinkOutcome>,
-    /// The HTML file; `None` if none was written.
+    /// The HTML file, or `None` if none was written.
     pub page: Option<String>,
 }

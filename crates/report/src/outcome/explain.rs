@@ -11,7 +11,7 @@ pub struct ExplainOutcome {
     /// replay takes longer.
     pub unexplained_ns: i64,
     pub predicted: Duration,
-    /// In text form.
+    /// The link in text form.
     pub link: String,
     /// Assumptions of the model, each with its source.
     pub assumptions: Vec<(String, String)>,

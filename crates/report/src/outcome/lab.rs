@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct LabOutcome {
     pub name: String,
     pub conditions: Conditions,
-    /// The unit of work: `request`, `transaction`, `run`.
+    /// The unit of work, such as `request`, `transaction` or `run`.
     pub operation: String,
     pub settings: Vec<String>,
     /// In the order of the file, including points that were not measured.
@@ -26,15 +26,15 @@ pub struct LabPoint {
     pub values: Vec<String>,
     /// `None` if not measured, or if no operation succeeded.
     pub measured: Option<MeasuredDurations>,
-    /// Contains the measurement. `None` if the capture has nothing to predict from.
+    /// `None` if the capture does not suffice for a prediction.
     pub prediction: Option<Prediction>,
     pub rounds: Vec<LabRound>,
     /// Index in [`LabOutcome::points`] of the point it is compared with.
     pub against: Option<usize>,
     /// Throughput as a multiple of that point's.
     pub times: Option<LabTimes>,
-    /// No link has a distance or limit here: the prediction is the captured time and proves
-    /// nothing.
+    /// No link has a distance or limit here, so the prediction is the captured time and verifies no
+    /// model.
     pub is_baseline: bool,
 }
 
@@ -68,7 +68,7 @@ pub struct LabSlope {
     pub link: String,
     /// The other settings that vary in the lab, with their values.
     pub beside: Vec<(String, String)>,
-    /// Milliseconds per millisecond: least squares over the points' medians.
+    /// In milliseconds per millisecond, by least squares over the points' medians.
     pub measured: f64,
     /// The same from the predictions.
     pub predicted: Option<f64>,
@@ -80,7 +80,7 @@ pub struct LabSlope {
 /// Change during the run of a point without distance.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LabDrift {
-    /// The settings that distinguish it from other such points.
+    /// The settings that distinguish it from other points without distance.
     pub beside: Vec<(String, String)>,
     pub first: Duration,
     pub later: Vec<Duration>,

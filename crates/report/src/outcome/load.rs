@@ -13,25 +13,25 @@ pub struct LoadReport {
     pub succeeded: u64,
     /// Counted only here, in round trips, bytes and processor time.
     pub failed: u64,
-    /// Succeeded operations only.
+    /// The rate of succeeded operations.
     pub per_second: f64,
-    /// Open loop: the requested rate.
+    /// The requested rate of an open loop.
     pub asked_per_second: Option<f64>,
     /// Durations of succeeded operations; in an open loop since the scheduled start.
     pub spread: Distribution,
-    /// Open loop: durations since the actual start.
+    /// In an open loop, durations since the actual start.
     pub begun: Option<Distribution>,
     /// Standard deviation of the durations since the actual start.
     pub deviation: Option<Duration>,
-    /// Open loop: delay of the actual start after the scheduled one.
+    /// In an open loop, the delay of the actual start after the scheduled one.
     pub lag: Option<Distribution>,
-    /// Open loop: operations that were scheduled before the end of the run and did not start.
+    /// In an open loop, operations that were scheduled before the end of the run and did not start.
     pub not_begun: u64,
     /// From the first operation to the end of the last.
     pub elapsed: Duration,
     /// Time to connect and log in all clients, before the first operation.
     pub connecting: Duration,
-    /// Of all operations.
+    /// Round trips of all operations, failed ones included.
     pub turns: u64,
     /// To the server and from it.
     pub payload_bytes: [u64; 2],
@@ -39,9 +39,9 @@ pub struct LoadReport {
     pub processor: [Duration; 2],
     /// Empty for a single script.
     pub scripts: Vec<LoadScript>,
-    /// Most frequent first.
+    /// Reasons of failure, most frequent first.
     pub failures: Vec<LoadFailure>,
-    /// Without literals; empty unless requested.
+    /// Statements without literals. Empty unless they were requested.
     pub statements: Vec<StatementOutcome>,
 }
 
@@ -86,6 +86,6 @@ pub struct LoadInterval {
     /// `None` if no operation succeeded.
     pub mean: Option<Duration>,
     pub deviation: Option<Duration>,
-    /// Open loop: mean delay after the scheduled start.
+    /// In an open loop, the mean delay after the scheduled start.
     pub lag: Option<Duration>,
 }

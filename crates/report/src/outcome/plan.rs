@@ -1,8 +1,8 @@
-//! Placements in words.
+//! Placements as text.
 
 use model::PlacementOutcome;
 
-/// In the form of the command line: `shop=frankfurt,orders=zurich`.
+/// In the form of the command line, as in `shop=frankfurt,orders=zurich`.
 pub fn placement_words(outcome: &PlacementOutcome) -> String {
     let services = outcome.services.iter();
     let words: Vec<String> = services

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ProgramReport {
-    /// Without arguments.
+    /// The program without its arguments.
     pub program: String,
     /// `host:port` of the server.
     pub server: String,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReadOutcome {
     pub conditions: Conditions,
-    /// In any order. Those with most round trips suffice; [`Summary::connections`] is the total.
+    /// Those with most round trips suffice, in any order; [`Summary::connections`] is the total.
     pub connections: Vec<ConnectionOutcome>,
     pub statements: Vec<StatementOutcome>,
     /// Statements with an unseen preparation and a text from a later one. They are summed under
@@ -20,13 +20,13 @@ pub struct ReadOutcome {
     /// Transactions that stay open between replies, longest total first.
     pub held: Vec<HeldTransactions>,
     pub warnings: Vec<Warning>,
-    /// Empty unless requested.
+    /// Predictions are empty unless requested.
     pub predictions: Vec<Prediction>,
     /// Operations to predict that wait for no round trip on a connection that moves. Their
     /// dependence on distance is unknown.
     pub unmoved: Vec<Arc<str>>,
     pub held_predictions: Vec<HeldPrediction>,
-    /// Most expensive first.
+    /// Findings, most expensive first.
     pub findings: Vec<Finding>,
     pub links: Vec<LinkOutcome>,
     pub summary: Summary,

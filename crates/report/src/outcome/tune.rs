@@ -1,4 +1,4 @@
-//! Outcome of `tune`: the best method and setting for each job at each distance.
+//! Outcome of `tune` with the best method and setting for each job at each distance.
 
 use model::{LinkOutcome, Method, Recommendation, Tuned, Warning};
 
@@ -6,7 +6,7 @@ use model::{LinkOutcome, Method, Recommendation, Tuned, Warning};
 pub struct TuneReport {
     /// `host:port` of the server.
     pub server: String,
-    /// Product and version; `None` if the server does not report them.
+    /// Product and version, or `None` if the server does not report them.
     pub product: Option<String>,
     pub scratch: String,
     /// Whether the scratch schema was dropped.
@@ -31,9 +31,9 @@ pub struct TuneRuns {
     pub taken: u64,
     /// Runs that every method with every setting would need.
     pub full_sweep: u64,
-    /// Observed runs: for predictions, and to count round trips.
+    /// Runs observed for predictions and to count round trips.
     pub watched: u64,
-    /// Discarded runs.
+    /// Runs that were discarded as warm-up.
     pub warm_ups: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The `exchange` record. It is lossless: every later command can work from a recording.
+//! The `exchange` record is lossless, so every later command can work from a recording.
 
 use super::reader::{ReadBody, Record};
 use super::server_range::ServerRange;
@@ -179,7 +179,7 @@ impl AskedRecord {
     }
 }
 
-/// 16 hexadecimal digits: readers that parse numbers as floats would round it.
+/// Written as 16 hexadecimal digits, because readers that parse numbers as floats would round it.
 struct HexDigest(u64);
 
 impl Serialize for HexDigest {
@@ -197,7 +197,7 @@ impl<'de> Deserialize<'de> for HexDigest {
     }
 }
 
-/// 32 hexadecimal digits.
+/// Written as 32 hexadecimal digits.
 pub(super) struct HexId(pub(super) RequestId);
 
 impl Serialize for HexId {

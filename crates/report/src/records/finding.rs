@@ -1,4 +1,4 @@
-//! The `finding` record.
+//! The `finding` record of `read`.
 
 use super::nanos;
 use model::{Finding, Saving, Share};

@@ -121,8 +121,8 @@ impl<W: Write> RecordEncoder for JsonLines<W> {
     }
 }
 
-/// Writes records, one JSON object a line. Buffered: [`JsonWriter::flush`] makes them visible.
-/// Methods return only errors of the underlying writer.
+/// Writes records, one JSON object a line. Lines are buffered until [`JsonWriter::flush`]. Methods
+/// return only errors of the underlying writer.
 pub type JsonWriter<W> = RecordWriter<JsonLines<W>>;
 
 impl<W: Write> JsonWriter<W> {
@@ -159,7 +159,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
         self.encoder
     }
 
-    /// Recordings only.
+    /// Written to recordings only.
     pub fn opened(
         &mut self,
         connection: ConnectionId,

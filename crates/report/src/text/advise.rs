@@ -139,7 +139,7 @@ fn map(advice: &Advice, style: &Style, out: &mut String) {
     table.render(style, out);
 }
 
-/// Without needless digits: `10 Mbit/s`.
+/// Without needless digits, as in `10 Mbit/s`.
 fn rate_text(rate: BitRate) -> String {
     let text = rate.to_string();
     match text.split_once(' ') {

@@ -72,12 +72,12 @@ fn most_time_there(outcome: &ReadOutcome) -> Option<(&OperationGroup, &Predictio
     Some((group, there(group)?))
 }
 
-/// Nobody waits for a connection as such; it is used if nothing else was recognised.
+/// Users do not wait for a connection as a whole; it is used if no other operation was recognised.
 fn is_waited_for(group: &OperationGroup) -> bool {
     group.kind != OperationKind::Connection
 }
 
-/// A year: above any compared sum of durations.
+/// One year, above any compared sum of durations.
 const MAX_SECONDS: f64 = 3.2e7;
 /// Minimum share of operations that resemble the typical one, for it to represent the name.
 const ALIKE: f64 = 0.9;
@@ -146,8 +146,7 @@ fn found(
 
 const NO_STATEMENT: &str = "no statement was seen";
 
-/// The reason: no connection moves, or there was nothing to move. `None` if no prediction was
-/// requested.
+/// Says that no connection moves, or that there was none. `None` if no prediction was requested.
 fn nothing_predicted(outcome: &ReadOutcome) -> Option<String> {
     if outcome.unmoved.is_empty() {
         return None;
@@ -272,5 +271,5 @@ impl Remedies {
     }
 }
 
-/// In columns; the sentence then takes about two lines.
+/// Counted in columns, so that the sentence takes about two lines.
 const MAX_NAME_LEN: usize = 50;

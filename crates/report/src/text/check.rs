@@ -114,7 +114,7 @@ pub(crate) fn why_not_judged(verdict: &BudgetVerdict) -> &str {
         .unwrap_or("it could not be predicted")
 }
 
-/// Found and allowed values: `max-round-trips: 38 turns, allowed are 12`.
+/// Found and allowed values, as in `max-round-trips: 38 turns, allowed are 12`.
 fn sentence(measure: &BudgetMeasure) -> String {
     match measure {
         BudgetMeasure::Turns { allowed, found } => {
@@ -224,6 +224,5 @@ fn changes(all: &[Change], style: &Style, out: &mut String) {
     }
 }
 
-/// In columns.
 const MAX_NAME_LEN: usize = 80;
 const SHOWN: usize = 20;

@@ -76,8 +76,8 @@ fn colour_length(text: &str) -> usize {
     }
 }
 
-/// An error for a terminal. Further lines (the end of a server's log) are marked, so that none
-/// looks like longwire's own.
+/// An error for a terminal. Further lines (the end of a server's log) are marked, so that none can
+/// be taken for longwire's.
 pub fn message(error: &str) -> String {
     let mut lines = error.trim_end().split('\n');
     let mut shown = inert(&printable(lines.next().unwrap_or_default()));

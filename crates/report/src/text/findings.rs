@@ -1,4 +1,4 @@
-//! Findings: pattern, cost and remedy.
+//! Findings with their pattern, cost and remedy.
 
 use super::answer::before_and_after;
 use super::counted;

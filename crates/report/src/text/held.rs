@@ -106,7 +106,6 @@ fn sentence(one: &HeldTransactions, predictions: &[HeldPrediction]) -> String {
     text
 }
 
-/// Identifies a column.
 type Link = (Duration, Arc<str>);
 
 fn link_of(prediction: &HeldPrediction) -> Link {

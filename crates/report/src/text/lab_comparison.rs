@@ -16,8 +16,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 impl LabTimes {
-    /// Compares each of `rounds` with the other point's round of the same pass. `None` without such
-    /// a pair.
+    /// Compares each of `rounds` with the other point's round of the same pass. `None` if no pass
+    /// has both.
     pub fn from_rounds(rounds: &[LabRound], others: &[LabRound]) -> Option<Self> {
         let times: Vec<f64> = rounds
             .iter()
@@ -243,7 +243,7 @@ const NOTE: &str = "Durations are those of all rounds together; a minute is over
 counts. times: that over the same of the variant it is compared with, in the same round. Bytes (of the links, with all
 headers) and processor time (logins included) are those of one operation.";
 const VARIANT: &str = "variant";
-/// As in JMeter.
+/// A kilobyte as JMeter counts it.
 const KILOBYTE: f64 = 1024.0;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use model::{LinkDirectionOutcome, LinkOutcome, Warning, WarningKind, format_dura
 use std::fmt::Write;
 use std::time::Duration;
 
-/// One line: extra round-trip time, rates if limited, dropped packets.
+/// Prints extra round-trip time, rates if limited, and dropped packets in one line.
 pub fn link_line(link: &LinkOutcome) -> String {
     let mut line = format!(
         "Link {}, requested {}: ",
@@ -87,7 +87,7 @@ fn off(nanos: i64) -> Duration {
     Duration::from_nanos(nanos.unsigned_abs())
 }
 
-/// With sign: `+31.2 us`.
+/// With a sign, as in `+31.2 us`.
 pub(super) fn signed(nanos: i64) -> String {
     let sign = if nanos < 0 { '-' } else { '+' };
     format!("{sign}{}", format_duration(off(nanos)))

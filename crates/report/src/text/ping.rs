@@ -206,7 +206,7 @@ fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// In milliseconds to the microsecond, as ping prints it: `40.312 ms`.
+/// In milliseconds to the microsecond, as ping prints it.
 fn milliseconds(span: Duration) -> String {
     format!("{} ms", plain(span))
 }

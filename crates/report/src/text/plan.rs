@@ -1,4 +1,5 @@
-//! Placements: the answer, the predictions, the reasons against moves, and the order of moves.
+//! The view of `plan` with the answer, the predictions, the reasons against moves, and the order of
+//! moves.
 
 use super::escape::{cut, printable};
 use super::style::{Ink, Style};
@@ -63,7 +64,7 @@ pub fn plan_answer(plan: &PlanOutcome) -> String {
     }
 }
 
-/// Services that move: `shop to frankfurt, orders to frankfurt`.
+/// Services that move, as in `shop to frankfurt, orders to frankfurt`.
 pub fn moved(plan: &PlanOutcome, outcome: &PlacementOutcome) -> String {
     let pairs = outcome.services.iter().zip(&plan.today.services);
     let elsewhere = pairs.filter(|(then, now)| then.place != now.place);

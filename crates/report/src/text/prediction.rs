@@ -1,4 +1,4 @@
-//! Predictions as tables.
+//! Predictions printed as tables.
 
 use super::escape::{cut, printable};
 use super::paragraph::paragraph;
@@ -95,7 +95,8 @@ fn workers_line(predictions: &[Prediction]) -> String {
     })
 }
 
-/// Assumed cores of clients and servers, for a line below [`prediction_view`]. `None` means enough.
+/// Assumed cores of clients and servers, for a line below [`prediction_view`]. `None` means as many
+/// as needed.
 pub fn cores_line(cores: [Option<u32>; 2]) -> String {
     let [clients, servers] = cores.map(|cores| match cores {
         Some(cores) => counted(cores.into(), "core"),
@@ -280,7 +281,7 @@ fn unlike_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     out
 }
 
-/// The difference: round trips, or else durations.
+/// Says whether they differ in round trips or only in durations.
 fn how_unlike(prediction: &Prediction) -> String {
     if let Some(examples) = prediction.examples.filter(|_| prediction.has_unlike_turns()) {
         let (typical, longest) = (examples.typical.turns, examples.longest.turns);

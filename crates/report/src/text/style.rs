@@ -10,7 +10,7 @@ pub struct Style {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The first rows of each table, and the columns that fit: one screen.
+    /// One screen, with the first rows of each table and the columns that fit.
     First,
     /// All rows and columns, in lines of any length.
     All,
@@ -68,7 +68,7 @@ impl Style {
 }
 
 impl Default for Style {
-    /// 100 columns, plain: for output that is not a terminal.
+    /// 100 columns without colour, for output that is not a terminal.
     fn default() -> Self {
         Self {
             width: 100,

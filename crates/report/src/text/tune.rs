@@ -9,7 +9,7 @@ use model::{ByteCount, Job, Method, Recommendation, TrialSource, Tuned, format_d
 use std::fmt::Write;
 
 impl TuneReport {
-    /// Amount of work: `32000 rows of 322 bytes`.
+    /// Amount of work, as in `32000 rows of 322 bytes`.
     pub fn work(&self, job: Job) -> String {
         let rows = match job {
             Job::Insert | Job::Update => self.rows,
@@ -77,7 +77,7 @@ impl TuneReport {
             .copied()
     }
 
-    /// The setting of a way: `100 rows`. `None` if the way has none.
+    /// The setting of a way, as in `100 rows`. `None` if the way has none.
     pub fn setting(&self, job: Job, way: &str, value: Option<u64>) -> Option<String> {
         let way = self
             .ways
@@ -86,7 +86,7 @@ impl TuneReport {
         Some(way.parameter.as_ref()?.unit.words(value?))
     }
 
-    /// Equivalents of a recommendation: `copy, 4 KiB; whole result`. `None` if there are none.
+    /// Settings as good as a recommendation, as in `copy, 4 KiB`. `None` if there are none.
     pub fn as_good(&self, one: &Recommendation) -> Option<String> {
         let words = one.as_good.iter().map(|setting| {
             let value = self.setting(one.job, &setting.method, setting.value);
@@ -191,7 +191,7 @@ const fn mark(source: TrialSource) -> &'static str {
     }
 }
 
-/// Three significant digits: `1.04`, `20.6`, `5200`.
+/// With three significant digits, as in `1.04`, `20.6` or `5200`.
 pub(crate) fn factor(times: f64) -> String {
     match times {
         times if times < 10.0 => format!("{times:.2}"),

@@ -58,7 +58,7 @@ fn ways(totals: &TunnelTotals, style: &Style, out: &mut String) {
     table.render(style, out);
 }
 
-/// Share of payload by level: `0 4 %, 1 96 %`. `None` if this end sent nothing.
+/// Share of payload by level, as in `0 4 %, 1 96 %`. `None` if this end sent no payload.
 fn levels(way: &TunnelDirection) -> Option<String> {
     let all: u64 = way.payload_bytes_at.iter().sum();
     let shares = way
@@ -101,7 +101,7 @@ fn lanes(totals: &TunnelTotals) -> String {
     text
 }
 
-/// Failures; `None` if there were none.
+/// Lists failures, or `None` if there were none.
 fn trouble(totals: &TunnelTotals) -> Option<String> {
     let parts: Vec<_> = [
         (totals.broken_streams, "stream", "broken off"),

@@ -171,7 +171,7 @@ fn by_remedy(legs: &[Leg]) -> Vec<(&str, Vec<&str>, u64)> {
     found
 }
 
-/// Wraps at words. Further lines are indented.
+/// Wraps at words and indents further lines.
 fn wrapped(text: &str, width: usize) -> String {
     let mut out = String::new();
     let mut line = String::new();

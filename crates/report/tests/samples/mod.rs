@@ -240,7 +240,7 @@ pub fn advice() -> Advice {
     }
 }
 
-/// A failed COPY: two round trips, an error, and its text kept on request.
+/// A failed COPY with two round trips, an error, and its text kept on request.
 pub fn copy() -> Exchange {
     let second = Step {
         client_inside_request: micros(150),
@@ -1018,7 +1018,7 @@ pub fn load_interval() -> LoadInterval {
     }
 }
 
-/// Transactions of two scripts at a rate; some failed.
+/// Transactions of two scripts at a rate, of which some failed.
 pub fn load_report() -> LoadReport {
     let script = |name: &str, weight, count| LoadScript {
         name: name.to_owned(),

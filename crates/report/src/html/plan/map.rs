@@ -1,4 +1,4 @@
-//! A map: places on a circle, connected by lines, services below the name of their place.
+//! A map with places on a circle, connected by lines, services below the name of their place.
 
 use super::super::markup::{Escaped, cut, time};
 use super::super::opening;
@@ -80,7 +80,7 @@ fn services_in<'a>(outcome: &'a PlacementOutcome, place: &str) -> Vec<&'a str> {
     here.map(|one| &*one.service).collect()
 }
 
-/// Names in lines; counts those without room.
+/// Breaks names into lines and counts those without room.
 fn lines(names: &[&str]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (index, name) in names.iter().enumerate() {

@@ -104,7 +104,7 @@ fn axes(x: &LogAxis, y: &LogAxis, out: &mut String) {
     }
 }
 
-/// Draws the line of a way. Returns its label.
+/// Draws the line of a way and returns its label.
 fn line(
     report: &TuneReport,
     way: &Method,

@@ -1,4 +1,4 @@
-//! The waterfall at the slider's distance: data for `page.js`.
+//! Data of the waterfall that `page.js` draws at the slider's distance.
 
 use super::super::Page;
 use super::super::grid::script_safe;
@@ -18,8 +18,9 @@ pub fn choice(page: &Page<'_>, operation: &Operation, out: &mut String) {
     }
 }
 
-/// Rows, in nanoseconds: begin, end, moving round trips, the row that the request waited for, the
-/// row that the reply waited for (-1: none), and its stretches as kind and length in order.
+/// One row per step, in nanoseconds, with begin, end, moving round trips, the row that the request
+/// waited for, the row that the reply waited for (-1: none), and its stretches as kind and length
+/// in order.
 pub fn data(page: &Page<'_>, operation: &Operation, rows: &[WaterfallRow<'_>], out: &mut String) {
     let Some(measured) = measured_rtt(page, operation) else {
         return;
