@@ -8,6 +8,7 @@ pub enum RecordError {
     /// The file is unreadable or its compression is damaged. Reading ends here.
     #[error("records could not be read beyond line {line}: {source}; everything before is complete")]
     Read {
+        /// Number of complete lines before the error.
         line: u64,
         source: io::Error,
     },
@@ -17,12 +18,14 @@ pub enum RecordError {
     )]
     NotARecord {
         line: u64,
+        /// Missing key or wrong type.
         reason: String,
     },
     /// A line is longer than `limit`. The next line can be read.
     #[error("line {line} is longer than {limit} bytes and so is not a record")]
     TooLong {
         line: u64,
+        /// Maximum length in bytes.
         limit: usize,
     },
     /// A later longwire wrote the record under a schema with other meanings. Reading ends here.
@@ -31,6 +34,7 @@ pub enum RecordError {
     )]
     NewerSchema {
         line: u64,
+        /// Schema number in the record.
         schema: u64,
     },
     /// A key holds a word or address unknown to this version. The next line can be read.

@@ -243,9 +243,9 @@ fn cost_line(predictions: &[Prediction]) -> String {
     }
 }
 
-/// Explains a slope that differs from the round trips: some are in parallel, or transfers take more
-/// of them. `None` for a name with unlike operations, where the slope is their median's, and for a
-/// slope below the round trips that wait for each other.
+/// Explains the slope by round trips, some of them perhaps in parallel, or of transfers. Uses one
+/// typical operation, because the slope is the median's and operations of a name may differ. `None`
+/// if the slope is below the round trips although these wait for each other.
 fn why_so_much(prediction: &Prediction) -> Option<String> {
     let typical = prediction.examples.map(|examples| examples.typical.turns as f64);
     let turns = typical.unwrap_or(prediction.turns);
