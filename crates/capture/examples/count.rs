@@ -1,4 +1,5 @@
-//! Reads captures and counts what is reported about them: shows the interface and measures this crate alone.
+//! Reads captures and counts the reported events: an example of the interface, and a benchmark of
+//! this crate.
 
 #![allow(
     clippy::disallowed_macros,

@@ -1,12 +1,12 @@
-//! Makes a large capture of a small one, to measure with: `grow SMALL LARGE MEGABYTES [PORT]`. The small one
-//! is repeated with other addresses and later times, 64 copies interleaved packet by packet. Takes a
-//! little-endian pcap of Ethernet and IPv4. Servers at PORT get addresses that begin with 10, apart from
-//! those of their clients.
+//! Enlarges a capture for benchmarks: `grow SMALL LARGE MEGABYTES [PORT]`. Repeats the small
+//! capture with other addresses and later times, 64 copies interleaved packet by packet. Reads
+//! little-endian pcap of Ethernet and IPv4. Servers at PORT get addresses that begin with 10,
+//! separate from their clients'.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-/// Connections that are open at the same time, times those of the small capture.
+/// Connections open at the same time, as a multiple of the small capture's.
 const COPIES: u32 = 64;
 
 fn main() -> io::Result<()> {
@@ -38,7 +38,7 @@ fn main() -> io::Result<()> {
     out.flush()
 }
 
-/// The record one second later per round, between other hosts per round and copy.
+/// Moves a record by one second per round, between other hosts per round and copy.
 fn moved(record: &[u8], round: u32, copy: u32, apart: Option<u16>) -> Vec<u8> {
     let mut record = record.to_vec();
     let seconds = u32::from_le_bytes([record[0], record[1], record[2], record[3]]) + round;

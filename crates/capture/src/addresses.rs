@@ -1,5 +1,5 @@
-//! What the packets of a capture say about the machines of their senders, beyond their addresses: hop limit,
-//! link-layer address, and whether the capturing machine sent them.
+//! Properties of the senders' machines in a capture: hop limit, link-layer address, and whether the
+//! capturing machine sent the packets.
 
 use crate::error::Error;
 use crate::formats::{Notes, Record};
@@ -12,13 +12,13 @@ use model::{CapturedAddress, INITIAL_HOP_LIMITS, LinkAddress, Origin};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 
-/// The senders of TCP packets among the first [`MAX_PACKETS`] packets of a source: a list for each interface
-/// that its format describes, since in files that were merged they are several machines'.
+/// The senders of TCP packets among the first [`MAX_PACKETS`] packets of a source. Returns one list
+/// per interface of the format, because the interfaces of merged files belong to several machines.
 ///
-/// What is damaged is passed over: reading the packets reports it.
+/// Damage is skipped here and reported when the packets are read.
 ///
 /// # Errors
-/// When the source cannot be opened or is no capture.
+/// If the source cannot be opened or is not a capture.
 pub fn addresses(source: Source<'_>) -> Result<Vec<Vec<CapturedAddress>>, Error> {
     let Begun {
         mut input,
@@ -41,20 +41,19 @@ pub fn addresses(source: Source<'_>) -> Result<Vec<Vec<CapturedAddress>>, Error>
     Ok(points.into_values().map(Point::conclude).collect())
 }
 
-/// What one interface of a capture showed; "any" is one.
+/// One interface of a capture; "any" counts as one.
 #[derive(Default)]
 struct Point {
     senders: HashMap<Address, Seen, BuildHasherDefault<KeyHasher>>,
-    /// Whether packets from outside are in the capture at all: one of outgoing packets alone cannot show what
-    /// was only passed on.
+    /// Whether the capture contains arriving packets. With outgoing packets alone, forwarded ones
+    /// cannot be distinguished.
     receives: bool,
 }
 
-/// What the packets of one sender showed.
 #[derive(Debug, Default)]
 struct Seen {
     hop_limits: Option<(u8, u8)>,
-    /// Packets that left and had passed no router, and whether others did.
+    /// Outgoing packets that had passed no router, and whether others left.
     sent: u32,
     passed_on: bool,
     received: bool,
@@ -117,8 +116,7 @@ impl Point {
                 one.origin = Origin::Unknown;
             }
         }
-        // Without its segment a link-layer address cannot be compared with another one: a machine may have
-        // two cards.
+        // Addresses can only be compared within one segment: a machine may have two network cards.
         for one in &mut captured {
             one.links.retain(|link| link.segment != ANY_SEGMENT);
         }
@@ -140,7 +138,7 @@ impl Seen {
             Passage::Loopback => self.loopback = true,
             Passage::Unknown => {}
         }
-        // Of a packet that a router passed on, the address is the router's.
+        // A forwarded packet has the router's address.
         if let Some(bytes) = sender
             .address
             .filter(|_| is_direct && sender.passage != Passage::Loopback)
@@ -152,12 +150,12 @@ impl Seen {
         }
     }
 
-    /// The first that holds:
+    /// Returns the first that applies:
     ///
-    /// 1. Packets from it never arrive, and either they pass a loopback device, or several left that no
-    ///    router had passed on: the machine that captured sent them. What it passes on for others
-    ///    (containers, virtual machines) arrives first.
-    /// 2. They arrive, and none leaves but as a router passes it on.
+    /// 1. Packets from this address never arrive, and either they pass a loopback device, or several left that no
+    ///    router had forwarded: the capturing machine sent them. Packets that it forwards for others
+    ///    (containers, virtual machines) arrive first.
+    /// 2. They arrive, and leave only when forwarded by a router.
     fn origin(&self, receives: bool) -> Origin {
         let sends = self.sent >= MIN_SENT && receives;
         match self.received {
@@ -168,9 +166,8 @@ impl Seen {
     }
 }
 
-/// Whether packets that seem to be sent by this machine leave one interface with several link-layer
-/// addresses: of captures of several machines that were merged, or of containers that use the interface as
-/// their own (macvlan).
+/// Whether packets sent by this machine leave one interface with several link-layer addresses. This
+/// happens in merged captures of several machines, and with containers on macvlan.
 fn has_several_machines(captured: &[CapturedAddress]) -> bool {
     let here = captured.iter().filter(|one| one.origin == Origin::Here);
     let links: Vec<&LinkAddress> = here.flat_map(|one| &one.links).collect();
@@ -181,14 +178,14 @@ fn has_several_machines(captured: &[CapturedAddress]) -> bool {
     })
 }
 
-/// Stands for a segment that is not known.
+/// Wildcard for an unknown segment.
 const ANY_SEGMENT: u32 = u32::MAX;
-/// Packets looked at in each source: some 50 ms of work.
+/// Packets inspected per source: about 50 ms of work.
 const MAX_PACKETS: usize = 50_000;
-/// Interfaces of a source that are distinguished, and senders of each: about 2 MB.
+/// Interfaces per source, and senders of each: about 2 MB.
 const MAX_INTERFACES: usize = 8;
 const MAX_SENDERS: usize = 4_096;
-/// Link-layer addresses kept of each sender: hosts have few.
+/// Per sender.
 const MAX_LINKS: usize = 8;
-/// Outgoing packets that show that an address is the machine's own.
+/// Minimum number of outgoing packets that identify the machine's own address.
 const MIN_SENT: u32 = 3;

@@ -1,42 +1,39 @@
-//! Steps of the clock that a source was captured with: set back, or set far ahead. What comes after a step
-//! keeps its order and its distances.
+//! Removes steps of the capturing clock, backwards or far ahead. Packets after a step keep their
+//! order and distances.
 //!
-//! 1. Back is a packet that is more than [`OUT_OF_ORDER`] before the packet before it on its interface:
-//!    interfaces of one host are written out of order, the packets of one interface by far less.
-//! 2. Ahead is a silence of more than [`MAX_SILENCE`] in a file. Live, a silence is one, however long.
-//! 3. A silence that is as long as the last steps back is their undoing: a clock that was set wrong and is
-//!    set right again. It is taken for one where the two differ by at most an eighth, because the waiting
-//!    between the packets is in it too.
-//! 4. The time between the two packets of a step is not known: taken is what packets of that size took before
-//!    (median), else all packets.
+//! 1. A step back is a packet more than [`OUT_OF_ORDER`] before its predecessor on the same interface.
+//!    Interfaces of one host are written out of order; packets of one interface by far less.
+//! 2. A step ahead is a silence of more than [`MAX_SILENCE`] in a file. In a live capture a silence is real.
+//! 3. A silence as long as the last steps back undoes them: the clock was wrong and is set right. The two
+//!    may differ by an eighth, because the silence includes the time between the packets.
+//! 4. The time between the two packets of a step is unknown. The median for packets of the same size is
+//!    used, else that of all packets.
 
 use model::{Timestamp, Warning, WarningKind, format_duration};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Takes steps out of the times of a source's packets.
 #[derive(Debug)]
 pub(crate) struct Clock {
     longest_silence: Duration,
-    /// What is added to the times of packets, and what is taken from them: at most one is not zero.
+    /// Offsets added to and subtracted from the times of packets. At most one is not zero.
     behind: Duration,
     ahead: Duration,
-    /// Steps back that no step ahead has undone yet, the last one last.
+    /// Steps back that no step ahead has undone, in order.
     not_undone: VecDeque<Duration>,
-    /// When packets passed last, as recorded, by their interface.
+    /// Recorded time of the last packet, per interface.
     interfaces: Vec<(u32, Timestamp)>,
-    /// The time of the last packet as recorded, and the latest without steps.
+    /// The recorded time of the last packet, and the latest corrected time.
     last: Option<(Timestamp, Timestamp)>,
     gaps: VecDeque<(u32, Duration)>,
     packets: u64,
     steps: ClockSteps,
 }
 
-/// The steps of a clock.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct ClockSteps {
     count: u64,
-    /// The number of the packet behind the largest one, how far it was, and whether back.
+    /// The packet after the largest step, the step's size, and whether it went back.
     largest: Option<(u64, Duration, bool)>,
 }
 
@@ -57,7 +54,6 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// Of packets as they pass.
     pub fn live() -> Self {
         Self {
             longest_silence: Duration::MAX,
@@ -65,7 +61,7 @@ impl Clock {
         }
     }
 
-    /// The time of the next packet, of this size on the wire, without the steps before it.
+    /// Returns the corrected time of the next packet. `wire` is its size.
     #[inline]
     pub fn pass(&mut self, at: Timestamp, interface: u32, wire: u32) -> Timestamp {
         self.packets += 1;
@@ -73,8 +69,8 @@ impl Clock {
             self.record_step(at, at, interface);
             return at;
         };
-        // Not by the last packet of all: one of another interface may have passed behind the step, which
-        // nothing could show there.
+        // Compared with the same interface only: a packet of another one may have passed after the
+        // step without showing it.
         let back_from = self
             .last_of(interface)
             .filter(|last| last.since(at) > OUT_OF_ORDER);
@@ -95,18 +91,17 @@ impl Clock {
         without
     }
 
-    /// A time of this clock without the steps so far.
+    /// Corrects a time of this clock by the steps already found.
     #[inline]
     pub fn without_steps(&self, at: Timestamp) -> Timestamp {
         at.after(self.behind).before(self.ahead)
     }
 
-    /// The steps so far.
     pub fn steps(&self) -> ClockSteps {
         self.steps
     }
 
-    /// Whether a silence is as long as the last steps back together. They are forgotten then.
+    /// Whether a silence undoes the last steps back. Removes them if so.
     #[inline]
     fn remove_undone(&mut self, silence: Duration) -> bool {
         if silence < OUT_OF_ORDER || self.not_undone.is_empty() {
@@ -165,14 +160,13 @@ impl Clock {
         if gaps.is_empty() {
             gaps = self.gaps.iter().map(|(_, gap)| *gap).collect();
         }
-        // One that was seen, and not the mean of two: questions and answers have each their own.
+        // A real gap rather than the mean of two: requests and replies have different gaps.
         gaps.sort_unstable();
         gaps.get(gaps.len() / 2).copied().unwrap_or_default()
     }
 }
 
 impl ClockSteps {
-    /// What is said of them; nothing where there are none.
     pub fn warning(self, name: &str) -> Option<Warning> {
         let (packet, by, is_back) = self.largest?;
         let how = if is_back { "back" } else { "ahead" };
@@ -189,7 +183,6 @@ impl ClockSteps {
     }
 }
 
-/// Days where seconds are too many to be read.
 fn span_text(span: Duration) -> String {
     match span.as_secs() / DAY {
         0 => format_duration(span),
@@ -197,17 +190,15 @@ fn span_text(span: Duration) -> String {
     }
 }
 
-/// How far a packet may be before the one before it: interfaces with several queues mix packets by less. A
-/// clock that is set by NTP steps by more than 128 ms, and is slowed down otherwise.
+/// Maximum disorder. Interfaces with several queues mix packets by less. NTP steps a clock by more
+/// than
 const OUT_OF_ORDER: Duration = Duration::from_millis(100);
-/// Silence that is believed.
+/// The longest silence that counts as real.
 const MAX_SILENCE: Duration = Duration::from_secs(7 * DAY);
 const DAY: u64 = 86_400;
-/// Steps back that are remembered, to recognise the step ahead that undoes them.
+/// Steps back kept to recognise the step ahead that undoes them.
 const NOT_UNDONE: usize = 16;
-/// Times between packets kept.
 const GAPS: usize = 64;
-/// Interfaces of which the last packet is noted.
 const INTERFACES: usize = 64;
 
 #[cfg(test)]

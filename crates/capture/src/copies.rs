@@ -1,17 +1,17 @@
-//! Packets that pass under several pairs of addresses: before and after a translation (DNAT, masquerading,
-//! containers behind a bridge), or in two virtual networks. They are one connection.
+//! Packets that are captured under several pairs of addresses: before and after a translation
+//! (DNAT, masquerading, containers behind a bridge), or in two virtual networks. They are one
+//! connection.
 //!
-//! When a packet begins a connection, by its endpoints:
-//! 1. It waits when a packet with the same sequence number, acknowledgement, length and flags passed just
-//!    before on a connection with other addresses. What follows in its direction waits, too, while that is
-//!    so.
-//! 2. The first packet of the other direction decides. The way back passes the translation the other way
-//!    round: of a copy it is seen before the original's, or has the original's timestamp (RFC 7323).
-//!    Otherwise it is a connection of its own that happens to have the same numbers, and what waited is
-//!    processed.
-//! 3. Many packets in a row that are all copies need no answer.
+//! For a packet that begins a connection by its endpoints:
+//! 1. It waits if a packet with the same sequence number, acknowledgement, length and flags passed just
+//!    before on a connection with other addresses. Later packets of its direction wait with it.
+//! 2. The first packet of the other direction decides. The reply passes the translation in reverse order:
+//!    a copy's reply is seen before the original's, or has the original's timestamp (RFC 7323). Otherwise it
+//!    is a separate connection with the same numbers, and the waiting packets are processed.
+//! 3. A long series of copies needs no reply.
 //!
-//! A connection that begins in the middle exactly where another one is has only lost its own beginning.
+//! A connection that begins in the middle exactly where another one is has only lost its own
+//! beginning.
 
 use crate::ip::Address;
 use crate::key::{Key, KeyHasher};
@@ -21,16 +21,14 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::time::Duration;
 
-/// What tells copies.
 pub(crate) struct Copies {
-    /// The last packets of all connections, in a ring, and a number of each by which it is found.
+    /// The last packets of all connections in a ring buffer, and an index of them.
     passed: Vec<Passed>,
     marks: Vec<u32>,
     next: usize,
     candidates: HashMap<Key, Candidate, BuildHasherDefault<KeyHasher>>,
 }
 
-/// A packet that passed.
 #[derive(Debug, Clone, Copy)]
 struct Passed {
     at: Timestamp,
@@ -38,23 +36,22 @@ struct Passed {
     acknowledgement: u32,
     length: u32,
     flags: u8,
-    /// Its timestamp, if it carries one.
     stamp: Option<u32>,
     owner: Owner,
-    /// Whether it comes from the first endpoint of its connection's key.
+    /// From the first endpoint of the connection's key.
     from_low: bool,
     /// Whether it passed under the addresses by which its connection is known.
     is_original: bool,
 }
 
-/// A connection, and where it is.
+/// Index of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub slot: u32,
     pub id: ConnectionId,
 }
 
-/// Packets that wait until it is known whether they are copies.
+/// Packets waiting for the decision whether they are copies.
 struct Candidate {
     of: Original,
     from_low: bool,
@@ -62,19 +59,17 @@ struct Candidate {
     bytes: usize,
 }
 
-/// The connection that packets may be copies of.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Original {
     pub owner: Owner,
-    /// Whether the first endpoint of the copy's key stands for the second one of the original's.
+    /// The first endpoint of the copy's key is the second of the original's.
     pub flipped: bool,
-    /// The receiver's own address, which copies nearer to it show.
+    /// The receiver's address, as copies nearer to it show it.
     pub receiver: (Address, u16),
     /// Whether it receives from the first endpoint of the original's key.
     pub from_low: bool,
 }
 
-/// A packet that waits.
 pub(crate) struct Waiting {
     pub source: usize,
     pub head: Head,
@@ -82,17 +77,16 @@ pub(crate) struct Waiting {
     pub payload: Vec<u8>,
 }
 
-/// What the first packets of a pair of endpoints are.
+/// Classification of the first packets of a pair of endpoints.
 pub(crate) enum Verdict {
-    /// It is not known yet; the packet is kept.
+    /// Undecided; the packet is kept.
     Waits,
-    /// Those of another connection, again.
+    /// Copies of another connection's packets.
     Copy(Original),
-    /// A connection of its own; the packets before this one.
+    /// A separate connection, with the packets that waited.
     Own(Vec<Waiting>),
 }
 
-/// The first packets of a pair of endpoints.
 #[derive(Clone, Copy)]
 pub(crate) struct Newcomer<'p> {
     pub key: Key,
@@ -114,7 +108,6 @@ impl Default for Copies {
 }
 
 impl Copies {
-    /// Remembers a packet.
     #[inline]
     pub fn remember(&mut self, head: &Head, owner: Owner, from_low: bool, is_original: bool) {
         let passed = Passed {
@@ -138,8 +131,8 @@ impl Copies {
         self.next = (self.next + 1) % REMEMBERED;
     }
 
-    /// Decides about a packet whose endpoints have no connection. `key_of` is the key of a connection that is
-    /// still followed.
+    /// Classifies a packet without a connection of its endpoints. `key_of` returns the key of a
+    /// connection that is still tracked.
     #[cold]
     pub fn decide(&mut self, new: Newcomer<'_>, key_of: impl Fn(Owner) -> Option<Key>) -> Verdict {
         let head = &new.packet.head;
@@ -200,7 +193,7 @@ impl Copies {
         Verdict::Waits
     }
 
-    /// What waits of so many pairs of endpoints with the same numbers that these tell nothing.
+    /// Removes packets with numbers that so many pairs of endpoints share that they identify none.
     pub fn take_indistinct(&mut self) -> Vec<(Key, Vec<Waiting>)> {
         let keys = self
             .candidates
@@ -214,7 +207,7 @@ impl Copies {
         taken.collect()
     }
 
-    /// How many pairs of endpoints may be copies of a connection.
+    /// Number of pairs of endpoints that may be copies of a connection.
     fn count_of(&self, owner: Owner) -> usize {
         self.candidates
             .values()
@@ -222,7 +215,7 @@ impl Copies {
             .count()
     }
 
-    /// The SYN that a SYN-ACK answers, of a connection that had no answer before.
+    /// The SYN that a SYN-ACK answers, of a connection without a previous answer.
     fn answered_syn(&self, head: &Head) -> Option<Passed> {
         if !(head.has(SYN) && head.has(ACK)) {
             return None;
@@ -236,7 +229,7 @@ impl Copies {
         (!self.passed.iter().any(is_answer)).then_some(*syn)
     }
 
-    /// The last packet that looks like this one and passed just before.
+    /// The latest matching packet within the time limit.
     fn last_like(&self, head: &Head, may_be: impl Fn(&Passed) -> bool) -> Option<Passed> {
         if !head.has(SYN | ACK) {
             return None;
@@ -285,13 +278,12 @@ fn mark(head: &Head) -> u32 {
     head.sequence.wrapping_mul(0x9e37_79b9) ^ head.acknowledgement.rotate_left(16) ^ head.length
 }
 
-/// Packets remembered: those of some milliseconds on a busy link.
+/// Some milliseconds of packets on a busy link.
 const REMEMBERED: usize = 1024;
-/// How far apart in time copies of one packet may be. The first one of a connection may wait for a
-/// neighbour's hardware address.
+/// Maximum time between copies of one packet. The first of a connection may wait for ARP.
 const TIMEOUT: Duration = Duration::from_millis(20);
 const SYN_TIMEOUT: Duration = Duration::from_millis(200);
-/// Pairs of endpoints that wait at once, and what waits of each: 4 MB in all.
+/// Waiting pairs of endpoints, and packets of each: 4 MB in total.
 const MAX_CANDIDATES: usize = 256;
 const MAX_PER_ORIGINAL: usize = 4;
 const MAX_PACKETS: usize = 16;

@@ -1,11 +1,11 @@
-//! Distinguishes a packet that was captured twice from one that was sent twice.
+//! Distinguishes a packet captured twice from one sent twice.
 
 use crate::key::MIX;
 use crate::tcp::Head;
 use model::Timestamp;
 use std::time::Duration;
 
-/// The last packets of a direction that brought something new, or repeated it.
+/// The last packets of a direction with new or repeated bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Recent {
     interface: u32,
@@ -15,7 +15,6 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// Adds a packet.
     #[inline]
     pub fn add(&mut self, head: &Head) {
         self.interface = head.interface;
@@ -24,12 +23,13 @@ impl Recent {
         self.next = self.next.wrapping_add(1);
     }
 
-    /// Whether a packet that repeats old bytes is the same packet captured again, not sent again. It is when
+    /// Whether a packet that repeats old bytes is a second capture of the same transmission. It is
+    /// if
     ///
     /// 1. it was captured on another interface than the last packet of this direction that was not a
     ///    duplicate, or
     /// 2. one of the last few packets had the same header, IP identification and checksum, and either the
-    ///    identification is in use (each transmission gets another one) or the last of them is no older than
+    ///    identification is in use (it changes with each transmission) or the last of them is no older than
     ///    [`SAME_PACKET`].
     pub fn has(&self, head: &Head) -> bool {
         if head.interface != self.interface {
@@ -40,7 +40,7 @@ impl Recent {
     }
 }
 
-/// The last packets of a direction, each with the interface that it was seen on first.
+/// The last packets of a direction, each with the interface that captured it first.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sightings {
     last: [Sighting; RECENT],
@@ -55,15 +55,15 @@ struct Sighting {
 }
 
 impl Sightings {
-    /// Whether the same packet was seen on another interface just before, as of a bridge and its ports. Where
-    /// that is not known to be another one, it was not.
+    /// Whether the same packet was just captured on another interface, such as a bridge and its
+    /// ports. `false` if the interface is unknown.
     #[inline]
     pub fn has_elsewhere(&mut self, head: &Head) -> bool {
         head.interface != 0 && self.has_on_another(head, mark(head))
     }
 
-    /// The same of a connection that is seen under several pairs of addresses, each of which counts as an
-    /// interface: a translation changes the checksum, and may change the identification.
+    /// Like `has_elsewhere` for a connection with several pairs of addresses, each of which counts
+    /// as an interface: a translation changes the checksum, and may change the identification.
     #[cold]
     pub fn has_translated(&mut self, head: &Head) -> bool {
         let same = Head {
@@ -100,8 +100,6 @@ fn mark(head: &Head) -> u32 {
     (mixed.wrapping_mul(MIX) >> 32) as u32
 }
 
-/// Packets whose marks are kept.
 const RECENT: usize = 8;
-/// How far apart in time copies of one packet without IP identification may be: below any retransmission
-/// timeout.
+/// Maximum time between copies without IP identification, below any retransmission timeout.
 const SAME_PACKET: Duration = Duration::from_millis(3);

@@ -1,29 +1,27 @@
-//! How far a sender may send, as it knew at the time.
+//! The send window, as the sender knew it at a given time.
 
 use model::Timestamp;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The right edges of the receiver's window as they passed. At the observation point an edge is known before
-/// it has reached the sender: what a packet was sent on is the edge of one round trip (to the sender and
-/// back) ago.
+/// Right edges of the receiver's window. The observation point sees an edge before the sender does:
+/// a packet is sent on the edge of one round trip (to the sender and back) earlier.
 #[derive(Debug, Default)]
 pub(crate) struct Edges {
     latest: Option<u64>,
-    /// Edges that may not have reached the sender yet, oldest first.
+    /// Edges that may not have reached the sender, oldest first.
     passed: VecDeque<(Timestamp, u64)>,
 }
 
-/// Most edges remembered; when more are in progress, the oldest count as having arrived.
+/// When more are in flight, the oldest count as having arrived.
 const MAXIMUM_EDGES: usize = 64;
 
 impl Edges {
-    /// The latest edge that passed; `None` while the window's scale is not known.
+    /// `None` while the window's scale is unknown.
     pub fn latest(&self) -> Option<u64> {
         self.latest
     }
 
-    /// An edge passed on its way to the sender.
     #[inline]
     pub fn pass(&mut self, at: Timestamp, edge: u64) {
         if self.latest == Some(edge) {
@@ -36,7 +34,8 @@ impl Edges {
         self.passed.push_back((at, edge));
     }
 
-    /// The edge that the sender of a packet passing at `at` knew, `near` being the round trip to it and back.
+    /// The edge known to the sender of a packet that passes at `at`. `near` is the round-trip time
+    /// to it.
     #[inline]
     pub fn known(&mut self, at: Timestamp, near: Duration) -> Option<u64> {
         let reached = |passed: &(Timestamp, u64)| passed.0.after(near) <= at;

@@ -1,21 +1,18 @@
-//! Packets within packets: tunnels between the hosts of a data centre, and copies that a switch sends to an
-//! observer. One level is opened; a new one is one row in [`OVER_IP`] or [`OVER_UDP`] and the function that
-//! finds what it carries.
+//! Encapsulated packets: tunnels between hosts of a data centre, and copies from a switch. One
+//! level is opened. A new encapsulation needs one row in [`OVER_IP`] or [`OVER_UDP`] and a parser.
 
 use crate::formats::{u16_at, u32_at};
 use crate::ip::{Datagram, UDP};
 use crate::links::{self, Found, IPV4, IPV6, MPLS, network_within, plain};
 
-/// What a packet that is not TCP carries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Inside<'a> {
-    /// What it is carried in.
     pub name: &'static str,
-    /// The IP packet inside, and its virtual network; `None` if there is none, or it cannot be determined.
+    /// The inner IP packet and its virtual network. `None` if there is none, or it cannot be
+    /// determined.
     pub packet: Option<Found<'a>>,
 }
 
-/// A way of carrying packets.
 struct Encapsulation {
     /// Number of the IP protocol, or destination port of UDP.
     numbers: &'static [u16],
@@ -23,7 +20,7 @@ struct Encapsulation {
     open: Open,
 }
 
-/// The IP packet in a payload, or a better name where it is known why there is none to be found.
+/// Returns the inner IP packet, or a more precise name if there is none for a known reason.
 type Open = fn(&[u8]) -> Result<Option<Found<'_>>, &'static str>;
 
 static OVER_IP: &[Encapsulation] = &[
@@ -58,7 +55,6 @@ const fn row(numbers: &'static [u16], name: &'static str, open: Open) -> Encapsu
     Encapsulation { numbers, name, open }
 }
 
-/// What an IP packet carries, when that is one of these encapsulations.
 pub(crate) fn inside<'a>(datagram: &Datagram<'a>) -> Option<Inside<'a>> {
     let is_udp = datagram.protocol == UDP;
     let (rows, number) = match is_udp {
@@ -67,8 +63,7 @@ pub(crate) fn inside<'a>(datagram: &Datagram<'a>) -> Option<Inside<'a>> {
         false => (OVER_IP, u16::from(datagram.protocol)),
     };
     let found = rows.iter().find(|row| row.numbers.contains(&number))?;
-    // Fragments of a tunnel's packet are not put together: the tunnel's MTU is to be such that there are
-    // none.
+    // Fragments of a tunnel's packet are not reassembled; a tunnel's MTU should avoid them.
     let payload = match datagram.fragment {
         Some(_) => None,
         None => datagram.payload.get(if is_udp { UDP_HEADER } else { 0 }..),
@@ -88,7 +83,7 @@ fn labels(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     Ok(mpls(payload))
 }
 
-/// What is not opened, by the name of its row.
+/// For encapsulations that are only named.
 fn unopened(_: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     Ok(None)
 }
@@ -98,8 +93,8 @@ fn ether_ip(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     Ok(payload.get(2..).and_then(ethernet))
 }
 
-/// TaZmen Sniffer Protocol, what MikroTik's routers and others stream copies in: version 1, what is carried,
-/// tagged fields up to an end tag, the frame.
+/// TaZmen Sniffer Protocol, used by MikroTik routers and others: version 1, protocol, tagged fields
+/// up to an end tag, the frame.
 fn tzsp(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let [1, 0 | 1, high, low, fields @ ..] = payload else {
         return Ok(None);
@@ -120,7 +115,7 @@ fn tzsp(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     }
 }
 
-/// Flags with the P bit, the number of what is carried, a network's number.
+/// Flags with the P bit, next protocol, network number.
 fn vxlan_gpe(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let (Some(head), Some(rest)) = (payload.first_chunk::<8>(), payload.get(8..)) else {
         return Ok(None);
@@ -132,7 +127,8 @@ fn vxlan_gpe(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     })
 }
 
-/// 3GPP TS 29.281: version 1, a G-PDU, four bytes more where one of three flags is set, and extensions.
+/// 3GPP TS 29.281: version 1, a G-PDU, four more bytes if one of three flags is set, and
+/// extensions.
 fn gtp(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let [flags, 255, ..] = payload else {
         return Ok(None);
@@ -158,14 +154,14 @@ fn gtp(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     Ok(Some(plain(rest)))
 }
 
-/// RFC 7348: flags with the I bit, a network's number, an Ethernet frame.
+/// RFC 7348: flags with the I bit, network number, Ethernet frame.
 fn vxlan(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let is_valid = payload.first().is_some_and(|flags| flags & 0x08 != 0);
     let frame = payload.get(8..).filter(|_| is_valid).and_then(ethernet);
     Ok(frame.map(|found| in_network(numbered(payload), found)))
 }
 
-/// RFC 8926: version 0, options, what is carried by its EtherType.
+/// RFC 8926: version 0, options, payload by EtherType.
 fn geneve(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let Some(first) = payload.first().filter(|first| *first >> 6 == 0) else {
         return Ok(None);
@@ -177,8 +173,8 @@ fn geneve(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
         .map(|found| in_network(numbered(payload), found)))
 }
 
-/// RFC 2784 and 2890: a checksum, a key and a number that may be present, what is carried by its EtherType.
-/// ERSPAN (a switch's copies) is GRE with a header of its own.
+/// RFC 2784 and 2890: optional checksum, key and sequence number, payload by EtherType. ERSPAN
+/// (copies from a switch) is GRE with an additional header.
 fn gre(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     let (Some(flags), Some(kind)) = (u16_at(payload, 0, true), u16_at(payload, 2, true)) else {
         return Ok(None);
@@ -194,7 +190,7 @@ fn gre(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
         return Ok(None);
     };
     let own = match kind {
-        // Type I has no number and no header; type II has both.
+        // Type I has neither number nor header; type II has both.
         ERSPAN if has(0x1000) => 8,
         ERSPAN => 0,
         ERSPAN_3 => 12 + 8 * usize::from(rest.get(11).is_some_and(|last| last & 1 != 0)),
@@ -216,7 +212,6 @@ fn gre(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     }
 }
 
-/// The payload of an EtherType.
 fn carried(kind: u16, rest: &[u8]) -> Option<Found<'_>> {
     match kind {
         IPV4 | IPV6 => Some(plain(rest)),
@@ -234,7 +229,7 @@ fn mpls(labels: &[u8]) -> Option<Found<'_>> {
     links::mpls(labels)
 }
 
-/// The number of a network in the fifth to seventh byte: VXLAN, VXLAN-GPE and Geneve.
+/// The network number in the fifth to seventh byte of VXLAN, VXLAN-GPE and Geneve.
 fn numbered(payload: &[u8]) -> u32 {
     u32_at(payload, 4, true).map_or(0, |word| word >> 8)
 }
@@ -246,7 +241,7 @@ fn in_network(outer: u32, found: Found<'_>) -> Found<'_> {
     }
 }
 
-/// RFC 3948: four zero bytes before IKE, one byte to keep the path open, else ESP.
+/// RFC 3948: four zero bytes before IKE, one byte as keep-alive, else ESP.
 fn ipsec_over_udp(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     match payload {
         [0, 0, 0, 0, ..] | [] | [_] => Ok(None),
@@ -255,7 +250,7 @@ fn ipsec_over_udp(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
 }
 
 const UDP_HEADER: usize = 8;
-/// EtherTypes that only encapsulations have.
+/// EtherTypes used only inside encapsulations.
 const ETHERNET: u16 = 0x6558;
 const ERSPAN: u16 = 0x88be;
 const ERSPAN_3: u16 = 0x22eb;

@@ -1,9 +1,9 @@
-//! What one direction sent and the other has not acknowledged yet.
+//! Unacknowledged data of one direction.
 
 use model::Timestamp;
 
-/// Ends and times of the last packets in flight, for round trips and for the time a retransmission was waited
-/// for. When it is full every second entry is dropped, so that old and new ones remain.
+/// Ends and times of the last packets in flight, for round trips and the wait for retransmissions.
+/// When full, every second entry is dropped, so that old and new ones remain.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Flights {
     entries: [Flight; CAPACITY],
@@ -11,17 +11,14 @@ pub(crate) struct Flights {
     count: u8,
 }
 
-/// One packet in flight.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Flight {
-    /// Place on the stream after its last byte.
+    /// Stream offset after the last byte.
     pub end: u64,
-    /// When it passed.
     pub at: Timestamp,
 }
 
 impl Flights {
-    /// Adds the newest.
     #[inline]
     pub fn push(&mut self, end: u64, at: Timestamp) {
         if usize::from(self.count) == CAPACITY {
@@ -32,7 +29,7 @@ impl Flights {
         self.count += 1;
     }
 
-    /// Removes all that end at or before `acknowledged`; returns the newest of them.
+    /// Removes packets that end at or before `acknowledged`. Returns the newest.
     #[inline]
     pub fn land(&mut self, acknowledged: u64) -> Option<Flight> {
         let mut landed = None;
@@ -55,7 +52,6 @@ impl Flights {
             .map(|flight| flight.at)
     }
 
-    /// Forgets all.
     pub fn clear(&mut self) {
         self.count = 0;
     }
@@ -75,7 +71,6 @@ impl Flights {
     }
 }
 
-/// Packets remembered per direction.
 const CAPACITY: usize = 8;
 
 #[cfg(test)]

@@ -11,34 +11,29 @@ use crate::tcp::{ACK, FIN, Head, Packet, RST, SYN, SynOptions};
 use model::{Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Side, Timestamp};
 use std::time::Duration;
 
-/// One connection.
 pub(crate) struct Flow {
     pub id: ConnectionId,
-    /// Number of the source that shows it.
+    /// Index of the source that shows it.
     pub owner: usize,
-    /// Whether packets from the key's first endpoint come from the client.
     pub client_first: bool,
-    /// When its last packet passed.
     pub last_at: Timestamp,
-    /// Whether the list of connections with held packets has it.
+    /// Whether it is in the list of connections with held packets.
     pub listed: bool,
     /// The first FIN or RST.
     pub closing: Option<(Timestamp, Closing)>,
     pub opening: HandshakeSeen,
     pub halves: [Half; 2],
-    /// Shortest round trip per side so far.
+    /// Minimum round trip per side.
     pub least: [Option<Duration>; 2],
-    /// Where its hosts are noted.
     pub host_pair: Option<HostPair>,
-    /// What was reported for each side while it had no sample of its own.
+    /// Values reported for each side while it had no sample of its own.
     pub borrowed: [Option<Estimate>; 2],
     pub hold: Option<Box<Hold>>,
-    /// The other pairs of addresses under which its packets pass.
+    /// Other pairs of addresses of its packets.
     pub copies: Vec<Key>,
 }
 
 impl Flow {
-    /// A connection whose first packet has just been read.
     pub fn new(id: ConnectionId, owner: usize, client_first: bool, at: Timestamp) -> Self {
         Self {
             id,
@@ -60,7 +55,7 @@ impl Flow {
         }
     }
 
-    /// Direction of a packet that comes from the key's first endpoint, or from its second.
+    /// The direction of packets from the key's first or second endpoint.
     #[inline]
     pub fn direction(&self, from_first: bool) -> Direction {
         if from_first == self.client_first {
@@ -70,10 +65,10 @@ impl Flow {
         }
     }
 
-    /// Whether a SYN begins another connection between the same endpoints: it has another initial sequence
-    /// number than this one's. Where this one's own SYN was not seen, one that fits little before its first
-    /// packet, and comes with it, is this one's, late. So is one that is sent while its first was not
-    /// answered to the end.
+    /// Whether a SYN opens another connection between the same endpoints: its initial sequence
+    /// number differs. Exceptions: if this connection's SYN was not seen, a SYN that fits shortly
+    /// before its first packet in place and time is this connection's, late. So is a SYN sent
+    /// before the handshake completed.
     pub fn is_succeeded_by(&self, direction: Direction, head: &Head) -> bool {
         let half = &self.halves[direction.index()];
         match half.isn {
@@ -87,7 +82,7 @@ impl Flow {
         }
     }
 
-    /// Whether a SYN with another sequence number is one more attempt to open this connection.
+    /// Whether a SYN with another sequence number is a further attempt to open this connection.
     fn is_tried_again(&self, direction: Direction, head: &Head) -> bool {
         let is_of_its_side = head.has(ACK) == (direction == Direction::ServerToClient);
         let nothing_passed = self.halves.iter().all(|half| half.payload_bytes == 0);
@@ -98,13 +93,13 @@ impl Flow {
             && head.at <= self.last_at.after(MAX_SYN_RETRY)
     }
 
-    /// Whether a packet shows only what was seen before: a keep-alive probe apart, its bytes are old.
+    /// Whether a packet contains only old bytes and is not a keep-alive probe.
     pub fn has_seen(&self, direction: Direction, head: &Head) -> bool {
         let half = &self.halves[direction.index()];
         half.started && (head.has(SYN) || half.stream_offset(head.sequence) + 1 < half.next)
     }
 
-    /// Whether a packet answers what was seen of the other direction, and nothing was seen of its own.
+    /// Whether a packet answers the other direction, and none was seen of its own.
     pub fn is_answered_by(&self, direction: Direction, head: &Head) -> bool {
         let (own, other) = (
             &self.halves[direction.index()],
@@ -133,12 +128,10 @@ impl Flow {
             })
     }
 
-    /// Whether packets are held back, and until when.
     pub fn held_until(&self) -> Option<Timestamp> {
         self.hold.as_ref().map(|hold| hold.until)
     }
 
-    /// Takes the next packet.
     #[inline]
     pub fn accept(
         &mut self,
@@ -166,7 +159,6 @@ impl Flow {
         }
     }
 
-    /// Takes a packet whose turn it is.
     #[inline]
     pub fn process(
         &mut self,
@@ -214,7 +206,7 @@ impl Flow {
         self.halves[0].isn.is_none() && self.halves[1].isn.is_none()
     }
 
-    /// Shortest round trip of a side so far; while there is none, what is known from its hosts.
+    /// Minimum round trip of a side. Without samples, the estimate from its hosts.
     #[inline]
     pub fn least(&self, side: Side) -> Option<Duration> {
         let index = side_index(side);
@@ -222,8 +214,8 @@ impl Flow {
         self.least[index].or(borrowed)
     }
 
-    /// Whether a pair of payload and acknowledgement is a sample of the round trip of a side. As long as
-    /// there is none of this connection, an answer with payload is not: it tightens what is known of the
+    /// Whether a pair of payload and acknowledgement is a sample of a side's round trip. Until the
+    /// connection has a sample, a reply with payload is none: it only refines the estimate of the
     /// hosts.
     #[inline]
     pub fn is_sample(&self, pair: &Pair, side: Side, full_size: u32) -> bool {
@@ -231,7 +223,6 @@ impl Flow {
             && round_trip::is_sample(pair, self.least(side), full_size)
     }
 
-    /// Reports a round trip.
     pub fn sample(&mut self, side: Side, at: Timestamp, rtt: Duration, out: &mut Output<'_>) {
         let least = &mut self.least[side_index(side)];
         *least = Some(least.map_or(rtt, |least| least.min(rtt)));
@@ -242,7 +233,7 @@ impl Flow {
             .event(self.id, ConnectionEvent::RoundTrip { at, side, rtt });
     }
 
-    /// Takes what a packet says of the other direction's bytes.
+    /// Processes a packet's acknowledgement of the other direction.
     #[inline]
     fn acknowledge(&mut self, direction: Direction, head: &Head, out: &mut Output<'_>) {
         let hosts = self.host_pair.filter(|_| self.is_midway());
@@ -292,7 +283,6 @@ impl Flow {
         }
     }
 
-    /// Takes a packet's payload and its FIN.
     #[inline]
     fn data(&mut self, direction: Direction, packet: &Packet<'_>, out: &mut Output<'_>) {
         let head = &packet.head;
@@ -310,7 +300,8 @@ impl Flow {
             let idle = idle::before(sender, receiver, head, near);
             sender.take_next(self.id, packet, near, idle, out);
         } else if end + u64::from(head.has(FIN)) <= sender.next {
-            // A keep-alive probe repeats the last byte, or none, on purpose (RFC 9293 section 3.8.4).
+            // A keep-alive probe repeats the last byte, or none, on purpose (RFC 9293 section
+            // 3.8.4).
             let probe = head.length == 1 && end == sender.next && !head.has(FIN);
             if !probe {
                 sender.repeat(self.id, head, start, out);
@@ -360,7 +351,7 @@ impl Flow {
             .missed_since(start)
             .is_some_and(|since| at.since(since) >= soon);
         let packet = if packet.head.may_be_probe() {
-            // A keep-alive behind bytes that were not captured: its byte is none of the stream's.
+            // A keep-alive after bytes that were not captured: its byte is not part of the stream.
             &Packet {
                 payload: &[],
                 ..*packet
@@ -381,9 +372,8 @@ impl Flow {
         }
     }
 
-    /// How soon after the bytes behind it a packet may pass and still only have changed places: a
-    /// retransmission takes at least a round trip. Wireshark draws the line between out-of-order and
-    /// retransmission there too.
+    /// Maximum delay of a reordered packet; a retransmission takes at least a round trip. Wireshark
+    /// uses the same limit.
     fn soon(&self) -> Duration {
         let whole = self.least[0]
             .zip(self.least[1])
@@ -391,7 +381,7 @@ impl Flow {
         whole.filter(|rtt| !rtt.is_zero()).unwrap_or(REORDERING)
     }
 
-    /// Ends the connection: gives what still waits, then the totals. `end` is when the observation ended.
+    /// Flushes waiting bytes and reports the totals. `end` is the end of the observation.
     pub fn close(&mut self, end: Timestamp, out: &mut Output<'_>) {
         if let Some(hold) = self.hold.as_mut() {
             hold.until = Timestamp::default();
@@ -437,7 +427,6 @@ fn pair(halves: &mut [Half; 2], direction: Direction) -> (&mut Half, &mut Half) 
     }
 }
 
-/// The side a direction comes from.
 #[inline]
 pub(crate) fn side_of(direction: Direction) -> Side {
     match direction {
@@ -454,20 +443,20 @@ pub(crate) fn side_index(side: Side) -> usize {
     }
 }
 
-/// Largest window of TCP (RFC 7323): bytes farther ahead than this cannot belong to the connection.
+/// Maximum TCP window (RFC 7323). Bytes farther ahead do not belong to the connection.
 pub(crate) const LARGEST_WINDOW: u64 = 1 << 30;
-/// How far ahead of what was seen an acknowledgement is accepted at once.
+/// Maximum distance ahead of seen bytes at which an acknowledgement is accepted at once.
 const BELIEVED_AHEAD: u64 = 1 << 20;
-/// Memory for bytes behind a gap per direction of a connection. Beyond it the gap is given up.
+/// Bytes behind a gap, per direction of a connection. Beyond it the gap is given up.
 const MAX_WAITING: usize = 4 << 20;
 /// The same for all connections together.
 const MAX_MEMORY: usize = 64 << 20;
-/// The same while no round trip is known, Wireshark's limit too.
+/// The same without a known round trip; also Wireshark's limit.
 const REORDERING: Duration = Duration::from_millis(3);
 
-/// Longest time between two SYNs of one attempt: Linux doubles it from 1 s on, six times.
+/// Maximum time between two SYNs of one attempt: Linux doubles it from 1 s, six times.
 const MAX_SYN_RETRY: Duration = Duration::from_secs(65);
 
-/// Bytes and time by which a captured SYN may come after the packets it should precede.
+/// Maximum bytes and time by which a captured SYN may follow packets that it should precede.
 const LATE_SYN_BYTES: u32 = 1 << 16;
 const LATE_SYN: Duration = Duration::from_millis(100);

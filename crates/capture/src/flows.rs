@@ -1,4 +1,4 @@
-//! All connections of a run: finds the one a packet belongs to, begins and ends them.
+//! All connections: assigns packets to them, opens and closes them.
 
 mod newcomers;
 
@@ -15,7 +15,6 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 use std::time::Duration;
 
-/// All connections.
 pub(crate) struct Flows<'o> {
     out: Output<'o>,
     by_key: HashMap<Key, Place, BuildHasherDefault<KeyHasher>>,
@@ -24,38 +23,35 @@ pub(crate) struct Flows<'o> {
     slots: Vec<Option<Box<Flow>>>,
     keys: Vec<Key>,
     free: Vec<u32>,
-    /// The connection of the last packet.
     last: Option<(Key, Place)>,
     copies: Copies,
-    /// How many connections may still be compared with those that begin in the middle.
+    /// Remaining budget of comparisons for connections that begin in the middle.
     comparisons: u32,
     opened: u32,
-    /// Connections that have seen a FIN or RST, with the time to check them again.
+    /// Connections after a FIN or RST, with the time of their next check.
     leaving: VecDeque<(Timestamp, u32, ConnectionId)>,
-    /// Connections with packets held back.
+    /// Connections with held packets.
     holding: Vec<(u32, ConnectionId)>,
-    /// When the next of these needs attention.
+    /// The next deadline of these.
     due: Timestamp,
-    /// Where the search for the longest idle connection goes on.
+    /// Position of the search for the longest idle connection.
     hand: usize,
     spans: Vec<Span>,
     servers: Servers,
     last_at: Timestamp,
-    /// Packets ignored because another source shows their connection, per source.
+    /// Packets per source that were ignored because another source shows their connection.
     foreign: Vec<u64>,
 }
 
-/// Where a pair of endpoints leads.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     slot: u32,
-    /// Whether its first endpoint stands for the second one of the connection's own key.
+    /// Its first endpoint is the second one of the connection's key.
     flipped: bool,
-    /// Which of the pairs of endpoints of one connection it is: 0 the one by which it is known.
+    /// Index among the connection's pairs of endpoints; 0 is the one by which it is known.
     copy: u8,
 }
 
-/// What a source covers.
 #[derive(Debug, Clone, Copy, Default)]
 struct Span {
     first_at: Option<Timestamp>,
@@ -64,7 +60,6 @@ struct Span {
 }
 
 impl<'o> Flows<'o> {
-    /// No connections yet, of `sources` sources.
     pub fn new(sources: usize, observer: &'o mut dyn Observer) -> Self {
         Self {
             out: Output {
@@ -93,40 +88,37 @@ impl<'o> Flows<'o> {
         }
     }
 
-    /// How many connections there were.
+    /// Number of connections ever opened.
     pub fn opened(&self) -> u32 {
         self.opened
     }
 
-    /// How many connections are open: neither side has ended them.
+    /// Connections that neither side has closed.
     pub fn open_connections(&self) -> usize {
         let open = self.slots.iter().flatten();
         open.filter(|flow| flow.closing.is_none()).count()
     }
 
-    /// The time passes without a packet.
+    /// Advances the time without a packet.
     pub fn pass_time_until(&mut self, at: Timestamp) {
         self.pass_time(0, at);
     }
 
-    /// What went wrong inside connections.
     pub fn tally(&self) -> Faults {
         self.out.faults
     }
 
-    /// Packets ignored because another source shows their connection, per source.
+    /// Packets per source that were ignored because another source shows their connection.
     pub fn foreign(&self) -> &[u64] {
         &self.foreign
     }
 
-    /// Notes that a source has given its last packet.
     pub fn source_ended(&mut self, source: usize) {
         if let Some(span) = self.spans.get_mut(source) {
             span.ended = true;
         }
     }
 
-    /// Takes a TCP packet of a source.
     #[inline]
     pub fn accept(&mut self, source: usize, packet: &Packet<'_>, options: &SynOptions) {
         let head = &packet.head;
@@ -166,7 +158,6 @@ impl<'o> Flows<'o> {
         self.process_segment(place, from_low, packet, options);
     }
 
-    /// Hands a packet to its connection.
     #[inline]
     fn process_segment(&mut self, place: Place, from_low: bool, packet: &Packet<'_>, options: &SynOptions) {
         let (slot, head) = (place.slot, &packet.head);
@@ -181,7 +172,8 @@ impl<'o> Flows<'o> {
         match place.copy {
             0 => flow.accept(direction, packet, options, &mut self.out),
             copy => {
-                // Each pair of endpoints counts as an interface: what was seen on another one is a copy.
+                // Each pair of endpoints counts as an interface: a packet seen on another one is a
+                // copy.
                 let interface = head.interface ^ u32::from(copy) << 24;
                 let head = Head { interface, ..*head };
                 flow.accept(direction, &Packet { head, ..*packet }, options, &mut self.out);
@@ -202,7 +194,7 @@ impl<'o> Flows<'o> {
         }
     }
 
-    /// Keeps the lists no longer than the number of connections, however fast these come and go.
+    /// Keeps the lists no longer than the number of connections, at any rate of new ones.
     fn forget_stale(&mut self) {
         let Self {
             leaving,
@@ -220,7 +212,6 @@ impl<'o> Flows<'o> {
         }
     }
 
-    /// Ends all connections.
     pub fn finish(&mut self) {
         for (key, packets) in self.copies.take_indistinct() {
             self.open_with(key, &packets);
@@ -251,7 +242,7 @@ impl<'o> Flows<'o> {
         }
     }
 
-    /// Releases what was held long enough, and drops connections that ended long ago.
+    /// Releases held packets that are due, and drops connections that ended long ago.
     #[cold]
     fn attend(&mut self, at: Timestamp) {
         let mut due = Timestamp::from_nanos(u64::MAX);
@@ -291,7 +282,7 @@ impl<'o> Flows<'o> {
         self.due = due;
     }
 
-    /// Whether a packet belongs to the connection that its endpoints have now.
+    /// Whether a packet belongs to the current connection of its endpoints.
     #[inline]
     fn admit(&mut self, slot: u32, source: usize, head: &Head, from_low: bool) -> Admission {
         let Some(flow) = self.slots[slot as usize].as_deref_mut() else {
@@ -368,8 +359,7 @@ impl<'o> Flows<'o> {
         }
     }
 
-    /// Whether the sides of a connection are certain from its first packet, and whether that comes from the
-    /// client.
+    /// Returns whether the first packet determines the sides, and whether it comes from the client.
     fn judge_sides(&mut self, head: &Head) -> (bool, bool) {
         let from = (head.source, head.source_port);
         let to = (head.destination, head.destination_port);
@@ -423,7 +413,7 @@ impl<'o> Flows<'o> {
         self.last = None;
     }
 
-    /// Ends the connection that ended first, else one of those idle longest.
+    /// Evicts the connection that ended first, else one of the longest idle.
     #[cold]
     fn make_room(&mut self, at: Timestamp) {
         while let Some((_, slot, id)) = self.leaving.pop_front() {
@@ -445,15 +435,14 @@ impl<'o> Flows<'o> {
     }
 }
 
-/// What a packet is to the connection of its endpoints.
 enum Admission {
     Same,
     Successor,
     Foreign,
 }
 
-/// Whether one source goes on where the other has ended, as the files of a rotated capture do: then they are
-/// one observation point. Sources that overlap in time are two, with two clocks.
+/// Whether one source continues another, as the files of a rotated capture do: they are one
+/// observation point. Sources that overlap in time are two, with two clocks.
 fn continues(owner: Option<&Span>, source: Option<&Span>) -> bool {
     let (Some(owner), Some(source)) = (owner, source) else {
         return false;
@@ -461,12 +450,12 @@ fn continues(owner: Option<&Span>, source: Option<&Span>) -> bool {
     owner.ended && source.first_at.is_some_and(|first_at| first_at >= owner.last_at)
 }
 
-/// Connections followed at once, open or just ended: about 80 MB here, and ten times that in the decoders and
-/// operations behind (bench/growth.sh).
+/// Connections tracked, open or just ended: about 80 MB here, and ten times that in decoders and
+/// operations (bench/growth.sh).
 const MAX_FLOWS: usize = 65_536;
-/// Connections that are compared with those that begin in the middle, in all: a second's work.
+/// Comparisons for connections that begin in the middle, in total: one second of work.
 const MAX_COMPARISONS: u32 = 10_000_000;
-/// How long an ended connection is kept after its last packet, so that stragglers are counted with it.
+/// Time that an ended connection is kept after its last packet, so that late packets count for it.
 const LINGER: Duration = Duration::from_secs(60);
-/// Connections checked to find one that is idle.
+/// Connections inspected to find an idle one.
 const IDLE_SEARCH: usize = 64;

@@ -1,4 +1,4 @@
-//! The capture formats. A new format is a new file and one row in [`FORMATS`].
+//! The capture formats. A new format needs a file and one row in [`FORMATS`].
 
 use crate::input::Input;
 use crate::links::Link;
@@ -6,19 +6,15 @@ use crate::secrets::{KeyLineSink, SecretsTally};
 use crate::{pcap, pcapng};
 use model::{InterfaceAddresses, Timestamp};
 
-/// One capture format.
 pub(crate) struct FormatRow {
-    /// The word for it in reports.
     pub name: &'static str,
-    /// Bytes the source must begin with, in each variant.
+    /// Possible first bytes of a source.
     pub magics: &'static [[u8; 4]],
-    /// Whether files of it may hold keys of sessions.
+    /// Whether its files may contain session keys.
     pub holds_keys: bool,
-    /// A reader for a source that begins this way.
     pub open: fn([u8; 4]) -> Box<dyn Format>,
 }
 
-/// All formats longwire reads.
 pub(crate) static FORMATS: &[FormatRow] = &[
     FormatRow {
         name: "pcap",
@@ -34,31 +30,28 @@ pub(crate) static FORMATS: &[FormatRow] = &[
     },
 ];
 
-/// The format of a source that begins with `magic`.
 pub(crate) fn find(magic: [u8; 4]) -> Option<&'static FormatRow> {
     FORMATS.iter().find(|row| row.magics.contains(&magic))
 }
 
-/// What a source is that is of no format longwire reads, and the command that makes one of it; `None` for one
-/// that is not known.
+/// Names an unsupported format and the command that converts it. `None` if unknown.
 pub(crate) fn other_format(name: &str, begin: &[u8]) -> Option<(&'static str, &'static str)> {
     let found = OTHER_FORMATS.iter().find(|(magic, ..)| begin.starts_with(magic));
     if let Some((_, what, command)) = found {
         return Some((what, command));
     }
-    // The first event behind a buffer's header describes the log: version, type 1 or 2, marker.
+    // The first event after a buffer's header describes the log: version, type 1 or 2, marker.
     let is_log = matches!(begin.get(ETL_BUFFER_HEADER..), Some([_, 0, 1 | 2, 0xc0, ..]));
     let is_named = name.len() > 4 && name.as_bytes()[name.len() - 4..].eq_ignore_ascii_case(b".etl");
     (is_log || is_named).then_some(("an event log of Windows (ETL)", ETL2PCAPNG))
 }
 
-/// Bytes of a source that [`other_format`] looks at.
 pub(crate) const OTHER_FORMAT_BYTES: usize = ETL_BUFFER_HEADER + 4;
 const ETL_BUFFER_HEADER: usize = 72;
 const ETL2PCAPNG: &str = "`etl2pcapng NAME NAME.pcapng` on Windows (https://github.com/microsoft/etl2pcapng)";
 const EDITCAP: &str = "`editcap -F pcapng NAME NAME.pcapng` (editcap comes with Wireshark)";
 
-/// How files of other formats begin, what they are, and how they are converted.
+/// First bytes, name and conversion of other formats.
 static OTHER_FORMATS: &[(&[u8], &str, &str)] = &[
     (
         b"GMBU",
@@ -71,57 +64,50 @@ static OTHER_FORMATS: &[(&[u8], &str, &str)] = &[
     (b"XCP\0", "a capture of NetXray or Sniffer for Windows", EDITCAP),
 ];
 
-/// Reads the packets of one format, one after the other, and never fails: damage is noted, skipped and
-/// survived.
+/// Reads the packets of one format in order. Damage is recorded and skipped; reading never fails.
 pub(crate) trait Format {
-    /// The next packet; its bytes stay available in `input` until `input` is moved past them. Absent at the
-    /// end.
+    /// The next packet. Its bytes stay in `input` until `input` is advanced past them. `None` at
+    /// the end.
     fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<Record>;
 }
 
-/// Where the next packet lies, and what the format says about it.
+/// Position and metadata of the next packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
-    /// When it was captured.
     pub at: Timestamp,
-    /// Its link layer; `None` for one longwire does not know.
+    /// `None` if longwire does not support it.
     pub link: Option<&'static Link>,
-    /// The interface it was captured on, where the format records it; 0 elsewhere.
+    /// The capturing interface; 0 if the format does not record it.
     pub interface: u32,
     /// Offset of its first byte from the cursor.
     pub offset: usize,
-    /// Bytes captured.
     pub captured: usize,
-    /// Bytes it had on the wire, never below `captured`.
+    /// Bytes on the wire, at least `captured`.
     pub wire: u32,
     /// Bytes from the cursor to the next record.
     pub taken: usize,
 }
 
-/// What a format found while reading.
 pub(crate) struct Notes<'k> {
-    /// Where the lines of key logs go that the source holds.
+    /// Receives the lines of embedded key logs.
     pub key_lines: &'k KeyLineSink<'k>,
-    /// What was found of such key logs.
     pub secrets: SecretsTally,
-    /// Largest snap length stated; `None` if none is.
+    /// Maximum stated snap length; `None` if there is none.
     pub snap_length: Option<u32>,
-    /// Numbers of the link layers stated, in order of appearance.
+    /// Numbers of the stated link layers, in order of appearance.
     pub links: Vec<u16>,
-    /// Interfaces of which several addresses are stated, in order of appearance.
+    /// Interfaces with several stated addresses, in order of appearance.
     pub interfaces: Vec<InterfaceAddresses>,
-    /// Bytes of a last record that ends early.
+    /// Bytes of a truncated last record.
     pub cut_bytes: u64,
-    /// Times the reader lost its place and found it again.
+    /// Number of damaged places after which reading resumed.
     pub damaged: u64,
-    /// Bytes skipped thereby.
     pub damaged_bytes: u64,
-    /// Whether it gave up: what follows is not readable.
+    /// Whether reading stopped because the rest is unreadable.
     pub given_up: bool,
 }
 
 impl<'k> Notes<'k> {
-    /// Nothing yet; lines of key logs go to `key_lines`.
     pub fn new(key_lines: &'k KeyLineSink<'k>) -> Self {
         Self {
             key_lines,
@@ -136,7 +122,6 @@ impl<'k> Notes<'k> {
         }
     }
 
-    /// Adds a link layer and its snap length.
     pub fn interface(&mut self, link: u16, snap_length: u32) {
         if !self.links.contains(&link) && self.links.len() < MAX_LINKS {
             self.links.push(link);
@@ -146,7 +131,7 @@ impl<'k> Notes<'k> {
         }
     }
 
-    /// Adds the addresses of an interface: one alone says nothing about which addresses are one host.
+    /// Ignores an interface with one address, which does not tell which addresses are one host.
     pub fn addresses(&mut self, interface: InterfaceAddresses) {
         let is_new = !self.interfaces.contains(&interface);
         if interface.addresses.len() > 1 && is_new && self.interfaces.len() < MAX_INTERFACES {
@@ -154,24 +139,22 @@ impl<'k> Notes<'k> {
         }
     }
 
-    /// Adds one place where `bytes` bytes make no sense.
+    /// Records one damaged place of `bytes` bytes.
     pub fn skipped(&mut self, bytes: u64) {
         self.damaged += 1;
         self.damaged_bytes += bytes;
     }
 }
 
-/// Largest packet accepted, in bytes. tcpdump's largest snap length is 256 KiB; a length above this one is
-/// damage.
+/// Maximum packet size. tcpdump's maximum snap length is 256 KiB; a larger length is damage.
 pub(crate) const MAX_PACKET: usize = 1 << 20;
 /// Bytes searched for the next record after damage.
 pub(crate) const SEARCH: usize = 256 << 10;
-/// Interfaces whose addresses are noted.
 const MAX_INTERFACES: usize = 1000;
-/// Link layers noted; more than exist.
+/// More than exist.
 const MAX_LINKS: usize = 64;
 
-/// Four bytes at `offset` as a number; `big` gives the byte order.
+/// `big` selects big endian.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], offset: usize, big: bool) -> Option<u32> {
     let four = *bytes.get(offset..)?.first_chunk::<4>()?;
@@ -182,7 +165,7 @@ pub(crate) fn u32_at(bytes: &[u8], offset: usize, big: bool) -> Option<u32> {
     })
 }
 
-/// Two bytes at `offset` as a number; `big` gives the byte order.
+/// `big` selects big endian.
 #[inline]
 pub(crate) fn u16_at(bytes: &[u8], offset: usize, big: bool) -> Option<u16> {
     let two = *bytes.get(offset..)?.first_chunk::<2>()?;

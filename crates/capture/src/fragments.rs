@@ -5,11 +5,10 @@ use model::Timestamp;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-/// Fragmented packets that are not whole yet.
 #[derive(Default)]
 pub(crate) struct Fragments {
     partial: HashMap<Key, Partial>,
-    /// Fragments given up because their packet never became whole.
+    /// Fragments of packets that were never complete.
     pub lost: u64,
 }
 
@@ -24,26 +23,23 @@ struct Key {
 
 struct Partial {
     first_at: Timestamp,
-    /// Captured bytes by offset, never overlapping (the first copy wins).
+    /// Captured bytes by offset, without overlaps (the first copy wins).
     pieces: BTreeMap<usize, Vec<u8>>,
-    /// Length of the whole, once the last fragment has arrived.
+    /// Known once the last fragment has arrived.
     length: Option<usize>,
     packets: u64,
     wire_bytes: u64,
 }
 
-/// A packet reassembled from fragments.
 pub(crate) struct Whole {
     pub payload: Vec<u8>,
-    /// Fragments it took.
     pub packets: u64,
-    /// Their bytes on the wire.
     pub wire_bytes: u64,
 }
 
 impl Fragments {
-    /// Adds one fragment; returns the packet when it was the last missing one. A fragment cut by the snap
-    /// length can never make a whole packet and is dropped.
+    /// Adds one fragment, and returns the packet if it completes it. A fragment cut by the snap
+    /// length cannot complete a packet and is dropped.
     pub fn add(&mut self, at: Timestamp, datagram: &Datagram<'_>, wire: u32) -> Option<Whole> {
         let place = datagram.fragment?;
         let end = place.offset + datagram.length;
@@ -77,7 +73,7 @@ impl Fragments {
         })
     }
 
-    /// Drops what is too old, and the oldest when there are too many.
+    /// Drops packets that are too old, and the oldest if there are too many.
     fn forget(&mut self, at: Timestamp, key: Key) {
         if self.partial.len() < MAX_PARTIAL || self.partial.contains_key(&key) {
             return;
@@ -108,8 +104,8 @@ impl Partial {
         }
     }
 
-    /// Keeps a fragment unless it overlaps one that is kept already: RFC 5722 forbids overlaps, so the later
-    /// one is either a duplicate or an attack.
+    /// Drops a fragment that overlaps a kept one: RFC 5722 forbids overlaps, so it is a duplicate
+    /// or an attack.
     fn insert(&mut self, offset: usize, bytes: &[u8]) {
         let before = self
             .pieces
@@ -137,9 +133,9 @@ impl Partial {
     }
 }
 
-/// Largest IP packet: 16 bits of length.
+/// Limit of the 16-bit length field.
 const MAX_DATAGRAM: usize = 65_535;
-/// Fragmented packets waited for at once: at most 16 MiB together.
+/// Incomplete packets: at most 16 MiB in total.
 const MAX_PARTIAL: usize = 256;
-/// How long a packet may stay incomplete when room is needed (RFC 791 suggests 15 s, Linux waits 30 s).
+/// Time a packet may stay incomplete when room is needed (RFC 791 suggests 15 s, Linux waits 30 s).
 const MAX_WAIT: Duration = Duration::from_secs(30);

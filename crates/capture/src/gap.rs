@@ -1,5 +1,4 @@
-//! What is missing from a direction: bytes that arrived out of order wait, a gap is closed or given
-//! up.
+//! Gaps in a direction: bytes out of order wait until the gap is closed or given up.
 
 use crate::half::{Half, LATEST, Output};
 use crate::pending::Chunk;
@@ -8,7 +7,7 @@ use model::{ConnectionId, Timestamp};
 use std::time::Duration;
 
 impl Half {
-    /// Keeps a packet that arrived out of order; returns whether it brought new bytes.
+    /// Buffers a packet that arrived out of order. Returns whether it has new bytes.
     pub fn take_early(&mut self, packet: &Packet<'_>, start: u64, out: &mut Output<'_>) -> bool {
         let head = &packet.head;
         if head.length == 0 {
@@ -24,14 +23,14 @@ impl Half {
         added
     }
 
-    /// Since when the bytes at `place` are missed: since bytes behind them passed.
+    /// When bytes after `place` first passed: since then the bytes at `place` are missing.
     pub fn missed_since(&self, place: u64) -> Option<Timestamp> {
         self.pending
             .as_ref()
             .and_then(|pending| pending.passed_behind(place))
     }
 
-    /// Keeps bytes that arrived out of order; returns whether some of them are new.
+    /// Buffers bytes that arrived out of order. Returns whether some are new.
     fn wait(&mut self, at: Timestamp, start: u64, length: u64, payload: &[u8], out: &mut Output<'_>) -> bool {
         let pending = self.pending.get_or_insert_default();
         let before = pending.charge();
@@ -40,8 +39,8 @@ impl Half {
         added
     }
 
-    /// Takes a packet whose first bytes are old, or that closes a gap; returns the time since when the bytes
-    /// behind the gap waited.
+    /// Processes a packet that begins with old bytes or closes a gap. Returns since when the bytes
+    /// after the gap waited.
     pub fn take_overlap(
         &mut self,
         id: ConnectionId,
@@ -69,9 +68,9 @@ impl Half {
         since.filter(|_| self.charge() < before)
     }
 
-    /// Gives up what is missing before `place`: it passed, but is not in the capture. Bytes that wait behind
-    /// a gap passed when they were seen, so a gap before them had passed by then; otherwise it had by `at`.
-    /// What passed after `at` keeps waiting: [`Half::drain_passed`].
+    /// Gives up missing bytes before `place`, which passed without being captured. A gap before
+    /// waiting bytes had passed when these were seen; otherwise it had by `at`. Bytes that passed
+    /// after `at` keep waiting: [`Half::drain_passed`].
     pub fn give_up(&mut self, id: ConnectionId, place: u64, at: Timestamp, out: &mut Output<'_>) {
         let place = self.fin.map_or(place, |fin| place.min(fin));
         self.drain(id, Closed::Never { place, at }, out);
@@ -86,16 +85,16 @@ impl Half {
         }
     }
 
-    /// Delivers what is next in order and had passed by `at`.
+    /// Delivers bytes in order that had passed by `at`.
     pub fn drain_passed(&mut self, id: ConnectionId, at: Timestamp, out: &mut Output<'_>) {
         self.drain(id, Closed::Never { place: self.next, at }, out);
     }
 
-    /// Settles the first gap: gives it up when the bytes behind it are believable, drops those otherwise.
-    /// Returns whether there was one.
+    /// Resolves the first gap. Gives it up if the bytes after it are plausible, and drops them
+    /// otherwise. Returns whether there was a gap.
     ///
-    /// Believable are bytes that the other side acknowledged, that a one-sided capture shows, or that lie
-    /// within a window of the last acknowledgement.
+    /// Plausible are bytes that the other side acknowledged, that a one-sided capture shows, or
+    /// that lie within a window of the last acknowledgement.
     pub fn settle_gap(
         &mut self,
         id: ConnectionId,
@@ -123,12 +122,12 @@ impl Half {
         true
     }
 
-    /// Memory that waiting bytes take.
+    /// Memory of waiting bytes.
     pub fn charge(&self) -> usize {
         self.pending.as_ref().map_or(0, |pending| pending.charge())
     }
 
-    /// Delivers what is next in order now.
+    /// Delivers bytes in order.
     fn drain(&mut self, id: ConnectionId, closed: Closed, out: &mut Output<'_>) {
         while let Some(chunk) = self.take_pending(closed, out) {
             self.deliver_chunk(id, closed, &chunk, out);
@@ -167,15 +166,15 @@ impl Half {
     }
 }
 
-/// Since when bytes behind a gap are due.
+/// When bytes after a gap were due.
 #[derive(Debug, Clone, Copy)]
 enum Closed {
-    /// Since the gap was closed.
+    /// When the gap was closed.
     At(Timestamp),
-    /// The gap is only in the capture, so each chunk was due when it passed. Those that begin
-    /// before `place`, and those that had passed by `at`, are delivered.
+    /// The gap is only in the capture, so each chunk was due when it passed. Delivers chunks that
+    /// begin before `place` or had passed by `at`.
     Never { place: u64, at: Timestamp },
 }
 
-/// How far beyond the last acknowledgement bytes may lie when the window is not known.
+/// Maximum distance of plausible bytes beyond the last acknowledgement, if the window is unknown.
 const BELIEVABLE: u64 = 16 << 20;

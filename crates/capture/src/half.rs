@@ -1,4 +1,4 @@
-//! One direction of a connection: its bytes put in order, each exactly once.
+//! One direction of a connection: puts bytes in order, each exactly once.
 
 use crate::duplicate::{Recent, Sightings};
 use crate::edges::Edges;
@@ -11,93 +11,82 @@ use crate::tcp::{Head, Packet, SynOptions};
 use model::{ConnectionEvent, ConnectionId, Direction, Segment, Timestamp};
 use std::time::Duration;
 
-/// Where events go, and what all connections share.
+/// The sink of events, and state shared by all connections.
 pub(crate) struct Output<'o> {
-    /// The receiver of the events.
     pub observer: Settling<'o>,
-    /// How far hosts are.
     pub hosts: Hosts,
-    /// Memory that bytes out of order take on all connections.
+    /// Memory of bytes out of order on all connections.
     pub memory: usize,
-    /// What becomes warnings.
     pub faults: Faults,
 }
 
-/// What went wrong inside connections.
+/// Faults inside connections.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Faults {
     /// Packets captured more than once.
     pub duplicates: u64,
-    /// Packets dropped because their sequence numbers fit nowhere.
+    /// Packets dropped because of impossible sequence numbers.
     pub misplaced: u64,
     /// Gaps given up because too many bytes waited behind them.
     pub overflows: u64,
     /// Bytes known to be missing.
     pub unseen: u64,
-    /// Connections of which one direction is missing, though the other one acknowledges it.
+    /// Connections with one direction missing, although the other one acknowledges it.
     pub one_sided: u64,
-    /// Connections whose beginning is missing.
+    /// Connections without their beginning.
     pub midway: u64,
     /// Connections seen under several pairs of addresses.
     pub translated: u64,
-    /// Packets that are several on the wire.
+    /// Captured packets that are several on the wire.
     pub offloaded: u64,
-    /// How many those are there.
+    /// Number of wire packets of those.
     pub cut: u64,
 }
 
-/// One direction. Places on the stream are sequence numbers continued to 64 bits.
+/// One direction. Stream offsets are sequence numbers extended to 64 bits.
 pub(crate) struct Half {
     pub direction: Direction,
-    /// Whether `next` is known.
     pub started: bool,
-    /// Whether a packet without payload began it, which may have been a keep-alive: one place before the next
-    /// byte.
+    /// Whether it began with a packet without payload. That may be a keep-alive, one before the
+    /// next byte.
     pub tentative: bool,
-    /// Place of the first byte.
     pub first: u64,
-    /// Place of the next byte in order.
     pub next: u64,
-    /// Highest place the other side acknowledged.
     pub acked: u64,
-    /// When it did.
     pub acked_at: Timestamp,
-    /// Whether the acknowledgement came without payload.
     pub acked_purely: bool,
-    /// What the other side acknowledged before the first packet of this direction was seen.
+    /// Acknowledgement by the other side before the first packet of this direction was seen.
     pub claimed: Option<u32>,
-    /// Highest places the other side was ready to receive.
+    /// Highest offsets the other side was ready to receive.
     pub edges: Edges,
-    /// Initial sequence number.
     pub isn: Option<u32>,
     pub options: SynOptions,
-    /// Payload of a full packet; `None` if the handshake was not seen.
+    /// Payload of a full packet; `None` without a handshake.
     pub segment_size: Option<u32>,
-    /// Shift of the windows this side announces; `None` if the handshake was not seen.
+    /// Shift of this side's announced windows; `None` without a handshake.
     pub window_shift: Option<u8>,
-    /// Largest payload of one packet so far.
     pub largest: u32,
-    /// Place of a FIN that is not in order yet.
+    /// Offset of a FIN that is not in order.
     pub fin: Option<u64>,
     pub fin_passed: bool,
-    /// A FIN was acknowledged that was not captured, as far as is known.
+    /// An acknowledged FIN that was probably not captured.
     pub fin_believed: bool,
-    /// It was reported that nothing follows.
+    /// Whether the end was reported.
     end_told: bool,
     pub flights: Flights,
     pub pending: Option<Box<Pending>>,
-    /// When the last new payload passed, and how much.
+    /// Time and length of the last new payload.
     pub sent: Option<(Timestamp, u32)>,
-    /// Bytes the receiver's window had room for after it, as far as the sender knew; `None` while the
-    /// window's scale is not known.
+    /// Room in the receiver's window after `sent`, as known to the sender. `None` while the
+    /// window's scale is unknown.
     pub room: Option<u64>,
-    /// When this direction last repeated itself.
+    /// The last retransmission.
     pub repeated_at: Timestamp,
-    /// End of the last recovery that was reported.
+    /// End of the last reported recovery.
     recovered: Timestamp,
     pub recent: Recent,
     pub sightings: Sightings,
-    /// A keep-alive probe that was not answered yet.
+    /// An unanswered keep-alive probe.
     pub probe: Option<Probe>,
     emitted: Timestamp,
     pub packets: u64,
@@ -147,7 +136,6 @@ impl Half {
         }
     }
 
-    /// Begins the stream at `sequence`.
     pub fn start(&mut self, sequence: u32) {
         self.started = true;
         self.first = ORIGIN + u64::from(sequence);
@@ -155,8 +143,8 @@ impl Half {
         self.acked = self.first;
     }
 
-    /// Begins the stream in the middle, with the first packet seen. Bytes the other side had acknowledged
-    /// before are old: a keep-alive probe or a retransmission. So is a single byte that was not pushed.
+    /// Starts the stream in the middle. Bytes that the other side had acknowledged are old: a
+    /// keep-alive probe or a retransmission. So is a single byte without PSH.
     pub fn start_midway(&mut self, head: &Head) {
         let end = head.sequence.wrapping_add(head.length);
         match self.claimed {
@@ -170,8 +158,8 @@ impl Half {
         self.recent.add(head);
     }
 
-    /// Takes the place of the first byte that passes, or is acknowledged, where only the packet before it
-    /// said where the stream goes on: when it is one further, that packet was a keep-alive.
+    /// Corrects the start of a stream that began with a packet without payload. If the first byte
+    /// is one further, that packet was a keep-alive.
     #[cold]
     pub fn settle_start(&mut self, place: u64) {
         self.tentative = false;
@@ -182,7 +170,7 @@ impl Half {
         }
     }
 
-    /// Place of a sequence number: the nearest one to `next`.
+    /// The offset of a sequence number that is nearest to `next`.
     #[inline]
     pub fn stream_offset(&self, sequence: u32) -> u64 {
         let ahead = sequence.wrapping_sub(self.next as u32) as i32;
@@ -195,9 +183,9 @@ impl Half {
         self.pending.is_some() || self.fin.is_some()
     }
 
-    /// Counts a packet. One with more payload than the sides agreed on is several on the wire: segmentation
-    /// offload cuts it up behind the observation point, or has put it together before. Not one whose
-    /// fragments were seen.
+    /// Counts a packet. A packet above the agreed segment size is several on the wire: segmentation
+    /// offload splits or merges them at the observation point. Packets with known fragments are
+    /// exempt.
     #[inline]
     pub fn count(&mut self, head: &Head, faults: &mut Faults) {
         self.packets += head.packets;
@@ -211,7 +199,7 @@ impl Half {
         }
     }
 
-    /// Takes a packet's bytes that are next in order, with nothing waiting behind them.
+    /// Processes a packet in order, with none waiting after it.
     #[inline]
     pub fn take_next(
         &mut self,
@@ -236,8 +224,8 @@ impl Half {
         }
     }
 
-    /// Counts a packet that brings bytes already seen, unless it is the same packet captured again. When they
-    /// were not acknowledged, they had waited for it since they passed first.
+    /// Counts a packet with old bytes, unless it is captured twice. Bytes without acknowledgement
+    /// had waited for it since they first passed.
     #[cold]
     pub fn repeat(&mut self, id: ConnectionId, head: &Head, start: u64, out: &mut Output<'_>) {
         if self.recent.has(head) {
@@ -259,7 +247,6 @@ impl Half {
         self.recent.add(head);
     }
 
-    /// Notes where the stream ends.
     pub fn note_fin(&mut self, place: u64) {
         if self.fin.is_none() && !self.fin_passed {
             self.fin = Some(place);
@@ -267,7 +254,7 @@ impl Half {
         self.pass_fin();
     }
 
-    /// Moves past the FIN when it is next in order; forgets one that payload contradicts.
+    /// Moves past a FIN in order. Drops one that payload contradicts.
     pub fn pass_fin(&mut self) {
         match self.fin {
             Some(fin) if fin == self.next => {
@@ -280,7 +267,6 @@ impl Half {
         }
     }
 
-    /// Reports that nothing follows, once.
     #[cold]
     pub fn emit_end(&mut self, id: ConnectionId, at: Timestamp, out: &mut Output<'_>) {
         if std::mem::replace(&mut self.end_told, true) {
@@ -294,7 +280,7 @@ impl Half {
         out.observer.event(id, event);
     }
 
-    /// Reports the next `length` bytes, of which `payload` was captured.
+    /// Reports the next `length` bytes; `payload` is the captured part.
     #[inline]
     pub fn deliver(
         &mut self,
@@ -321,7 +307,7 @@ impl Half {
         out.observer.event(id, ConnectionEvent::Segment(segment));
     }
 
-    /// Reports that bytes waited from `from` to `to`; time that was reported before is not reported again.
+    /// Reports that bytes waited from `from` to `to`, without time that was reported before.
     pub fn recover(&mut self, id: ConnectionId, from: Timestamp, to: Timestamp, out: &mut Output<'_>) {
         let from = from.max(self.recovered);
         if from < to {
@@ -343,11 +329,12 @@ impl Half {
     }
 }
 
-/// A moment after all others.
+/// Later than any other time.
 pub(crate) const LATEST: Timestamp = Timestamp::from_nanos(u64::MAX);
-/// Where place 0 would be, so that bytes before the first one seen have places too.
+/// The offset 0 of the extended sequence numbers, so that bytes before the first one seen have
+/// offsets.
 const ORIGIN: u64 = 1 << 40;
-/// Half of the sequence space: what is nearer counts as old, what is farther as new.
+/// Half of the sequence space: lower distances count as old, higher ones as new.
 const MAX_OLD: u32 = 1 << 31;
-/// Payload below which no packet counts as full: the smallest default MSS (RFC 9293 section 3.7.1).
+/// Minimum payload of a full packet: the smallest default MSS (RFC 9293 section 3.7.1).
 const SMALLEST_FULL: u32 = 536;

@@ -1,4 +1,4 @@
-//! Packets that acknowledge what was not seen: the capture lost it, or shows packets out of order.
+//! Holds packets that acknowledge unseen bytes: the capture lost them, or is out of order.
 
 use crate::flow::{Flow, LARGEST_WINDOW};
 use crate::half::{LATEST, Output};
@@ -7,23 +7,20 @@ use model::{Direction, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Packets of one direction, held back for a moment so that what they acknowledge can still turn up.
+/// Packets of one direction, held briefly for the bytes that they acknowledge.
 pub(crate) struct Hold {
-    /// The direction of the held packets.
     pub direction: Direction,
-    /// When the wait ends.
     pub until: Timestamp,
-    /// Whether the other direction went on in order in the meantime: then its bytes were late, or the
-    /// acknowledgement is wrong, and nothing is missing.
+    /// Whether the other direction continued in order meanwhile: its bytes were late, or the
+    /// acknowledgement is wrong, so none are missing.
     pub progressed: bool,
     packets: VecDeque<(Head, Vec<u8>)>,
     charge: usize,
-    /// What they acknowledge may be a FIN: then there is time to see whether its sender says more.
+    /// They may acknowledge a FIN. Waits longer, to see whether its sender continues.
     is_patient: bool,
 }
 
 impl Hold {
-    /// Begins with nothing held.
     pub fn new(direction: Direction, at: Timestamp, may_be_fin: bool) -> Self {
         let timeout = if may_be_fin { FIN_TIMEOUT } else { HOLD_TIMEOUT };
         Self {
@@ -36,7 +33,7 @@ impl Hold {
         }
     }
 
-    /// Holds a packet; returns the memory it takes.
+    /// Returns the memory used.
     pub fn push(&mut self, packet: &Packet<'_>) -> usize {
         let charge = size_of::<(Head, Vec<u8>)>() + packet.payload.len();
         self.charge += charge;
@@ -44,12 +41,12 @@ impl Hold {
         charge
     }
 
-    /// Header of the packet that has waited longest.
+    /// Header of the longest waiting packet.
     pub fn front(&self) -> Option<&Head> {
         self.packets.front().map(|(head, _)| head)
     }
 
-    /// The packet that has waited longest, and the memory it took.
+    /// The longest waiting packet, and the memory it used.
     pub fn pop(&mut self) -> Option<(Head, Vec<u8>, usize)> {
         let (head, payload) = self.packets.pop_front()?;
         let charge = size_of::<(Head, Vec<u8>)>() + payload.len();
@@ -57,17 +54,16 @@ impl Hold {
         Some((head, payload, charge))
     }
 
-    /// Whether it is time to stop waiting.
     pub fn is_over(&self, at: Timestamp) -> bool {
         at > self.until || self.packets.len() >= MAX_PACKETS || self.charge >= MAX_BYTES
     }
 }
 
 impl Flow {
-    /// Whether a packet acknowledges bytes of the other direction that were not seen in order. A single place
-    /// beyond the end is a FIN that was not captured, as long as nothing waits behind it and the side that
-    /// acknowledges it sends nothing more; and where it does, once the other side had time to go on and did
-    /// not.
+    /// Whether a packet acknowledges bytes of the other direction that were not seen in order. A
+    /// single offset beyond the end is a FIN that was not captured, if no bytes wait behind it and
+    /// the acknowledging side sends no more. If it does, the other side must have had time to
+    /// continue, without doing so.
     #[inline]
     pub fn acknowledges_unknown(&self, direction: Direction, head: &Head) -> bool {
         let data = &self.halves[direction.reverse().index()];
@@ -82,13 +78,12 @@ impl Flow {
                 || (head.length > 0 && !data.fin_passed && !data.fin_believed && !data.tentative))
     }
 
-    /// Whether what is acknowledged and was not seen may be no more than a FIN.
+    /// Whether the unseen acknowledged range may be only a FIN.
     fn may_be_fin(&self, direction: Direction, head: &Head) -> bool {
         let data = &self.halves[direction.reverse().index()];
         data.stream_offset(head.acknowledgement) == data.next + 1 && !data.has_gap()
     }
 
-    /// Begins to hold packets, with this one.
     #[cold]
     pub fn hold_back(&mut self, direction: Direction, packet: &Packet<'_>, out: &mut Output<'_>) {
         let may_be_fin = self.may_be_fin(direction, &packet.head);
@@ -97,7 +92,6 @@ impl Flow {
         self.hold = Some(hold);
     }
 
-    /// Takes a packet while others are held.
     #[cold]
     pub fn accept_while_holding(
         &mut self,
@@ -111,7 +105,7 @@ impl Flow {
             out.memory += hold.push(packet);
         } else {
             if hold.is_patient && packet.head.has(RST) {
-                // Whose FIN was acknowledged says no more.
+                // The side with an acknowledged FIN sends no more.
                 hold.until = Timestamp::default();
                 self.flush_held(packet.head.at, out);
                 return self.process(direction, packet, options, out);
@@ -130,7 +124,7 @@ impl Flow {
         self.flush_held(packet.head.at, out);
     }
 
-    /// Releases held packets whose acknowledgements are accounted for, and all of them when the wait is over.
+    /// Releases held packets with resolved acknowledgements, and all of them after the timeout.
     pub fn flush_held(&mut self, at: Timestamp, out: &mut Output<'_>) {
         let Some(mut hold) = self.hold.take() else { return };
         let over = hold.is_over(at);
@@ -170,13 +164,13 @@ impl Flow {
     }
 }
 
-/// How long packets are held, on the capture's clock: capturing hosts with several queues mix packets by
-/// less.
+/// Time that packets are held, on the capture's clock. Capturing hosts with several queues mix
+/// packets by less.
 const HOLD_TIMEOUT: Duration = Duration::from_millis(2);
-/// The same for what may acknowledge a FIN that was not captured: longer than a reset or the other side's
-/// next bytes take.
+/// The same if an uncaptured FIN may be acknowledged: longer than a reset or the other side's next
+/// bytes take.
 const FIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// Packets held per connection.
+/// Per connection.
 const MAX_PACKETS: usize = 32;
-/// Bytes held per connection, checked after each packet.
+/// Per connection, checked after each packet.
 const MAX_BYTES: usize = 256 << 10;

@@ -1,8 +1,7 @@
-//! How far hosts are from the observation point: what their connections showed, for those that show nothing
-//! themselves.
+//! Round trips to hosts, collected over all their connections, for connections without samples.
 //!
-//! A connection that was open before the capture has no handshake, and while its acknowledgements travel with
-//! replies, no round trip of its own. Its hosts still have one.
+//! A connection that was open before the capture has no handshake. While its acknowledgements
+//! travel with replies, it has no round trip of its own; its hosts still do.
 
 use crate::flow::{Flow, side_index};
 use crate::half::Output;
@@ -14,36 +13,31 @@ use std::hash::BuildHasherDefault;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// All pairs of hosts.
 #[derive(Default)]
 pub(crate) struct Hosts {
-    /// The lower and the higher address of each pair, and its number.
+    /// Numbers of pairs, by the lower and the higher address.
     numbers: HashMap<(Address, Address), u32, BuildHasherDefault<KeyHasher>>,
     pairs: Vec<Pair>,
 }
 
-/// Two hosts that have connections with each other.
 struct Pair {
-    /// Whether both are this machine.
     loopback: bool,
-    /// Whether events were held back for it.
+    /// Whether events were held for it.
     awaited: bool,
-    /// What is known of the lower address, and of the higher one.
+    /// For the lower address, and for the higher one.
     known: [Known; 2],
 }
 
-/// What is known of the round trip between the observation point and one host.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
-    /// The shortest sample of any connection.
+    /// The minimum sample of any connection.
     sampled: Option<Duration>,
-    /// The shortest time from payload to any acknowledgement of it.
+    /// The minimum time from payload to any acknowledgement of it.
     fastest: Option<Duration>,
-    /// How many such times there were.
+    /// Number of such times.
     answers: u32,
 }
 
-/// Where in [`Hosts`] the two sides of a connection are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HostPair {
     pair: u32,
@@ -58,7 +52,7 @@ pub(crate) struct Estimate {
 }
 
 impl Hosts {
-    /// The place of a connection between two hosts; `None` if there are too many pairs.
+    /// `None` if there are too many pairs.
     pub fn pair_hosts(&mut self, client: Address, server: Address) -> Option<HostPair> {
         let client_is_high = client.bits > server.bits;
         let (low, high) = if client_is_high {
@@ -83,26 +77,25 @@ impl Hosts {
         Some(HostPair { pair, client_is_high })
     }
 
-    /// A connection showed a round trip of one side.
     pub fn sampled(&mut self, host_pair: HostPair, side: Side, rtt: Duration) {
         let known = self.known_mut(host_pair, side);
         known.sampled = shorter(known.sampled, rtt);
     }
 
-    /// Payload to one side was acknowledged, by any packet, this long after it passed.
+    /// Payload to one side was acknowledged by any packet after `span`.
     pub fn answered(&mut self, host_pair: HostPair, side: Side, span: Duration) {
         let known = self.known_mut(host_pair, side);
         known.fastest = shorter(known.fastest, span);
         known.answers = known.answers.saturating_add(1);
     }
 
-    /// The round trip to one side of a connection, as far as its hosts show it. The first condition that
-    /// holds decides:
+    /// Estimates the round trip to one side of a connection. The first condition that applies
+    /// decides:
     ///
-    /// 1. Another connection between them showed one: that, or a faster answer.
-    /// 2. Both are this machine: none.
-    /// 3. No longer than the fastest answer. That is reported for both sides, since which one is the server
-    ///    may only show later.
+    /// 1. Another connection between the hosts had a sample: that, or a faster reply.
+    /// 2. Both hosts are this machine: zero.
+    /// 3. At most the fastest reply. It is reported for both sides, because the server's side may only become
+    ///    known later.
     pub fn estimate(&self, host_pair: HostPair, side: Side) -> Option<Estimate> {
         let pair = &self.pairs[host_pair.pair as usize];
         let known = pair.known[host_pair.index(side)];
@@ -118,15 +111,15 @@ impl Hosts {
         Some(Estimate { rtt, source })
     }
 
-    /// Whether waiting for more would hardly change the estimate of the server's side.
+    /// Whether further waiting would hardly change the estimate of the server's side.
     pub fn is_settled(&self, host_pair: HostPair) -> bool {
         let pair = &self.pairs[host_pair.pair as usize];
         let known = pair.known[host_pair.index(Side::Server)];
         pair.loopback || known.sampled.is_some() || known.answers >= ENOUGH_ANSWERS
     }
 
-    /// Whether it is worth waiting for the hosts of a connection: no connection did before, and they are not
-    /// known.
+    /// Whether to wait for the hosts of a connection: they are unknown, and no connection waited
+    /// before.
     pub fn wait_once(&mut self, host_pair: HostPair) -> bool {
         let wait = !self.is_settled(host_pair);
         !std::mem::replace(&mut self.pairs[host_pair.pair as usize].awaited, true) && wait
@@ -144,8 +137,8 @@ impl HostPair {
 }
 
 impl Flow {
-    /// Reports what is known from its hosts about the round trips of a connection that was open before, when
-    /// that changed and the connection itself shows nothing shorter.
+    /// Reports the host estimate of a connection that was open before. Only if the estimate changed
+    /// and the connection has no lower sample.
     pub fn borrow_round_trips(&mut self, host_pair: HostPair, at: Timestamp, out: &mut Output<'_>) {
         for side in [Side::Client, Side::Server] {
             let index = side_index(side);
@@ -162,7 +155,6 @@ impl Flow {
 }
 
 impl Estimate {
-    /// The estimate as the event that reports it.
     pub fn event(self, side: Side, at: Timestamp) -> ConnectionEvent<'static> {
         ConnectionEvent::AssumedRoundTrip {
             at,
@@ -172,8 +164,7 @@ impl Estimate {
         }
     }
 
-    /// What is known from the hosts of a connection about each side: to be reported for connection `id` at
-    /// `at`.
+    /// Events with the host estimates of both sides of connection `id`.
     pub fn all(
         hosts: &Hosts,
         host_pair: HostPair,
@@ -193,9 +184,9 @@ fn is_loopback(low: Address, high: Address) -> bool {
     low == high || (IpAddr::from(low).is_loopback() && IpAddr::from(high).is_loopback())
 }
 
-/// Pairs of hosts remembered: about 6 MB.
+/// About 6 MB.
 const MAX_PAIRS: usize = 65_536;
-/// Answers whose fastest is taken for the round trip, when nothing else shows it.
+/// Minimum number of replies whose fastest stands for the round trip.
 const ENOUGH_ANSWERS: u32 = 100;
 
 #[cfg(test)]

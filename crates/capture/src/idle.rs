@@ -1,29 +1,29 @@
-//! How long a sender had nothing to send.
+//! Time that a sender had no data to send.
 
 use crate::half::Half;
 use crate::tcp::Head;
 use std::time::Duration;
 
-/// The part of the time since `sender`'s last payload during which it had nothing in flight and room to send.
+/// The part of the time since `sender`'s last payload with no data in flight and room to send.
 ///
-/// `near` is the round trip between the observation point and the sender. The first condition that holds
-/// decides:
+/// `near` is the round trip between the observation point and the sender. The first condition that
+/// applies decides:
 ///
-/// 1. `None` if this is the sender's first payload, or nothing of the receiver was seen.
-/// 2. Zero when the sender repeated itself since its last payload: it was recovering.
-/// 3. Zero when the receiver's window had no room for this payload (or a full packet of it) after the last
+/// 1. `None` if this is the sender's first payload, or the receiver was not seen.
+/// 2. Zero if the sender has retransmitted since its last payload: it was recovering.
+/// 3. Zero if the receiver's window had no room for this payload (or a full packet of it) after the last
 ///    one.
-/// 4. When the last payload was shorter than a full packet, the sender had nothing more to send: the whole
+/// 4. If the last payload was shorter than a full packet, the sender had no more data: the whole
 ///    time, except
-/// 5. zero when this payload is short too and follows, within the slack, an acknowledgement without payload
-///    of all that was in flight reaching the sender: Nagle's algorithm (RFC 896) held it back.
+/// 5. zero if this payload is short too and follows, within the slack, a pure acknowledgement of all data in
+///    flight reaching the sender: Nagle's algorithm (RFC 896) held it back.
 /// 6. After a full packet, zero while some of it is not acknowledged: the congestion window or the rate may
 ///    have held the sender back.
-/// 7. Otherwise the time since the acknowledgement reached the sender and the answer to it could have been
-///    here, zero when that is within the slack: the acknowledgement ended the wait. `None` if `near` is not
-///    known.
+/// 7. Otherwise the time since the acknowledgement reached the sender and its reply could have arrived
+///    here, zero if that is within the slack: the acknowledgement ended the wait. `None` if `near` is
+///    unknown.
 ///
-/// Slack is an eighth of `near`, for its jitter, and 20 us for the host's own way through its network stack.
+/// Slack is an eighth of `near`, for its jitter, and 20 us for the host's network stack.
 #[inline]
 pub(crate) fn before(
     sender: &Half,
@@ -69,5 +69,5 @@ pub(crate) fn before(
     near.map(since_answer)
 }
 
-/// Time a packet may take through a host.
+/// Time of a packet through a host's network stack.
 const HOST: Duration = Duration::from_micros(20);
