@@ -152,9 +152,9 @@ impl Seen {
 
     /// Returns the first that applies:
     ///
-    /// 1. Packets from this address never arrive, and either they pass a loopback device, or several left that no
-    ///    router had forwarded: the capturing machine sent them. Packets that it forwards for others
-    ///    (containers, virtual machines) arrive first.
+    /// 1. Packets from this address never arrive, and either they pass a loopback device, or several
+    ///    left that no router had forwarded: the capturing machine sent them. Packets that it
+    ///    forwards for others (containers, virtual machines) arrive first.
     /// 2. They arrive, and leave only when forwarded by a router.
     fn origin(&self, receives: bool) -> Origin {
         let sends = self.sent >= MIN_SENT && receives;

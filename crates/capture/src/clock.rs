@@ -191,7 +191,7 @@ fn span_text(span: Duration) -> String {
 }
 
 /// Maximum disorder. Interfaces with several queues mix packets by less. NTP steps a clock by more
-/// than
+/// than 128 ms, and slews it otherwise.
 const OUT_OF_ORDER: Duration = Duration::from_millis(100);
 /// The longest silence that counts as real.
 const MAX_SILENCE: Duration = Duration::from_secs(7 * DAY);

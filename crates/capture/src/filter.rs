@@ -87,7 +87,15 @@ impl PacketFilter {
     }
 
     /// The program that Linux runs for each packet of a packet socket. It returns the number of
-    /// bytes to keep,
+    /// bytes to keep, 0 for none.
+    ///
+    /// Packets of other `interfaces` do not pass; an empty list means all. On loopback each packet
+    /// is seen when it leaves and when it arrives; only the second passes. Ethernet frames may have
+    /// two VLAN tags, besides the one that the kernel strips. Later fragments of an IP packet have no
+    /// ports and pass every port condition.
+    ///
+    /// # Errors
+    /// If it has more instructions than the kernel accepts.
     pub fn program(&self, interfaces: &[u32]) -> Result<Vec<Instruction>, FilterError> {
         compile::program(&self.0, interfaces)
     }
