@@ -1,16 +1,15 @@
-//! The bytes of one source: a file, window by window, or any reader behind a buffer.
+//! The bytes of one source: a file, read in windows, or any reader behind a buffer.
 //!
-//! Both look the same to a format: [`Input::peek`] shows what lies ahead without copying it,
-//! [`Input::consume`] moves on. Resident memory stays at three windows or one buffer, whatever the size of
-//! the file. Files are read and not mapped: one that another process shortens at the same time is a fault,
-//! and does not end this process.
+//! Formats see no difference: [`Input::peek`] shows the next bytes without copying,
+//! [`Input::consume`] advances. Memory is limited to three windows or one buffer, for files of any
+//! size. Files are read rather than mapped: if another process truncates one, that is a fault and
+//! does not kill this process.
 
 use crate::read_ahead::{ROOM, ReadAhead, WINDOW};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 
-/// A cursor over the bytes of one source.
 pub(crate) struct Input<'a> {
     backing: Backing<'a>,
     start: usize,
@@ -23,7 +22,7 @@ enum Backing<'a> {
     File {
         file: File,
         window: Vec<u8>,
-        /// The file's length as it was last seen.
+        /// The file's last known length.
         length: u64,
         ahead: Ahead,
     },
@@ -34,17 +33,16 @@ enum Backing<'a> {
     },
 }
 
-/// Whether windows of a file are read before they are needed.
+/// Whether windows of a file are read ahead.
 enum Ahead {
-    /// Not until it is known to be worth a thread.
+    /// Not worth a thread at this point.
     NotYet,
     Running(ReadAhead),
-    /// Not any more.
+    /// Reading ahead has ended.
     Over,
 }
 
 impl<'a> Input<'a> {
-    /// A regular file.
     pub fn of_file(file: File) -> Self {
         Self::new(Backing::File {
             file,
@@ -54,7 +52,6 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// Anything that can be read once.
     pub fn buffered(reader: Box<dyn Read + 'a>) -> Self {
         Self::new(Backing::Buffered {
             reader,
@@ -73,7 +70,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The next `count` bytes; fewer only at the end of the source (or at a fault, see [`Input::fault`]).
+    /// The next `count` bytes; fewer only at the end of the source or at a fault
+    /// ([`Input::take_fault`]).
     #[inline]
     pub fn peek(&mut self, count: usize) -> &[u8] {
         if self.end - self.start < count {
@@ -83,7 +81,7 @@ impl<'a> Input<'a> {
         &self.bytes()[..available]
     }
 
-    /// All bytes that are available without reading further.
+    /// All buffered bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         let whole: &[u8] = match &self.backing {
@@ -93,7 +91,7 @@ impl<'a> Input<'a> {
         whole.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Moves past `count` bytes that were peeked at.
+    /// Advances past `count` bytes that were peeked.
     #[inline]
     pub fn consume(&mut self, count: usize) {
         let count = count.min(self.end - self.start);
@@ -101,7 +99,7 @@ impl<'a> Input<'a> {
         self.position += count as u64;
     }
 
-    /// Moves past `count` bytes that need not be buffered; returns how many there were.
+    /// Advances past `count` bytes without buffering. Returns the number skipped.
     pub fn skip(&mut self, count: u64) -> u64 {
         let mut left = count;
         while left > 0 {
@@ -116,12 +114,12 @@ impl<'a> Input<'a> {
         count - left
     }
 
-    /// Offset of the cursor from the beginning of the (decompressed) source.
+    /// Offset of the cursor in the (decompressed) source.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// What ended the source before its end, once.
+    /// Returns the fault that ended the source early, once.
     pub fn take_fault(&mut self) -> Option<io::Error> {
         self.fault.take()
     }
@@ -162,8 +160,8 @@ impl<'a> Input<'a> {
 }
 
 impl Ahead {
-    /// Puts the next window behind the rest of this one. `None` if that is not all that is wanted: the rest
-    /// is read at once.
+    /// Appends the next window to the rest of this one. `None` if more is needed: the rest is read
+    /// at once.
     fn next_packet(
         &mut self,
         window: &mut Vec<u8>,
@@ -191,7 +189,7 @@ impl Ahead {
         Some((from, ROOM + WINDOW))
     }
 
-    /// Begins at `position` when more than a window of the file follows there.
+    /// Starts at `position` if more than a window of the file follows.
     fn start(&mut self, file: &File, position: u64, length: u64) {
         if matches!(self, Self::NotYet) && position.saturating_add(WINDOW as u64) < length {
             *self = ReadAhead::start(file, position).map_or(Self::Over, Self::Running);
@@ -199,15 +197,15 @@ impl Ahead {
     }
 }
 
-/// A refill that failed, with the part of the buffer that is still valid.
+/// A failed refill, with the valid part of the buffer.
 struct Refill {
     start: usize,
     end: usize,
     cause: io::Error,
 }
 
-/// Moves what is left to the front of the window and continues to read after it. The length of the file is
-/// requested again for each window, so a capture that is still being written is read as far as it goes.
+/// Moves the rest to the front of the window and reads on. Re-reads the file's length for each
+/// window, so that a growing capture is read to its end.
 fn read_window(
     file: &File,
     window: &mut Vec<u8>,
@@ -245,9 +243,9 @@ fn shortened(before: u64, now: u64) -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, text)
 }
 
-/// Moves what is left to the front of the buffer and reads until `count` bytes are available. The buffer
-/// grows only with bytes that have really arrived, and it never waits for more than was requested: a live
-/// pipe is shown at once.
+/// Moves the rest to the front of the buffer and reads until `count` bytes are available. The
+/// buffer grows only with bytes that have arrived. It never waits for more than requested, so live
+/// pipes show at once.
 fn fill_buffer(
     reader: &mut dyn Read,
     buffer: &mut Vec<u8>,
@@ -275,9 +273,9 @@ fn fill_buffer(
     Ok((0, end))
 }
 
-/// Bytes asked of a reader at first.
+/// Size of the first read.
 const MIN_READ_BYTES: usize = 16 << 10;
-/// Bytes asked of a reader at a time, later.
+/// Size of later reads.
 const READ_STEP: usize = 256 << 10;
-/// Bytes skipped at a time.
+/// Size of a read when skipping.
 const SKIP_STEP: usize = 64 << 10;

@@ -4,12 +4,11 @@ use crate::formats::{u16_at, u32_at};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// An address of either version, comparable in one step.
+/// An IPv4 or IPv6 address, compared in one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
-    /// The bits, IPv4 in the low 32.
+    /// IPv4 in the low 32 bits.
     pub bits: u128,
-    /// Whether it is IPv6.
     pub six: bool,
 }
 
@@ -23,35 +22,31 @@ impl From<Address> for IpAddr {
     }
 }
 
-/// One IP packet, or one fragment of one.
+/// One IP packet, or one fragment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Datagram<'a> {
     pub source: Address,
     pub destination: Address,
-    /// Routers that may still pass it on (IPv4: time to live).
+    /// Hop limit, or time to live in IPv4.
     pub hop_limit: u8,
-    /// Protocol number of the payload.
     pub protocol: u8,
-    /// Identification: of a fragment, or of any IPv4 packet (0 for whole IPv6 packets).
+    /// Identification of a fragment, or of any IPv4 packet; 0 for complete IPv6 packets.
     pub identification: u32,
-    /// What was captured of the payload.
+    /// The captured part of the payload.
     pub payload: &'a [u8],
-    /// Bytes the payload had on the wire.
+    /// Bytes of the payload on the wire.
     pub length: usize,
-    /// Its place when it is a fragment.
     pub fragment: Option<Fragment>,
 }
 
-/// The place of a fragment in its packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fragment {
-    /// In bytes.
     pub offset: usize,
-    /// Whether others follow.
+    /// Whether more fragments follow.
     pub more: bool,
 }
 
-/// What an IP packet carries, for warnings: a protocol by its number, or UDP by the port it goes to.
+/// The carried protocol, for warnings. UDP has its destination port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Number(u8),
@@ -76,8 +71,8 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// Reads an IP packet of which `packet` was captured and which had `wire` bytes from its first on.
-/// `None` if it is not IP or its headers are cut.
+/// Parses an IP packet. `packet` is the captured part, `wire` the number of bytes on the wire.
+/// `None` if it is not IP or the headers are truncated.
 #[inline]
 pub(crate) fn parse_datagram(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
     match packet.first()? >> 4 {
@@ -92,7 +87,7 @@ fn version_4(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
     let header = packet.first_chunk::<20>()?;
     let header_length = usize::from(header[0] & 0x0f) * 4;
     let stated = usize::from(u16::from_be_bytes([header[2], header[3]]));
-    // A capturing host that offloads segmentation leaves the total length 0 when it exceeds 16 bits.
+    // Segmentation offload leaves the total length 0 when it exceeds 16 bits.
     let total = if stated == 0 { wire } else { stated };
     let length = total.checked_sub(header_length)?;
     let payload = packet.get(header_length..)?;
@@ -122,7 +117,7 @@ fn version_4(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
 fn version_6(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
     let header = packet.first_chunk::<40>()?;
     let stated = usize::from(u16::from_be_bytes([header[4], header[5]]));
-    // 0 stands for a jumbogram (RFC 2675), which segmentation offload makes of large bursts.
+    // 0 marks a jumbogram (RFC 2675), which segmentation offload makes of large bursts.
     let mut length = if stated == 0 {
         wire.checked_sub(40)?
     } else {
@@ -174,9 +169,7 @@ fn version_6(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
     })
 }
 
-/// Protocol number of TCP.
 pub(crate) const TCP: u8 = 6;
-/// Protocol number of UDP.
 pub(crate) const UDP: u8 = 17;
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
@@ -184,5 +177,5 @@ const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
-/// Extension headers skipped at most; RFC 8200 foresees seven.
+/// Maximum extension headers skipped; RFC 8200 defines seven.
 const MAX_EXTENSIONS: usize = 12;

@@ -1,4 +1,4 @@
-//! Keep-alives: a probe and its answer, which no application delays.
+//! Keep-alives: probes and replies, which no application delays.
 
 use crate::flow::{Flow, side_of};
 use crate::half::{Half, Output};
@@ -6,16 +6,14 @@ use crate::round_trip::Pair;
 use crate::tcp::{FIN, Head, RST, SYN};
 use model::{Direction, Timestamp};
 
-/// A keep-alive probe that passed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Probe {
     at: Timestamp,
-    /// Its timestamp, where it has one.
     stamp: Option<u32>,
 }
 
-/// Whether a packet is a keep-alive probe (RFC 9293 section 3.8.4): at most one byte, at the place before the
-/// next one, when all is acknowledged.
+/// A keep-alive probe (RFC 9293 section 3.8.4) has at most one byte, just before the next offset,
+/// when all data is acknowledged.
 fn is_probe(half: &Half, head: &Head) -> bool {
     head.length <= 1
         && !head.has(SYN | FIN | RST)
@@ -25,11 +23,11 @@ fn is_probe(half: &Half, head: &Head) -> bool {
 }
 
 impl Flow {
-    /// Takes a packet that may be a keep-alive probe or the answer to one: a host answers at once.
+    /// Processes a packet that may be a keep-alive probe or its reply. A host replies at once.
     ///
-    /// A packet without payload that acknowledges all is the answer, and where both have timestamps it
-    /// repeats the probe's (RFC 7323 section 4): one that crossed the probe does not. Any other packet from
-    /// there ends the wait.
+    /// The reply is a packet without payload that acknowledges all data. With timestamps it repeats
+    /// the probe's (RFC 7323 section 4); a packet that crossed the probe does not. Any other packet
+    /// from there ends the wait.
     #[inline]
     pub fn keep_alive(&mut self, direction: Direction, head: &Head, out: &mut Output<'_>) {
         if head.length > 1 {

@@ -1,10 +1,10 @@
-//! The endpoints of a connection as a key for finding it.
+//! The endpoints of a connection as a lookup key.
 
 use crate::tcp::Head;
 use std::hash::{Hash, Hasher};
 
-/// Both endpoints and the virtual network they are in, the lower endpoint first, so that both directions have
-/// the same key.
+/// Both endpoints and their virtual network. The lower endpoint comes first, so that both
+/// directions have the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     low: u128,
@@ -15,7 +15,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The key of a packet, and whether it comes from the key's first endpoint.
+    /// Also returns whether the packet comes from the key's first endpoint.
     #[inline]
     pub fn from_head(head: &Head) -> (Self, bool) {
         let (source, destination) = (head.source.bits, head.destination.bits);
@@ -39,19 +39,18 @@ impl Key {
 }
 
 impl Key {
-    /// Whether the network has tags.
+    /// Whether it has a virtual network.
     pub fn is_tagged(&self) -> bool {
         self.network != 0
     }
 
-    /// The same endpoints without a virtual network.
     #[must_use]
     pub fn untagged(self) -> Self {
         Self { network: 0, ..self }
     }
 
-    /// Whether packets of both can be those of one connection before and after a translation: not when they
-    /// differ in nothing but ports. Those are what a client's connections to one server differ in.
+    /// Whether two keys can be one connection before and after a translation. `false` if they
+    /// differ only in ports, as a client's connections to one server do.
     pub fn may_be_translated(&self, other: &Self) -> bool {
         (self.low, self.high, self.network) != (other.low, other.high, other.network)
     }
@@ -71,7 +70,7 @@ impl Hash for Key {
     }
 }
 
-/// Multiplies and folds: a few cycles, and good enough for addresses that were not chosen to collide.
+/// Multiplies and folds: a few cycles, sufficient for addresses that were not chosen to collide.
 #[derive(Default)]
 pub(crate) struct KeyHasher(u64);
 

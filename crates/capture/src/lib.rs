@@ -1,18 +1,18 @@
-//! Packets in, from capture files, streams or an interface, and what an observation point saw of each TCP
-//! connection out.
+//! Reads packets from capture files, streams or an interface, and reports TCP connections.
 //!
-//! [`read_sources`] takes sources (pcap, pcapng, plain or compressed, files or streams), merges them on one
-//! clock, finds the TCP packets in their link layers and IP packets, puts each direction's bytes in order,
-//! and reports to a [`model::Observer`] payload, round trips and recovery as [`model::ConnectionEvent`]s.
-//! [`LiveCapture`] does the same with packets that are handed to it as they pass; [`filter`] says which ones
-//! the kernel is to hand over.
+//! [`read_sources`] reads sources (pcap, pcapng, plain or compressed, files or streams), merges
+//! them on one clock, finds the TCP packets in their link layers and IP packets, and puts each
+//! direction's bytes in order. It reports payload, round trips and recovery to a
+//! [`model::Observer`] as [`model::ConnectionEvent`]s. [`LiveCapture`] does the same with live
+//! packets, and [`filter`] selects them in the kernel.
 //!
-//! A capture is taken as it is: cut, damaged, reordered, duplicated, one-sided, begun in the middle. What is
-//! present is reported; what is missing is counted and causes a warning. Only a source that is no capture at
-//! all is an error.
+//! A capture may be truncated, damaged, reordered, duplicated, one-sided, or begin in the middle of
+//! a connection. Missing data is counted and causes a warning. Only a source that is not a capture
+//! is an error.
 //!
-//! The path of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip` (`encapsulations`,
-//! `fragments`) -> `tcp` -> `flows` -> `flow` -> `half`. Start reading at [`read_sources`], then `flow`.
+//! The path of a packet: `source` (`input`, `compression`, `formats`) -> `links` -> `ip`
+//! (`encapsulations`, `fragments`) -> `tcp` -> `flows` -> `flow` -> `half`. Start reading at
+//! [`read_sources`], then `flow`.
 
 mod addresses;
 mod clock;
@@ -67,24 +67,23 @@ use links::{Carrier, NoPacket};
 use model::Observer;
 use source::{Frame, Reader};
 
-/// Reads all sources to their ends and reports to `observer` what they show.
+/// Reads all sources to their ends and reports their events to `observer`.
 ///
-/// Several sources are merged by packet time. A connection that several of them show is reported from the
-/// first one that shows it, unless the others go on where that one ends (a rotated capture).
+/// Several sources are merged by packet time. A connection in several of them is reported from the
+/// first, unless the others continue where that one ends (a rotated capture).
 ///
 /// # Errors
-/// When a source cannot be opened or is no capture. All sources are opened before the first event is
-/// reported.
+/// If a source cannot be opened or is not a capture. All sources are opened before the first event
+/// is reported.
 pub fn read_sources(sources: Vec<Source<'_>>, observer: &mut dyn Observer) -> Result<Report, Error> {
     read_with_keys(sources, observer, &|_| true)
 }
 
-/// As [`read_sources`]; the lines of key logs that sources hold (pcapng's Decryption Secrets Blocks) go to
-/// `key_lines` when they are passed: before the packets that come after them. [`find_keys`] has those of the
-/// packets before them too.
+/// Like [`read_sources`]. Also emits the lines of embedded key logs (pcapng's Decryption Secrets
+/// Blocks) to `key_lines`, in order with the packets. [`find_keys`] emits all of them in advance.
 ///
 /// # Errors
-/// As [`read_sources`].
+/// Those of [`read_sources`].
 pub fn read_with_keys<'a>(
     sources: Vec<Source<'a>>,
     observer: &mut dyn Observer,
@@ -109,7 +108,8 @@ pub fn read_with_keys<'a>(
     Ok(report::conclude(&mut readers, &flows, fragments.lost))
 }
 
-/// The TCP packet inside a packet that carries others, one level deep; or the name of what was not opened.
+/// The TCP packet inside an encapsulation, one level deep, or the name of an unsupported
+/// encapsulation.
 fn opened<'a>(datagram: &ip::Datagram<'a>) -> Result<(ip::Datagram<'a>, u32), Option<&'static str>> {
     let inside = encapsulations::inside(datagram).ok_or(None)?;
     let inner = inside.packet.and_then(|found| {
@@ -119,13 +119,13 @@ fn opened<'a>(datagram: &ip::Datagram<'a>) -> Result<(ip::Datagram<'a>, u32), Op
     });
     match inner {
         Some((inner, network)) if inner.protocol == ip::TCP => Ok((inner, network)),
-        // Another protocol inside, such as UDP: nothing is missing.
+        // Another inner protocol, such as UDP: no data is missing.
         Some((inner, _)) => Err(encapsulations::inside(&inner).map(|deeper| deeper.name)),
         None => Err(Some(inside.name)),
     }
 }
 
-/// The source whose next packet passed first, and that packet.
+/// The source with the earliest next packet, and that packet.
 #[inline]
 fn earliest(readers: &[Reader<'_>]) -> Option<(usize, Record)> {
     if let [reader] = readers {
@@ -138,7 +138,7 @@ fn earliest(readers: &[Reader<'_>]) -> Option<(usize, Record)> {
     heads.min_by_key(|(_, record)| record.at)
 }
 
-/// Takes one frame apart, hands its TCP packet on, and says what it was.
+/// Parses one frame, forwards its TCP packet, and returns its kind.
 #[inline]
 fn dispatch(
     index: usize,

@@ -1,62 +1,53 @@
-//! The link layers. A new one is one row in [`LINKS`] and the function that finds its IP packet.
+//! The link layers. A new one needs one row in [`LINKS`] and a function that finds its IP packet.
 //!
 //! Numbers: <https://www.tcpdump.org/linktypes.html>.
 
 use crate::formats::{u16_at, u32_at};
 use std::fmt;
 
-/// One link layer.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// Its numbers in capture files.
+    /// The link-layer types in capture files.
     pub numbers: &'static [u16],
-    /// The words for it in reports.
     pub name: &'static str,
-    /// Finds the IP packet in a frame.
     pub network: fn(&[u8]) -> Result<Found<'_>, NoPacket>,
-    /// Finds who sent a frame.
     pub sender: fn(&[u8]) -> Sender,
 }
 
-/// What a link layer says about who sent a frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sender {
-    /// The link-layer address of one interface alone. `None` where the link layer has none, several machines
-    /// may use it (VRRP), or it is blanked.
+    /// An address of exactly one interface. `None` if the link layer has none, several machines may
+    /// use it (VRRP), or it is blank.
     pub address: Option<[u8; 6]>,
     pub passage: Passage,
-    /// Whether the frame may be of any interface, and the link layer does not say of which.
+    /// Whether the frame may belong to any interface, without saying which.
     pub is_of_any_interface: bool,
 }
 
-/// How a packet passed the capturing machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Passage {
-    /// It came from outside.
     Received,
-    /// It left: sent by the machine itself, or passed on.
+    /// Sent by the machine itself, or forwarded.
     Sent,
-    /// It never leaves the machine.
     Loopback,
-    /// The link layer does not say.
+    /// The link layer does not record it.
     #[default]
     Unknown,
 }
 
-/// Why there is no IP packet in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoPacket {
-    /// It has none (ARP, LLDP), or is cut before it.
+    /// Not an IP packet (ARP, LLDP), or truncated before it.
     Other,
-    /// It is carried in a way that is not opened.
+    /// An encapsulation that is not supported.
     Unopened(Carrier),
 }
 
-/// What carries packets that could not be opened.
+/// An encapsulation that could not be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carrier {
     Named(&'static str),
-    /// A number that longwire does not know.
+    /// A number unknown to longwire.
     EtherType(u16),
 }
 
@@ -74,19 +65,18 @@ impl fmt::Display for Carrier {
     }
 }
 
-/// What a link layer carries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found<'a> {
-    /// From the first byte of the IP header to the end of what was captured.
+    /// From the first byte of the IP header to the end of the captured part.
     pub packet: &'a [u8],
-    /// Number of the interface where the link layer contains it; 0 elsewhere.
+    /// The interface number, if the link layer contains it; else 0.
     pub interface: u32,
-    /// The virtual network that tags put it in; 0 without tags. The same addresses in two of them are not the
-    /// same hosts.
+    /// The virtual network of the tags; 0 without tags. The same addresses in two networks are
+    /// different hosts.
     pub network: u32,
 }
 
-/// The network `inner` within the network `outer`, each 0 where there is none.
+/// The network `inner` within the network `outer`, each 0 if there is none.
 #[inline]
 pub(crate) fn network_within(outer: u32, inner: u32) -> u32 {
     match outer {
@@ -95,7 +85,6 @@ pub(crate) fn network_within(outer: u32, inner: u32) -> u32 {
     }
 }
 
-/// All link layers longwire reads.
 pub(crate) static LINKS: &[Link] = &[
     Link {
         numbers: &[1],
@@ -147,12 +136,11 @@ pub(crate) static LINKS: &[Link] = &[
     },
 ];
 
-/// The link layer of that number.
 pub(crate) fn find(number: u16) -> Option<&'static Link> {
     LINKS.iter().find(|link| link.numbers.contains(&number))
 }
 
-/// An Ethernet frame, by itself or carried in another packet.
+/// An Ethernet frame, captured as such or encapsulated.
 pub(crate) fn ethernet(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
     behind_type(frame, 12)
 }
@@ -177,7 +165,7 @@ fn ethernet_sender(frame: &[u8]) -> Sender {
     }
 }
 
-/// Packet type, device type, length of the address, address.
+/// Packet type, device type, address length, address.
 fn cooked_sender(frame: &[u8]) -> Sender {
     let field = |at| u16_at(frame, at, true);
     Sender {
@@ -186,7 +174,7 @@ fn cooked_sender(frame: &[u8]) -> Sender {
     }
 }
 
-/// EtherType, number of the interface, device type, packet type, length of the address, address.
+/// EtherType, interface number, device type, packet type, address length, address.
 fn cooked_2_sender(frame: &[u8]) -> Sender {
     let byte = |at: usize| frame.get(at).copied().map(u16::from);
     cooked(byte(10), u16_at(frame, 8, true), byte(11), frame.get(12..))
@@ -207,15 +195,15 @@ fn cooked(kind: Option<u16>, device: Option<u16>, length: Option<u16>, address: 
     }
 }
 
-/// An address that one interface has: not a group's, none that routers share (VRRP, HSRP, GLBP), and not
-/// blank, as on loopback and where a capture was made anonymous.
+/// An address of one interface: not a group's, not shared by routers (VRRP, HSRP, GLBP), and not
+/// blank, as on loopback and in anonymised captures.
 fn link_address(bytes: Option<&[u8]>) -> Option<[u8; 6]> {
     let address = *bytes?.first_chunk::<6>()?;
     let is_shared = SHARED_ADDRESSES.iter().any(|shared| address.starts_with(shared));
     (address != [0; 6] && address[0] & 1 == 0 && !is_shared).then_some(address)
 }
 
-/// What follows the EtherType at `place`.
+/// The payload of the EtherType at `place`.
 fn behind_type(frame: &[u8], place: usize) -> Result<Found<'_>, NoPacket> {
     let (kind, rest) = u16_at(frame, place, true)
         .zip(frame.get(place + 2..))
@@ -227,15 +215,14 @@ fn raw(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
     Ok(plain(frame))
 }
 
-/// The address family is in the byte order of the capturing host for BSD null, big endian for BSD loopback,
-/// and IPv6 has another number on every BSD: whichever order gives a known one.
+/// The address family is in the capturing host's byte order for BSD null, and big endian for BSD
+/// loopback. IPv6 has a different number on every BSD. Tries both orders.
 fn loopback(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
     let known = |big| matches!(u32_at(frame, 0, big), Some(2 | 10 | 24 | 28 | 30));
     let packet = frame.get(4..).filter(|_| known(false) || known(true));
     packet.map(plain).ok_or(NoPacket::Other)
 }
 
-/// A packet without tags.
 pub(crate) fn plain(packet: &[u8]) -> Found<'_> {
     Found {
         packet,
@@ -244,9 +231,9 @@ pub(crate) fn plain(packet: &[u8]) -> Found<'_> {
     }
 }
 
-/// What follows a stack of MPLS labels (RFC 3032): the labels do not say, so the first four bits have to
-/// decide. A pseudowire carries Ethernet frames behind a control word that begins with 0 (RFC 4448), or
-/// without one.
+/// The payload of a stack of MPLS labels (RFC 3032). The labels do not name it, so the first four
+/// bits decide. A pseudowire carries Ethernet frames, with or without a control word that begins
+/// with 0 (RFC 4448).
 pub(crate) fn mpls(mut labels: &[u8]) -> Option<Found<'_>> {
     for _ in 0..MAX_TAGS {
         let is_last = labels.get(2)? & 1 != 0;
@@ -266,8 +253,8 @@ pub(crate) fn mpls(mut labels: &[u8]) -> Option<Found<'_>> {
     None
 }
 
-/// What follows an EtherType, through any tags: VLANs, VN-Tag (802.1BR), Cisco MetaData, HSR, PBB (802.1ah)
-/// and LLC/SNAP; MPLS labels and PPPoE (RFC 2516).
+/// The payload of an EtherType, through any tags: VLANs, VN-Tag (802.1BR), Cisco MetaData, HSR, PBB
+/// (802.1ah) and LLC/SNAP; MPLS labels and PPPoE (RFC 2516).
 #[inline]
 fn network(mut ether_type: u16, mut rest: &[u8]) -> Result<Found<'_>, NoPacket> {
     let mut network = 0;
@@ -293,7 +280,7 @@ fn network(mut ether_type: u16, mut rest: &[u8]) -> Result<Found<'_>, NoPacket> 
                 return rest.get(8..).map(plain).ok_or(NoPacket::Other);
             }
             ..=MAX_FRAME_LEN => match rest {
-                // RFC 1042; behind OUI 00-00-f8 is a frame that a bridge passed on (802.1H).
+                // RFC 1042; after OUI 00-00-f8 comes a frame that a bridge forwarded (802.1H).
                 [0xaa, 0xaa, 3, 0, 0, 0 | 0xf8, ..] => 6,
                 [6, 6, 3, packet @ ..] => return Ok(plain(packet)),
                 _ => return Err(NoPacket::Other),
@@ -306,7 +293,7 @@ fn network(mut ether_type: u16, mut rest: &[u8]) -> Result<Found<'_>, NoPacket> 
     Err(NoPacket::Unopened(Carrier::Named("more than 8 tags")))
 }
 
-/// What an EtherType stands for that no IP packet follows.
+/// Classifies an EtherType that no IP packet follows.
 #[cold]
 fn no_packet(ether_type: u16) -> NoPacket {
     let named = CARRIERS.iter().find(|(number, _)| *number == ether_type);
@@ -319,16 +306,16 @@ fn no_packet(ether_type: u16) -> NoPacket {
 
 pub(crate) const IPV4: u16 = 0x0800;
 pub(crate) const IPV6: u16 = 0x86dd;
-/// EtherTypes of MPLS: for one receiver, for several.
+/// EtherTypes of MPLS, unicast and multicast.
 pub(crate) const MPLS: [u16; 2] = [0x8847, 0x8848];
 const VN_TAG: u16 = 0x8926;
 const HSR: u16 = 0x892f;
 const CISCO_METADATA: u16 = 0x8909;
 const PBB: u16 = 0x88e7;
 const PPPOE: u16 = 0x8864;
-/// Up to here an EtherType is the length of an 802.3 frame, behind which is LLC (802.2).
+/// Up to this value an EtherType is the length of an 802.3 frame, followed by LLC (802.2).
 const MAX_FRAME_LEN: u16 = 1500;
-/// EtherTypes that carry others and are not opened.
+/// EtherTypes of unsupported encapsulations.
 static CARRIERS: &[(u16, &str)] = &[
     (0x88e5, "MACsec (encrypted)"),
     (0x8903, "Cisco FabricPath"),
@@ -338,7 +325,7 @@ static CARRIERS: &[(u16, &str)] = &[
     (0x880b, "PPP"),
     (0x4305, "B.A.T.M.A.N."),
 ];
-/// EtherTypes that never carry IP packets: of switches, of storage and of industrial networks, and other
+/// EtherTypes that never carry IP packets: of switches, storage, industrial networks, and other
 /// network layers.
 static WITHOUT_IP: &[u16] = &[
     0x0806, 0x0842, 0x22ea, 0x22f0, 0x2fe5, 0x6001, 0x6002, 0x6003, 0x6004, 0x6007, 0x8035, 0x809b, 0x80f3,
@@ -347,11 +334,12 @@ static WITHOUT_IP: &[u16] = &[
     0x88d9, 0x88dc, 0x88e1, 0x88e3, 0x88f5, 0x88f6, 0x88f7, 0x88fb, 0x8902, 0x8906, 0x890d, 0x8914, 0x8915,
     0x891d, 0x893a, 0x8940, 0x9000, 0x9003, 0xcafe,
 ];
-/// Linux's number of the loopback device (ARPHRD_LOOPBACK), and of packets that leave (PACKET_OUTGOING);
-/// those below it arrive.
+/// Linux's device type of loopback (ARPHRD_LOOPBACK), and its packet type of leaving packets
+/// (PACKET_OUTGOING); lower types arrive.
 const LOOPBACK_DEVICE: u16 = 772;
 const OUTGOING: u16 = 4;
-/// How addresses of several routers begin: VRRP and CARP for IPv4 and IPv6, HSRP, HSRP version 2, GLBP.
+/// Prefixes of addresses shared by routers: VRRP and CARP for IPv4 and IPv6, HSRP, HSRP version 2,
+/// GLBP.
 static SHARED_ADDRESSES: &[&[u8]] = &[
     &[0, 0, 0x5e, 0, 1],
     &[0, 0, 0x5e, 0, 2],
@@ -361,5 +349,5 @@ static SHARED_ADDRESSES: &[&[u8]] = &[
 ];
 /// An odd number without pattern (2^32 divided by the golden ratio).
 const NETWORK_MIX: u32 = 0x9e37_79b9;
-/// VLAN tags skipped at most; two are usual for QinQ.
+/// Maximum VLAN tags skipped; QinQ has two.
 const MAX_TAGS: usize = 8;

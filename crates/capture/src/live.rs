@@ -1,4 +1,4 @@
-//! Packets that are handed over as they pass, instead of read from a source.
+//! Live packets, instead of those read from a source.
 
 use crate::clock::Clock;
 use crate::flows::Flows;
@@ -9,7 +9,7 @@ use crate::report::{self, Report};
 use crate::source::FrameTally;
 use model::{Observer, Timestamp};
 
-/// A capture in progress: packets in, events out as by [`read_sources`](crate::read_sources).
+/// A capture in progress, with the events of [`read_sources`](crate::read_sources).
 pub struct LiveCapture<'o> {
     name: String,
     flows: Flows<'o>,
@@ -18,23 +18,21 @@ pub struct LiveCapture<'o> {
     clock: Clock,
 }
 
-/// A packet that passed.
 #[derive(Debug, Clone, Copy)]
 pub struct LivePacket<'a> {
-    /// When.
     pub at: Timestamp,
-    /// Its link layer, by its number in capture files (<https://www.tcpdump.org/linktypes.html>).
+    /// The link-layer type in capture files (<https://www.tcpdump.org/linktypes.html>).
     pub link_type: u16,
-    /// Number of the interface. The same packet on several of them is one.
+    /// The interface number. Copies of a packet on several interfaces count once.
     pub interface: u32,
-    /// Its bytes, from its link layer's first one on.
+    /// Bytes from the start of the link layer.
     pub frame: &'a [u8],
-    /// Bytes it had on the wire, from there on.
+    /// Bytes on the wire, from the start of the link layer.
     pub wire: u32,
 }
 
 impl<'o> LiveCapture<'o> {
-    /// Nothing yet. `name` is what warnings call the source.
+    /// `name` is the source's name in warnings.
     pub fn new(name: &str, observer: &'o mut dyn Observer) -> Self {
         Self {
             name: name.to_owned(),
@@ -45,7 +43,7 @@ impl<'o> LiveCapture<'o> {
         }
     }
 
-    /// Takes a packet. Those of several interfaces may come a little out of order.
+    /// Packets of several interfaces may be slightly out of order.
     pub fn packet(&mut self, packet: &LivePacket<'_>) {
         let captured = packet.frame.len();
         let record = Record {
@@ -62,23 +60,20 @@ impl<'o> LiveCapture<'o> {
         self.tally.count(frame);
     }
 
-    /// No packet passed before `at` that was not handed over: what was held back for one is let go, and
-    /// connections that have ended are given up.
+    /// Declares that all packets before `at` have been passed in. Releases packets held for earlier
+    /// ones, and drops connections that have ended.
     pub fn pass_time(&mut self, at: Timestamp) {
         self.flows.pass_time_until(self.clock.without_steps(at));
     }
 
-    /// Packets so far.
     pub fn packets(&self) -> u64 {
         self.tally.packets
     }
 
-    /// Connections that are open.
     pub fn open_connections(&self) -> u64 {
         self.flows.open_connections() as u64
     }
 
-    /// Ends all connections and sums up.
     pub fn finish(mut self) -> Report {
         self.flows.finish();
         report::conclude_live(

@@ -1,11 +1,10 @@
-//! The TCP handshake as it passes.
+//! The TCP handshake.
 
 use crate::flow::Flow;
 use crate::half::Output;
 use crate::tcp::{ACK, Head, SynOptions};
 use model::{ConnectionEvent, Direction, Side, TcpHandshake, Timestamp};
 
-/// What was seen of a handshake.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct HandshakeSeen {
     first_syn: Option<Timestamp>,
@@ -15,17 +14,17 @@ pub(crate) struct HandshakeSeen {
     done: bool,
 }
 
-/// A handshake that is complete, and what went wrong on its way.
+/// A complete handshake with its retransmissions.
 pub(crate) struct Opened {
     pub handshake: TcpHandshake,
-    /// First and last SYN when there were several.
+    /// First and last SYN, if there were several.
     pub syn_repeated: Option<(Timestamp, Timestamp)>,
-    /// First and last SYN-ACK when there were several.
+    /// First and last SYN-ACK, if there were several.
     pub syn_ack_repeated: Option<(Timestamp, Timestamp)>,
 }
 
 impl HandshakeSeen {
-    /// A SYN. One after the SYN-ACK shows that the SYN-ACK was lost, and changes no time.
+    /// A SYN after the SYN-ACK means that the SYN-ACK was lost, and changes no time.
     pub fn syn(&mut self, at: Timestamp) {
         if self.first_syn_ack.is_none() {
             self.first_syn.get_or_insert(at);
@@ -33,19 +32,16 @@ impl HandshakeSeen {
         }
     }
 
-    /// A SYN-ACK.
     pub fn syn_ack(&mut self, at: Timestamp) {
         self.first_syn_ack.get_or_insert(at);
         self.last_syn_ack = Some(at);
     }
 
-    /// Whether the client's next packet completes the handshake.
     #[inline]
     pub fn awaits_client(&self) -> bool {
         !self.done && self.first_syn_ack.is_some() && self.first_syn.is_some()
     }
 
-    /// Whether the handshake was seen to its end.
     pub fn is_done(&self) -> bool {
         self.done
     }
@@ -69,7 +65,6 @@ impl HandshakeSeen {
 }
 
 impl Flow {
-    /// Takes a SYN or SYN-ACK.
     #[cold]
     pub fn synchronise(
         &mut self,
@@ -102,7 +97,7 @@ impl Flow {
         self.agree();
     }
 
-    /// Once both SYNs are known, so are the payload of a full packet and the scale of the windows.
+    /// Two SYNs determine the payload of a full packet and the scale of the windows.
     fn agree(&mut self) {
         let [client, server] = &mut self.halves;
         if client.isn.is_none() || server.isn.is_none() {
@@ -125,7 +120,6 @@ impl Flow {
         (client.window_shift, server.window_shift) = (Some(shifts.0), Some(shifts.1));
     }
 
-    /// Reports the handshake.
     #[cold]
     pub fn complete_handshake(&mut self, at: Timestamp, out: &mut Output<'_>) {
         let Some(opened) = self.opening.complete(at) else {
@@ -159,5 +153,5 @@ impl Flow {
     }
 }
 
-/// Bytes of the timestamp option with its padding (RFC 7323 appendix A).
+/// The timestamp option with its padding (RFC 7323 appendix A).
 const TIMESTAMP_OPTION: u32 = 12;

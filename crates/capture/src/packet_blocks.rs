@@ -1,19 +1,20 @@
-//! Packets written as pcapng (draft-ietf-opsawg-pcapng), the blocks of a file one by one.
+//! Writes packets as pcapng (draft-ietf-opsawg-pcapng), block by block.
 
 use model::Timestamp;
 
-/// What a file begins with: a section of its own, in this machine's byte order, as each file of a series has.
+/// The start of a file: a section header in this machine's byte order. Each file of a series has
+/// one.
 pub fn section() -> Vec<u8> {
     let mut body = Vec::from(0x1a2b_3c4d_u32.to_ne_bytes());
     body.extend(1_u16.to_ne_bytes());
     body.extend(0_u16.to_ne_bytes());
-    // The length of the section: not known.
+    // The section's length is unknown.
     body.extend(u64::MAX.to_ne_bytes());
     block(0x0a0d_0d0a, &body)
 }
 
-/// An interface, whose packets have this link layer (<https://www.tcpdump.org/linktypes.html>) and times in
-/// nanoseconds. Interfaces are numbered in their order, from 0 on.
+/// An interface with this link layer (<https://www.tcpdump.org/linktypes.html>) and nanosecond
+/// times. Interfaces are numbered in order, from 0.
 pub fn interface(name: &str, link_type: u16) -> Vec<u8> {
     let mut body = Vec::from(link_type.to_ne_bytes());
     body.extend([0; 2]);
@@ -25,7 +26,7 @@ pub fn interface(name: &str, link_type: u16) -> Vec<u8> {
     block(1, &body)
 }
 
-/// A packet of an interface: the bytes there are, in two parts, of the `wire` it had.
+/// A packet of an interface. `parts` are its captured bytes, `wire` its bytes on the wire.
 pub fn packet(interface: u32, at: Timestamp, parts: [&[u8]; 2], wire: u32) -> Vec<u8> {
     let captured: usize = parts.iter().map(|part| part.len()).sum();
     let time = at.as_nanos();
@@ -37,7 +38,7 @@ pub fn packet(interface: u32, at: Timestamp, parts: [&[u8]; 2], wire: u32) -> Ve
     block(6, &body)
 }
 
-/// A block: its kind, its length before and behind, and what it holds, filled up to four bytes.
+/// A block with its kind, its length at both ends, and its body padded to four bytes.
 fn block(kind: u32, body: &[u8]) -> Vec<u8> {
     let padding = body.len().next_multiple_of(4) - body.len();
     let length = (body.len() + padding + 12) as u32;

@@ -15,7 +15,6 @@ pub(crate) const MAGICS: &[[u8; 4]] = &[
     MODIFIED.to_be_bytes(),
 ];
 
-/// A reader for a source that begins with one of [`MAGICS`].
 pub(crate) fn open(magic: [u8; 4]) -> Box<dyn Format> {
     let little = u32::from_le_bytes(magic);
     let big = !matches!(little, MICROSECONDS | NANOSECONDS | MODIFIED);
@@ -41,7 +40,7 @@ struct Pcap {
     header: usize,
     link: Option<&'static Link>,
     begun: bool,
-    /// Seconds of the last good record.
+    /// Seconds of the last valid record.
     seconds: Option<u32>,
 }
 
@@ -86,7 +85,7 @@ impl Format for Pcap {
 }
 
 impl Pcap {
-    /// Reads the file header; `None` if it is cut.
+    /// Reads the file header. `None` if it is truncated.
     fn begin(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         self.begun = true;
         let header = input.peek(FILE_HEADER);
@@ -105,7 +104,7 @@ impl Pcap {
         Some(())
     }
 
-    /// Moves on to the next place that looks like a record; `None` if there is none within [`SEARCH`] bytes.
+    /// Advances to the next plausible record. `None` if there is none within [`SEARCH`] bytes.
     #[cold]
     fn search(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         if self.search_within(input, notes, SEARCH) {
@@ -115,8 +114,8 @@ impl Pcap {
         None
     }
 
-    /// Moves on to the next place within `limit` bytes where two records, or one and the end, follow each
-    /// other: one near the time of the last record if there is any, else any.
+    /// Advances to two consecutive records within `limit` bytes, or to one before the end. Prefers
+    /// one close in time to the last record.
     #[cold]
     fn search_within(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>, limit: usize) -> bool {
         let bytes = input.peek(limit.min(SEARCH) + 2 * (self.header + MAX_PACKET));
@@ -131,7 +130,7 @@ impl Pcap {
         true
     }
 
-    /// Whether a record seems to begin at `offset`, and another one, or the end, to follow it.
+    /// Whether a plausible record begins at `offset`, followed by another one or the end.
     fn begins_at(&self, bytes: &[u8], offset: usize, near: Option<u32>) -> bool {
         let Some(next) = self.end_of(bytes, offset, near) else {
             return false;
@@ -139,7 +138,7 @@ impl Pcap {
         next == bytes.len() || self.end_of(bytes, next, near).is_some()
     }
 
-    /// Where the record at `offset` ends, when it looks like one: lengths in order, within a day of `near`.
+    /// The end of a plausible record at `offset`: valid lengths, within a day of `near`.
     fn end_of(&self, bytes: &[u8], offset: usize, near: Option<u32>) -> Option<usize> {
         let head = Head::parse(bytes.get(offset..)?, self.big)?;
         let is_near = near.is_none_or(|seconds| head.seconds.abs_diff(seconds) < 86_400);
@@ -167,8 +166,8 @@ impl Head {
         })
     }
 
-    /// Whether it can be the head of a record: something was captured, no length is implausible, the fraction
-    /// is below a second (twice that, for writers that carry late).
+    /// Whether it is a plausible record header: not empty, lengths in range, the fraction below a
+    /// second (twice that, for writers that carry late).
     #[inline]
     fn is_sane(&self, unit: u64) -> bool {
         (1..=MAX_PACKET).contains(&self.captured)

@@ -9,10 +9,9 @@ use crate::secrets::{KeyLines, SECRETS_HEAD, SecretsFault, SecretsHead};
 use interface::Interface;
 use model::Timestamp;
 
-/// The type of a section header block reads the same in both byte orders.
+/// The type of a section header block is the same in both byte orders.
 pub(crate) const MAGICS: &[[u8; 4]] = &[SECTION_HEADER.to_le_bytes()];
 
-/// A reader for a source that begins with a section header block.
 pub(crate) fn open(_magic: [u8; 4]) -> Box<dyn Format> {
     Box::new(Pcapng {
         big: false,
@@ -23,12 +22,11 @@ pub(crate) fn open(_magic: [u8; 4]) -> Box<dyn Format> {
 
 struct Pcapng {
     big: bool,
-    /// Of the current section.
+    /// Interfaces of the current section.
     interfaces: Vec<Interface>,
     last: Timestamp,
 }
 
-/// What a block turned out to be.
 enum Block {
     Packet(Record),
     Other,
@@ -147,7 +145,7 @@ impl Pcapng {
         self.record(interface, units, captured, wire, 20, body, taken)
     }
 
-    /// A simple packet block has no time: it gets that of the packet before it.
+    /// A simple packet block has no time, so it takes that of the previous packet.
     fn simple_packet(&mut self, taken: usize, body: &[u8]) -> Option<Record> {
         let interface = self.interfaces.first()?;
         let wire = u32_at(body, 0, self.big)?;
@@ -205,7 +203,7 @@ impl Pcapng {
         })
     }
 
-    /// Skips a block too large to be a packet, when its end says so too.
+    /// Skips a block too large for a packet, if its length at the end matches.
     #[cold]
     fn pass(&mut self, kind: u32, length: usize, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         if matches!(
@@ -225,8 +223,7 @@ impl Pcapng {
         Some(())
     }
 
-    /// The key log of many sessions, read piece by piece. A block whose two lengths do not fit each other is
-    /// searched for the next one.
+    /// Streams a large key log. If the block's two lengths differ, searches it for the next block.
     #[cold]
     fn large_secrets(&mut self, length: usize, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         let place = input.position();
@@ -271,7 +268,7 @@ impl Pcapng {
         Some(())
     }
 
-    /// Moves on to the next place that looks like a block; `None` if there is none within [`SEARCH`] bytes.
+    /// Advances to the next plausible block. `None` if there is none within [`SEARCH`] bytes.
     #[cold]
     fn search(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         if self.search_within(input, notes, SEARCH) {
@@ -281,7 +278,7 @@ impl Pcapng {
         None
     }
 
-    /// Moves on to the next place within `limit` bytes where a known block states its length at both ends.
+    /// Advances, within `limit` bytes, to a known block with equal lengths at both ends.
     #[cold]
     fn search_within(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>, limit: usize) -> bool {
         let bytes = input.peek(limit.min(SEARCH) + MAX_BLOCK);
@@ -313,13 +310,11 @@ const INTERFACE: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
-/// A Decryption Secrets Block.
 const SECRETS: u32 = 10;
-/// Largest block kept in the buffer: a packet with its options. Larger ones of other kinds are skipped.
+/// Maximum buffered block: a packet with its options. Larger blocks of other kinds are skipped.
 const MAX_BLOCK: usize = MAX_PACKET + (64 << 10);
-/// Bytes of a large block of secrets looked at at a time.
 const PIECE: usize = 64 << 10;
-/// Bytes of options, and padding, behind the secrets of a large block.
+/// Bytes of options and padding after the secrets of a large block.
 const MAX_OPTIONS: usize = 64 << 10;
-/// Interfaces of one section; `dumpcap` and its relatives have a few.
+/// Interfaces per section; `dumpcap` writes a few.
 const MAX_INTERFACES: usize = 65_536;

@@ -3,23 +3,22 @@
 use model::Timestamp;
 use std::collections::BTreeMap;
 
-/// Bytes of one direction beyond a gap, by their place, never overlapping.
+/// Bytes of one direction beyond a gap, by their offset, without overlaps.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     chunks: BTreeMap<u64, Chunk>,
     charge: usize,
 }
 
-/// Bytes that follow each other.
+/// Contiguous bytes.
 #[derive(Debug)]
 pub(crate) struct Chunk {
-    /// When they passed.
     pub at: Timestamp,
-    /// Place of the first one on the stream.
+    /// Stream offset of the first byte.
     pub start: u64,
-    /// How many there are, captured or not.
+    /// Number of bytes, captured or not.
     pub length: u64,
-    /// The first of them, as far as captured.
+    /// The captured prefix.
     pub bytes: Vec<u8>,
 }
 
@@ -30,8 +29,7 @@ impl Chunk {
 }
 
 impl Pending {
-    /// Keeps the bytes from `start` on that are not kept yet (the first copy wins); returns whether there
-    /// were any.
+    /// Buffers the new bytes from `start` on (the first copy wins). Returns whether there were any.
     pub fn insert(&mut self, at: Timestamp, start: u64, length: u64, payload: &[u8]) -> bool {
         let end = start + length;
         let before = self.chunks.range(..=start).next_back();
@@ -68,17 +66,16 @@ impl Pending {
         added
     }
 
-    /// Where the first of them begin.
     pub fn first_start(&self) -> Option<u64> {
         self.chunks.first_key_value().map(|(start, _)| *start)
     }
 
-    /// When the first of them behind `place` passed: since then the bytes at `place` are missed.
+    /// When the first bytes after `place` passed: since then the bytes at `place` are missing.
     pub fn passed_behind(&self, place: u64) -> Option<Timestamp> {
         self.chunks.range(place..).next().map(|(_, chunk)| chunk.at)
     }
 
-    /// Takes the first chunk when it begins at or before `next`.
+    /// Removes the first chunk if it begins at or before `next`.
     pub fn take_at(&mut self, next: u64) -> Option<Chunk> {
         let first = self.chunks.first_entry().filter(|entry| *entry.key() <= next)?;
         let chunk = first.remove();
@@ -86,13 +83,13 @@ impl Pending {
         Some(chunk)
     }
 
-    /// Memory they take, in bytes.
+    /// Memory in bytes.
     pub fn charge(&self) -> usize {
         self.charge
     }
 }
 
-/// What a chunk costs besides its bytes.
+/// Overhead of a chunk.
 const CHUNK_CHARGE: usize = 128;
 
 #[cfg(test)]

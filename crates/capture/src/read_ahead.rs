@@ -1,39 +1,38 @@
-//! A file's next window, read on a thread of its own while the one before it is taken apart: the kernel's
-//! copying takes as long as a tenth of that.
+//! Reads a file's next window on a separate thread while the current one is processed: the kernel's
+//! copying takes a tenth as long as the processing.
 //!
-//! What it cannot bring whole (the end of the file, a fault) is left to the reader, who finds out why.
+//! A window that is not complete (the end of the file, a fault) is left to the reader, which finds
+//! the cause.
 
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Windows of one file, each read before it is asked for. Ends its thread when it is dropped.
+/// Windows of one file, read in advance. The thread ends on drop.
 pub(crate) struct ReadAhead {
-    /// Where to read, and into what.
+    /// Position and buffer of the next read.
     wanted: SyncSender<(u64, Vec<u8>)>,
     read: Receiver<Window>,
-    /// Where the window begins that is being read.
+    /// Position of the window in progress.
     position: u64,
 }
 
-/// A part of a file.
 struct Window {
-    /// [`ROOM`] bytes for the rest of the window before it, then bytes of the file.
+    /// [`ROOM`] bytes for the rest of the previous window, then bytes of the file.
     buffer: Vec<u8>,
-    /// How many bytes of the file: fewer than [`WINDOW`] when there were no more.
+    /// Bytes of the file, below [`WINDOW`] at its end.
     filled: usize,
 }
 
-/// Bytes of a window: small enough to stay in the cache of the processor and negligible in resident memory,
-/// large enough that system calls cost nothing.
+/// Small enough for the processor's cache, large enough that system calls have negligible cost.
 pub(crate) const WINDOW: usize = 1 << 20;
 
-/// What may be left of a window when the next one is requested: more than any packet.
+/// Maximum rest of a window when the next one is requested: more than any packet.
 pub(crate) const ROOM: usize = 512 << 10;
 
 impl ReadAhead {
-    /// Begins to read at `position`; `None` if the system gives no thread or descriptor for it.
+    /// `None` if the system provides no thread or descriptor.
     pub fn start(file: &File, position: u64) -> Option<Self> {
         let file = file.try_clone().ok()?;
         let (wanted, jobs) = sync_channel(1);
@@ -54,16 +53,17 @@ impl ReadAhead {
         })
     }
 
-    /// The buffer of the window at `position`; `None` if another one was read, or less than a window.
+    /// The buffer of the window at `position`. `None` if another one was read, or less than a
+    /// window.
     pub fn next(&mut self, position: u64) -> Option<Vec<u8>> {
         let Window { buffer, filled } = self.read.recv().ok()?;
         (position == self.position && filled == WINDOW).then_some(buffer)
     }
 
-    /// Goes on to read the window behind it, into the `spent` buffer of the one before.
+    /// Starts the next window in the `spent` buffer of an earlier one.
     pub fn go_on(&mut self, spent: Vec<u8>) {
         self.position += WINDOW as u64;
-        // A thread that is gone brings nothing, which the next call finds.
+        // If the thread has ended, the next call notices.
         self.wanted.send((self.position, spent)).ok();
     }
 }

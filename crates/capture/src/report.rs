@@ -1,4 +1,4 @@
-//! What was read, and what is missing.
+//! Totals of a run, and warnings about missing data.
 
 use crate::clock::ClockSteps;
 use crate::flows::Flows;
@@ -9,54 +9,45 @@ use crate::source::{FrameTally, Reader};
 use model::{Timestamp, Warning, WarningKind, counted};
 use std::io;
 
-/// What was read in all.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// Packets of all protocols, of all sources.
+    /// Packets of all protocols, from all sources.
     pub packets: u64,
-    /// Bytes of those packets as they were on the wire.
+    /// Bytes on the wire.
     pub wire_bytes: u64,
-    /// When the first packet passed, on the clock of its source.
+    /// On the clock of its source.
     pub first_at: Option<Timestamp>,
-    /// When the last one passed.
     pub last_at: Option<Timestamp>,
-    /// TCP connections seen.
     pub connections: u32,
-    /// The sources, in the order they were given.
+    /// In the order of the arguments.
     pub files: Vec<FileFacts>,
-    /// What is missing or doubtful. Empty for a flawless capture.
+    /// Warnings of missing or doubtful data, empty for a flawless capture.
     pub warnings: Vec<Warning>,
 }
 
-/// What was read of one source.
 #[derive(Debug, Clone)]
 pub struct FileFacts {
-    /// Its path, or the name the stream was given.
+    /// The path, or the name of the stream.
     pub name: String,
     /// `pcap` or `pcapng`.
     pub format: &'static str,
     /// `gzip` or `zstd`; `None` if it is not compressed.
     pub compression: Option<&'static str>,
-    /// The largest packet it was meant to keep whole, in bytes; `None` if it does not say.
+    /// Maximum captured bytes of a packet; `None` if not stated.
     pub snap_length: Option<u32>,
-    /// Its link layers by name, or by number where longwire does not know them.
+    /// Link layers by name, or by number if longwire does not support them.
     pub link_layers: Vec<String>,
-    /// Packets of all protocols.
     pub packets: u64,
-    /// Bytes of those packets as they were on the wire.
+    /// Bytes on the wire.
     pub wire_bytes: u64,
-    /// Of those packets, TCP packets; fragments of one count as one.
+    /// Fragments of one TCP packet count as one.
     pub tcp_packets: u64,
-    /// When its first packet passed.
     pub first_at: Option<Timestamp>,
-    /// When its last one passed.
     pub last_at: Option<Timestamp>,
-    /// What is missing of it as a file: it was cut short, or is damaged. Empty when it is whole. Also among
-    /// the warnings.
+    /// Truncation and damage of the file, empty if it is intact. Also among the warnings.
     pub faults: Vec<String>,
 }
 
-/// Sums up a run.
 pub(crate) fn conclude(readers: &mut [Reader<'_>], flows: &Flows<'_>, lost_fragments: u64) -> Report {
     let mut report = Report {
         connections: flows.opened(),
@@ -90,7 +81,6 @@ pub(crate) fn conclude(readers: &mut [Reader<'_>], flows: &Flows<'_>, lost_fragm
     report
 }
 
-/// Sums up a live capture that is called `name`.
 pub(crate) fn conclude_live(
     name: &str,
     tally: &FrameTally,
@@ -115,7 +105,6 @@ pub(crate) fn conclude_live(
     }
 }
 
-/// What to do about payload that is missing in a file, and from an interface.
 const LARGER_SNAP: &str = "capture with a larger snap length (tcpdump -s 0) and buffer (tcpdump -B 65536)";
 const FEWER_PACKETS: &str = "narrow the capture with --port or --filter, or enlarge its buffer with --ring";
 
@@ -138,7 +127,6 @@ fn facts(reader: &Reader<'_>) -> FileFacts {
     }
 }
 
-/// What is wrong with the file as a file.
 fn byte_warnings(reader: &Reader<'_>, fault: Option<io::Error>) -> Vec<Warning> {
     let Reader { name, notes, .. } = reader;
     let position = reader.position();
@@ -188,7 +176,6 @@ fn byte_warnings(reader: &Reader<'_>, fault: Option<io::Error>) -> Vec<Warning> 
     warnings
 }
 
-/// What is missing of the keys that a source holds.
 fn secrets_warnings(name: &str, secrets: &SecretsTally) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |kind, text: String| warnings.push(Warning::new(kind, text));
@@ -222,7 +209,6 @@ fn secrets_warnings(name: &str, secrets: &SecretsTally) -> Vec<Warning> {
     warnings
 }
 
-/// What is wrong with the packets of a source.
 fn frame_warnings(name: &str, faults: &FrameTally, foreign: u64, links: &[u16]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |kind, text: String| warnings.push(Warning::new(kind, text));
@@ -360,12 +346,12 @@ fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64, advice: &str) -> 
         .collect()
 }
 
-/// "COUNT ONEREST" or "COUNT MANYREST", where there is any.
+/// "COUNT ONEREST" or "COUNT MANYREST", if the count is not zero.
 fn of_several(kind: WarningKind, count: u64, [one, many]: [&str; 2], rest: &str) -> Option<Warning> {
     (count > 0).then(|| Warning::new(kind, format!("{}{rest}", counted(count, one, many))))
 }
 
-/// What the capture has more often, or larger, than it was on the wire.
+/// Packets captured several times, or larger than on the wire.
 fn copy_warnings(faults: Faults) -> Vec<Warning> {
     use WarningKind::{CapturedTwice, SegmentationOffload};
     let offload = format!(

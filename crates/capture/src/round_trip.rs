@@ -1,35 +1,34 @@
-//! Which pairs of payload and acknowledgement show the round trip, and which show the receiver's habits.
+//! Selects pairs of payload and acknowledgement that show the round trip, not the receiver's delay.
 
 use std::time::Duration;
 
-/// What is known of one pair.
 pub(crate) struct Pair {
-    /// From the payload's passage to that of its acknowledgement.
+    /// From the payload to its acknowledgement.
     pub span: Duration,
-    /// Whether the acknowledgement came without payload.
+    /// Whether the acknowledgement has no payload.
     pub pure: bool,
-    /// Bytes it acknowledged that were not before.
+    /// Newly acknowledged bytes.
     pub covered: u64,
-    /// Whether it acknowledged exactly up to the payload's end.
+    /// Whether it acknowledges exactly the payload's end.
     pub exact: bool,
 }
 
-/// Whether a pair is a sample of the round trip, given the shortest one so far and the payload of a full
+/// Whether a pair is a sample of the round trip, given the minimum and the payload of a full
 /// packet.
 ///
-/// Each span is the round trip plus however long the receiver took, so none is too short; the question is
-/// whether it may be far too long. Pairs with retransmitted bytes never come here (Karn's rule, RFC 6298
-/// section 3). A pair is a sample when
+/// Each span is the round trip plus the receiver's delay, so none is too short but some may be far
+/// too long. Pairs with retransmitted bytes are excluded before (Karn's rule, RFC 6298 section 3).
+/// A pair is a sample if
 ///
 /// 1. the acknowledgement is pure and covers, to the byte, at least two full packets: a receiver acknowledges
 ///    those at once (RFC 9293 section 3.8.6.3); or
-/// 2. it is pure and near the shortest one: at most half as long again and 50 us, which a host takes to wake
+/// 2. it is pure and near the minimum: at most half as long again and 50 us, which a host takes to wake
 ///    up, and at most 20 ms longer, half of the shortest delayed-acknowledgement timer in use (Linux 40 ms,
 ///    Windows 40 or 200 ms, BSD 100 ms). Acknowledgements that waited for the application to read lie beyond;
 ///    or
-/// 3. it is pure, there is no shortest one yet, and it is below that timer; or
-/// 4. it is shorter than the shortest one: an answer that carries payload waited for the application, so it
-///    can only tighten a bound, never make one.
+/// 3. it is pure, there is no minimum, and it is below that timer; or
+/// 4. it is below the minimum: a reply with payload waited for the application, so it can lower the
+///    minimum but not establish it.
 pub(crate) fn is_sample(pair: &Pair, least: Option<Duration>, full_size: u32) -> bool {
     let Some(least) = least else {
         return pair.pure && (pair.span < DELAYED || covers_two(pair, full_size));
@@ -42,7 +41,7 @@ fn covers_two(pair: &Pair, full_size: u32) -> bool {
     pair.exact && pair.covered >= 2 * u64::from(full_size)
 }
 
-/// Time a host may take to wake up and answer.
+/// Time of a host to wake up and reply.
 const WAKE_UP: Duration = Duration::from_micros(50);
 /// The shortest delayed-acknowledgement timer in use: Linux's TCP_DELACK_MIN.
 const DELAYED: Duration = Duration::from_millis(40);

@@ -1,49 +1,44 @@
-//! Keys of sessions that a capture holds next to its packets: pcapng's Decryption Secrets Blocks.
+//! Session keys embedded in a capture: pcapng's Decryption Secrets Blocks.
 //!
-//! Source: draft-ietf-opsawg-pcapng section 4.7. A block has a type of secrets, their length, and the
-//! secrets. Those of TLS are the text of a key log (RFC 9850), of which lines are handed on one by one:
-//! nothing of it is kept here, and none of it is in a warning. Blocks of other types are counted.
+//! Source: draft-ietf-opsawg-pcapng section 4.7. A block has a type, a length, and the secrets.
+//! Those of TLS are the text of a key log (RFC 9850); its lines are emitted one by one. Secrets are
+//! neither kept here nor printed in warnings. Blocks of other types are counted.
 
 use crate::formats::u32_at;
 
-/// Receives a line of a key log that a capture holds, and says whether it is one. Lines are secret.
+/// Receives a line of an embedded key log and returns whether it is valid. Lines are secret.
 pub type KeyLineSink<'k> = dyn Fn(&[u8]) -> bool + 'k;
 
-/// What was found of secrets in one source.
 #[derive(Debug, Default)]
 pub(crate) struct SecretsTally {
-    /// Blocks of secrets that are not of TLS.
+    /// Blocks with secrets other than TLS.
     pub foreign: u64,
-    /// Blocks of TLS from which something is missing.
+    /// Incomplete or invalid blocks of TLS.
     pub faulty: u64,
-    /// Where the first of those begins, in bytes from the beginning of the (decompressed) source, and what is
-    /// wrong with it.
+    /// Offset of the first faulty block in the (decompressed) source, and its fault.
     pub first_fault: Option<(u64, SecretsFault)>,
-    /// Where the block begins that the source ends in.
+    /// Offset of a block truncated by the end of the source.
     pub cut: Option<u64>,
 }
 
-/// What is wrong with a block of secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SecretsFault {
-    /// It holds no secrets.
     Empty,
     /// Its lengths contradict each other.
     Length,
-    /// So many of its lines are none of a key log.
+    /// Number of invalid lines.
     Lines(u64),
 }
 
-/// The beginning of a block's body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SecretsHead {
     pub is_tls: bool,
-    /// Bytes of secrets, as stated.
+    /// Stated bytes of secrets.
     pub length: usize,
 }
 
 impl SecretsHead {
-    /// The head of a block with this body, or the beginning of it.
+    /// Parses the head from a block's body or its first bytes.
     pub fn parse(body: &[u8], big: bool) -> Option<Self> {
         Some(Self {
             is_tls: u32_at(body, 0, big)? == TLS_KEY_LOG,
@@ -53,7 +48,7 @@ impl SecretsHead {
 }
 
 impl SecretsTally {
-    /// Takes a block whose body is there as a whole.
+    /// Processes a complete block.
     pub fn block(&mut self, place: u64, body: &[u8], big: bool, sink: &KeyLineSink<'_>) {
         let Some(head) = SecretsHead::parse(body, big) else {
             return self.fault(place, SecretsFault::Length);
@@ -72,17 +67,17 @@ impl SecretsTally {
         }
     }
 
-    /// Takes what there is of a block that the source ends in.
+    /// Processes a block that is truncated by the end of the source.
     pub fn cut(&mut self, place: u64, body: &[u8], big: bool, sink: &KeyLineSink<'_>) {
         self.cut = Some(place);
         let is_tls = SecretsHead::parse(body, big).is_some_and(|head| head.is_tls);
         if let (true, Some(secrets)) = (is_tls, body.get(SECRETS_HEAD..)) {
-            // What comes after the last line's end may be half a secret, or padding.
+            // The rest after the last line feed may be half a secret, or padding.
             KeyLines::default().feed(secrets, sink);
         }
     }
 
-    /// Takes the end of a block's lines.
+    /// Processes the end of a block's lines.
     pub fn ended(&mut self, place: u64, lines: KeyLines, sink: &KeyLineSink<'_>) {
         match lines.finish(sink) {
             Lines { all: 0, .. } => self.fault(place, SecretsFault::Empty),
@@ -91,7 +86,6 @@ impl SecretsTally {
         }
     }
 
-    /// Counts a block from which something is missing.
     pub fn fault(&mut self, place: u64, fault: SecretsFault) {
         self.faulty += 1;
         self.first_fault.get_or_insert((place, fault));
@@ -101,14 +95,14 @@ impl SecretsTally {
 /// Splits the text of a block into lines. Memory: one line of at most [`MAX_LINE_LEN`] bytes.
 #[derive(Default)]
 pub(crate) struct KeyLines {
-    /// The beginning of a line whose end has not come.
+    /// The start of an incomplete line.
     begun: Vec<u8>,
-    /// The line that has begun is longer than any of a key log: a comment, or nonsense.
+    /// The current line is longer than any of a key log: a comment, or garbage.
     is_too_long: bool,
     lines: Lines,
 }
 
-/// How many lines there were, and how many of them are none of a key log.
+/// Number of all lines and of invalid ones.
 #[derive(Clone, Copy, Default)]
 struct Lines {
     all: u64,
@@ -116,7 +110,6 @@ struct Lines {
 }
 
 impl KeyLines {
-    /// Takes the next bytes of the text.
     pub fn feed(&mut self, mut text: &[u8], sink: &KeyLineSink<'_>) {
         while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
             self.extend(&text[..end]);
@@ -126,7 +119,7 @@ impl KeyLines {
         self.extend(text);
     }
 
-    /// The text is over: its last line may have no end.
+    /// The last line may have no line feed.
     fn finish(mut self, sink: &KeyLineSink<'_>) -> Lines {
         if !self.begun.is_empty() {
             self.line(sink);
@@ -150,9 +143,9 @@ impl KeyLines {
     }
 }
 
-/// "TLSK": the key log of TLS.
+/// "TLSK", the key log of TLS.
 const TLS_KEY_LOG: u32 = 0x544c_534b;
-/// Bytes of a block's body before the secrets: their type and length.
+/// Type and length, before the secrets.
 pub(crate) const SECRETS_HEAD: usize = 8;
 /// A line has a label, 32 bytes and at most 64 bytes in hexadecimal digits.
 const MAX_LINE_LEN: usize = 4096;
@@ -178,7 +171,7 @@ mod tests {
                 .for_each(|part| lines.feed(part, &sink));
             let lines = lines.finish(&sink);
             assert_eq!(seen.take(), ["one\r", "", "two", "last"], "{size}");
-            // Wrong: the one that was refused, and the one that is too long.
+            // Invalid: the refused line, and the one that is too long.
             assert_eq!((lines.all, lines.wrong), (6, 2), "{size}");
         }
     }

@@ -1,10 +1,10 @@
-//! Events held back until it is known how far away the hosts of a connection are that was open before the
+//! Holds events until the round trip to the hosts of a connection is known that was open before the
 //! capture.
 //!
-//! The observer of the events needs the round trip with the first of them. So while the hosts of such a
-//! connection are new, all events wait, in their order, until a round trip between these hosts was seen, or
-//! enough answers. The wait is short and bounded, in time of the capture and in memory; then what is known
-//! has to suffice. Each pair of hosts is waited for once.
+//! The observer needs the round trip with the first event. While the hosts of such a connection are
+//! new, all events wait, in order, for a round trip between these hosts, or for enough replies. The
+//! wait is bounded in the capture's time and in memory; after it, the current estimate is used.
+//! Each pair of hosts is waited for once.
 
 use crate::hosts::{Estimate, HostPair, Hosts};
 use model::{ConnectionEvent, ConnectionId, Endpoint, Observer, Timestamp};
@@ -12,15 +12,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::time::Duration;
 
-/// Takes events and passes them on, at once or a little later.
+/// Forwards events to the observer, at once or after a wait.
 pub(crate) struct Settling<'o> {
     observer: &'o mut dyn Observer,
     held: Option<Box<BufferedEvents>>,
-    /// Connections of which nothing was reported yet but that they are to be, in their order.
+    /// Connections not yet reported, in order.
     unopened: BTreeMap<ConnectionId, Opening>,
 }
 
-/// What is to be reported first of a connection.
+/// The first report of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Opening {
     pub at: Timestamp,
@@ -29,21 +29,19 @@ pub(crate) struct Opening {
     pub sides_certain: bool,
 }
 
-/// What is held.
 #[derive(Default)]
 struct BufferedEvents {
     until: Timestamp,
-    /// Each with where its payload is in `payload`.
+    /// Each with the range of its bytes in `payload`.
     events: Vec<(ConnectionId, ConnectionEvent<'static>, Range<usize>)>,
     payload: Vec<u8>,
-    /// Connections whose hosts were not known well enough.
+    /// Connections with unknown hosts.
     awaited: HashMap<ConnectionId, HostPair>,
-    /// The places of those whose hosts may still not be: what is known once stays known.
+    /// Those that may still be unknown: known hosts stay known.
     unsettled: Vec<HostPair>,
 }
 
 impl<'o> Settling<'o> {
-    /// Holds nothing yet.
     pub fn new(observer: &'o mut dyn Observer) -> Self {
         Self {
             observer,
@@ -52,7 +50,7 @@ impl<'o> Settling<'o> {
         }
     }
 
-    /// Passes an event on, or holds it.
+    /// Forwards or buffers an event.
     #[inline]
     pub fn event(&mut self, id: ConnectionId, event: ConnectionEvent<'_>) {
         if !self.unopened.is_empty() && self.unopened.contains_key(&id) {
@@ -61,7 +59,7 @@ impl<'o> Settling<'o> {
         self.pass(id, event);
     }
 
-    /// Reports connections up to one: they are reported in the order of their numbers.
+    /// Reports connections up to `id`: they are reported in the order of their numbers.
     fn open_until(&mut self, id: ConnectionId) {
         while let Some(first) = self.unopened.first_entry().filter(|first| *first.key() <= id) {
             let (first, opening) = first.remove_entry();
@@ -69,8 +67,8 @@ impl<'o> Settling<'o> {
         }
     }
 
-    /// Reports a connection, now or with its next event: until the answer to a SYN it may show that it has
-    /// other addresses, too.
+    /// Reports a connection, at once or with its next event. Until the reply to a SYN, further
+    /// addresses may turn up.
     pub fn open(&mut self, id: ConnectionId, opening: Opening) {
         match opening.sides_certain {
             true => drop(self.unopened.insert(id, opening)),
@@ -81,7 +79,7 @@ impl<'o> Settling<'o> {
         }
     }
 
-    /// Corrects the endpoints of a connection that was not reported yet.
+    /// Corrects the endpoints of an unreported connection.
     pub fn correct(&mut self, id: ConnectionId, correct: impl FnOnce(&mut Opening)) {
         if let Some(opening) = self.unopened.get_mut(&id) {
             correct(opening);
@@ -96,13 +94,12 @@ impl<'o> Settling<'o> {
         }
     }
 
-    /// Whether events are held.
     #[inline]
     pub fn is_holding(&self) -> bool {
         self.held.is_some()
     }
 
-    /// From now on events are held: the hosts of connection `id`, about to be opened at `at`, are not known.
+    /// Starts buffering: the hosts of connection `id`, about to be opened at `at`, are unknown.
     pub fn wait_for(&mut self, id: ConnectionId, host_pair: HostPair, at: Timestamp) {
         let held = self.held.get_or_insert_with(|| {
             Box::new(BufferedEvents {
@@ -114,7 +111,7 @@ impl<'o> Settling<'o> {
         held.unsettled.push(host_pair);
     }
 
-    /// Passes everything on when it is time to.
+    /// Flushes all events if the wait is over.
     #[cold]
     pub fn attend(&mut self, at: Timestamp, hosts: &Hosts) {
         let Some(held) = &mut self.held else { return };
@@ -129,7 +126,6 @@ impl<'o> Settling<'o> {
         }
     }
 
-    /// Passes everything on.
     pub fn flush_settled(&mut self, hosts: &Hosts) {
         let Some(held) = self.held.take() else { return };
         let BufferedEvents {
@@ -170,9 +166,9 @@ impl BufferedEvents {
     }
 }
 
-/// How long events are held, on the capture's clock.
+/// On the capture's clock.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Events held at most: about 10 MB.
+/// About 10 MB.
 const MAX_EVENTS: usize = 65_536;
-/// Payload held at most, checked after each packet.
+/// Maximum buffered payload, checked after each packet.
 const MAX_PAYLOAD: usize = 16 << 20;

@@ -1,30 +1,28 @@
-//! Which side of a connection is the server, when the handshake does not show it.
+//! Decides which side of a connection is the server if there is no handshake.
 
 use crate::ip::Address;
 use std::collections::HashSet;
 
-/// What is known of servers.
 #[derive(Default)]
 pub(crate) struct Servers {
     known: HashSet<(Address, u16)>,
 }
 
 impl Servers {
-    /// Notes an endpoint that a handshake showed to be a server.
     pub fn add(&mut self, address: Address, port: u16) {
         if self.known.len() < MAX_KNOWN {
             self.known.insert((address, port));
         }
     }
 
-    /// Whether the first endpoint is more likely the server than the second. The first condition that
-    /// distinguishes them decides:
+    /// Whether the first endpoint is more likely the server than the second. The first condition
+    /// that distinguishes them decides:
     ///
     /// 1. an endpoint that was the server of another connection, seen from its handshake on;
     /// 2. a port of [`WELL_KNOWN`];
     /// 3. a port below 1024 (IANA's system ports);
     /// 4. a port below 32768 (below Linux's ephemeral range);
-    /// 5. a port that ends in a well-known one's four digits, as containers and test servers have (55432);
+    /// 5. a port that ends with a well-known port's four digits, as containers and test servers have (55432);
     /// 6. the lower port.
     pub fn first_is_server(&self, first: (Address, u16), second: (Address, u16)) -> bool {
         let rank =
@@ -43,7 +41,7 @@ fn class(port: u16) -> u8 {
     }
 }
 
-/// Servers remembered; more than a capture has, fewer than a scan could fill memory with.
+/// More than captures have, and a limit for scans.
 const MAX_KNOWN: usize = 4096;
 
 /// Ports of databases, their proxies and HTTP.

@@ -1,4 +1,4 @@
-//! One source of packets: opened, decompressed, its format recognised.
+//! One source of packets: opening, decompression, format detection.
 
 use crate::Error;
 use crate::clock::Clock;
@@ -14,20 +14,17 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 use std::time::Duration;
 
-/// Where packets come from.
 pub enum Source<'a> {
-    /// A capture file, or a named pipe or device that gives one.
+    /// A capture file, or a named pipe or device.
     File(&'a Path),
     /// A stream of capture bytes, such as standard input.
     Stream {
-        /// What to call it in reports.
+        /// Its name in reports.
         name: &'a str,
-        /// The bytes.
         reader: Box<dyn Read + Send + 'a>,
     },
 }
 
-/// A source that is being read.
 pub(crate) struct Reader<'a> {
     pub name: String,
     pub compression: Option<&'static str>,
@@ -37,54 +34,48 @@ pub(crate) struct Reader<'a> {
     pub current: Option<Record>,
     input: Input<'a>,
     packets: Box<dyn Format>,
-    /// Time of the current packet as recorded, and of the one before it.
+    /// Recorded time of the current packet and of the previous one.
     recorded: Option<Timestamp>,
     previous: Option<Timestamp>,
     pub clock: Clock,
-    /// Bytes of the current packet and the one that follows, while the latter was read ahead.
+    /// Bytes of the current packet and the record after it, if that was read ahead.
     ahead: Option<(Vec<u8>, Option<Record>)>,
 }
 
-/// What the frames of a source were.
 #[derive(Debug, Default)]
 pub(crate) struct FrameTally {
     pub packets: u64,
     pub wire_bytes: u64,
     pub first_at: Option<Timestamp>,
     pub last_at: Option<Timestamp>,
-    /// TCP packets.
     pub tcp: u64,
-    /// Frames of a link layer that longwire does not know.
+    /// Frames with an unsupported link layer.
     pub unknown_link: u64,
-    /// Packets that carry others and were not opened, by what carries them.
+    /// Unopened encapsulations, by kind.
     pub encapsulated: Vec<(Carrier, u64)>,
-    /// IP packets of other protocols than TCP, by protocol, as long as there is no TCP.
+    /// IP packets other than TCP, by protocol. Counted only while there is no TCP.
     pub others: Vec<(Protocol, u64)>,
-    /// Packets whose time fits neither the one before nor the one after.
+    /// Packets with a time that fits neither the previous nor the next one.
     pub wild_times: u64,
-    /// Frames cut before the end of their TCP header, or with an impossible one.
+    /// Frames truncated before the end of the TCP header, or with an invalid one.
     pub headless: u64,
 }
 
-/// What a frame was.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Frame {
     /// A TCP packet, or the last fragment of one.
     Tcp,
-    /// Of a link layer that longwire does not know.
     UnknownLink,
-    /// A packet that carries another and was not opened, by what carries it.
+    /// An encapsulation that was not opened.
     Unopened(Carrier),
-    /// Cut before the end of its TCP header, or with an impossible one.
+    /// Truncated before the end of the TCP header, or an invalid one.
     Headless,
-    /// An IP packet of another protocol.
     NotTcp(Protocol),
-    /// No IP packet, or a fragment of one that is not whole yet.
+    /// Not an IP packet, or a fragment of an incomplete one.
     Other,
 }
 
 impl FrameTally {
-    /// Counts a frame that was taken apart.
     #[inline]
     pub fn count(&mut self, frame: Frame) {
         match frame {
@@ -98,7 +89,6 @@ impl FrameTally {
         }
     }
 
-    /// Counts a packet that has just been read.
     #[inline]
     pub fn packet(&mut self, at: Timestamp, wire: u32) {
         self.first_at.get_or_insert(at);
@@ -108,7 +98,7 @@ impl FrameTally {
     }
 }
 
-/// Counts by what; beyond [`MAX_KINDS`] kinds no more are distinguished.
+/// Beyond [`MAX_KINDS`] kinds no more are distinguished.
 fn count_one<T: PartialEq>(counts: &mut Vec<(T, u64)>, what: T) {
     if let Some((_, count)) = counts.iter_mut().find(|(known, _)| *known == what) {
         *count += 1;
@@ -118,7 +108,8 @@ fn count_one<T: PartialEq>(counts: &mut Vec<(T, u64)>, what: T) {
 }
 
 impl<'a> Reader<'a> {
-    /// Opens a source and moves to its first packet. Lines of key logs that it holds go to `key_lines`.
+    /// Opens a source and advances to its first packet. Lines of embedded key logs go to
+    /// `key_lines`.
     pub fn open(source: Source<'a>, key_lines: &'a KeyLineSink<'a>) -> Result<Self, Error> {
         let Begun {
             name,
@@ -145,7 +136,6 @@ impl<'a> Reader<'a> {
         Ok(reader)
     }
 
-    /// Moves to the next packet.
     #[inline]
     pub fn advance(&mut self) {
         self.previous = self.recorded;
@@ -169,9 +159,9 @@ impl<'a> Reader<'a> {
         self.faults.packet(record.at, record.wire);
     }
 
-    /// A packet after a long silence, or before its predecessor, is held against the one that follows: when
-    /// its time lies outside both of theirs, it is damaged, and the packet gets the time of the one that
-    /// follows. Taken as it is, it would move the time of everything after it.
+    /// Compares a packet after a long silence, or before its predecessor, with the next one. If its
+    /// time lies outside both of theirs, it is damaged and replaced by the next one's. Otherwise it
+    /// would shift all later times.
     #[cold]
     fn check_time(&mut self, mut record: Record) -> Record {
         let bytes = self.frame(&record).to_vec();
@@ -191,7 +181,6 @@ impl<'a> Reader<'a> {
         record
     }
 
-    /// The captured bytes of the current packet.
     #[inline]
     pub fn frame(&self, record: &Record) -> &[u8] {
         match &self.ahead {
@@ -204,12 +193,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What ended the source early, once.
+    /// Returns the fault that ended the source early, once.
     pub fn take_fault(&mut self) -> Option<std::io::Error> {
         self.input.take_fault()
     }
 
-    /// How far the source was read, in decompressed bytes.
+    /// In decompressed bytes.
     pub fn position(&self) -> u64 {
         self.input.position()
     }
@@ -219,12 +208,12 @@ fn distance(first: Timestamp, second: Timestamp) -> Duration {
     first.since(second).max(second.since(first))
 }
 
-/// Kinds of packets that are distinguished in warnings.
+/// Kinds of packets distinguished in warnings.
 const MAX_KINDS: usize = 32;
-/// A time step that is inspected twice.
+/// Minimum time step that is verified.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// A source whose format is known, and nothing of it read.
+/// A source with a known format, before its first packet.
 pub(crate) struct Begun<'a> {
     name: String,
     compression: Option<&'static Compression>,
@@ -259,13 +248,13 @@ pub(crate) fn begin(source: Source<'_>) -> Result<Begun<'_>, Error> {
     })
 }
 
-/// Hands the lines of all key logs that a source holds to `key_lines`, wherever in it they are: for who reads
-/// its packets later. Of a format that holds none nothing is read but its first bytes.
+/// Emits the lines of all key logs of a source to `key_lines`, for a later read of its packets.
+/// Formats without key logs are not read beyond their first bytes.
 ///
-/// What is damaged is passed over: reading the packets reports it.
+/// Damage is skipped here and reported when the packets are read.
 ///
 /// # Errors
-/// When the source cannot be opened or is no capture.
+/// If the source cannot be opened or is not a capture.
 pub fn find_keys(source: Source<'_>, key_lines: &KeyLineSink<'_>) -> Result<(), Error> {
     let Begun {
         mut input,
@@ -282,11 +271,10 @@ pub fn find_keys(source: Source<'_>, key_lines: &KeyLineSink<'_>) -> Result<(), 
     Ok(())
 }
 
-/// The interfaces of which a source states several addresses, as far as it describes them before its first
-/// packet.
+/// Interfaces with several stated addresses, as described before the first packet.
 ///
 /// # Errors
-/// When the source cannot be opened or is no capture.
+/// If the source cannot be opened or is not a capture.
 pub fn interfaces(source: Source<'_>) -> Result<Vec<InterfaceAddresses>, Error> {
     let Begun {
         mut input,
@@ -300,7 +288,7 @@ pub fn interfaces(source: Source<'_>) -> Result<Vec<InterfaceAddresses>, Error> 
 
 type Opened<'a> = (String, Option<&'static Compression>, Input<'a>);
 
-/// A regular file is read window by window; a compressed one is read through, and so is a pipe or a device.
+/// Regular files are read in windows; compressed ones, pipes and devices as a stream.
 fn open_file<'a>(path: &Path) -> Result<Opened<'a>, Error> {
     let name = path.display().to_string();
     let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
@@ -316,7 +304,7 @@ fn open_file<'a>(path: &Path) -> Result<Opened<'a>, Error> {
         Err(cause) => return Err(Error::Open { name, cause }),
     };
     let magic = input.peek(4).first_chunk::<4>().copied();
-    // What can be read only in order still is.
+    // Without seeking, it can still be read in order.
     if input.take_fault().is_some() {
         return open_stream(name, Box::new(file));
     }
@@ -342,13 +330,13 @@ fn open_stream<'a>(name: String, mut reader: Box<dyn Read + Send + 'a>) -> Resul
     }
 }
 
-/// Bytes of a source that [`is_capture`] needs to be sure: a first zstd block and its headers.
+/// Bytes that [`is_capture`] needs for certainty: a first zstd block and its headers.
 pub const PROBE_BYTES: usize = 160 << 10;
 
 /// Whether a source that begins with `first_bytes` is a capture, plain or compressed.
 ///
-/// Give the first [`PROBE_BYTES`] bytes, or all there are: of a compressed source as much must be there as it
-/// takes to decompress four bytes.
+/// Pass the first [`PROBE_BYTES`] bytes or the whole source: decompressing four bytes of it must be
+/// possible.
 pub fn is_capture(first_bytes: &[u8]) -> bool {
     let Some(magic) = first_bytes.first_chunk::<4>().copied() else {
         return false;

@@ -4,15 +4,14 @@ use crate::formats::{Record, u16_at, u32_at};
 use crate::ip::{Address, Datagram};
 use model::Timestamp;
 
-/// One TCP packet: its header's facts and its payload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet<'a> {
     pub head: Head,
-    /// What was captured of the payload.
+    /// The captured part of the payload.
     pub payload: &'a [u8],
 }
 
-/// The facts of a packet that outlive its bytes.
+/// Header and metadata of a packet, without its bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Head {
     pub at: Timestamp,
@@ -25,28 +24,26 @@ pub(crate) struct Head {
     pub flags: u8,
     /// As sent, not scaled.
     pub window: u16,
-    /// Bytes the payload had on the wire.
+    /// Bytes of the payload on the wire.
     pub length: u32,
-    /// IP identification; 0 where there is none.
+    /// IP identification; 0 if there is none.
     pub identification: u32,
-    /// TCP checksum, to distinguish a packet captured twice from a retransmission.
+    /// Distinguishes a packet captured twice from a retransmission.
     pub checksum: u16,
-    /// Its timestamp and the one that it repeats (RFC 7323), of a packet with at most one byte of payload.
+    /// TSval and TSecr (RFC 7323) of a packet with at most one byte of payload.
     pub timestamps: Option<(u32, u32)>,
-    /// The interface it was captured on, where the capture records it.
+    /// The capturing interface, if recorded.
     pub interface: u32,
-    /// The virtual network (VLAN, VXLAN) that it was in; 0 where there is none.
+    /// The virtual network (VLAN, VXLAN); 0 if there is none.
     pub network: u32,
-    /// Packets it took: more than one when the IP packet was fragmented.
+    /// Number of wire packets: above one if the IP packet was fragmented.
     pub packets: u64,
-    /// Their bytes on the wire, link layer included.
+    /// Bytes on the wire, link layer included.
     pub wire_bytes: u64,
 }
 
-/// Options of a SYN.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SynOptions {
-    /// Largest payload the sender wants to receive in one packet.
     pub mss: Option<u16>,
     /// Shift of the sender's later windows.
     pub window_shift: Option<u8>,
@@ -54,7 +51,7 @@ pub(crate) struct SynOptions {
     pub timestamps: bool,
 }
 
-/// What surrounds a TCP packet.
+/// Metadata around a TCP packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Envelope {
     pub at: Timestamp,
@@ -68,8 +65,7 @@ pub(crate) struct Envelope {
 }
 
 impl Envelope {
-    /// What surrounds the TCP packet of an IP packet that was captured as `record` on `interface`, as its
-    /// link layer says.
+    /// Metadata of a packet captured as `record`; `interface` comes from its link layer.
     #[inline]
     pub fn new(record: &Record, interface: u32, datagram: &Datagram<'_>) -> Self {
         Self {
@@ -85,8 +81,8 @@ impl Envelope {
     }
 }
 
-/// Reads the TCP packet of which `bytes` were captured and which had `length` bytes on the wire. Returns the
-/// options too when it is a SYN. `None` if the header is cut or impossible.
+/// Parses a TCP packet. `bytes` is the captured part, `length` the number of bytes on the wire.
+/// Returns the options of a SYN. `None` if the header is truncated or invalid.
 #[inline]
 pub(crate) fn parse_segment<'a>(
     bytes: &'a [u8],
@@ -136,19 +132,18 @@ pub(crate) fn parse_segment<'a>(
 }
 
 impl Head {
-    /// Whether any of `flags` is set.
     #[inline]
     pub fn has(&self, flags: u8) -> bool {
         self.flags & flags != 0
     }
 
-    /// Whether a keep-alive probe looks like it: no byte or one, not pushed (RFC 9293 section 3.8.4).
+    /// Whether it may be a keep-alive probe: at most one byte, without PSH (RFC 9293 section
+    /// 3.8.4).
     #[inline]
     pub fn may_be_probe(&self) -> bool {
         self.length <= 1 && self.flags == ACK
     }
 
-    /// Sequence number of its first payload byte.
     #[inline]
     pub fn payload_sequence(&self) -> u32 {
         self.sequence.wrapping_add(u32::from(self.has(SYN)))
@@ -168,7 +163,7 @@ impl SynOptions {
     }
 }
 
-/// A packet's timestamp and the one that it repeats.
+/// TSval and TSecr of a packet.
 fn timestamps(options: &[u8]) -> Option<(u32, u32)> {
     let mut found = None;
     each_option(options, |kind, option| {
@@ -179,7 +174,7 @@ fn timestamps(options: &[u8]) -> Option<(u32, u32)> {
     found
 }
 
-/// Emits the kind and the bytes of each option, from the byte of its kind on.
+/// Emits the kind and the bytes of each option, starting at its kind.
 fn each_option(mut options: &[u8], mut take: impl FnMut(u8, &[u8])) {
     while let [kind, rest @ ..] = options {
         if *kind == 0 {
@@ -207,5 +202,5 @@ pub(crate) const RST: u8 = 0x04;
 pub(crate) const ACK: u8 = 0x10;
 /// Kind of the timestamps option (RFC 7323 section 3.2).
 const TIMESTAMPS: u8 = 8;
-/// Largest window shift (RFC 7323 section 2.3).
+/// Maximum window shift (RFC 7323 section 2.3).
 const MAX_SHIFT: u8 = 14;

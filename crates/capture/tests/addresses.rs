@@ -1,4 +1,4 @@
-//! What packets say about their senders' machines, in each link layer.
+//! Machines of the senders, as packets of each link layer show them.
 
 mod support;
 
@@ -7,10 +7,10 @@ use model::{CapturedAddress, LinkAddress, Origin};
 use std::io::Cursor;
 use support::build::{self, Frame, NANO, PcapKind, Tcp, tcp};
 
-/// How a packet passed: the number of the interface, the packet type and the hop limit.
+/// How a packet passed: interface number, packet type and hop limit.
 type Passage = (u8, u8, u8);
 
-/// Received and sent by a machine that is no router.
+/// Received and sent by a machine that is not a router.
 const RECEIVED: Passage = (2, 0, 64);
 const SENT: Passage = (2, 4, 64);
 
@@ -27,7 +27,7 @@ fn link_bytes(from_client: bool) -> [u8; 6] {
     [2, 0, 0, 0, 0, if from_client { 1 } else { 2 }]
 }
 
-/// What comes before the IP packet.
+/// Headers before the IP packet.
 fn head(link: u32, from_client: bool, (interface, kind, _): Passage, device: u16) -> Vec<u8> {
     let address = link_bytes(from_client);
     let [high, low] = device.to_be_bytes();
@@ -61,7 +61,7 @@ fn frame(packet: &Tcp, link: u32, passage: Passage, device: u16) -> Frame {
     }
 }
 
-/// The client and the server of conversations that pass these ways, client's packets first.
+/// Client and server of conversations on these paths, client's packets first.
 fn seen_on(link: u32, device: u16, ways: [&[Passage]; 2]) -> [CapturedAddress; 2] {
     let frames: Vec<Frame> = conversation()
         .iter()
@@ -105,7 +105,7 @@ fn every_link_layer_says_what_it_knows_of_the_sender() {
             (client.initial_hop_limit(), server.initial_hop_limit()),
             (Some(64), Some(64))
         );
-        // The client's packets come from a router's link-layer address.
+        // The client's packets have a router's link-layer address.
         assert_eq!(client.links, [], "{link}");
         let segment = if link == 276 { 2 } else { 0 };
         let bytes = link_bytes(false);
@@ -131,14 +131,14 @@ fn what_a_machine_passes_on_is_not_its_own() {
             &[(3, 0, 64), (2, 4, 63)],
             [Elsewhere, Elsewhere],
         ),
-        // A bridge of containers takes nothing off: they arrive at one port, for somebody else, and leave at
-        // another.
+        // A container bridge keeps the hop limit: packets arrive at one port, for another machine,
+        // and leave at another port.
         (
             &[OTHER, (4, 4, 64)],
             &[(4, 3, 64), (3, 4, 64)],
             [Unknown, Unknown],
         ),
-        // A container's packets that leave with the machine's address, among the machine's own.
+        // A container's packets leave with the machine's address, mixed with the machine's own.
         (&[RECEIVED], &[SENT, (2, 4, 63)], [Elsewhere, Unknown]),
         // Only outgoing packets were captured: a bridge would look the same.
         (&[SENT], &[(3, 4, 64)], [Unknown, Unknown]),

@@ -1,4 +1,4 @@
-//! Memory stays bounded, whatever the capture holds.
+//! Memory stays bounded for any capture.
 
 mod support;
 
@@ -6,7 +6,6 @@ use capture::Source;
 use model::{ConnectionEvent, ConnectionId, Observer};
 use support::build::{self, Frame, NANO, Tcp, tcp};
 
-/// Counts connections that are open at once.
 #[derive(Default)]
 struct Open {
     now: u64,
@@ -40,7 +39,6 @@ fn open_of(frames: &[Frame]) -> Open {
     open
 }
 
-/// The same packet between other hosts.
 fn moved(frame: &Frame, number: u32) -> Frame {
     let mut frame = frame.clone();
     frame.at += u64::from(number) * 1000;

@@ -1,4 +1,4 @@
-//! Clocks that are set while a capture runs: said with the amount, and no figure has the step in it.
+//! Clock steps during a capture are reported with their size and removed from all figures.
 
 mod support;
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 use support::build::{self, Frame, NANO, Tcp, tcp};
 use support::read_bytes;
 
-/// A dialogue: 300 us to an answer, 700 us to the next question.
+/// A dialogue: 300 us to a reply, 700 us to the next request.
 fn frames() -> Vec<Frame> {
     let mut packets = build::handshake();
     for turn in 0..10u32 {
@@ -18,7 +18,7 @@ fn frames() -> Vec<Frame> {
     packets.iter().map(Tcp::frame).collect()
 }
 
-/// When payload passed, and what was said.
+/// Times of payload, and warnings.
 fn read_frames(frames: &[Frame]) -> (Vec<Duration>, Vec<String>) {
     let (observed, report) = read_bytes(&build::pcap(NANO, frames)).expect("a capture");
     assert_eq!(observed.len(), 1);
@@ -56,7 +56,6 @@ fn a_clock_that_steps_is_said_and_changes_no_time() {
     }
 }
 
-/// The packets of each range stepped by an amount.
 fn stepped(steps: &[(std::ops::Range<usize>, i64)]) -> Vec<Frame> {
     let mut frames = frames();
     for (range, step) in steps {
@@ -78,12 +77,12 @@ fn a_clock_that_is_wrong_for_a_while_changes_no_time() {
         ),
         (vec![(9..15, -half)], "(the largest of 2 steps)"),
         (vec![(9..15, YEAR)], "365 days before packet"),
-        // Set back again and again, and set right each time.
+        // Set back repeatedly, and corrected each time.
         (
             vec![(6..8, -two), (10..12, -two), (15..18, -two)],
             "(the largest of 6 steps)",
         ),
-        // Set back twice, and set right at once, or one after the other.
+        // Set back twice, and corrected at once or step by step.
         (
             vec![(6..9, -two), (9..15, -two - three)],
             "(the largest of 3 steps)",
@@ -100,7 +99,7 @@ fn a_clock_that_is_wrong_for_a_while_changes_no_time() {
     }
 }
 
-/// Waiting that is not as long as the step stays waiting, and a second one of its length does too.
+/// A wait that differs from the step stays a wait, and so does a second one of its length.
 #[test]
 fn waiting_after_a_step_back_is_not_the_undoing_of_it() {
     let waited = |waits: &[(usize, i64)]| {
@@ -122,7 +121,7 @@ fn waiting_after_a_step_back_is_not_the_undoing_of_it() {
     );
 }
 
-/// NTP corrects small differences by running the clock faster or slower by at most 0.05 %.
+/// NTP corrects small differences by running the clock at most 0.05 % faster or slower.
 #[test]
 fn a_clock_that_is_slowed_down_is_no_step() {
     let mut slewed = frames();
@@ -139,7 +138,7 @@ fn a_clock_that_is_slowed_down_is_no_step() {
     assert!(by <= *steady.last().expect("payload") / 1_000, "{by:?}");
 }
 
-/// Interfaces are written out of order: a packet of another one is no step.
+/// Interfaces are written out of order: a packet of another one is not a step.
 #[test]
 fn packets_of_another_interface_out_of_order_are_no_step() {
     let frames = frames();
@@ -167,7 +166,6 @@ fn packets_of_another_interface_out_of_order_are_no_step() {
     assert_eq!(times, steady);
 }
 
-/// Days of silence are believed.
 #[test]
 fn a_long_silence_is_no_step() {
     let mut frames = frames();

@@ -1,4 +1,4 @@
-//! Damaged captures: no panic, no hang, results for what is whole, a warning for what is not.
+//! Damaged captures: no panic, no hang, results for intact parts, a warning for the rest.
 
 mod support;
 
@@ -8,7 +8,6 @@ use std::time::Duration;
 use support::build::{self, Frame, NANO, PLAIN, Tcp, tcp};
 use support::{ObservedConnection, data, read_bytes};
 
-/// The frames of a capture as one pcapng section.
 fn pcapng(frames: &[Frame]) -> Vec<u8> {
     let mut bytes = build::section(false);
     bytes.extend(build::interface(false, 1, 0, None, None));
@@ -79,7 +78,7 @@ fn one_damaged_record_header_costs_one_or_two_packets() {
             damaged[place + 8 + bit / 8] ^= 1 << (bit % 8);
             let (_, report) = read_bytes(&damaged).expect("a capture");
             let lost = flawless.packets - report.packets;
-            // A length that still looks like one swallows what it covers.
+            // A length that remains plausible hides the records it covers.
             let covered = if bit < 16 { (1usize << bit) / 66 + 2 } else { 2 };
             assert!(
                 lost as usize <= covered,
@@ -220,7 +219,7 @@ fn begun_at_every_packet() {
     }
 }
 
-/// Payload of each frame: Ethernet, IPv4 without options, TCP.
+/// Payload of Ethernet, IPv4 without options, TCP.
 fn payload_lengths(frames: &[Frame]) -> Vec<usize> {
     let header = |frame: &Frame| 34 + usize::from(frame.bytes[46] >> 4) * 4;
     frames
@@ -284,7 +283,7 @@ fn any_capture() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The recorder checks the calling order and the sums; here nothing but a result is requested.
+    /// The recorder checks the calling order and the sums; only completion is asserted here.
     #[test]
     fn flipped_bits_give_results(
         whole in any_capture(),

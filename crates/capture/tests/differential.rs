@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use support::build::{self};
 use support::read_bytes;
 
-/// Packets and payload bytes per source port, in frames as given.
 fn by_port<'a>(frames: impl Iterator<Item = &'a [u8]>) -> BTreeMap<u16, (u64, u64)> {
     let mut ports = BTreeMap::new();
     for frame in frames {
@@ -41,7 +40,6 @@ fn ours(bytes: &[u8]) -> BTreeMap<u16, (u64, u64)> {
     ports
 }
 
-/// All packets as pcap_parser finds them.
 fn packets(mut reader: impl PcapReaderIterator) -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     loop {

@@ -1,5 +1,4 @@
-//! Connections inside of tunnels and of a switch's copies are those that plain Ethernet gives; what cannot be
-//! opened is named.
+//! Encapsulated connections equal those on plain Ethernet; unsupported encapsulations are named.
 
 #![allow(clippy::disallowed_types, reason = "the test asks tshark, which is a process")]
 
@@ -22,7 +21,6 @@ fn conversation() -> Vec<Tcp> {
 
 const ETHERNET: [u8; 12] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
 
-/// An Ethernet frame with an IPv4 packet of this protocol.
 fn over_ip(protocol: u8, payload: &[u8]) -> Vec<u8> {
     let total = (20 + payload.len() as u16).to_be_bytes();
     let header = [
@@ -37,12 +35,10 @@ fn over_udp(port: u16, payload: &[u8]) -> Vec<u8> {
     over_ip(17, &[words, payload.to_vec()].concat())
 }
 
-/// An Ethernet frame of this EtherType.
 fn over_ethernet(kind: u16, payload: &[u8]) -> Vec<u8> {
     [&ETHERNET[..], &kind.to_be_bytes(), payload].concat()
 }
 
-/// The conversation, each frame wrapped.
 fn wrapped(wrap: &dyn Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
     build::pcap(NANO, &frames(wrap))
 }
@@ -64,7 +60,6 @@ fn frames(wrap: &dyn Fn(&[u8]) -> Vec<u8>) -> Vec<Frame> {
 
 type Wrap = Box<dyn Fn(&[u8]) -> Vec<u8>>;
 
-/// Name, how an Ethernet frame is wrapped.
 #[expect(clippy::too_many_lines, reason = "a list")]
 fn wraps() -> Vec<(&'static str, Wrap)> {
     let gre = |flags: u16, kind: u16, head: Vec<u8>, skip: usize| -> Wrap {
@@ -267,10 +262,10 @@ fn what_a_tunnel_carries_is_read_one_level_deep() {
     }
 }
 
-/// tshark's view of the same bytes: the payload of its innermost TCP packets.
+/// Compares the payload of innermost TCP packets.
 #[test]
 fn tunnels_are_those_that_tshark_sees() {
-    // A pseudowire's Ethernet is shown by tshark only when it is given the label.
+    // tshark shows a pseudowire's Ethernet only if it gets the label.
     let shown: Vec<_> = wraps()
         .into_iter()
         .filter(|(name, _)| !name.contains("pseudowire"))
@@ -279,7 +274,7 @@ fn tunnels_are_those_that_tshark_sees() {
     let mut file = tempfile::NamedTempFile::new().expect("file");
     std::io::Write::write_all(&mut file, &build::pcap(NANO, &frames)).expect("written");
     let output = Command::new("tshark")
-        // Ports that tshark has to be given.
+        // Non-standard ports for tshark.
         .args(["-n", "-d", "udp.port==6635,mpls", "-d", "udp.port==8472,vxlan"])
         .arg("-r")
         .arg(file.path())
@@ -349,8 +344,7 @@ fn what_cannot_be_opened_is_named() {
     }
 }
 
-/// Where a capture has no TCP, most of what it has instead is named; ARP and LLDP are nothing that is
-/// missing.
+/// A capture without TCP names its most frequent contents. ARP and LLDP are not missing data.
 #[test]
 fn what_a_capture_without_tcp_has_is_named() {
     let cases: [(&str, Wrap); 3] = [
@@ -376,7 +370,7 @@ fn what_a_capture_without_tcp_has_is_named() {
     }
 }
 
-/// UDP inside of a tunnel is no connection, and nothing is missing.
+/// UDP inside a tunnel is not a connection, and no data is missing.
 #[test]
 fn other_protocols_inside_are_passed_over() {
     let wrap = |frame: &[u8]| {

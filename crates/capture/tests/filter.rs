@@ -1,4 +1,4 @@
-//! Filters pass the packets that tcpdump's pass: the programs of both are run on the same packets.
+//! Runs the programs of tcpdump and of longwire on the same packets and compares the results.
 
 #![allow(
     clippy::disallowed_types,
@@ -12,17 +12,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Hosts and ports of the packets: few, so that expressions about them often hold.
+/// Few hosts and ports, so that expressions often match.
 const FOUR: [[u8; 4]; 4] = [[10, 0, 0, 1], [10, 0, 1, 2], [192, 168, 7, 9], [127, 0, 0, 1]];
 const SIX: [&str; 3] = ["2001:db8::1", "2001:db8:0:1::2", "::1"];
 const PORTS: [u16; 5] = [22, 443, 5432, 5433, 40_000];
 
-/// A packet as it is on the wire, and what the kernel shows of it to a packet socket.
+/// A packet on the wire, with the kernel's metadata for a packet socket.
 #[derive(Debug, Clone)]
 struct Packet {
     name: String,
     frame: Vec<u8>,
-    /// A fragment behind the first one.
     is_later_fragment: bool,
 }
 
@@ -68,7 +67,7 @@ fn packet(name: &str, frame: Vec<u8>) -> Packet {
     }
 }
 
-/// What is unusual: other protocols, options of IP, fragments, packets that are cut.
+/// Other protocols, IP options, fragments, truncated packets.
 fn odd_packets() -> Vec<Packet> {
     let four = tcp_packets().swap_remove(0).frame;
     let six = tcp_packets().swap_remove(4).frame;
@@ -110,7 +109,7 @@ fn odd_packets() -> Vec<Packet> {
 
 const CUT: &str = "cut";
 
-/// The programs of tcpdump for packets of Ethernet, as `tcpdump -dd` writes them.
+/// tcpdump's programs for Ethernet, from `tcpdump -dd`.
 fn tcpdumps_program(expression: &str) -> Vec<Instruction> {
     let output = Command::new("tcpdump")
         .args(["-y", "EN10MB", "-r"])
@@ -144,7 +143,6 @@ fn tcpdumps_program(expression: &str) -> Vec<Instruction> {
     program.collect()
 }
 
-/// Returns 0.
 const REJECT: Instruction = Instruction {
     code: 0x06,
     on_true: 0,
@@ -152,7 +150,7 @@ const REJECT: Instruction = Instruction {
     k: 0,
 };
 
-/// A capture of Ethernet without packets, from which tcpdump takes the link layer.
+/// A capture of Ethernet without packets: tcpdump takes the link layer from it.
 fn empty_capture() -> &'static std::path::Path {
     static FILE: OnceLock<tempfile::TempPath> = OnceLock::new();
     FILE.get_or_init(|| {
@@ -166,7 +164,6 @@ fn empty_capture() -> &'static std::path::Path {
     })
 }
 
-/// What surrounds a packet in the kernel.
 #[derive(Debug, Clone, Copy)]
 struct Around {
     interface: u32,
@@ -175,7 +172,7 @@ struct Around {
     network: usize,
 }
 
-/// As an Ethernet device hands it over.
+/// A packet that an Ethernet device received.
 const ARRIVED: Around = Around {
     interface: 2,
     device: 1,
@@ -183,8 +180,8 @@ const ARRIVED: Around = Around {
     network: 14,
 };
 
-/// Runs classic BPF as Linux does (`Documentation/networking/filter.rst`), with offsets from the network
-/// header and what the kernel knows.
+/// Runs classic BPF as Linux does (`Documentation/networking/filter.rst`), with offsets from the
+/// network header and the kernel's metadata.
 fn passes(program: &[Instruction], frame: &[u8], around: Around) -> bool {
     let (mut a, mut x, mut memory) = (0_u32, 0_u32, [0_u32; 16]);
     let mut at = 0;
@@ -258,7 +255,6 @@ fn passes(program: &[Instruction], frame: &[u8], around: Around) -> bool {
     }
 }
 
-/// The frame with a VLAN tag, as it is on the wire.
 fn tagged(frame: &[u8]) -> Vec<u8> {
     let mut tagged = frame.to_vec();
     tagged.splice(12.min(frame.len())..12.min(frame.len()), [0x81, 0, 0, 7]);
@@ -279,8 +275,8 @@ fn parsed(expression: &str) -> Result<PacketFilter, FilterError> {
     PacketFilter::parse(expression, &names)
 }
 
-/// Both programs say the same of every packet. What they are known to differ in: a later fragment has no
-/// ports, which tcpdump takes for another port; then longwire lets it pass.
+/// Both programs agree on every packet. Known exception: a later fragment has no ports, but tcpdump
+/// reads one from its payload; longwire lets it pass.
 fn agrees(expression: &str) {
     let ours = parsed(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
     let ours = ours.program(&[]).expect("it is short");
@@ -288,8 +284,8 @@ fn agrees(expression: &str) {
     for packet in tcp_packets().iter().chain(&odd_packets()) {
         let pass = passes(&ours, &packet.frame, ARRIVED);
         if packet.name == CUT {
-            // Which of two loads comes first, and so which condition a cut packet fails, is each one's own
-            // affair.
+            // The order of two loads, and so the condition that fails for a truncated packet, may
+            // differ.
             continue;
         }
         let expected = passes(&theirs, &packet.frame, ARRIVED);

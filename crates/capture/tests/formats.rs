@@ -1,4 +1,4 @@
-//! Every format and compression gives what the plain pcap gives.
+//! Every format and compression returns the same events as plain pcap.
 
 mod support;
 
@@ -60,7 +60,7 @@ fn many() -> Vec<u8> {
     build::pcap(PLAIN, &many)
 }
 
-/// Cuts the file that is read when the first thing in it is reported.
+/// Truncates the file at its first event.
 struct Shorten(Option<std::fs::File>);
 
 impl model::Observer for Shorten {
@@ -146,7 +146,8 @@ fn pcapng_sections_interfaces_and_resolutions_give_the_same() {
                 _ => build::obsolete(big, 1, frame.at + 3600 * second, frame),
             });
         }
-        // Another section, in the other byte order, whose only interface counts tenths of a microsecond.
+        // Another section, in the other byte order, with an interface that counts tenths of a
+        // microsecond.
         bytes.extend(build::section(!big));
         bytes.extend(build::interface(!big, 1, 65_535, Some(7), Some(100)));
         for frame in rest {
@@ -295,7 +296,6 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).expect("in memory")
 }
 
-/// Files that other programs convert are refused with the command that does it.
 #[test]
 fn other_formats_are_refused_with_the_command_that_converts_them() {
     let mut log = vec![0; 4096];

@@ -1,4 +1,4 @@
-//! Every link layer and IP variant gives the conversation that plain Ethernet gives.
+//! Every link layer and IP variant returns the same conversation as plain Ethernet.
 
 mod support;
 
@@ -32,7 +32,7 @@ fn check(observed: &[ObservedConnection], overhead: u64) {
     );
 }
 
-/// The conversation with what comes before its IP packets replaced.
+/// Replaces the headers before the conversation's IP packets.
 fn relinked(link: u32, head: &dyn Fn(&Tcp) -> Vec<u8>) -> Vec<u8> {
     let frames: Vec<Frame> = conversation()
         .iter()
@@ -131,7 +131,7 @@ fn ipv6_with_extension_headers_and_a_tag() {
     }
 }
 
-/// Splits the IPv4 payload of an Ethernet frame into fragments of `size` bytes (a multiple of 8).
+/// `size` is a multiple of 8.
 fn fragments(frame: &Frame, identification: u16, size: usize) -> Vec<Frame> {
     let (head, payload) = frame.bytes.split_at(34);
     let count = payload.len().div_ceil(size);

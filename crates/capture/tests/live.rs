@@ -1,5 +1,4 @@
-//! Packets that are handed over as they pass: the events are those of a file, and the time passes without
-//! packets too.
+//! Live packets cause the same events as a file, and time passes without packets too.
 
 mod support;
 
@@ -20,7 +19,6 @@ fn conversation() -> Vec<Tcp> {
     packets
 }
 
-/// The frame as it passes an interface.
 fn on(interface: u32, frame: &Frame, later_us: u64) -> LivePacket<'_> {
     LivePacket {
         at: Timestamp::from_nanos(frame.at + 1000 * later_us),
@@ -104,7 +102,7 @@ fn what_is_sent_again_is_no_copy() {
 #[test]
 fn time_without_packets_ends_a_wait_for_one() {
     let mut packets = build::handshake();
-    // The server acknowledges a request that was not seen, and answers it.
+    // The server acknowledges a request that was not captured, and answers it.
     packets.push(tcp(1_000, false, "PA", 5001, 1006).with(b"row"));
     let mut recorder = Recorder::default();
     let mut live = LiveCapture::new("interface eth0", &mut recorder);

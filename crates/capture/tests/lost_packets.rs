@@ -1,4 +1,4 @@
-//! Bytes that the capturing host lost: reported where they passed, and nothing after them changes its place.
+//! Bytes lost by the capturing host are reported in their place, without moving later bytes.
 
 mod support;
 
@@ -12,7 +12,7 @@ fn one(packets: &[Tcp]) -> ObservedConnection {
     observed.remove(0)
 }
 
-/// Who sent what, unseen bytes as `?`, in the order in which it was reported.
+/// Sender and bytes of each segment, unseen ones as `?`, in order of the reports.
 fn order(observed: &ObservedConnection) -> Vec<String> {
     let text = |piece: &support::Piece| {
         let who = if piece.direction == ClientToServer {
@@ -25,7 +25,7 @@ fn order(observed: &ObservedConnection) -> Vec<String> {
     observed.segments.iter().map(text).collect()
 }
 
-/// Questions and answers without a pause, 100 us each.
+/// Requests and replies without a pause, 100 us each.
 fn dialogue() -> Vec<Tcp> {
     let mut packets = build::handshake();
     for turn in 0..6u32 {
@@ -77,8 +77,8 @@ fn a_lost_fin_is_no_byte() {
     assert_eq!(observed.totals().unseen_bytes, [0, 0]);
 }
 
-/// The server has closed, which is not in the capture; the client acknowledges it with its last words, or
-/// with a reset that comes back later.
+/// The server has closed, uncaptured. The client acknowledges it with its last words, or with a
+/// later reset.
 #[test]
 fn a_lost_fin_that_last_words_acknowledge_is_no_byte() {
     let endings: [&[Tcp]; 4] = [
@@ -108,7 +108,7 @@ fn a_lost_fin_that_last_words_acknowledge_is_no_byte() {
     }
 }
 
-/// The same acknowledgement, and the server goes on behind the place: a byte was lost, however long it takes.
+/// The same acknowledgement, but the server continues after the offset: a byte was lost.
 #[test]
 fn a_lost_byte_that_looks_like_a_fin_is_told_when_the_server_goes_on() {
     for later in [1_400, 40_000, 900_000] {

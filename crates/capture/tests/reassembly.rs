@@ -1,4 +1,4 @@
-//! Bytes of each direction exactly once and in order, whatever happens to the packets.
+//! Bytes of each direction exactly once and in order, for any order of packets.
 
 mod support;
 
@@ -370,8 +370,8 @@ fn every_packet_captured_twice_changes_the_packet_counts_only() {
 
 #[test]
 fn both_ports_of_a_bridge_with_a_delay_between_are_one_connection() {
-    // Linux cooked v2 contains the interface: the second copy of each packet comes from the other port, 10 ms
-    // later.
+    // Linux cooked v2 contains the interface: the second copy of each packet comes from the other
+    // port, 10 ms later.
     let mut packets = build::handshake();
     for number in 0..50u32 {
         let at = 1_000 + 100 * u64::from(number);
@@ -441,7 +441,6 @@ fn a_wild_sequence_number_is_ignored_with_a_warning() {
     );
 }
 
-/// A conversation with what each side says, cut into packets of the given sizes.
 fn conversation(turns: &[(Vec<u8>, Vec<u8>)], size: usize) -> Vec<Tcp> {
     let mut packets = build::handshake();
     let (mut client, mut server, mut at) = (1001u32, 5001u32, 10_000u64);
@@ -479,8 +478,7 @@ fn turns() -> impl Strategy<Value = Vec<(Vec<u8>, Vec<u8>)>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Packets that change places, come twice or overlap give the same streams, nothing unseen, nothing
-    /// doubled.
+    /// Reordered, duplicated and overlapping packets result in the same streams without gaps.
     #[test]
     fn disorder_changes_no_byte(
         turns in turns(),
@@ -525,8 +523,7 @@ proptest! {
         prop_assert_eq!(observed.stream(ServerToClient), server);
     }
 
-    /// Whatever packets are missing or out of order, each byte is reported or counted as unseen, in its
-    /// place.
+    /// With missing or reordered packets each byte is reported or counted as unseen, in its place.
     #[test]
     fn missing_packets_are_counted_to_the_byte(
         turns in turns(),
@@ -536,7 +533,8 @@ proptest! {
     ) {
         let mut packets = conversation(&turns, size);
         for place in missing {
-            // The handshake and the last three packets stay, so that both streams' ends are known.
+            // The handshake and the last three packets stay, so that the ends of both streams are
+            // known.
             if packets.len() > 6 {
                 let index = 3 + place.index(packets.len() - 6);
                 packets.remove(index);

@@ -1,5 +1,5 @@
-//! Key logs that pcapng files hold (Decryption Secrets Blocks): every line of them is handed on, wherever the
-//! block is and whatever its length says, and the packets are those without it.
+//! Key logs in pcapng files (Decryption Secrets Blocks): every line is emitted, for any position
+//! and length of the block, and the packets do not change.
 
 mod support;
 
@@ -12,7 +12,7 @@ use support::{ObservedConnection, Recorder, data};
 const TLS: u32 = 0x544c_534b;
 const WIREGUARD: u32 = 0x5747_4b4c;
 
-/// A block of secrets that states `length` bytes of them.
+/// A block that states `length` bytes of secrets.
 fn secrets(big: bool, kind: u32, length: usize, text: &[u8]) -> Vec<u8> {
     let four = |number: u32| {
         if big {
@@ -39,7 +39,7 @@ fn frames() -> Vec<Frame> {
     build::frames(&data("redis-six-connections.pcap"))
 }
 
-/// A section with all packets, and `block` before the one of this number.
+/// All packets, with `block` before packet number `before`.
 fn section(big: bool, frames: &[Frame], before: usize, block: &[u8]) -> Vec<u8> {
     let mut bytes = [build::section(big), build::interface(big, 1, 0, None, None)].concat();
     for (number, frame) in frames.iter().enumerate() {
@@ -79,7 +79,6 @@ impl Seen {
     }
 }
 
-/// Reads bytes as a stream. A line is one of a key log when it begins as one.
 fn read_capture(bytes: &[u8]) -> Seen {
     let lines = RefCell::new(Vec::new());
     let sink = |line: &[u8]| {
@@ -133,7 +132,7 @@ fn lines_are_handed_on_wherever_their_block_is_and_the_packets_are_the_same() {
             assert_eq!(seen.report.warnings, [], "{big} {before}");
         }
     }
-    // The text need not end with a line's end, nor fill four bytes.
+    // The text may lack a final line feed, and its length need not be a multiple of four.
     let seen = read_capture(&section(false, &frames, 0, &key_log(false, text.trim_end())));
     assert_eq!((seen.lines.len(), seen.report.warnings.len()), (3, 0));
 }
@@ -167,7 +166,7 @@ fn a_capture_that_is_cut_in_the_block_gives_the_lines_before_and_the_place() {
         let there = (length - place).saturating_sub(16) / (text.len() / 3);
         assert_eq!(seen.lines.len(), there.min(3), "{length}");
         let cut = match length - place {
-            // Not even what kind of block it is.
+            // Truncated before the kind of block.
             ..8 => "ends inside a packet".to_owned(),
             _ => format!("ends inside a block of keys that begins at byte {place}:"),
         };
@@ -211,7 +210,7 @@ fn blocks_that_are_wrong_are_reported_with_the_first_place() {
         "the first at byte {place}: its lengths contradict each other"
     ));
     assert!(seen.lines.is_empty());
-    // Of one byte only, and of lengths that no file has.
+    // A length of one byte, and one beyond any file.
     for body in [vec![1; 4], [&TLS.to_le_bytes()[..], &[0xff; 4]].concat()] {
         with(&build::block(false, 10, &body)).warns_of("its lengths contradict each other");
     }
@@ -238,7 +237,7 @@ fn a_key_log_larger_than_any_packet_is_read_piece_by_piece() {
         let seen = read_capture(&whole);
         assert_eq!((seen.lines.len(), seen.report.packets), (count, 10));
         assert_eq!(found(&whole).len(), count);
-        // Cut in the middle of it.
+        // Truncated in the middle.
         let seen = read_capture(&whole[..whole.len() / 2]);
         assert_eq!(seen.report.packets, 5);
         seen.warns_of("ends inside a block of keys that begins at byte ");
@@ -266,8 +265,8 @@ fn a_format_without_keys_is_not_searched() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the blocks became, reading ends, as a stream and searching it finds the same lines, and no
-    /// line is longer than one of a key log.
+    /// Reading damaged blocks terminates. Streaming and searching find the same lines, none longer
+    /// than a key log's.
     #[test]
     fn damaged_blocks_give_results(
         big in any::<bool>(),

@@ -62,7 +62,7 @@ fn a_connection_in_two_files_is_told_from_the_first_with_one_warning() {
         .collect();
     let (alone, _) = read_captures(&[build::capture_of(&near_client)]);
     for late in [false, true] {
-        // The second file's clock may be late enough to show everything after the first file has ended.
+        // A late clock can place the second file entirely after the first.
         let shift = if late { 30_000_000 } else { 0 };
         let second: Vec<Tcp> = near_server
             .iter()

@@ -1,5 +1,5 @@
-//! Handshake, round trips, idleness of senders: the times a capture shows, taken near the client, in the
-//! middle and near the server of one conversation.
+//! Handshake, round trips and idleness of senders: the same conversation observed near the client,
+//! in the middle and near the server.
 
 mod support;
 
@@ -31,7 +31,6 @@ fn rtts(observed: &ObservedConnection, side: Side) -> Vec<u128> {
         .collect()
 }
 
-/// Idleness of the last segment of the server.
 fn server_idle(observed: &ObservedConnection) -> Option<Duration> {
     let last = observed
         .segments
@@ -114,7 +113,7 @@ fn a_syn_sent_again_with_another_sequence_number_is_the_same_connection() {
     }
 }
 
-/// A refused attempt has ended: what follows is another connection.
+/// A refused attempt has ended, so the next SYN opens another connection.
 #[test]
 fn a_syn_after_a_refusal_is_another_connection() {
     let mut packets = vec![
@@ -261,7 +260,8 @@ fn an_acknowledgement_that_lets_the_sender_go_on_ends_no_idleness() {
             .filter(|piece| piece.direction == ServerToClient)
             .nth(2)
             .expect("four");
-        // The server's side is 300 us away: what it sends in answer to the acknowledgement is here at 2410.
+        // The server's side is 300 us away: its response to the acknowledgement passes here at
+        // 2410.
         assert_eq!(third.sender_idle, Some(us(idle)));
     }
 }
@@ -291,7 +291,8 @@ fn a_used_up_window_is_no_idleness() {
     assert_eq!(server_idle(&observed), Some(Duration::ZERO));
 }
 
-/// On loopback a full packet is nearly as large as the first window, so there is hardly ever room for one.
+/// On loopback a full packet is nearly as large as the first window, so there is hardly ever room
+/// for one.
 #[test]
 fn room_for_what_was_sent_is_room_enough() {
     let observed = read_flawless(&support::data("mysql-cursor.pcap")).remove(0);
@@ -377,7 +378,7 @@ fn a_capture_at_the_client_in_the_middle_and_at_the_server_agree() {
     }
 }
 
-/// A connection that was open before the capture: two exchanges, each acknowledged by the next packet only.
+/// Open before the capture: two exchanges, each acknowledged only by the next packet.
 fn midway() -> Vec<Tcp> {
     vec![
         tcp(1_000, true, "PA", 1001, 5001).with(b"select"),

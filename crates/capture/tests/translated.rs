@@ -1,5 +1,5 @@
-//! The same packets under several pairs of addresses are one connection; the same addresses in two virtual
-//! networks are two.
+//! The same packets under several pairs of addresses are one connection; the same addresses in two
+//! virtual networks are two.
 
 mod support;
 
@@ -8,7 +8,7 @@ use model::Endpoint;
 use support::build::{self, Frame, NANO, Tcp, tcp};
 use support::{ObservedConnection, data, read_bytes};
 
-/// How a path shows a packet: the endpoints it has there, and how long after the client's side it passes.
+/// A packet on a path: its endpoints there, and the delay after the client's side.
 #[derive(Clone, Copy)]
 struct View {
     client: &'static str,
@@ -38,8 +38,7 @@ fn conversation() -> Vec<Tcp> {
     packets
 }
 
-/// The frames of the packets of which `is_seen` says so, as a view shows them. The way back passes the views
-/// the other way round.
+/// Frames of the selected packets in a view. Replies pass the views in reverse order.
 fn seen(packets: &[Tcp], view: View, is_seen: impl Fn(usize, &Tcp) -> bool) -> Vec<Frame> {
     let visible = packets
         .iter()
@@ -152,7 +151,7 @@ fn a_partial_copy_adds_nothing_and_a_partial_original_is_completed() {
 
 #[test]
 fn connections_that_happen_to_have_the_same_numbers_are_their_own() {
-    // Requests and replies pass in the same order: neither is inside the other.
+    // Requests and replies pass in the same order: neither path is inside the other.
     for delay in [0, 40, 150, 250] {
         let other = Tcp::frame_between;
         let mut frames = seen(&conversation(), SERVICE, |_, _| true);
@@ -210,7 +209,6 @@ fn in_vxlan(frames: Vec<Frame>, network: u32) -> Vec<Frame> {
     frames.into_iter().map(wrap).collect()
 }
 
-/// The conversation with other initial sequence numbers, a little later.
 fn another() -> Vec<Tcp> {
     let change = |mut packet: Tcp| {
         packet.at_us += 150;

@@ -10,12 +10,12 @@ use std::process::Command;
 use support::build::{self, Frame, NANO, Tcp, tcp};
 use support::read_bytes;
 
-/// What is counted of one connection: packets, wire bytes and payload bytes from its first endpoint and from
-/// its second, and retransmissions.
+/// Packets, wire bytes and payload bytes from the first endpoint and from the second, and
+/// retransmissions.
 type Counts = BTreeMap<u32, ([u64; 2], [u64; 2], [u64; 2], u64)>;
 
-/// tshark's counts. Its streams are numbered like connections, in the order of their first packets; its
-/// sequence numbers count from the SYN's, so the highest one gives the payload.
+/// tshark numbers streams like connections, in the order of their first packets. Its sequence
+/// numbers count from the SYN's, so the highest one is the payload.
 fn tshark(path: &Path) -> Counts {
     let fields = [
         "tcp.stream",
@@ -61,7 +61,7 @@ fn tshark(path: &Path) -> Counts {
     counts
 }
 
-/// Our counts. The first endpoint of tshark's is the client, in captures that begin with the SYN.
+/// tshark's first endpoint is the client, if the capture begins with the SYN.
 fn ours(bytes: &[u8]) -> Counts {
     let (observed, _) = read_bytes(bytes).expect("a capture");
     let counts = observed.iter().map(|observed| {
@@ -89,8 +89,8 @@ fn every_capture_counts_as_tshark_counts() {
     }
 }
 
-/// A reply of 300 kB squeezed through a queue of 20 kB on loopback at 60 Mbit/s, seen behind the queue: what
-/// is sent again was mostly never seen before.
+/// A reply of 300 kB through a queue of 20 kB on loopback at 60 Mbit/s, captured after the queue.
+/// Most retransmitted bytes were not seen before.
 #[test]
 fn a_lossy_capture_counts_as_tshark_counts() {
     let name = "snapped/lossy.pcap";

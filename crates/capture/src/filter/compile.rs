@@ -1,11 +1,10 @@
-//! From a condition to a program. What differs between kinds of packets (IPv4, IPv6, fragments) is decided
-//! first, so that little of the condition is left to be asked of each kind.
+//! Compiles a condition to a program. Branches on the kind of packet first (IPv4, IPv6, fragment),
+//! which decides most of the condition in advance.
 
 use super::program::{Instruction, Label, Program, code};
 use super::{End, FilterError, Network, Node, Test};
 use std::net::IpAddr;
 
-/// The program of a condition.
 pub(super) fn program(condition: &Node, interfaces: &[u32]) -> Result<Vec<Instruction>, FilterError> {
     let mut program = Program::default();
     let ends = Ends {
@@ -32,7 +31,7 @@ pub(super) fn program(condition: &Node, interfaces: &[u32]) -> Result<Vec<Instru
     program.assemble()
 }
 
-/// Where packets end.
+/// Exits of the program.
 #[derive(Clone, Copy)]
 struct Ends {
     pass: Label,
@@ -54,9 +53,9 @@ fn only_interfaces(program: &mut Program, interfaces: &[u32], ends: Ends) {
     program.place_label(chosen);
 }
 
-/// Keeps in `M[NETWORK]` where the IP header begins. On Ethernet that is counted from the frame's first byte:
-/// bytes that the kernel has not put together yet can be read there, and not where it counts from the network
-/// header.
+/// Stores the offset of the IP header in `M[NETWORK]`. On Ethernet it counts from the start of the
+/// frame: there the kernel can read bytes of a non-linear packet, and from the network header it
+/// cannot.
 fn find_network_header(program: &mut Program, ends: Ends) {
     let [loopback, not_loopback, ethernet, other, begin] = std::array::from_fn(|_| program.label());
     program.push(code::LOAD_WORD, DEVICE);
@@ -67,7 +66,7 @@ fn find_network_header(program: &mut Program, ends: Ends) {
     program.push(code::LOAD_WORD, PACKET_TYPE);
     program.branch(code::EQUAL, OUTGOING, ends.drop, ethernet);
     program.place_label(ethernet);
-    // The EtherType is behind the addresses, and behind each VLAN tag.
+    // The EtherType follows the addresses, and each VLAN tag.
     for tags in 0..=MAX_TAGS {
         let [untagged, not_customer, tagged] = std::array::from_fn(|_| program.label());
         program.push(code::LOAD_HALF, 12 + 4 * tags);
@@ -86,7 +85,7 @@ fn find_network_header(program: &mut Program, ends: Ends) {
     program.push(code::KEEP, NETWORK);
 }
 
-/// `X` is where the IP header begins.
+/// `X` is the offset of the IP header.
 fn version_4(program: &mut Program, condition: &Node, ends: Ends) {
     let [tcp, first, later] = std::array::from_fn(|_| program.label());
     program.push(code::BYTE_FROM, 9);
@@ -121,7 +120,7 @@ fn version_4(program: &mut Program, condition: &Node, ends: Ends) {
     );
 }
 
-/// `X` is where the IP header begins.
+/// `X` is the offset of the IP header.
 fn version_6(program: &mut Program, condition: &Node, ends: Ends) {
     let [whole, not_tcp, fragment, of_tcp, first, later, transport] =
         std::array::from_fn(|_| program.label());
@@ -165,11 +164,11 @@ fn version_6(program: &mut Program, condition: &Node, ends: Ends) {
     );
 }
 
-/// What is known of a packet before its condition is asked.
+/// Properties of a packet that are known before its condition is evaluated.
 #[derive(Clone, Copy)]
 struct Kind {
     six: bool,
-    /// A fragment behind the first one: it has no ports.
+    /// A later fragment, which has no ports.
     later: bool,
 }
 
@@ -184,20 +183,20 @@ fn emit_condition(program: &mut Program, condition: &Node, kind: Kind, ends: End
 /// The rest of a condition for one kind of packets.
 enum Reduced {
     Known(bool),
-    /// One of these at one end, or its opposite.
+    /// Alternatives at one end, negated if the flag is not set.
     Network(End, Network, bool),
     Ports(End, u16, u16, bool),
     All(Vec<Reduced>),
     Any(Vec<Reduced>),
 }
 
-/// A condition, or its opposite where it is not `wanted`, as far as `kind` leaves it open.
+/// Reduces a condition, or its negation if not `wanted`, for `kind`.
 fn reduced(node: &Node, kind: Kind, wanted: bool) -> Reduced {
     match node {
         Node::Not(inner) => reduced(inner, kind, !wanted),
         Node::All(parts) | Node::Any(parts) => {
             let parts = parts.iter().map(|part| reduced(part, kind, wanted));
-            // That not all pass is that any does not.
+            // The negation of "all" is "any not".
             match matches!(node, Node::All(_)) == wanted {
                 true => joined(parts, false, Reduced::All),
                 false => joined(parts, true, Reduced::Any),
@@ -215,8 +214,8 @@ fn reduced(node: &Node, kind: Kind, wanted: bool) -> Reduced {
     }
 }
 
-/// The parts that are still open, as `open` has them together. One that is known to be `decisive` decides;
-/// when none is open, its contrary is known.
+/// Joins the undecided parts with `open`. A part known to be `decisive` decides; if all parts are
+/// decided, the result is the opposite.
 fn joined(
     parts: impl Iterator<Item = Reduced>,
     decisive: bool,
@@ -263,7 +262,7 @@ fn write(program: &mut Program, condition: &Reduced, pass: Label, drop: Label) {
     }
 }
 
-/// Asks one after the other; behind the last one it goes on at `at_last`.
+/// Tests in order. After the last test control continues at `at_last`.
 fn each(
     program: &mut Program,
     parts: &[Reduced],
@@ -280,8 +279,7 @@ fn each(
     }
 }
 
-/// Whether the address at `end` is in a network: its words are compared one by one, the last one as far as
-/// the network goes.
+/// Whether the address at `end` is in a network. Compares word by word, the last one masked.
 fn within(program: &mut Program, end: End, network: Network, yes: Label, no: Label) {
     let (words, from) = match network.address {
         IpAddr::V4(address) => (vec![address.to_bits()], [12, 16]),
@@ -330,24 +328,23 @@ fn between(program: &mut Program, end: End, first: u16, last: u16, yes: Label, n
     program.branch(code::GREATER, u32::from(last), no, yes);
 }
 
-/// VLAN tags of a frame, apart from the one that the kernel takes off.
+/// VLAN tags of a frame, besides the one that the kernel strips.
 const MAX_TAGS: u32 = 2;
-/// Where the beginning of the IP header and that of the TCP header are kept.
+/// Memory slots for the offsets of the IP and TCP headers.
 const NETWORK: u32 = 0;
 const TRANSPORT: u32 = 1;
-/// What the kernel knows of a packet, as offsets from `SKF_AD_OFF` (`linux/filter.h`).
+/// Metadata of a packet in the kernel, as offsets from `SKF_AD_OFF` (`linux/filter.h`).
 const PACKET_TYPE: u32 = ANCILLARY + 4;
 const INTERFACE: u32 = ANCILLARY + 8;
 const DEVICE: u32 = ANCILLARY + 28;
 const ANCILLARY: u32 = 0xffff_f000;
 /// Offsets from the network header (`SKF_NET_OFF`).
 const NETWORK_HEADER: u32 = 0xfff0_0000;
-/// Kinds of devices (`linux/if_arp.h`).
+/// Device types (`linux/if_arp.h`).
 const ETHERNET: u32 = 1;
 const LOOPBACK: u32 = 772;
-/// A packet that leaves (`PACKET_OUTGOING`).
+/// A leaving packet (`PACKET_OUTGOING`).
 const OUTGOING: u32 = 4;
-/// Numbers of protocols.
 const TCP: u32 = 6;
 const FRAGMENT: u32 = 44;
 /// More than any packet has.

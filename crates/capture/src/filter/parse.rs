@@ -1,23 +1,20 @@
-//! From text to a condition, as `pcap-filter(7)` reads it.
+//! Parses text to a condition, as `pcap-filter(7)` does.
 
 use super::{End, Network, Node, Test, either_end};
 use std::net::{IpAddr, Ipv4Addr};
 use thiserror::Error;
 
-/// Why an expression is no filter.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FilterError {
-    /// It is not understood.
     #[error("the filter is not understood at {}: {expected}", describe_position(*character, found))]
     NotUnderstood {
-        /// Which character of the expression, from 1 on.
+        /// Position in the expression, counted from 1.
         character: usize,
         /// The word there; empty at the end.
         found: String,
-        /// What is wrong with it, or what would be right.
+        /// The expected syntax, or the error.
         expected: String,
     },
-    /// It is right, and too long.
     #[error(
         "the filter has more conditions than the kernel takes: leave some out, or name networks instead of hosts"
     )]
@@ -37,7 +34,6 @@ fn describe_position(character: usize, found: &str) -> String {
     }
 }
 
-/// As much of a word as a message shows.
 fn beginning_of(word: &str) -> String {
     match word.char_indices().nth(MAX_SHOWN_LEN) {
         Some((end, _)) => format!("{}...", &word[..end]),
@@ -45,7 +41,6 @@ fn beginning_of(word: &str) -> String {
     }
 }
 
-/// Reads all of `text`.
 pub(super) fn expression(text: &str, resolve: &dyn Fn(&str) -> Vec<IpAddr>) -> Result<Node, FilterError> {
     let mut reader = Reader {
         words: words(text),
@@ -63,10 +58,9 @@ pub(super) fn expression(text: &str, resolve: &dyn Fn(&str) -> Vec<IpAddr>) -> R
     }
 }
 
-/// A word, and which character it begins at.
 type Word<'t> = (usize, &'t str);
 
-/// The words of an expression: brackets and signs are words of their own.
+/// Splits an expression into words. Brackets and operators are separate words.
 fn words(text: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut rest = text;
@@ -98,7 +92,6 @@ fn ends_a_word(character: char) -> bool {
     character.is_whitespace() || matches!(character, '(' | ')' | '!' | '&' | '|')
 }
 
-/// What is asked of the word that follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Host,
@@ -107,7 +100,6 @@ enum Kind {
     PortRange,
 }
 
-/// At which end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ends {
     Source,
@@ -116,10 +108,11 @@ enum Ends {
     Both,
 }
 
-/// What stands before a value: a value without it has that of the one before (`port 80 or 443`).
+/// Qualifiers before a value. A value without qualifiers takes those of the previous one (`port 80
+/// or 443`).
 #[derive(Debug, Clone, Copy)]
 struct Qualifiers {
-    /// Whether only IPv6, or only IPv4.
+    /// Only IPv6 if true, only IPv4 if false.
     six: Option<bool>,
     ends: Ends,
     kind: Kind,
@@ -135,7 +128,7 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// The next word; empty at the end.
+    /// Empty at the end.
     fn peek(&self) -> &'t str {
         self.words.get(self.next).map_or("", |(_, word)| word)
     }
@@ -146,7 +139,6 @@ impl<'t> Reader<'t> {
         is_there
     }
 
-    /// What is wrong with the next word.
     fn wrong(&self, expected: impl Into<String>) -> FilterError {
         let (character, found) = self.words.get(self.next).copied().unwrap_or_default();
         FilterError::NotUnderstood {
@@ -156,7 +148,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Conditions joined by `and` and `or`, which bind equally, from the left.
+    /// Conditions joined by `and` and `or`, which have equal precedence and associate to the left.
     fn alternatives(&mut self) -> Result<Node, FilterError> {
         let mut left = self.condition()?;
         loop {
@@ -201,7 +193,7 @@ impl<'t> Reader<'t> {
         self.primitive()
     }
 
-    /// What is in brackets, behind the opening one.
+    /// Parses a bracket after the opening one.
     fn bracket(&mut self) -> Result<Node, FilterError> {
         self.depth += 1;
         let inner = self.alternatives()?;
@@ -239,7 +231,7 @@ impl<'t> Reader<'t> {
         self.value(qualifiers)
     }
 
-    /// A value without a word before it.
+    /// Parses a value without a qualifier.
     fn short(&mut self) -> Result<Node, FilterError> {
         let word = self.peek();
         if OTHER_PROTOCOLS.contains(&word) {
@@ -282,7 +274,6 @@ impl<'t> Reader<'t> {
         Some(kind)
     }
 
-    /// The value behind its qualifiers.
     fn value(&mut self, qualifiers: Qualifiers) -> Result<Node, FilterError> {
         let word = self.peek();
         let is_value = word.starts_with(|first: char| first.is_ascii_alphanumeric() || first == ':');
@@ -314,7 +305,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// A host has all addresses of its name.
+    /// A host name stands for all of its addresses.
     fn hosts(&self, word: &str, qualifiers: Qualifiers) -> Result<Node, FilterError> {
         let addresses = match word.parse::<IpAddr>() {
             Ok(address) => vec![address],
@@ -362,8 +353,8 @@ fn at_ends(ends: Ends, at: impl Fn(End) -> Node) -> Node {
     }
 }
 
-/// `ADDRESS/BITS`, an address, or the first one to three numbers of an IPv4 network. Bits behind the
-/// network's are an error, as in `pcap-filter(7)`.
+/// `ADDRESS/BITS`, an address, or the first one to three numbers of an IPv4 network. Bits after the
+/// network part are an error, as in `pcap-filter(7)`.
 fn network(word: &str) -> Option<Network> {
     let (address, prefix) = match word.split_once('/') {
         Some((address, prefix)) => (address, Some(prefix.parse::<u32>().ok()?)),
@@ -382,7 +373,7 @@ fn network(word: &str) -> Option<Network> {
     (prefix <= width && behind == 0).then_some(Network { prefix, ..network })
 }
 
-/// `10`, `10.1` or `10.1.2`: what begins with these numbers.
+/// A prefix such as `10`, `10.1` or `10.1.2`.
 fn beginning(text: &str) -> Option<Network> {
     let mut octets = [0; 4];
     let numbers = text
@@ -412,13 +403,12 @@ const KEYWORDS: &[&str] = &[
     "ip",
     "ip6",
 ];
-/// Words of `pcap-filter(7)` for what never has a database's bytes.
+/// Words of `pcap-filter(7)` for protocols that never carry a database's bytes.
 const OTHER_PROTOCOLS: &[&str] = &[
     "udp", "icmp", "icmp6", "arp", "rarp", "sctp", "ether", "igmp", "esp", "ah", "vlan", "mpls",
 ];
-/// Characters of a word that a message shows.
+/// In characters of a message.
 const MAX_SHOWN_LEN: usize = 40;
-/// Brackets and negations within each other.
+/// Maximum nesting of brackets and negations.
 const DEEPEST: usize = 100;
-/// Conditions of an expression.
 const MAX_CONDITIONS: usize = 1000;

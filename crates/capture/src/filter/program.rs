@@ -1,26 +1,24 @@
-//! Classic BPF (`Documentation/networking/filter.rst` of Linux): instructions, and labels instead of
-//! distances while a program is made.
+//! Classic BPF (`Documentation/networking/filter.rst` of Linux): instructions, with labels for
+//! distances during assembly.
 
 use super::FilterError;
 
-/// One instruction, as `struct sock_filter` has it.
+/// One instruction (`struct sock_filter`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instruction {
-    /// What it does.
     pub code: u16,
-    /// Instructions to leave out when its condition holds.
+    /// Instructions to skip if the condition holds.
     pub on_true: u8,
-    /// The same when it does not.
+    /// Instructions to skip if it does not.
     pub on_false: u8,
-    /// Its number: a constant, an offset, a distance.
+    /// The operand: a constant, an offset, a distance.
     pub k: u32,
 }
 
-/// A place in a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Label(usize);
 
-/// A program in progress. Jumps go forward only.
+/// A program under construction. Jumps only go forward.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     steps: Vec<Step>,
@@ -36,36 +34,32 @@ enum Step {
 }
 
 impl Program {
-    /// A place that is not in the program yet.
     pub fn label(&mut self) -> Label {
         self.labels += 1;
         Label(self.labels - 1)
     }
 
-    /// Puts it here.
+    /// Places a label here.
     pub fn place_label(&mut self, label: Label) {
         self.steps.push(Step::Place(label));
     }
 
-    /// An instruction that does not jump.
     pub fn push(&mut self, code: u16, k: u32) {
         self.steps.push(Step::Plain(code, k));
     }
 
-    /// Goes on there.
     pub fn go(&mut self, to: Label) {
         self.steps.push(Step::Go(to));
     }
 
-    /// Compares the accumulator with `k`.
     pub fn branch(&mut self, code: u16, k: u32, on_true: Label, on_false: Label) {
         self.steps.push(Step::Branch(code, k, on_true, on_false));
     }
 
-    /// The instructions. A branch reaches 255 of them far; where that is not enough it is followed by jumps.
+    /// Assembles the instructions. A branch reaches 255 instructions; beyond that jumps are added.
     ///
     /// # Errors
-    /// When they are more than the kernel takes.
+    /// If there are more instructions than the kernel accepts.
     pub fn assemble(&self) -> Result<Vec<Instruction>, FilterError> {
         let mut sizes: Vec<usize> = self.steps.iter().map(Step::least).collect();
         loop {
@@ -90,7 +84,7 @@ impl Program {
         }
     }
 
-    /// Where each step begins, with the end behind the last one; where each label is.
+    /// Offsets of all steps, with the end after the last one, and of all labels.
     fn layout(&self, sizes: &[usize]) -> (Vec<usize>, Vec<usize>) {
         let mut starts = Vec::with_capacity(sizes.len() + 1);
         let mut places = vec![0; self.labels];
@@ -141,13 +135,13 @@ impl Program {
 }
 
 impl Step {
-    /// Instructions that it takes at least.
+    /// Minimum number of instructions.
     fn least(&self) -> usize {
         usize::from(!matches!(self, Self::Place(_)))
     }
 }
 
-/// What instructions do. `A` is the accumulator, `X` the index, `M` the memory.
+/// Opcodes. `A` is the accumulator, `X` the index, `M` the memory.
 pub(super) mod code {
     /// `A = k`
     pub const LOAD_NUMBER: u16 = 0x00;
@@ -175,7 +169,7 @@ pub(super) mod code {
     pub const SHIFT: u16 = 0x64;
     /// `A = X`
     pub const FROM_INDEX: u16 = 0x87;
-    /// Leaves out `k` instructions.
+    /// Skips `k` instructions.
     pub const GO: u16 = 0x05;
     /// Branches on `A == k`.
     pub const EQUAL: u16 = 0x15;
@@ -189,7 +183,7 @@ pub(super) mod code {
     pub const RETURN: u16 = 0x06;
 }
 
-/// Instructions that the kernel takes (`BPF_MAXINSNS`).
+/// The kernel's limit (`BPF_MAXINSNS`).
 const MAX_INSTRUCTIONS: usize = 4096;
-/// Instructions that a branch can leave out.
+/// Instructions that a branch can skip.
 const NEAR: usize = 255;

@@ -1,5 +1,5 @@
-//! Packets whose endpoints have no connection: they begin one, or belong to one that is seen under other
-//! addresses, too.
+//! Packets without a connection of their endpoints: they open one, or belong to one with other
+//! addresses.
 
 use super::{Flows, Place};
 use crate::copies::{Newcomer, Original, Owner, Verdict, Waiting};
@@ -8,8 +8,7 @@ use crate::tcp::{Packet, SYN};
 use model::{Direction, Endpoint};
 
 impl Flows<'_> {
-    /// Where a packet belongs whose endpoints have no connection; `None` while that is not known, and it is
-    /// kept.
+    /// The connection of such a packet. `None` while it is undecided and the packet is kept.
     #[cold]
     pub(super) fn newcomer(&mut self, new: Newcomer<'_>) -> Option<Place> {
         if let Some((slot, flipped)) = self.in_another_network(&new) {
@@ -40,7 +39,7 @@ impl Flows<'_> {
         }
     }
 
-    /// Opens a connection with the packets that waited, if any did.
+    /// Opens a connection with the packets that waited.
     pub(super) fn open_with(&mut self, key: Key, packets: &[Waiting]) -> Option<Place> {
         let first = packets.first()?;
         let place = self.open(key, first.source, &first.head, Key::from_head(&first.head).1);
@@ -54,8 +53,8 @@ impl Flows<'_> {
         Some(place)
     }
 
-    /// The connection between the same endpoints that a packet of another virtual network answers: each
-    /// direction may have its own tags.
+    /// The connection between the same endpoints in another virtual network: each direction may
+    /// have its own tags.
     fn in_another_network(&self, new: &Newcomer<'_>) -> Option<(u32, bool)> {
         let untagged = new.key.untagged();
         let plain = self
@@ -87,7 +86,6 @@ impl Flows<'_> {
         })
     }
 
-    /// Adds a pair of endpoints to a connection.
     fn join(&mut self, key: Key, slot: u32, flipped: bool) -> Option<Place> {
         let flow = self.slots[slot as usize].as_deref_mut()?;
         if flow.copies.len() >= MAX_COPIES {
@@ -100,8 +98,8 @@ impl Flows<'_> {
         Some(place)
     }
 
-    /// Corrects the endpoint that packets of the direction of the first copy go to: the copy was nearer to
-    /// it.
+    /// Corrects the endpoint that receives the first copy's direction, because the copy was nearer
+    /// to it.
     fn correct(&mut self, original: &Original) {
         let Some(flow) = self.slots[original.owner.slot as usize].as_deref() else {
             return;
@@ -121,5 +119,5 @@ impl Flows<'_> {
     }
 }
 
-/// Pairs of endpoints that one connection is seen under: more are ignored.
+/// Pairs of endpoints per connection; more are ignored.
 const MAX_COPIES: usize = 16;

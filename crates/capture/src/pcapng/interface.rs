@@ -1,11 +1,10 @@
-//! Interface description blocks: how the packets of an interface are to be read, and its name and addresses.
+//! Interface description blocks: time resolution, name and addresses.
 
 use crate::formats::{u16_at, u32_at};
 use crate::links::{self, Link};
 use model::{InterfaceAddresses, Timestamp};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What its packets need of an interface.
 #[derive(Clone, Copy)]
 pub(super) struct Interface {
     pub link: Option<&'static Link>,
@@ -19,22 +18,19 @@ pub(super) struct Interface {
 /// Units of a timestamp per second (if_tsresol).
 #[derive(Clone, Copy)]
 enum Resolution {
-    /// Whole nanoseconds per unit.
     Nanoseconds(u64),
-    /// Any other number of units per second.
     PerSecond(u128),
 }
 
-/// What the description of an interface says in addition.
+/// Other properties of an interface.
 pub(super) struct Description {
-    /// Number of its link layer.
     pub link: u16,
-    /// Its name, or its number where it has none, and the addresses that are given.
+    /// The name, or the number if there is none, and the stated addresses.
     pub addresses: InterfaceAddresses,
 }
 
 impl Interface {
-    /// The interface, and what its description says in addition. It is the one of this number in its section.
+    /// `number` is its index in the section.
     pub fn parse(body: &[u8], big: bool, number: usize) -> Option<(Self, Description)> {
         let link = u16_at(body, 0, big)?;
         let snap_length = u32_at(body, 4, big)?;
@@ -84,8 +80,7 @@ impl Interface {
         }
     }
 
-    /// The point `units` of this interface's resolution after its offset; at either end of the timeline when
-    /// it would lie outside.
+    /// Converts a timestamp of this interface. Saturates at either end of the timeline.
     #[inline]
     pub fn time(&self, units: u64) -> Timestamp {
         let nanoseconds = match self.resolution {
@@ -103,8 +98,8 @@ impl Interface {
 }
 
 impl Resolution {
-    /// The highest bit distinguishes powers of two from powers of ten. Exponents beyond what 64-bit times can
-    /// use are taken as the largest that can.
+    /// The highest bit distinguishes powers of two from powers of ten. Exponents beyond the range
+    /// of 64-bit times are clamped.
     fn parse(value: u8) -> Self {
         let exponent = u32::from(value & 0x7f);
         if value & 0x80 != 0 {
@@ -117,7 +112,7 @@ impl Resolution {
     }
 }
 
-/// A name as it can be printed.
+/// A printable name.
 fn name(value: &[u8]) -> String {
     let name = String::from_utf8_lossy(value);
     let printable = name.chars().map(|letter| match letter.is_control() {
@@ -127,7 +122,7 @@ fn name(value: &[u8]) -> String {
     printable.take(MAX_NAME_LEN).collect()
 }
 
-/// The address of an option; a mask or the length of a prefix follows it.
+/// The address of an option; a mask or prefix length follows it.
 fn address(code: u16, value: &[u8]) -> Option<IpAddr> {
     match code {
         OPTION_IPV4 => value.first_chunk::<4>().map(|four| Ipv4Addr::from(*four).into()),
@@ -142,7 +137,7 @@ const OPTION_IPV4: u16 = 4;
 const OPTION_IPV6: u16 = 5;
 const OPTION_RESOLUTION: u16 = 9;
 const OPTION_OFFSET: u16 = 14;
-/// Letters of a name; Linux has at most 15, Windows some 50.
+/// Linux has at most 15 letters, Windows about 50.
 const MAX_NAME_LEN: usize = 80;
-/// Addresses of one interface that are kept.
+/// Per interface.
 const MAX_ADDRESSES: usize = 64;

@@ -1,19 +1,16 @@
-//! Captures built in code: frames taken from a real capture or made of TCP packets, written in any format.
+//! Captures built in code: frames from a real capture or from TCP packets, written in any format.
 
 use etherparse::PacketBuilder;
 use std::net::SocketAddr;
 
-/// One captured packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     /// Nanoseconds since the epoch.
     pub at: u64,
     pub bytes: Vec<u8>,
-    /// Length on the wire.
     pub wire: u32,
 }
 
-/// The frames of a little-endian microsecond pcap.
 pub fn frames(pcap: &[u8]) -> Vec<Frame> {
     let number = |at: usize| u32::from_le_bytes(pcap[at..at + 4].try_into().expect("four bytes"));
     let mut at = 24;
@@ -30,7 +27,6 @@ pub fn frames(pcap: &[u8]) -> Vec<Frame> {
     frames
 }
 
-/// A pcap's variants.
 #[derive(Debug, Clone, Copy)]
 pub struct PcapKind {
     pub big: bool,
@@ -43,20 +39,17 @@ pub const NANOSECONDS: u32 = 0xa1b2_3c4d;
 pub const MODIFIED: u32 = 0xa1b2_cd34;
 pub const ETHERNET: u32 = 1;
 
-/// The usual kind.
 pub const PLAIN: PcapKind = PcapKind {
     big: false,
     magic: MICROSECONDS,
     link: ETHERNET,
 };
-/// With nanoseconds.
 pub const NANO: PcapKind = PcapKind {
     big: false,
     magic: NANOSECONDS,
     link: ETHERNET,
 };
 
-/// Writes a pcap.
 pub fn pcap(kind: PcapKind, frames: &[Frame]) -> Vec<u8> {
     let four = |number: u32| {
         if kind.big {
@@ -98,7 +91,6 @@ pub fn pcap(kind: PcapKind, frames: &[Frame]) -> Vec<u8> {
     out
 }
 
-/// Writes one pcapng block.
 pub fn block(big: bool, kind: u32, body: &[u8]) -> Vec<u8> {
     let four = |number: u32| {
         if big {
@@ -118,7 +110,6 @@ pub fn block(big: bool, kind: u32, body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Writes a section header block.
 pub fn section(big: bool) -> Vec<u8> {
     let four = |number: u32| {
         if big {
@@ -142,7 +133,7 @@ pub fn section(big: bool) -> Vec<u8> {
     block(big, 0x0a0d_0d0a, &body)
 }
 
-/// Writes an interface description block with the given resolution and offset in seconds.
+/// `offset` is in seconds.
 pub fn interface(
     big: bool,
     link: u16,
@@ -168,7 +159,7 @@ pub fn interface(
     body.extend(two(link));
     body.extend(two(0));
     body.extend(four(snap_length));
-    // An option that means nothing here: if_name.
+    // An option without effect: if_name.
     body.extend(two(2));
     body.extend(two(3));
     body.extend(b"lo0\0");
@@ -190,7 +181,7 @@ pub fn interface(
     block(big, 1, &body)
 }
 
-/// Writes an enhanced packet block; `units` is the time in the interface's resolution.
+/// `units` is the time in the interface's resolution.
 pub fn enhanced(big: bool, interface: u32, units: u64, frame: &Frame) -> Vec<u8> {
     let four = |number: u32| {
         if big {
@@ -213,7 +204,6 @@ pub fn enhanced(big: bool, interface: u32, units: u64, frame: &Frame) -> Vec<u8>
     block(big, 6, &body)
 }
 
-/// Writes a simple packet block.
 pub fn simple(big: bool, frame: &Frame) -> Vec<u8> {
     let mut body = if big {
         frame.wire.to_be_bytes()
@@ -225,7 +215,6 @@ pub fn simple(big: bool, frame: &Frame) -> Vec<u8> {
     block(big, 3, &body)
 }
 
-/// Writes an obsolete packet block.
 pub fn obsolete(big: bool, interface: u16, units: u64, frame: &Frame) -> Vec<u8> {
     let four = |number: u32| {
         if big {
@@ -256,29 +245,25 @@ pub fn obsolete(big: bool, interface: u16, units: u64, frame: &Frame) -> Vec<u8>
     block(big, 2, &body)
 }
 
-/// One TCP packet to be.
 #[derive(Debug, Clone)]
 pub struct Tcp {
-    /// Microseconds since the beginning of the test's time.
+    /// Microseconds since the start of the test.
     pub at_us: u64,
     pub from_client: bool,
     pub sequence: u32,
     pub acknowledgement: u32,
-    /// Of `S`, `A`, `F`, `R`, `P`.
+    /// Any of `S`, `A`, `F`, `R`, `P`.
     pub flags: &'static str,
     pub payload: Vec<u8>,
     pub window: u16,
     pub identification: u16,
 }
 
-/// The client of built packets.
 pub const CLIENT: &str = "10.0.0.1:40000";
-/// The server of built packets.
 pub const SERVER: &str = "10.0.0.2:5432";
-/// Where the time of built packets begins, in nanoseconds since the epoch.
+/// Start of test time, in nanoseconds since the epoch.
 pub const EPOCH: u64 = 1_700_000_000_000_000_000;
 
-/// A packet without payload.
 pub fn tcp(at_us: u64, from_client: bool, flags: &'static str, sequence: u32, acknowledgement: u32) -> Tcp {
     Tcp {
         at_us,
@@ -298,7 +283,7 @@ impl Tcp {
         self
     }
 
-    /// The frame on Ethernet, between the given endpoints of one address family.
+    /// The frame on Ethernet, between endpoints of one address family.
     pub fn frame_between(&self, client: &str, server: &str) -> Frame {
         let address = |text: &str| text.parse::<SocketAddr>().expect("endpoint");
         let (mut from, mut to) = (address(client), address(server));
@@ -347,20 +332,18 @@ impl Tcp {
         }
     }
 
-    /// The frame between [`CLIENT`] and [`SERVER`].
     pub fn frame(&self) -> Frame {
         self.frame_between(CLIENT, SERVER)
     }
 }
 
-/// A nanosecond pcap of packets between [`CLIENT`] and [`SERVER`].
 pub fn capture_of(packets: &[Tcp]) -> Vec<u8> {
     let frames: Vec<Frame> = packets.iter().map(Tcp::frame).collect();
     pcap(NANO, &frames)
 }
 
-/// A handshake that begins at 0: SYN, SYN-ACK after 300 us, ACK after 100 more. First bytes are 1001
-/// and 5001.
+/// A handshake that begins at 0: SYN, SYN-ACK after 300 us, ACK after 100 more. First bytes are
+/// 1001 and 5001.
 pub fn handshake() -> Vec<Tcp> {
     vec![
         tcp(0, true, "S", 1000, 0),
@@ -369,7 +352,6 @@ pub fn handshake() -> Vec<Tcp> {
     ]
 }
 
-/// Frames cut to `snap` bytes.
 pub fn snapped(frames: &[Frame], snap: usize) -> Vec<Frame> {
     frames
         .iter()

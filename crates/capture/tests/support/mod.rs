@@ -1,5 +1,5 @@
-//! What the tests share: an observer that keeps everything and checks the calling order, and a way to build
-//! captures.
+//! Shared by the tests: an observer that records everything and checks the calling order, and
+//! capture builders.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// One connection as it was reported.
 #[derive(Debug, Clone)]
 pub struct ObservedConnection {
     pub at: Timestamp,
@@ -26,12 +25,10 @@ pub struct ObservedConnection {
     pub round_trips: Vec<(Side, Duration)>,
     pub assumed: Vec<(Side, Duration, RttSource)>,
     pub recoveries: Vec<(Direction, Timestamp, Timestamp)>,
-    /// When which direction ended.
     pub ended: Vec<(Timestamp, Direction)>,
     pub closed: Option<(Timestamp, Closing, ConnectionTotals)>,
 }
 
-/// One segment as it was reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     pub direction: Direction,
@@ -42,7 +39,7 @@ pub struct Piece {
 }
 
 impl ObservedConnection {
-    /// The stream of one direction, unseen bytes as `?`.
+    /// Unseen bytes as `?`.
     pub fn stream(&self, direction: Direction) -> Vec<u8> {
         let mut bytes = Vec::new();
         for piece in self.segments.iter().filter(|piece| piece.direction == direction) {
@@ -60,7 +57,7 @@ impl ObservedConnection {
         self.closed.expect("closed").1
     }
 
-    /// Stream lengths and unseen bytes agree with the totals.
+    /// Stream lengths and unseen bytes match the totals.
     pub fn check_sums(&self) {
         let totals = self.totals();
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
@@ -74,7 +71,7 @@ impl ObservedConnection {
     }
 }
 
-/// Keeps what is reported to it and panics when the calling order is broken.
+/// Records all events, and panics if the calling order is broken.
 #[derive(Default)]
 pub struct Recorder {
     pub connections: BTreeMap<ConnectionId, ObservedConnection>,
@@ -153,7 +150,6 @@ impl Observer for Recorder {
     }
 }
 
-/// Reads bytes as a stream.
 pub fn read_bytes(bytes: &[u8]) -> Result<(Vec<ObservedConnection>, Report), Error> {
     read_sources(vec![Source::Stream {
         name: "test",
@@ -161,7 +157,7 @@ pub fn read_bytes(bytes: &[u8]) -> Result<(Vec<ObservedConnection>, Report), Err
     }])
 }
 
-/// Reads sources; checks the sums of every connection.
+/// Checks the sums of every connection.
 pub fn read_sources(sources: Vec<Source<'_>>) -> Result<(Vec<ObservedConnection>, Report), Error> {
     let mut recorder = Recorder::default();
     let report = capture::read_sources(sources, &mut recorder)?;
@@ -174,26 +170,22 @@ pub fn read_sources(sources: Vec<Source<'_>>) -> Result<(Vec<ObservedConnection>
     Ok((observed, report))
 }
 
-/// Reads what must be a flawless capture.
 pub fn read_flawless(bytes: &[u8]) -> Vec<ObservedConnection> {
     let (observed, report) = read_bytes(bytes).expect("a capture");
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
     observed
 }
 
-/// The path of a capture in `tests/data`.
 pub fn data_path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data")
         .join(name)
 }
 
-/// The bytes of a capture in `tests/data`.
 pub fn data(name: &str) -> Vec<u8> {
     std::fs::read(data_path(name)).expect("test data")
 }
 
-/// Names of all captures in `tests/data`.
 pub fn all_data() -> Vec<String> {
     let folder = std::fs::read_dir(data_path("")).expect("test data");
     let mut names: Vec<String> = folder
