@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-/// Connections open at the same time, as a multiple of the small capture's.
+/// Open connections, as a multiple of the small capture's.
 const COPIES: u32 = 64;
 
 fn main() -> io::Result<()> {
@@ -38,7 +38,6 @@ fn main() -> io::Result<()> {
     out.flush()
 }
 
-/// Moves a record by one second per round, between other hosts per round and copy.
 fn moved(record: &[u8], round: u32, copy: u32, apart: Option<u16>) -> Vec<u8> {
     let mut record = record.to_vec();
     let seconds = u32::from_le_bytes([record[0], record[1], record[2], record[3]]) + round;

@@ -41,7 +41,6 @@ pub fn addresses(source: Source<'_>) -> Result<Vec<Vec<CapturedAddress>>, Error>
     Ok(points.into_values().map(Point::conclude).collect())
 }
 
-/// One interface of a capture; "any" counts as one.
 #[derive(Default)]
 struct Point {
     senders: HashMap<Address, Seen, BuildHasherDefault<KeyHasher>>,
@@ -180,12 +179,10 @@ fn has_several_machines(captured: &[CapturedAddress]) -> bool {
 
 /// Wildcard for an unknown segment.
 const ANY_SEGMENT: u32 = u32::MAX;
-/// Packets inspected per source: about 50 ms of work.
+/// About 50 ms of work.
 const MAX_PACKETS: usize = 50_000;
-/// Interfaces per source, and senders of each: about 2 MB.
+/// About 2 MB with the senders of each.
 const MAX_INTERFACES: usize = 8;
 const MAX_SENDERS: usize = 4_096;
-/// Per sender.
 const MAX_LINKS: usize = 8;
-/// Minimum number of outgoing packets that identify the machine's own address.
 const MIN_SENT: u32 = 3;

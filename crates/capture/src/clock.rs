@@ -16,14 +16,10 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Clock {
     longest_silence: Duration,
-    /// Offsets added to and subtracted from the times of packets. At most one is not zero.
     behind: Duration,
     ahead: Duration,
-    /// Steps back that no step ahead has undone, in order.
     not_undone: VecDeque<Duration>,
-    /// Recorded time of the last packet, per interface.
     interfaces: Vec<(u32, Timestamp)>,
-    /// The recorded time of the last packet, and the latest corrected time.
     last: Option<(Timestamp, Timestamp)>,
     gaps: VecDeque<(u32, Duration)>,
     packets: u64,
@@ -33,7 +29,6 @@ pub(crate) struct Clock {
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct ClockSteps {
     count: u64,
-    /// The packet after the largest step, the step's size, and whether it went back.
     largest: Option<(u64, Duration, bool)>,
 }
 
@@ -61,7 +56,6 @@ impl Clock {
         }
     }
 
-    /// Returns the corrected time of the next packet. `wire` is its size.
     #[inline]
     pub fn pass(&mut self, at: Timestamp, interface: u32, wire: u32) -> Timestamp {
         self.packets += 1;
@@ -91,7 +85,6 @@ impl Clock {
         without
     }
 
-    /// Corrects a time of this clock by the steps already found.
     #[inline]
     pub fn without_steps(&self, at: Timestamp) -> Timestamp {
         at.after(self.behind).before(self.ahead)
@@ -193,10 +186,8 @@ fn span_text(span: Duration) -> String {
 /// Maximum disorder. Interfaces with several queues mix packets by less. NTP steps a clock by more
 /// than 128 ms, and slews it otherwise.
 const OUT_OF_ORDER: Duration = Duration::from_millis(100);
-/// The longest silence that counts as real.
 const MAX_SILENCE: Duration = Duration::from_secs(7 * DAY);
 const DAY: u64 = 86_400;
-/// Steps back kept to recognise the step ahead that undoes them.
 const NOT_UNDONE: usize = 16;
 const GAPS: usize = 64;
 const INTERFACES: usize = 64;

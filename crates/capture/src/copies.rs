@@ -22,7 +22,6 @@ use std::hash::BuildHasherDefault;
 use std::time::Duration;
 
 pub(crate) struct Copies {
-    /// The last packets of all connections in a ring buffer, and an index of them.
     passed: Vec<Passed>,
     marks: Vec<u32>,
     next: usize,
@@ -38,20 +37,16 @@ struct Passed {
     flags: u8,
     stamp: Option<u32>,
     owner: Owner,
-    /// From the first endpoint of the connection's key.
     from_low: bool,
-    /// Whether it passed under the addresses by which its connection is known.
     is_original: bool,
 }
 
-/// Index of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub slot: u32,
     pub id: ConnectionId,
 }
 
-/// Packets waiting for the decision whether they are copies.
 struct Candidate {
     of: Original,
     from_low: bool,
@@ -64,9 +59,7 @@ pub(crate) struct Original {
     pub owner: Owner,
     /// The first endpoint of the copy's key is the second of the original's.
     pub flipped: bool,
-    /// The receiver's address, as copies nearer to it show it.
     pub receiver: (Address, u16),
-    /// Whether it receives from the first endpoint of the original's key.
     pub from_low: bool,
 }
 
@@ -77,13 +70,9 @@ pub(crate) struct Waiting {
     pub payload: Vec<u8>,
 }
 
-/// Classification of the first packets of a pair of endpoints.
 pub(crate) enum Verdict {
-    /// Undecided; the packet is kept.
     Waits,
-    /// Copies of another connection's packets.
     Copy(Original),
-    /// A separate connection, with the packets that waited.
     Own(Vec<Waiting>),
 }
 
@@ -207,7 +196,6 @@ impl Copies {
         taken.collect()
     }
 
-    /// Number of pairs of endpoints that may be copies of a connection.
     fn count_of(&self, owner: Owner) -> usize {
         self.candidates
             .values()
@@ -229,7 +217,6 @@ impl Copies {
         (!self.passed.iter().any(is_answer)).then_some(*syn)
     }
 
-    /// The latest matching packet within the time limit.
     fn last_like(&self, head: &Head, may_be: impl Fn(&Passed) -> bool) -> Option<Passed> {
         if !head.has(SYN | ACK) {
             return None;
@@ -278,12 +265,12 @@ fn mark(head: &Head) -> u32 {
     head.sequence.wrapping_mul(0x9e37_79b9) ^ head.acknowledgement.rotate_left(16) ^ head.length
 }
 
-/// Some milliseconds of packets on a busy link.
+/// Covers some milliseconds of a busy link.
 const REMEMBERED: usize = 1024;
 /// Maximum time between copies of one packet. The first of a connection may wait for ARP.
 const TIMEOUT: Duration = Duration::from_millis(20);
 const SYN_TIMEOUT: Duration = Duration::from_millis(200);
-/// Waiting pairs of endpoints, and packets of each: 4 MB in total.
+/// With their packets: at most 4 MB in total.
 const MAX_CANDIDATES: usize = 256;
 const MAX_PER_ORIGINAL: usize = 4;
 const MAX_PACKETS: usize = 16;

@@ -5,7 +5,6 @@ use crate::tcp::Head;
 use model::Timestamp;
 use std::time::Duration;
 
-/// The last packets of a direction with new or repeated bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Recent {
     interface: u32,

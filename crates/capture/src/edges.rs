@@ -9,7 +9,6 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(crate) struct Edges {
     latest: Option<u64>,
-    /// Edges that may not have reached the sender, oldest first.
     passed: VecDeque<(Timestamp, u64)>,
 }
 

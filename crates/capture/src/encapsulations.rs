@@ -83,7 +83,6 @@ fn labels(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     Ok(mpls(payload))
 }
 
-/// For encapsulations that are only named.
 fn unopened(_: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
     Ok(None)
 }
@@ -250,7 +249,6 @@ fn ipsec_over_udp(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
 }
 
 const UDP_HEADER: usize = 8;
-/// EtherTypes used only inside encapsulations.
 const ETHERNET: u16 = 0x6558;
 const ERSPAN: u16 = 0x88be;
 const ERSPAN_3: u16 = 0x22eb;

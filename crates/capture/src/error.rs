@@ -11,7 +11,6 @@ pub enum Error {
         #[source]
         cause: io::Error,
     },
-    /// The first bytes could not be read.
     #[error(
         "longwire could not read '{name}': {cause}; check the device, or the command that writes to the pipe"
     )]
@@ -22,6 +21,7 @@ pub enum Error {
     },
     #[error("'{name}' is empty, so it is not a capture; give a file written by `tcpdump -w` or by Wireshark")]
     Empty {
+        /// Path of the file, or name of the stream.
         name: String,
     },
     /// A capture format that other programs can convert.

@@ -27,7 +27,6 @@ enum Node {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Test {
-    /// Always true here, because only TCP is captured.
     Tcp,
     /// IPv6 if true, else IPv4.
     Six,
@@ -108,7 +107,6 @@ impl Network {
     }
 }
 
-/// True if `at` holds at the source or at the destination.
 fn either_end(at: impl Fn(End) -> Node) -> Node {
     Node::Any(vec![at(End::Source), at(End::Destination)])
 }

@@ -13,7 +13,6 @@ pub(crate) struct Flights {
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Flight {
-    /// Stream offset after the last byte.
     pub end: u64,
     pub at: Timestamp,
 }
@@ -29,7 +28,6 @@ impl Flights {
         self.count += 1;
     }
 
-    /// Removes packets that end at or before `acknowledged`. Returns the newest.
     #[inline]
     pub fn land(&mut self, acknowledged: u64) -> Option<Flight> {
         let mut landed = None;

@@ -13,23 +13,17 @@ use std::time::Duration;
 
 pub(crate) struct Flow {
     pub id: ConnectionId,
-    /// Index of the source that shows it.
     pub owner: usize,
     pub client_first: bool,
     pub last_at: Timestamp,
-    /// Whether it is in the list of connections with held packets.
     pub listed: bool,
-    /// The first FIN or RST.
     pub closing: Option<(Timestamp, Closing)>,
     pub opening: HandshakeSeen,
     pub halves: [Half; 2],
-    /// Minimum round trip per side.
     pub least: [Option<Duration>; 2],
     pub host_pair: Option<HostPair>,
-    /// Values reported for each side while it had no sample of its own.
     pub borrowed: [Option<Estimate>; 2],
     pub hold: Option<Box<Hold>>,
-    /// Other pairs of addresses of its packets.
     pub copies: Vec<Key>,
 }
 
@@ -55,7 +49,6 @@ impl Flow {
         }
     }
 
-    /// The direction of packets from the key's first or second endpoint.
     #[inline]
     pub fn direction(&self, from_first: bool) -> Direction {
         if from_first == self.client_first {
@@ -99,7 +92,6 @@ impl Flow {
         half.started && (head.has(SYN) || half.stream_offset(head.sequence) + 1 < half.next)
     }
 
-    /// Whether a packet answers the other direction, and none was seen of its own.
     pub fn is_answered_by(&self, direction: Direction, head: &Head) -> bool {
         let (own, other) = (
             &self.halves[direction.index()],
@@ -200,7 +192,6 @@ impl Flow {
         }
     }
 
-    /// Whether the connection was open before its first packet was seen.
     #[inline]
     pub fn is_midway(&self) -> bool {
         self.halves[0].isn.is_none() && self.halves[1].isn.is_none()
@@ -233,7 +224,6 @@ impl Flow {
             .event(self.id, ConnectionEvent::RoundTrip { at, side, rtt });
     }
 
-    /// Processes a packet's acknowledgement of the other direction.
     #[inline]
     fn acknowledge(&mut self, direction: Direction, head: &Head, out: &mut Output<'_>) {
         let hosts = self.host_pair.filter(|_| self.is_midway());
@@ -417,7 +407,6 @@ impl Flow {
     }
 }
 
-/// Sender and receiver of a direction.
 #[inline]
 fn pair(halves: &mut [Half; 2], direction: Direction) -> (&mut Half, &mut Half) {
     let [client, server] = halves;

@@ -18,35 +18,27 @@ use std::time::Duration;
 pub(crate) struct Flows<'o> {
     out: Output<'o>,
     by_key: HashMap<Key, Place, BuildHasherDefault<KeyHasher>>,
-    /// Connections in virtual networks by their endpoints alone, the latest of each.
     tagged: HashMap<Key, u32, BuildHasherDefault<KeyHasher>>,
     slots: Vec<Option<Box<Flow>>>,
     keys: Vec<Key>,
     free: Vec<u32>,
     last: Option<(Key, Place)>,
     copies: Copies,
-    /// Remaining budget of comparisons for connections that begin in the middle.
     comparisons: u32,
     opened: u32,
-    /// Connections after a FIN or RST, with the time of their next check.
     leaving: VecDeque<(Timestamp, u32, ConnectionId)>,
-    /// Connections with held packets.
     holding: Vec<(u32, ConnectionId)>,
-    /// The next deadline of these.
     due: Timestamp,
-    /// Position of the search for the longest idle connection.
     hand: usize,
     spans: Vec<Span>,
     servers: Servers,
     last_at: Timestamp,
-    /// Packets per source that were ignored because another source shows their connection.
     foreign: Vec<u64>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Place {
     slot: u32,
-    /// Its first endpoint is the second one of the connection's key.
     flipped: bool,
     /// Index among the connection's pairs of endpoints; 0 is the one by which it is known.
     copy: u8,
@@ -88,18 +80,15 @@ impl<'o> Flows<'o> {
         }
     }
 
-    /// Number of connections ever opened.
     pub fn opened(&self) -> u32 {
         self.opened
     }
 
-    /// Connections that neither side has closed.
     pub fn open_connections(&self) -> usize {
         let open = self.slots.iter().flatten();
         open.filter(|flow| flow.closing.is_none()).count()
     }
 
-    /// Advances the time without a packet.
     pub fn pass_time_until(&mut self, at: Timestamp) {
         self.pass_time(0, at);
     }
@@ -108,7 +97,6 @@ impl<'o> Flows<'o> {
         self.out.faults
     }
 
-    /// Packets per source that were ignored because another source shows their connection.
     pub fn foreign(&self) -> &[u64] {
         &self.foreign
     }
@@ -457,5 +445,4 @@ const MAX_FLOWS: usize = 65_536;
 const MAX_COMPARISONS: u32 = 10_000_000;
 /// Time that an ended connection is kept after its last packet, so that late packets count for it.
 const LINGER: Duration = Duration::from_secs(60);
-/// Connections inspected to find an idle one.
 const IDLE_SEARCH: usize = 64;

@@ -8,7 +8,6 @@ use model::{InterfaceAddresses, Timestamp};
 
 pub(crate) struct FormatRow {
     pub name: &'static str,
-    /// Possible first bytes of a source.
     pub magics: &'static [[u8; 4]],
     /// Whether its files may contain session keys.
     pub holds_keys: bool,
@@ -51,7 +50,6 @@ const ETL_BUFFER_HEADER: usize = 72;
 const ETL2PCAPNG: &str = "`etl2pcapng NAME NAME.pcapng` on Windows (https://github.com/microsoft/etl2pcapng)";
 const EDITCAP: &str = "`editcap -F pcapng NAME NAME.pcapng` (editcap comes with Wireshark)";
 
-/// First bytes, name and conversion of other formats.
 static OTHER_FORMATS: &[(&[u8], &str, &str)] = &[
     (
         b"GMBU",
@@ -66,44 +64,36 @@ static OTHER_FORMATS: &[(&[u8], &str, &str)] = &[
 
 /// Reads the packets of one format in order. Damage is recorded and skipped; reading never fails.
 pub(crate) trait Format {
-    /// The next packet. Its bytes stay in `input` until `input` is advanced past them. `None` at
-    /// the end.
+    /// The packet's bytes stay in `input` until `input` is advanced past them. `None` at the end.
     fn next(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<Record>;
 }
 
-/// Position and metadata of the next packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
     pub at: Timestamp,
     /// `None` if longwire does not support it.
     pub link: Option<&'static Link>,
-    /// The capturing interface; 0 if the format does not record it.
+    /// 0 if the format does not record it.
     pub interface: u32,
-    /// Offset of its first byte from the cursor.
     pub offset: usize,
     pub captured: usize,
     /// Bytes on the wire, at least `captured`.
     pub wire: u32,
-    /// Bytes from the cursor to the next record.
     pub taken: usize,
 }
 
 pub(crate) struct Notes<'k> {
-    /// Receives the lines of embedded key logs.
     pub key_lines: &'k KeyLineSink<'k>,
     pub secrets: SecretsTally,
     /// Maximum stated snap length; `None` if there is none.
     pub snap_length: Option<u32>,
-    /// Numbers of the stated link layers, in order of appearance.
     pub links: Vec<u16>,
     /// Interfaces with several stated addresses, in order of appearance.
     pub interfaces: Vec<InterfaceAddresses>,
     /// Bytes of a truncated last record.
     pub cut_bytes: u64,
-    /// Number of damaged places after which reading resumed.
     pub damaged: u64,
     pub damaged_bytes: u64,
-    /// Whether reading stopped because the rest is unreadable.
     pub given_up: bool,
 }
 
@@ -139,7 +129,6 @@ impl<'k> Notes<'k> {
         }
     }
 
-    /// Records one damaged place of `bytes` bytes.
     pub fn skipped(&mut self, bytes: u64) {
         self.damaged += 1;
         self.damaged_bytes += bytes;
@@ -148,13 +137,10 @@ impl<'k> Notes<'k> {
 
 /// Maximum packet size. tcpdump's maximum snap length is 256 KiB; a larger length is damage.
 pub(crate) const MAX_PACKET: usize = 1 << 20;
-/// Bytes searched for the next record after damage.
 pub(crate) const SEARCH: usize = 256 << 10;
 const MAX_INTERFACES: usize = 1000;
-/// More than exist.
 const MAX_LINKS: usize = 64;
 
-/// `big` selects big endian.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], offset: usize, big: bool) -> Option<u32> {
     let four = *bytes.get(offset..)?.first_chunk::<4>()?;
@@ -165,7 +151,6 @@ pub(crate) fn u32_at(bytes: &[u8], offset: usize, big: bool) -> Option<u32> {
     })
 }
 
-/// `big` selects big endian.
 #[inline]
 pub(crate) fn u16_at(bytes: &[u8], offset: usize, big: bool) -> Option<u16> {
     let two = *bytes.get(offset..)?.first_chunk::<2>()?;

@@ -8,7 +8,6 @@ use std::time::Duration;
 #[derive(Default)]
 pub(crate) struct Fragments {
     partial: HashMap<Key, Partial>,
-    /// Fragments of packets that were never complete.
     pub lost: u64,
 }
 
@@ -25,7 +24,6 @@ struct Partial {
     first_at: Timestamp,
     /// Captured bytes by offset, without overlaps (the first copy wins).
     pieces: BTreeMap<usize, Vec<u8>>,
-    /// Known once the last fragment has arrived.
     length: Option<usize>,
     packets: u64,
     wire_bytes: u64,
@@ -133,7 +131,6 @@ impl Partial {
     }
 }
 
-/// Limit of the 16-bit length field.
 const MAX_DATAGRAM: usize = 65_535;
 /// Incomplete packets: at most 16 MiB in total.
 const MAX_PARTIAL: usize = 256;

@@ -30,7 +30,6 @@ impl Half {
             .and_then(|pending| pending.passed_behind(place))
     }
 
-    /// Buffers bytes that arrived out of order. Returns whether some are new.
     fn wait(&mut self, at: Timestamp, start: u64, length: u64, payload: &[u8], out: &mut Output<'_>) -> bool {
         let pending = self.pending.get_or_insert_default();
         let before = pending.charge();
@@ -122,12 +121,10 @@ impl Half {
         true
     }
 
-    /// Memory of waiting bytes.
     pub fn charge(&self) -> usize {
         self.pending.as_ref().map_or(0, |pending| pending.charge())
     }
 
-    /// Delivers bytes in order.
     fn drain(&mut self, id: ConnectionId, closed: Closed, out: &mut Output<'_>) {
         while let Some(chunk) = self.take_pending(closed, out) {
             self.deliver_chunk(id, closed, &chunk, out);
@@ -169,7 +166,7 @@ impl Half {
 /// When bytes after a gap were due.
 #[derive(Debug, Clone, Copy)]
 enum Closed {
-    /// When the gap was closed.
+    /// The bytes were due when the gap was closed.
     At(Timestamp),
     /// The gap is only in the capture, so each chunk was due when it passed. Delivers chunks that
     /// begin before `place` or had passed by `at`.

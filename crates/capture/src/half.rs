@@ -11,31 +11,24 @@ use crate::tcp::{Head, Packet, SynOptions};
 use model::{ConnectionEvent, ConnectionId, Direction, Segment, Timestamp};
 use std::time::Duration;
 
-/// The sink of events, and state shared by all connections.
 pub(crate) struct Output<'o> {
     pub observer: Settling<'o>,
     pub hosts: Hosts,
-    /// Memory of bytes out of order on all connections.
     pub memory: usize,
     pub faults: Faults,
 }
 
-/// Faults inside connections.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Faults {
-    /// Packets captured more than once.
     pub duplicates: u64,
     /// Packets dropped because of impossible sequence numbers.
     pub misplaced: u64,
     /// Gaps given up because too many bytes waited behind them.
     pub overflows: u64,
-    /// Bytes known to be missing.
     pub unseen: u64,
     /// Connections with one direction missing, although the other one acknowledges it.
     pub one_sided: u64,
-    /// Connections without their beginning.
     pub midway: u64,
-    /// Connections seen under several pairs of addresses.
     pub translated: u64,
     /// Captured packets that are several on the wire.
     pub offloaded: u64,
@@ -43,7 +36,7 @@ pub(crate) struct Faults {
     pub cut: u64,
 }
 
-/// One direction. Stream offsets are sequence numbers extended to 64 bits.
+/// Stream offsets are sequence numbers extended to 64 bits.
 pub(crate) struct Half {
     pub direction: Direction,
     pub started: bool,
@@ -57,7 +50,6 @@ pub(crate) struct Half {
     pub acked_purely: bool,
     /// Acknowledgement by the other side before the first packet of this direction was seen.
     pub claimed: Option<u32>,
-    /// Highest offsets the other side was ready to receive.
     pub edges: Edges,
     pub isn: Option<u32>,
     pub options: SynOptions,
@@ -66,27 +58,21 @@ pub(crate) struct Half {
     /// Shift of this side's announced windows; `None` without a handshake.
     pub window_shift: Option<u8>,
     pub largest: u32,
-    /// Offset of a FIN that is not in order.
     pub fin: Option<u64>,
     pub fin_passed: bool,
     /// An acknowledged FIN that was probably not captured.
     pub fin_believed: bool,
-    /// Whether the end was reported.
     end_told: bool,
     pub flights: Flights,
     pub pending: Option<Box<Pending>>,
-    /// Time and length of the last new payload.
     pub sent: Option<(Timestamp, u32)>,
     /// Room in the receiver's window after `sent`, as known to the sender. `None` while the
     /// window's scale is unknown.
     pub room: Option<u64>,
-    /// The last retransmission.
     pub repeated_at: Timestamp,
-    /// End of the last reported recovery.
     recovered: Timestamp,
     pub recent: Recent,
     pub sightings: Sightings,
-    /// An unanswered keep-alive probe.
     pub probe: Option<Probe>,
     emitted: Timestamp,
     pub packets: u64,
@@ -177,15 +163,13 @@ impl Half {
         self.next.wrapping_add_signed(i64::from(ahead))
     }
 
-    /// Whether bytes or a FIN wait behind a gap.
     #[inline]
     pub fn has_gap(&self) -> bool {
         self.pending.is_some() || self.fin.is_some()
     }
 
-    /// Counts a packet. A packet above the agreed segment size is several on the wire: segmentation
-    /// offload splits or merges them at the observation point. Packets with known fragments are
-    /// exempt.
+    /// Packets above the agreed segment size are several on the wire: segmentation offload splits
+    /// or merges them. Packets with known fragments are exempt.
     #[inline]
     pub fn count(&mut self, head: &Head, faults: &mut Faults) {
         self.packets += head.packets;
@@ -323,13 +307,11 @@ impl Half {
         }
     }
 
-    /// Payload of a full packet, as far as known.
     pub fn full_size(&self) -> u32 {
         self.segment_size.unwrap_or(self.largest.max(SMALLEST_FULL))
     }
 }
 
-/// Later than any other time.
 pub(crate) const LATEST: Timestamp = Timestamp::from_nanos(u64::MAX);
 /// The offset 0 of the extended sequence numbers, so that bytes before the first one seen have
 /// offsets.

@@ -7,7 +7,6 @@ use model::{Direction, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Packets of one direction, held briefly for the bytes that they acknowledge.
 pub(crate) struct Hold {
     pub direction: Direction,
     pub until: Timestamp,
@@ -33,7 +32,6 @@ impl Hold {
         }
     }
 
-    /// Returns the memory used.
     pub fn push(&mut self, packet: &Packet<'_>) -> usize {
         let charge = size_of::<(Head, Vec<u8>)>() + packet.payload.len();
         self.charge += charge;
@@ -41,12 +39,10 @@ impl Hold {
         charge
     }
 
-    /// Header of the longest waiting packet.
     pub fn front(&self) -> Option<&Head> {
         self.packets.front().map(|(head, _)| head)
     }
 
-    /// The longest waiting packet, and the memory it used.
     pub fn pop(&mut self) -> Option<(Head, Vec<u8>, usize)> {
         let (head, payload) = self.packets.pop_front()?;
         let charge = size_of::<(Head, Vec<u8>)>() + payload.len();
@@ -170,7 +166,6 @@ const HOLD_TIMEOUT: Duration = Duration::from_millis(2);
 /// The same if an uncaptured FIN may be acknowledged: longer than a reset or the other side's next
 /// bytes take.
 const FIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// Per connection.
 const MAX_PACKETS: usize = 32;
-/// Per connection, checked after each packet.
+/// Checked after each packet.
 const MAX_BYTES: usize = 256 << 10;

@@ -22,19 +22,15 @@ pub(crate) struct Hosts {
 
 struct Pair {
     loopback: bool,
-    /// Whether events were held for it.
     awaited: bool,
-    /// For the lower address, and for the higher one.
     known: [Known; 2],
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
-    /// The minimum sample of any connection.
     sampled: Option<Duration>,
-    /// The minimum time from payload to any acknowledgement of it.
+    /// From payload to any acknowledgement of it.
     fastest: Option<Duration>,
-    /// Number of such times.
     answers: u32,
 }
 
@@ -44,7 +40,6 @@ pub(crate) struct HostPair {
     client_is_high: bool,
 }
 
-/// A round trip that was not measured on the connection itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Estimate {
     pub rtt: Duration,
@@ -164,7 +159,6 @@ impl Estimate {
         }
     }
 
-    /// Events with the host estimates of both sides of connection `id`.
     pub fn all(
         hosts: &Hosts,
         host_pair: HostPair,

@@ -69,5 +69,4 @@ pub(crate) fn before(
     near.map(since_answer)
 }
 
-/// Time of a packet through a host's network stack.
 const HOST: Duration = Duration::from_micros(20);

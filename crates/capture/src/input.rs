@@ -22,7 +22,6 @@ enum Backing<'a> {
     File {
         file: File,
         window: Vec<u8>,
-        /// The file's last known length.
         length: u64,
         ahead: Ahead,
     },
@@ -33,12 +32,10 @@ enum Backing<'a> {
     },
 }
 
-/// Whether windows of a file are read ahead.
 enum Ahead {
-    /// Not worth a thread at this point.
+    /// The source is not known to be worth a thread.
     NotYet,
     Running(ReadAhead),
-    /// Reading ahead has ended.
     Over,
 }
 
@@ -81,7 +78,6 @@ impl<'a> Input<'a> {
         &self.bytes()[..available]
     }
 
-    /// All buffered bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         let whole: &[u8] = match &self.backing {
@@ -91,7 +87,6 @@ impl<'a> Input<'a> {
         whole.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Advances past `count` bytes that were peeked.
     #[inline]
     pub fn consume(&mut self, count: usize) {
         let count = count.min(self.end - self.start);
@@ -189,7 +184,6 @@ impl Ahead {
         Some((from, ROOM + WINDOW))
     }
 
-    /// Starts at `position` if more than a window of the file follows.
     fn start(&mut self, file: &File, position: u64, length: u64) {
         if matches!(self, Self::NotYet) && position.saturating_add(WINDOW as u64) < length {
             *self = ReadAhead::start(file, position).map_or(Self::Over, Self::Running);
@@ -197,7 +191,6 @@ impl Ahead {
     }
 }
 
-/// A failed refill, with the valid part of the buffer.
 struct Refill {
     start: usize,
     end: usize,
@@ -273,9 +266,6 @@ fn fill_buffer(
     Ok((0, end))
 }
 
-/// Size of the first read.
 const MIN_READ_BYTES: usize = 16 << 10;
-/// Size of later reads.
 const READ_STEP: usize = 256 << 10;
-/// Size of a read when skipping.
 const SKIP_STEP: usize = 64 << 10;

@@ -22,19 +22,15 @@ impl From<Address> for IpAddr {
     }
 }
 
-/// One IP packet, or one fragment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Datagram<'a> {
     pub source: Address,
     pub destination: Address,
-    /// Hop limit, or time to live in IPv4.
     pub hop_limit: u8,
     pub protocol: u8,
     /// Identification of a fragment, or of any IPv4 packet; 0 for complete IPv6 packets.
     pub identification: u32,
-    /// The captured part of the payload.
     pub payload: &'a [u8],
-    /// Bytes of the payload on the wire.
     pub length: usize,
     pub fragment: Option<Fragment>,
 }
@@ -42,7 +38,6 @@ pub(crate) struct Datagram<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fragment {
     pub offset: usize,
-    /// Whether more fragments follow.
     pub more: bool,
 }
 
@@ -177,5 +172,5 @@ const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
-/// Maximum extension headers skipped; RFC 8200 defines seven.
+/// RFC 8200 defines seven.
 const MAX_EXTENSIONS: usize = 12;

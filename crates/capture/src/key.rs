@@ -39,7 +39,6 @@ impl Key {
 }
 
 impl Key {
-    /// Whether it has a virtual network.
     pub fn is_tagged(&self) -> bool {
         self.network != 0
     }

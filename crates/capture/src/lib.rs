@@ -119,13 +119,11 @@ fn opened<'a>(datagram: &ip::Datagram<'a>) -> Result<(ip::Datagram<'a>, u32), Op
     });
     match inner {
         Some((inner, network)) if inner.protocol == ip::TCP => Ok((inner, network)),
-        // Another inner protocol, such as UDP: no data is missing.
         Some((inner, _)) => Err(encapsulations::inside(&inner).map(|deeper| deeper.name)),
         None => Err(Some(inside.name)),
     }
 }
 
-/// The source with the earliest next packet, and that packet.
 #[inline]
 fn earliest(readers: &[Reader<'_>]) -> Option<(usize, Record)> {
     if let [reader] = readers {
@@ -138,7 +136,6 @@ fn earliest(readers: &[Reader<'_>]) -> Option<(usize, Record)> {
     heads.min_by_key(|(_, record)| record.at)
 }
 
-/// Parses one frame, forwards its TCP packet, and returns its kind.
 #[inline]
 fn dispatch(
     index: usize,

@@ -7,7 +7,6 @@ use std::fmt;
 
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// The link-layer types in capture files.
     pub numbers: &'static [u16],
     pub name: &'static str,
     pub network: fn(&[u8]) -> Result<Found<'_>, NoPacket>,
@@ -30,7 +29,6 @@ pub(crate) enum Passage {
     /// Sent by the machine itself, or forwarded.
     Sent,
     Loopback,
-    /// The link layer does not record it.
     #[default]
     Unknown,
 }
@@ -39,15 +37,12 @@ pub(crate) enum Passage {
 pub(crate) enum NoPacket {
     /// Not an IP packet (ARP, LLDP), or truncated before it.
     Other,
-    /// An encapsulation that is not supported.
     Unopened(Carrier),
 }
 
-/// An encapsulation that could not be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carrier {
     Named(&'static str),
-    /// A number unknown to longwire.
     EtherType(u16),
 }
 
@@ -67,7 +62,6 @@ impl fmt::Display for Carrier {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found<'a> {
-    /// From the first byte of the IP header to the end of the captured part.
     pub packet: &'a [u8],
     /// The interface number, if the link layer contains it; else 0.
     pub interface: u32,
@@ -140,7 +134,6 @@ pub(crate) fn find(number: u16) -> Option<&'static Link> {
     LINKS.iter().find(|link| link.numbers.contains(&number))
 }
 
-/// An Ethernet frame, captured as such or encapsulated.
 pub(crate) fn ethernet(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
     behind_type(frame, 12)
 }
@@ -203,7 +196,6 @@ fn link_address(bytes: Option<&[u8]>) -> Option<[u8; 6]> {
     (address != [0; 6] && address[0] & 1 == 0 && !is_shared).then_some(address)
 }
 
-/// The payload of the EtherType at `place`.
 fn behind_type(frame: &[u8], place: usize) -> Result<Found<'_>, NoPacket> {
     let (kind, rest) = u16_at(frame, place, true)
         .zip(frame.get(place + 2..))
@@ -259,7 +251,6 @@ pub(crate) fn mpls(mut labels: &[u8]) -> Option<Found<'_>> {
 fn network(mut ether_type: u16, mut rest: &[u8]) -> Result<Found<'_>, NoPacket> {
     let mut network = 0;
     for _ in 0..MAX_TAGS {
-        // Bytes before the next EtherType.
         let tag = match ether_type {
             IPV4 | IPV6 => {
                 return Ok(Found {
@@ -293,7 +284,6 @@ fn network(mut ether_type: u16, mut rest: &[u8]) -> Result<Found<'_>, NoPacket> 
     Err(NoPacket::Unopened(Carrier::Named("more than 8 tags")))
 }
 
-/// Classifies an EtherType that no IP packet follows.
 #[cold]
 fn no_packet(ether_type: u16) -> NoPacket {
     let named = CARRIERS.iter().find(|(number, _)| *number == ether_type);
@@ -306,7 +296,6 @@ fn no_packet(ether_type: u16) -> NoPacket {
 
 pub(crate) const IPV4: u16 = 0x0800;
 pub(crate) const IPV6: u16 = 0x86dd;
-/// EtherTypes of MPLS, unicast and multicast.
 pub(crate) const MPLS: [u16; 2] = [0x8847, 0x8848];
 const VN_TAG: u16 = 0x8926;
 const HSR: u16 = 0x892f;
@@ -315,7 +304,6 @@ const PBB: u16 = 0x88e7;
 const PPPOE: u16 = 0x8864;
 /// Up to this value an EtherType is the length of an 802.3 frame, followed by LLC (802.2).
 const MAX_FRAME_LEN: u16 = 1500;
-/// EtherTypes of unsupported encapsulations.
 static CARRIERS: &[(u16, &str)] = &[
     (0x88e5, "MACsec (encrypted)"),
     (0x8903, "Cisco FabricPath"),
@@ -349,5 +337,5 @@ static SHARED_ADDRESSES: &[&[u8]] = &[
 ];
 /// An odd number without pattern (2^32 divided by the golden ratio).
 const NETWORK_MIX: u32 = 0x9e37_79b9;
-/// Maximum VLAN tags skipped; QinQ has two.
+/// QinQ has two of them.
 const MAX_TAGS: usize = 8;

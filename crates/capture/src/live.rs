@@ -25,7 +25,6 @@ pub struct LivePacket<'a> {
     pub link_type: u16,
     /// The interface number. Copies of a packet on several interfaces count once.
     pub interface: u32,
-    /// Bytes from the start of the link layer.
     pub frame: &'a [u8],
     /// Bytes on the wire, from the start of the link layer.
     pub wire: u32,

@@ -14,7 +14,6 @@ pub(crate) struct HandshakeSeen {
     done: bool,
 }
 
-/// A complete handshake with its retransmissions.
 pub(crate) struct Opened {
     pub handshake: TcpHandshake,
     /// First and last SYN, if there were several.
@@ -46,7 +45,6 @@ impl HandshakeSeen {
         self.done
     }
 
-    /// The client's first packet after the SYN-ACK.
     pub fn complete(&mut self, at: Timestamp) -> Option<Opened> {
         let (first_syn, syn) = (self.first_syn?, self.last_syn?);
         let (syn_ack, last_syn_ack) = (self.first_syn_ack?, self.last_syn_ack?);

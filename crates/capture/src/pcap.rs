@@ -35,12 +35,10 @@ pub(crate) fn open(magic: [u8; 4]) -> Box<dyn Format> {
 
 struct Pcap {
     big: bool,
-    /// Nanoseconds per unit of the fraction.
     unit: u64,
     header: usize,
     link: Option<&'static Link>,
     begun: bool,
-    /// Seconds of the last valid record.
     seconds: Option<u32>,
 }
 
@@ -85,7 +83,6 @@ impl Format for Pcap {
 }
 
 impl Pcap {
-    /// Reads the file header. `None` if it is truncated.
     fn begin(&mut self, input: &mut Input<'_>, notes: &mut Notes<'_>) -> Option<()> {
         self.begun = true;
         let header = input.peek(FILE_HEADER);
@@ -138,7 +135,6 @@ impl Pcap {
         next == bytes.len() || self.end_of(bytes, next, near).is_some()
     }
 
-    /// The end of a plausible record at `offset`: valid lengths, within a day of `near`.
     fn end_of(&self, bytes: &[u8], offset: usize, near: Option<u32>) -> Option<usize> {
         let head = Head::parse(bytes.get(offset..)?, self.big)?;
         let is_near = near.is_none_or(|seconds| head.seconds.abs_diff(seconds) < 86_400);

@@ -22,7 +22,6 @@ pub(crate) fn open(_magic: [u8; 4]) -> Box<dyn Format> {
 
 struct Pcapng {
     big: bool,
-    /// Interfaces of the current section.
     interfaces: Vec<Interface>,
     last: Timestamp,
 }
@@ -81,7 +80,6 @@ impl Format for Pcapng {
 }
 
 impl Pcapng {
-    /// Type and length of the block; a section header contains its own byte order.
     #[inline]
     fn head(&self, bytes: &[u8]) -> Option<(u32, usize)> {
         let kind = u32_at(bytes, 0, self.big)?;

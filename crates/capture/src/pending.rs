@@ -10,15 +10,12 @@ pub(crate) struct Pending {
     charge: usize,
 }
 
-/// Contiguous bytes.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub at: Timestamp,
     /// Stream offset of the first byte.
     pub start: u64,
-    /// Number of bytes, captured or not.
     pub length: u64,
-    /// The captured prefix.
     pub bytes: Vec<u8>,
 }
 
@@ -75,7 +72,6 @@ impl Pending {
         self.chunks.range(place..).next().map(|(_, chunk)| chunk.at)
     }
 
-    /// Removes the first chunk if it begins at or before `next`.
     pub fn take_at(&mut self, next: u64) -> Option<Chunk> {
         let first = self.chunks.first_entry().filter(|entry| *entry.key() <= next)?;
         let chunk = first.remove();
@@ -83,13 +79,11 @@ impl Pending {
         Some(chunk)
     }
 
-    /// Memory in bytes.
     pub fn charge(&self) -> usize {
         self.charge
     }
 }
 
-/// Overhead of a chunk.
 const CHUNK_CHARGE: usize = 128;
 
 #[cfg(test)]

@@ -11,17 +11,14 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Windows of one file, read in advance. The thread ends on drop.
 pub(crate) struct ReadAhead {
-    /// Position and buffer of the next read.
     wanted: SyncSender<(u64, Vec<u8>)>,
     read: Receiver<Window>,
-    /// Position of the window in progress.
     position: u64,
 }
 
 struct Window {
     /// [`ROOM`] bytes for the rest of the previous window, then bytes of the file.
     buffer: Vec<u8>,
-    /// Bytes of the file, below [`WINDOW`] at its end.
     filled: usize,
 }
 

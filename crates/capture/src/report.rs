@@ -11,7 +11,6 @@ use std::io;
 
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// Packets of all protocols, from all sources.
     pub packets: u64,
     /// Bytes on the wire.
     pub wire_bytes: u64,
@@ -19,7 +18,6 @@ pub struct Report {
     pub first_at: Option<Timestamp>,
     pub last_at: Option<Timestamp>,
     pub connections: u32,
-    /// In the order of the arguments.
     pub files: Vec<FileFacts>,
     /// Warnings of missing or doubtful data, empty for a flawless capture.
     pub warnings: Vec<Warning>,
@@ -27,9 +25,7 @@ pub struct Report {
 
 #[derive(Debug, Clone)]
 pub struct FileFacts {
-    /// The path, or the name of the stream.
     pub name: String,
-    /// `pcap` or `pcapng`.
     pub format: &'static str,
     /// `gzip` or `zstd`; `None` if it is not compressed.
     pub compression: Option<&'static str>,

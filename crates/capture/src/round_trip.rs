@@ -3,11 +3,8 @@
 use std::time::Duration;
 
 pub(crate) struct Pair {
-    /// From the payload to its acknowledgement.
     pub span: Duration,
-    /// Whether the acknowledgement has no payload.
     pub pure: bool,
-    /// Newly acknowledged bytes.
     pub covered: u64,
     /// Whether it acknowledges exactly the payload's end.
     pub exact: bool,
@@ -41,7 +38,6 @@ fn covers_two(pair: &Pair, full_size: u32) -> bool {
     pair.exact && pair.covered >= 2 * u64::from(full_size)
 }
 
-/// Time of a host to wake up and reply.
 const WAKE_UP: Duration = Duration::from_micros(50);
 /// The shortest delayed-acknowledgement timer in use: Linux's TCP_DELACK_MIN.
 const DELAYED: Duration = Duration::from_millis(40);

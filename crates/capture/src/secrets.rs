@@ -11,29 +11,23 @@ pub type KeyLineSink<'k> = dyn Fn(&[u8]) -> bool + 'k;
 
 #[derive(Debug, Default)]
 pub(crate) struct SecretsTally {
-    /// Blocks with secrets other than TLS.
     pub foreign: u64,
-    /// Incomplete or invalid blocks of TLS.
     pub faulty: u64,
     /// Offset of the first faulty block in the (decompressed) source, and its fault.
     pub first_fault: Option<(u64, SecretsFault)>,
-    /// Offset of a block truncated by the end of the source.
     pub cut: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SecretsFault {
     Empty,
-    /// Its lengths contradict each other.
     Length,
-    /// Number of invalid lines.
     Lines(u64),
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SecretsHead {
     pub is_tls: bool,
-    /// Stated bytes of secrets.
     pub length: usize,
 }
 
@@ -48,7 +42,6 @@ impl SecretsHead {
 }
 
 impl SecretsTally {
-    /// Processes a complete block.
     pub fn block(&mut self, place: u64, body: &[u8], big: bool, sink: &KeyLineSink<'_>) {
         let Some(head) = SecretsHead::parse(body, big) else {
             return self.fault(place, SecretsFault::Length);
@@ -77,7 +70,6 @@ impl SecretsTally {
         }
     }
 
-    /// Processes the end of a block's lines.
     pub fn ended(&mut self, place: u64, lines: KeyLines, sink: &KeyLineSink<'_>) {
         match lines.finish(sink) {
             Lines { all: 0, .. } => self.fault(place, SecretsFault::Empty),
@@ -95,14 +87,12 @@ impl SecretsTally {
 /// Splits the text of a block into lines. Memory: one line of at most [`MAX_LINE_LEN`] bytes.
 #[derive(Default)]
 pub(crate) struct KeyLines {
-    /// The start of an incomplete line.
     begun: Vec<u8>,
     /// The current line is longer than any of a key log: a comment, or garbage.
     is_too_long: bool,
     lines: Lines,
 }
 
-/// Number of all lines and of invalid ones.
 #[derive(Clone, Copy, Default)]
 struct Lines {
     all: u64,
@@ -145,7 +135,6 @@ impl KeyLines {
 
 /// "TLSK", the key log of TLS.
 const TLS_KEY_LOG: u32 = 0x544c_534b;
-/// Type and length, before the secrets.
 pub(crate) const SECRETS_HEAD: usize = 8;
 /// A line has a label, 32 bytes and at most 64 bytes in hexadecimal digits.
 const MAX_LINE_LEN: usize = 4096;

@@ -16,11 +16,9 @@ use std::time::Duration;
 pub(crate) struct Settling<'o> {
     observer: &'o mut dyn Observer,
     held: Option<Box<BufferedEvents>>,
-    /// Connections not yet reported, in order.
     unopened: BTreeMap<ConnectionId, Opening>,
 }
 
-/// The first report of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Opening {
     pub at: Timestamp,
@@ -32,10 +30,8 @@ pub(crate) struct Opening {
 #[derive(Default)]
 struct BufferedEvents {
     until: Timestamp,
-    /// Each with the range of its bytes in `payload`.
     events: Vec<(ConnectionId, ConnectionEvent<'static>, Range<usize>)>,
     payload: Vec<u8>,
-    /// Connections with unknown hosts.
     awaited: HashMap<ConnectionId, HostPair>,
     /// Those that may still be unknown: known hosts stay known.
     unsettled: Vec<HostPair>,
@@ -50,7 +46,6 @@ impl<'o> Settling<'o> {
         }
     }
 
-    /// Forwards or buffers an event.
     #[inline]
     pub fn event(&mut self, id: ConnectionId, event: ConnectionEvent<'_>) {
         if !self.unopened.is_empty() && self.unopened.contains_key(&id) {
@@ -79,7 +74,6 @@ impl<'o> Settling<'o> {
         }
     }
 
-    /// Corrects the endpoints of an unreported connection.
     pub fn correct(&mut self, id: ConnectionId, correct: impl FnOnce(&mut Opening)) {
         if let Some(opening) = self.unopened.get_mut(&id) {
             correct(opening);
@@ -166,7 +160,6 @@ impl BufferedEvents {
     }
 }
 
-/// On the capture's clock.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// About 10 MB.
 const MAX_EVENTS: usize = 65_536;

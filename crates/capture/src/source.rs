@@ -17,9 +17,7 @@ use std::time::Duration;
 pub enum Source<'a> {
     /// A capture file, or a named pipe or device.
     File(&'a Path),
-    /// A stream of capture bytes, such as standard input.
     Stream {
-        /// Its name in reports.
         name: &'a str,
         reader: Box<dyn Read + Send + 'a>,
     },
@@ -49,24 +47,19 @@ pub(crate) struct FrameTally {
     pub first_at: Option<Timestamp>,
     pub last_at: Option<Timestamp>,
     pub tcp: u64,
-    /// Frames with an unsupported link layer.
     pub unknown_link: u64,
-    /// Unopened encapsulations, by kind.
     pub encapsulated: Vec<(Carrier, u64)>,
     /// IP packets other than TCP, by protocol. Counted only while there is no TCP.
     pub others: Vec<(Protocol, u64)>,
     /// Packets with a time that fits neither the previous nor the next one.
     pub wild_times: u64,
-    /// Frames truncated before the end of the TCP header, or with an invalid one.
     pub headless: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Frame {
-    /// A TCP packet, or the last fragment of one.
     Tcp,
     UnknownLink,
-    /// An encapsulation that was not opened.
     Unopened(Carrier),
     /// Truncated before the end of the TCP header, or an invalid one.
     Headless,
@@ -159,8 +152,8 @@ impl<'a> Reader<'a> {
         self.faults.packet(record.at, record.wire);
     }
 
-    /// Compares a packet after a long silence, or before its predecessor, with the next one. If its
-    /// time lies outside both of theirs, it is damaged and replaced by the next one's. Otherwise it
+    /// If a packet comes after a long silence or before its predecessor, and its time does not fit
+    /// the next one either, the time is damaged: the packet takes the next one's. Otherwise it
     /// would shift all later times.
     #[cold]
     fn check_time(&mut self, mut record: Record) -> Record {
@@ -198,7 +191,6 @@ impl<'a> Reader<'a> {
         self.input.take_fault()
     }
 
-    /// In decompressed bytes.
     pub fn position(&self) -> u64 {
         self.input.position()
     }
@@ -208,12 +200,9 @@ fn distance(first: Timestamp, second: Timestamp) -> Duration {
     first.since(second).max(second.since(first))
 }
 
-/// Kinds of packets distinguished in warnings.
 const MAX_KINDS: usize = 32;
-/// Minimum time step that is verified.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// A source with a known format, before its first packet.
 pub(crate) struct Begun<'a> {
     name: String,
     compression: Option<&'static Compression>,

@@ -7,11 +7,9 @@ use model::Timestamp;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet<'a> {
     pub head: Head,
-    /// The captured part of the payload.
     pub payload: &'a [u8],
 }
 
-/// Header and metadata of a packet, without its bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Head {
     pub at: Timestamp,
@@ -24,15 +22,12 @@ pub(crate) struct Head {
     pub flags: u8,
     /// As sent, not scaled.
     pub window: u16,
-    /// Bytes of the payload on the wire.
     pub length: u32,
-    /// IP identification; 0 if there is none.
     pub identification: u32,
     /// Distinguishes a packet captured twice from a retransmission.
     pub checksum: u16,
     /// TSval and TSecr (RFC 7323) of a packet with at most one byte of payload.
     pub timestamps: Option<(u32, u32)>,
-    /// The capturing interface, if recorded.
     pub interface: u32,
     /// The virtual network (VLAN, VXLAN); 0 if there is none.
     pub network: u32,
@@ -51,7 +46,6 @@ pub(crate) struct SynOptions {
     pub timestamps: bool,
 }
 
-/// Metadata around a TCP packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Envelope {
     pub at: Timestamp,
@@ -163,7 +157,6 @@ impl SynOptions {
     }
 }
 
-/// TSval and TSecr of a packet.
 fn timestamps(options: &[u8]) -> Option<(u32, u32)> {
     let mut found = None;
     each_option(options, |kind, option| {

@@ -27,7 +27,6 @@ fn link_bytes(from_client: bool) -> [u8; 6] {
     [2, 0, 0, 0, 0, if from_client { 1 } else { 2 }]
 }
 
-/// Headers before the IP packet.
 fn head(link: u32, from_client: bool, (interface, kind, _): Passage, device: u16) -> Vec<u8> {
     let address = link_bytes(from_client);
     let [high, low] = device.to_be_bytes();

@@ -18,7 +18,6 @@ fn frames() -> Vec<Frame> {
     packets.iter().map(Tcp::frame).collect()
 }
 
-/// Times of payload, and warnings.
 fn read_frames(frames: &[Frame]) -> (Vec<Duration>, Vec<String>) {
     let (observed, report) = read_bytes(&build::pcap(NANO, frames)).expect("a capture");
     assert_eq!(observed.len(), 1);

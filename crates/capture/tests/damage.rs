@@ -219,7 +219,6 @@ fn begun_at_every_packet() {
     }
 }
 
-/// Payload of Ethernet, IPv4 without options, TCP.
 fn payload_lengths(frames: &[Frame]) -> Vec<usize> {
     let header = |frame: &Frame| 34 + usize::from(frame.bytes[46] >> 4) * 4;
     frames

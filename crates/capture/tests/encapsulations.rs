@@ -159,7 +159,6 @@ fn wraps() -> Vec<(&'static str, Wrap)> {
     .collect()
 }
 
-/// Tags and headers between the addresses of an Ethernet frame and its IP packet.
 fn tags() -> Vec<(&'static str, Wrap)> {
     let tag = |kind: u16, head: &'static [u8]| -> Wrap {
         Box::new(move |frame: &[u8]| over_ethernet(kind, &[head, &frame[12..]].concat()))
@@ -262,7 +261,6 @@ fn what_a_tunnel_carries_is_read_one_level_deep() {
     }
 }
 
-/// Compares the payload of innermost TCP packets.
 #[test]
 fn tunnels_are_those_that_tshark_sees() {
     // tshark shows a pseudowire's Ethernet only if it gets the label.
@@ -274,7 +272,6 @@ fn tunnels_are_those_that_tshark_sees() {
     let mut file = tempfile::NamedTempFile::new().expect("file");
     std::io::Write::write_all(&mut file, &build::pcap(NANO, &frames)).expect("written");
     let output = Command::new("tshark")
-        // Non-standard ports for tshark.
         .args(["-n", "-d", "udp.port==6635,mpls", "-d", "udp.port==8472,vxlan"])
         .arg("-r")
         .arg(file.path())

@@ -172,7 +172,6 @@ struct Around {
     network: usize,
 }
 
-/// A packet that an Ethernet device received.
 const ARRIVED: Around = Around {
     interface: 2,
     device: 1,

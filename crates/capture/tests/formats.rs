@@ -45,7 +45,6 @@ fn a_file_and_a_stream_give_the_same() {
     );
 }
 
-/// A file of 14 MB.
 fn many() -> Vec<u8> {
     let frames = build::frames(&data("redis-six-connections.pcap"));
     let mut many = Vec::new();

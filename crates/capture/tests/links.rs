@@ -32,7 +32,6 @@ fn check(observed: &[ObservedConnection], overhead: u64) {
     );
 }
 
-/// Replaces the headers before the conversation's IP packets.
 fn relinked(link: u32, head: &dyn Fn(&Tcp) -> Vec<u8>) -> Vec<u8> {
     let frames: Vec<Frame> = conversation()
         .iter()

@@ -12,7 +12,6 @@ use support::{ObservedConnection, Recorder, data};
 const TLS: u32 = 0x544c_534b;
 const WIREGUARD: u32 = 0x5747_4b4c;
 
-/// A block that states `length` bytes of secrets.
 fn secrets(big: bool, kind: u32, length: usize, text: &[u8]) -> Vec<u8> {
     let four = |number: u32| {
         if big {
@@ -39,7 +38,6 @@ fn frames() -> Vec<Frame> {
     build::frames(&data("redis-six-connections.pcap"))
 }
 
-/// All packets, with `block` before packet number `before`.
 fn section(big: bool, frames: &[Frame], before: usize, block: &[u8]) -> Vec<u8> {
     let mut bytes = [build::section(big), build::interface(big, 1, 0, None, None)].concat();
     for (number, frame) in frames.iter().enumerate() {
@@ -166,7 +164,6 @@ fn a_capture_that_is_cut_in_the_block_gives_the_lines_before_and_the_place() {
         let there = (length - place).saturating_sub(16) / (text.len() / 3);
         assert_eq!(seen.lines.len(), there.min(3), "{length}");
         let cut = match length - place {
-            // Truncated before the kind of block.
             ..8 => "ends inside a packet".to_owned(),
             _ => format!("ends inside a block of keys that begins at byte {place}:"),
         };
@@ -237,7 +234,6 @@ fn a_key_log_larger_than_any_packet_is_read_piece_by_piece() {
         let seen = read_capture(&whole);
         assert_eq!((seen.lines.len(), seen.report.packets), (count, 10));
         assert_eq!(found(&whole).len(), count);
-        // Truncated in the middle.
         let seen = read_capture(&whole[..whole.len() / 2]);
         assert_eq!(seen.report.packets, 5);
         seen.warns_of("ends inside a block of keys that begins at byte ");

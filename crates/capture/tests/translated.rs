@@ -38,7 +38,6 @@ fn conversation() -> Vec<Tcp> {
     packets
 }
 
-/// Frames of the selected packets in a view. Replies pass the views in reverse order.
 fn seen(packets: &[Tcp], view: View, is_seen: impl Fn(usize, &Tcp) -> bool) -> Vec<Frame> {
     let visible = packets
         .iter()

@@ -10,8 +10,6 @@ use std::process::Command;
 use support::build::{self, Frame, NANO, Tcp, tcp};
 use support::read_bytes;
 
-/// Packets, wire bytes and payload bytes from the first endpoint and from the second, and
-/// retransmissions.
 type Counts = BTreeMap<u32, ([u64; 2], [u64; 2], [u64; 2], u64)>;
 
 /// tshark numbers streams like connections, in the order of their first packets. Its sequence

@@ -31,7 +31,6 @@ pub(super) fn program(condition: &Node, interfaces: &[u32]) -> Result<Vec<Instru
     program.assemble()
 }
 
-/// Exits of the program.
 #[derive(Clone, Copy)]
 struct Ends {
     pass: Label,
@@ -85,7 +84,6 @@ fn find_network_header(program: &mut Program, ends: Ends) {
     program.push(code::KEEP, NETWORK);
 }
 
-/// `X` is the offset of the IP header.
 fn version_4(program: &mut Program, condition: &Node, ends: Ends) {
     let [tcp, first, later] = std::array::from_fn(|_| program.label());
     program.push(code::BYTE_FROM, 9);
@@ -120,7 +118,6 @@ fn version_4(program: &mut Program, condition: &Node, ends: Ends) {
     );
 }
 
-/// `X` is the offset of the IP header.
 fn version_6(program: &mut Program, condition: &Node, ends: Ends) {
     let [whole, not_tcp, fragment, of_tcp, first, later, transport] =
         std::array::from_fn(|_| program.label());
@@ -180,10 +177,8 @@ fn emit_condition(program: &mut Program, condition: &Node, kind: Kind, ends: End
     }
 }
 
-/// The rest of a condition for one kind of packets.
 enum Reduced {
     Known(bool),
-    /// Alternatives at one end, negated if the flag is not set.
     Network(End, Network, bool),
     Ports(End, u16, u16, bool),
     All(Vec<Reduced>),
@@ -262,7 +257,6 @@ fn write(program: &mut Program, condition: &Reduced, pass: Label, drop: Label) {
     }
 }
 
-/// Tests in order. After the last test control continues at `at_last`.
 fn each(
     program: &mut Program,
     parts: &[Reduced],
@@ -330,7 +324,6 @@ fn between(program: &mut Program, end: End, first: u16, last: u16, yes: Label, n
 
 /// VLAN tags of a frame, besides the one that the kernel strips.
 const MAX_TAGS: u32 = 2;
-/// Memory slots for the offsets of the IP and TCP headers.
 const NETWORK: u32 = 0;
 const TRANSPORT: u32 = 1;
 /// Metadata of a packet in the kernel, as offsets from `SKF_AD_OFF` (`linux/filter.h`).
@@ -343,9 +336,7 @@ const NETWORK_HEADER: u32 = 0xfff0_0000;
 /// Device types (`linux/if_arp.h`).
 const ETHERNET: u32 = 1;
 const LOOPBACK: u32 = 772;
-/// A leaving packet (`PACKET_OUTGOING`).
 const OUTGOING: u32 = 4;
 const TCP: u32 = 6;
 const FRAGMENT: u32 = 44;
-/// More than any packet has.
 const ALL_OF_IT: u32 = 0x7fff_ffff;

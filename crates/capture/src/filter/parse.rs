@@ -10,7 +10,6 @@ pub enum FilterError {
     NotUnderstood {
         /// Position in the expression, counted from 1.
         character: usize,
-        /// The word there; empty at the end.
         found: String,
         /// The expected syntax, or the error.
         expected: String,
@@ -128,7 +127,6 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// Empty at the end.
     fn peek(&self) -> &'t str {
         self.words.get(self.next).map_or("", |(_, word)| word)
     }
@@ -148,7 +146,6 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Conditions joined by `and` and `or`, which have equal precedence and associate to the left.
     fn alternatives(&mut self) -> Result<Node, FilterError> {
         let mut left = self.condition()?;
         loop {
@@ -193,7 +190,6 @@ impl<'t> Reader<'t> {
         self.primitive()
     }
 
-    /// Parses a bracket after the opening one.
     fn bracket(&mut self) -> Result<Node, FilterError> {
         self.depth += 1;
         let inner = self.alternatives()?;
@@ -231,7 +227,6 @@ impl<'t> Reader<'t> {
         self.value(qualifiers)
     }
 
-    /// Parses a value without a qualifier.
     fn short(&mut self) -> Result<Node, FilterError> {
         let word = self.peek();
         if OTHER_PROTOCOLS.contains(&word) {
@@ -244,7 +239,6 @@ impl<'t> Reader<'t> {
         self.value(last)
     }
 
-    /// `src`, `dst`, `src or dst`, `src and dst`.
     fn ends(&mut self) -> Result<Option<Ends>, FilterError> {
         let first = match self.peek() {
             "src" => Ends::Source,
@@ -407,7 +401,6 @@ const KEYWORDS: &[&str] = &[
 const OTHER_PROTOCOLS: &[&str] = &[
     "udp", "icmp", "icmp6", "arp", "rarp", "sctp", "ether", "igmp", "esp", "ah", "vlan", "mpls",
 ];
-/// In characters of a message.
 const MAX_SHOWN_LEN: usize = 40;
 /// Maximum nesting of brackets and negations.
 const DEEPEST: usize = 100;

@@ -3,7 +3,6 @@
 
 use super::FilterError;
 
-/// One instruction (`struct sock_filter`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instruction {
     pub code: u16,
@@ -18,7 +17,7 @@ pub struct Instruction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Label(usize);
 
-/// A program under construction. Jumps only go forward.
+/// Jumps only go forward.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     steps: Vec<Step>,
@@ -39,7 +38,6 @@ impl Program {
         Label(self.labels - 1)
     }
 
-    /// Places a label here.
     pub fn place_label(&mut self, label: Label) {
         self.steps.push(Step::Place(label));
     }
@@ -84,7 +82,6 @@ impl Program {
         }
     }
 
-    /// Offsets of all steps, with the end after the last one, and of all labels.
     fn layout(&self, sizes: &[usize]) -> (Vec<usize>, Vec<usize>) {
         let mut starts = Vec::with_capacity(sizes.len() + 1);
         let mut places = vec![0; self.labels];
@@ -135,7 +132,6 @@ impl Program {
 }
 
 impl Step {
-    /// Minimum number of instructions.
     fn least(&self) -> usize {
         usize::from(!matches!(self, Self::Place(_)))
     }
@@ -185,5 +181,4 @@ pub(super) mod code {
 
 /// The kernel's limit (`BPF_MAXINSNS`).
 const MAX_INSTRUCTIONS: usize = 4096;
-/// Instructions that a branch can skip.
 const NEAR: usize = 255;

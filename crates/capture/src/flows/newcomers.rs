@@ -39,7 +39,6 @@ impl Flows<'_> {
         }
     }
 
-    /// Opens a connection with the packets that waited.
     pub(super) fn open_with(&mut self, key: Key, packets: &[Waiting]) -> Option<Place> {
         let first = packets.first()?;
         let place = self.open(key, first.source, &first.head, Key::from_head(&first.head).1);
@@ -70,7 +69,6 @@ impl Flows<'_> {
         })
     }
 
-    /// The connection that is exactly where another one begins in the middle.
     fn in_the_middle(&mut self, new: &Newcomer<'_>) -> Option<(u32, bool)> {
         let head = &new.packet.head;
         if head.has(SYN) || self.comparisons < self.slots.len() as u32 {
@@ -119,5 +117,4 @@ impl Flows<'_> {
     }
 }
 
-/// Pairs of endpoints per connection; more are ignored.
 const MAX_COPIES: usize = 16;

@@ -22,15 +22,12 @@ enum Resolution {
     PerSecond(u128),
 }
 
-/// Other properties of an interface.
 pub(super) struct Description {
     pub link: u16,
-    /// The name, or the number if there is none, and the stated addresses.
     pub addresses: InterfaceAddresses,
 }
 
 impl Interface {
-    /// `number` is its index in the section.
     pub fn parse(body: &[u8], big: bool, number: usize) -> Option<(Self, Description)> {
         let link = u16_at(body, 0, big)?;
         let snap_length = u32_at(body, 4, big)?;
@@ -112,7 +109,6 @@ impl Resolution {
     }
 }
 
-/// A printable name.
 fn name(value: &[u8]) -> String {
     let name = String::from_utf8_lossy(value);
     let printable = name.chars().map(|letter| match letter.is_control() {
@@ -139,5 +135,4 @@ const OPTION_RESOLUTION: u16 = 9;
 const OPTION_OFFSET: u16 = 14;
 /// Linux has at most 15 letters, Windows about 50.
 const MAX_NAME_LEN: usize = 80;
-/// Per interface.
 const MAX_ADDRESSES: usize = 64;

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Nanoseconds since the epoch.
     pub at: u64,
     pub bytes: Vec<u8>,
     pub wire: u32,
@@ -133,7 +132,6 @@ pub fn section(big: bool) -> Vec<u8> {
     block(big, 0x0a0d_0d0a, &body)
 }
 
-/// `offset` is in seconds.
 pub fn interface(
     big: bool,
     link: u16,
@@ -159,7 +157,6 @@ pub fn interface(
     body.extend(two(link));
     body.extend(two(0));
     body.extend(four(snap_length));
-    // An option without effect: if_name.
     body.extend(two(2));
     body.extend(two(3));
     body.extend(b"lo0\0");
@@ -261,7 +258,6 @@ pub struct Tcp {
 
 pub const CLIENT: &str = "10.0.0.1:40000";
 pub const SERVER: &str = "10.0.0.2:5432";
-/// Start of test time, in nanoseconds since the epoch.
 pub const EPOCH: u64 = 1_700_000_000_000_000_000;
 
 pub fn tcp(at_us: u64, from_client: bool, flags: &'static str, sequence: u32, acknowledgement: u32) -> Tcp {

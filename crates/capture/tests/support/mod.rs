@@ -57,7 +57,6 @@ impl ObservedConnection {
         self.closed.expect("closed").1
     }
 
-    /// Stream lengths and unseen bytes match the totals.
     pub fn check_sums(&self) {
         let totals = self.totals();
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
@@ -157,7 +156,6 @@ pub fn read_bytes(bytes: &[u8]) -> Result<(Vec<ObservedConnection>, Report), Err
     }])
 }
 
-/// Checks the sums of every connection.
 pub fn read_sources(sources: Vec<Source<'_>>) -> Result<(Vec<ObservedConnection>, Report), Error> {
     let mut recorder = Recorder::default();
     let report = capture::read_sources(sources, &mut recorder)?;
