@@ -179,7 +179,7 @@ fn has_several_machines(captured: &[CapturedAddress]) -> bool {
 
 /// Wildcard for an unknown segment.
 const ANY_SEGMENT: u32 = u32::MAX;
-/// About 50 ms of work.
+/// They take about 50 ms.
 const MAX_PACKETS: usize = 50_000;
 /// About 2 MB with the senders of each.
 const MAX_INTERFACES: usize = 8;

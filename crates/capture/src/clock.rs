@@ -183,8 +183,8 @@ fn span_text(span: Duration) -> String {
     }
 }
 
-/// Maximum disorder. Interfaces with several queues mix packets by less. NTP steps a clock by more
-/// than 128 ms, and slews it otherwise.
+/// Interfaces with several queues mix packets by less. NTP steps a clock by more than 128 ms, and
+/// slews it otherwise.
 const OUT_OF_ORDER: Duration = Duration::from_millis(100);
 const MAX_SILENCE: Duration = Duration::from_secs(7 * DAY);
 const DAY: u64 = 86_400;

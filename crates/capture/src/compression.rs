@@ -1,4 +1,4 @@
-//! Compressed captures. A new compression needs one row in [`COMPRESSIONS`] and a decompressor.
+//! Decompresses captures. A new compression needs one row in [`COMPRESSIONS`] and a decompressor.
 
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufReader, Read};

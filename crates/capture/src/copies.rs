@@ -270,7 +270,7 @@ const REMEMBERED: usize = 1024;
 /// Maximum time between copies of one packet. The first of a connection may wait for ARP.
 const TIMEOUT: Duration = Duration::from_millis(20);
 const SYN_TIMEOUT: Duration = Duration::from_millis(200);
-/// With their packets: at most 4 MB in total.
+/// At most 4 MB with their packets.
 const MAX_CANDIDATES: usize = 256;
 const MAX_PER_ORIGINAL: usize = 4;
 const MAX_PACKETS: usize = 16;

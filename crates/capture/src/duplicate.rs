@@ -23,7 +23,7 @@ impl Recent {
     }
 
     /// Whether a packet that repeats old bytes is a second capture of the same transmission. It is
-    /// if
+    /// one if
     ///
     /// 1. it was captured on another interface than the last packet of this direction that was not a
     ///    duplicate, or

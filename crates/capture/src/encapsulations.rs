@@ -1,5 +1,6 @@
-//! Encapsulated packets: tunnels between hosts of a data centre, and copies from a switch. One
-//! level is opened. A new encapsulation needs one row in [`OVER_IP`] or [`OVER_UDP`] and a parser.
+//! Opens encapsulated packets of tunnels between hosts of a data centre, and copies from a switch.
+//! One level is opened. A new encapsulation needs one row in [`OVER_IP`] or [`OVER_UDP`] and a
+//! parser.
 
 use crate::formats::{u16_at, u32_at};
 use crate::ip::{Datagram, UDP};

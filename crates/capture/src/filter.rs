@@ -77,7 +77,7 @@ impl PacketFilter {
         Self(Node::All(vec![self.0, other.0]))
     }
 
-    /// Parses an expression. `resolve` returns the addresses of a host name.
+    /// Parses an expression, with `resolve` for the addresses of a host name.
     ///
     /// # Errors
     /// If the expression is invalid, with its position, or if a name has no address.

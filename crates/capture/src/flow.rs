@@ -1,4 +1,4 @@
-//! One TCP connection: packets of both directions in, events out.
+//! Turns packets of both directions of a TCP connection into events.
 
 use crate::half::{Half, Output};
 use crate::hold::Hold;
@@ -59,9 +59,9 @@ impl Flow {
     }
 
     /// Whether a SYN opens another connection between the same endpoints: its initial sequence
-    /// number differs. Exceptions: if this connection's SYN was not seen, a SYN that fits shortly
-    /// before its first packet in place and time is this connection's, late. So is a SYN sent
-    /// before the handshake completed.
+    /// number differs. If this connection's own SYN was not seen, a SYN that fits shortly before
+    /// its first packet in place and time is this connection's late one. So is a SYN sent before
+    /// the handshake completed.
     pub fn is_succeeded_by(&self, direction: Direction, head: &Head) -> bool {
         let half = &self.halves[direction.index()];
         match half.isn {
@@ -440,7 +440,7 @@ const BELIEVED_AHEAD: u64 = 1 << 20;
 const MAX_WAITING: usize = 4 << 20;
 /// The same for all connections together.
 const MAX_MEMORY: usize = 64 << 20;
-/// The same without a known round trip; also Wireshark's limit.
+/// The same without a known round trip. Wireshark has this limit too.
 const REORDERING: Duration = Duration::from_millis(3);
 
 /// Maximum time between two SYNs of one attempt: Linux doubles it from 1 s, six times.

@@ -1,4 +1,4 @@
-//! All connections: assigns packets to them, opens and closes them.
+//! Assigns packets to connections, opens and closes these.
 
 mod newcomers;
 

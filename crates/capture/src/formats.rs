@@ -1,4 +1,4 @@
-//! The capture formats. A new format needs a file and one row in [`FORMATS`].
+//! The list of capture formats. A new format needs a file and one row in [`FORMATS`].
 
 use crate::input::Input;
 use crate::links::Link;
@@ -33,7 +33,7 @@ pub(crate) fn find(magic: [u8; 4]) -> Option<&'static FormatRow> {
     FORMATS.iter().find(|row| row.magics.contains(&magic))
 }
 
-/// Names an unsupported format and the command that converts it. `None` if unknown.
+/// Names an unsupported format and the command that converts it, if known.
 pub(crate) fn other_format(name: &str, begin: &[u8]) -> Option<(&'static str, &'static str)> {
     let found = OTHER_FORMATS.iter().find(|(magic, ..)| begin.starts_with(magic));
     if let Some((_, what, command)) = found {

@@ -1,4 +1,4 @@
-//! One direction of a connection: puts bytes in order, each exactly once.
+//! Puts the bytes of one direction in order, each exactly once.
 
 use crate::duplicate::{Recent, Sightings};
 use crate::edges::Edges;

@@ -178,7 +178,7 @@ fn is_loopback(low: Address, high: Address) -> bool {
     low == high || (IpAddr::from(low).is_loopback() && IpAddr::from(high).is_loopback())
 }
 
-/// About 6 MB.
+/// They take about 6 MB.
 const MAX_PAIRS: usize = 65_536;
 /// Minimum number of replies whose fastest stands for the round trip.
 const ENOUGH_ANSWERS: u32 = 100;

@@ -1,4 +1,4 @@
-//! Keep-alives: probes and replies, which no application delays.
+//! Keep-alive probes and replies, which no application delays.
 
 use crate::flow::{Flow, side_of};
 use crate::half::{Half, Output};

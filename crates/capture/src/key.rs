@@ -69,7 +69,7 @@ impl Hash for Key {
     }
 }
 
-/// Multiplies and folds: a few cycles, sufficient for addresses that were not chosen to collide.
+/// Multiplies and folds in a few cycles. Sufficient for addresses that were not chosen to collide.
 #[derive(Default)]
 pub(crate) struct KeyHasher(u64);
 

@@ -79,8 +79,9 @@ pub fn read_sources(sources: Vec<Source<'_>>, observer: &mut dyn Observer) -> Re
     read_with_keys(sources, observer, &|_| true)
 }
 
-/// Like [`read_sources`]. Also emits the lines of embedded key logs (pcapng's Decryption Secrets
-/// Blocks) to `key_lines`, in order with the packets. [`find_keys`] emits all of them in advance.
+/// Like [`read_sources`], and also emits the lines of embedded key logs (pcapng's Decryption
+/// Secrets Blocks) to `key_lines`, in order with the packets. [`find_keys`] emits all of them in
+/// advance.
 ///
 /// # Errors
 /// Those of [`read_sources`].

@@ -1,6 +1,7 @@
-//! The link layers. A new one needs one row in [`LINKS`] and a function that finds its IP packet.
+//! The list of link layers. A new one needs one row in [`LINKS`] and a function that finds its IP
+//! packet.
 //!
-//! Numbers: <https://www.tcpdump.org/linktypes.html>.
+//! Their numbers are from <https://www.tcpdump.org/linktypes.html>.
 
 use crate::formats::{u16_at, u32_at};
 use std::fmt;
@@ -63,9 +64,9 @@ impl fmt::Display for Carrier {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found<'a> {
     pub packet: &'a [u8],
-    /// The interface number, if the link layer contains it; else 0.
+    /// The interface number; 0 if the link layer does not contain it.
     pub interface: u32,
-    /// The virtual network of the tags; 0 without tags. The same addresses in two networks are
+    /// The virtual network of the tags, 0 if there are none. The same addresses in two networks are
     /// different hosts.
     pub network: u32,
 }
@@ -208,7 +209,7 @@ fn raw(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
 }
 
 /// The address family is in the capturing host's byte order for BSD null, and big endian for BSD
-/// loopback. IPv6 has a different number on every BSD. Tries both orders.
+/// loopback. IPv6 has a different number on every BSD. Both orders are tried.
 fn loopback(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
     let known = |big| matches!(u32_at(frame, 0, big), Some(2 | 10 | 24 | 28 | 30));
     let packet = frame.get(4..).filter(|_| known(false) || known(true));
@@ -337,5 +338,5 @@ static SHARED_ADDRESSES: &[&[u8]] = &[
 ];
 /// An odd number without pattern (2^32 divided by the golden ratio).
 const NETWORK_MIX: u32 = 0x9e37_79b9;
-/// QinQ has two of them.
+/// QinQ, the common case, has two.
 const MAX_TAGS: usize = 8;

@@ -1,4 +1,4 @@
-//! The TCP handshake.
+//! Tracks the TCP handshake.
 
 use crate::flow::Flow;
 use crate::half::Output;

@@ -309,7 +309,7 @@ const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 const SECRETS: u32 = 10;
-/// Maximum buffered block: a packet with its options. Larger blocks of other kinds are skipped.
+/// Sufficient for a packet with its options. Larger blocks of other kinds are skipped.
 const MAX_BLOCK: usize = MAX_PACKET + (64 << 10);
 const PIECE: usize = 64 << 10;
 /// Bytes of options and padding after the secrets of a large block.

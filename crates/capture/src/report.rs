@@ -27,7 +27,7 @@ pub struct Report {
 pub struct FileFacts {
     pub name: String,
     pub format: &'static str,
-    /// `gzip` or `zstd`; `None` if it is not compressed.
+    /// Either `gzip` or `zstd`; `None` if it is not compressed.
     pub compression: Option<&'static str>,
     /// Maximum captured bytes of a packet; `None` if not stated.
     pub snap_length: Option<u32>,

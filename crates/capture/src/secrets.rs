@@ -1,12 +1,12 @@
 //! Session keys embedded in a capture: pcapng's Decryption Secrets Blocks.
 //!
-//! Source: draft-ietf-opsawg-pcapng section 4.7. A block has a type, a length, and the secrets.
-//! Those of TLS are the text of a key log (RFC 9850); its lines are emitted one by one. Secrets are
-//! neither kept here nor printed in warnings. Blocks of other types are counted.
+//! Section 4.7 of draft-ietf-opsawg-pcapng defines them. A block has a type, a length, and the
+//! secrets. Those of TLS are the text of a key log (RFC 9850); its lines are emitted one by one.
+//! Secrets are neither kept here nor printed in warnings. Blocks of other types are counted.
 
 use crate::formats::u32_at;
 
-/// Receives a line of an embedded key log and returns whether it is valid. Lines are secret.
+/// Receives a line of an embedded key log and returns whether it is valid. The lines are secret.
 pub type KeyLineSink<'k> = dyn Fn(&[u8]) -> bool + 'k;
 
 #[derive(Debug, Default)]
@@ -84,7 +84,7 @@ impl SecretsTally {
     }
 }
 
-/// Splits the text of a block into lines. Memory: one line of at most [`MAX_LINE_LEN`] bytes.
+/// Splits the text of a block into lines. Keeps one line of at most [`MAX_LINE_LEN`] bytes.
 #[derive(Default)]
 pub(crate) struct KeyLines {
     begun: Vec<u8>,

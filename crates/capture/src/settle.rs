@@ -161,7 +161,7 @@ impl BufferedEvents {
 }
 
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
-/// About 10 MB.
+/// They take about 10 MB.
 const MAX_EVENTS: usize = 65_536;
 /// Maximum buffered payload, checked after each packet.
 const MAX_PAYLOAD: usize = 16 << 20;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use support::build::{self, Frame, NANO, Tcp, tcp};
 use support::read_bytes;
 
-/// A dialogue: 300 us to a reply, 700 us to the next request.
+/// A dialogue with 300 us to a reply, 700 us to the next request.
 fn frames() -> Vec<Frame> {
     let mut packets = build::handshake();
     for turn in 0..10u32 {

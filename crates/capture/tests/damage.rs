@@ -1,4 +1,4 @@
-//! Damaged captures: no panic, no hang, results for intact parts, a warning for the rest.
+//! Damaged captures cause no panic, no hang, results for intact parts, a warning for the rest.
 
 mod support;
 

@@ -274,8 +274,8 @@ fn parsed(expression: &str) -> Result<PacketFilter, FilterError> {
     PacketFilter::parse(expression, &names)
 }
 
-/// Both programs agree on every packet. Known exception: a later fragment has no ports, but tcpdump
-/// reads one from its payload; longwire lets it pass.
+/// Both programs agree on every packet. The exception is a later fragment, which has no ports:
+/// tcpdump reads one from its payload; longwire lets it pass.
 fn agrees(expression: &str) {
     let ours = parsed(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
     let ours = ours.program(&[]).expect("it is short");

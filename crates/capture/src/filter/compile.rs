@@ -333,7 +333,7 @@ const DEVICE: u32 = ANCILLARY + 28;
 const ANCILLARY: u32 = 0xffff_f000;
 /// Offsets from the network header (`SKF_NET_OFF`).
 const NETWORK_HEADER: u32 = 0xfff0_0000;
-/// Device types (`linux/if_arp.h`).
+/// Device types as in `linux/if_arp.h`.
 const ETHERNET: u32 = 1;
 const LOOPBACK: u32 = 772;
 const OUTGOING: u32 = 4;

@@ -10,7 +10,7 @@ pub struct Instruction {
     pub on_true: u8,
     /// Instructions to skip if it does not.
     pub on_false: u8,
-    /// The operand: a constant, an offset, a distance.
+    /// The operand, which is a constant, an offset or a distance.
     pub k: u32,
 }
 
@@ -54,7 +54,7 @@ impl Program {
         self.steps.push(Step::Branch(code, k, on_true, on_false));
     }
 
-    /// Assembles the instructions. A branch reaches 255 instructions; beyond that jumps are added.
+    /// Assembles the program. A branch reaches 255 instructions; beyond that jumps are added.
     ///
     /// # Errors
     /// If there are more instructions than the kernel accepts.

@@ -1,4 +1,4 @@
-//! Interface description blocks: time resolution, name and addresses.
+//! Interface description blocks with time resolution, name and addresses.
 
 use crate::formats::{u16_at, u32_at};
 use crate::links::{self, Link};
