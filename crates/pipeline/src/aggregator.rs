@@ -1,5 +1,4 @@
-//! Round trips facts of all connections into outcomes: operations, totals, predictions, and the records of
-//! each.
+//! Aggregates facts of all connections into outcomes: operations, totals, predictions and records.
 
 mod exports;
 mod owners;
@@ -51,53 +50,46 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use table_records::TableRecords;
 
-/// What an aggregator is requested.
 #[derive(Debug, Clone, Default)]
 pub struct AggregatorConfig {
-    /// What makes an operation.
     pub rule: Rule,
-    /// How it is known which addresses are one host.
+    /// Determines which addresses are one host.
     pub hosts: HostSettings,
-    /// Links to predict for; none when no prediction is asked.
+    /// Links to predict for; empty without a prediction.
     pub targets: Vec<PredictionTarget>,
-    /// Cores that the clients, or the servers, of the prediction share.
+    /// Cores shared by the clients or servers of the prediction.
     pub computing: Computing,
-    /// Whether the prediction allows for client and server waking up.
+    /// Whether predictions add a wake-up allowance.
     pub wake_up: WakeUp,
-    /// How many requests the server of the prediction works on at once.
+    /// Requests that the predicted server works on at once.
     pub workers: Workers,
-    /// How what sends is known to send.
+    /// The senders' congestion control.
     pub senders: Senders,
-    /// Which connections move there.
     pub moved: Vec<ConnectionChoice>,
-    /// Whether to keep the longest operation, with its exchanges.
     pub longest: bool,
-    /// Whether it is inspected while it goes on ([`Aggregator::so_far`]): what is open is then followed, and
-    /// the last operations are kept.
+    /// Whether the run is inspected before its end ([`Aggregator::so_far`]). Tracks open
+    /// connections and keeps the last operations.
     pub live: bool,
-    /// Whether each autocommitted statement is an operation: of a recording of `load`, whose clients rest
-    /// nowhere.
+    /// Whether each autocommitted statement is an operation, as in a recording of `load`, whose
+    /// clients do not pause.
     pub statements_alone: bool,
-    /// Names for connections to these servers, as operations.
+    /// Operation names for connections to these servers.
     pub names: Vec<(Endpoint, Arc<str>)>,
-    /// Whether to write records to stdout.
     pub json: bool,
-    /// Whether those include one for each exchange.
+    /// Whether records include one per exchange.
     pub exchanges: bool,
-    /// The distances at which the cost of findings is reported; `None` if no findings are wanted.
+    /// Distances at which findings are priced; `None` without findings.
     pub findings: Option<Distances>,
-    /// Where some operations are kept for a page, when one is wanted.
     pub samples: Option<Samples>,
-    /// Where all operations are kept, when they are wanted.
     pub kept: Option<KeptOperations>,
-    /// Where the boxes of exchanges are given back, when what decodes them on another thread uses them again.
+    /// Pool for boxes of exchanges, if the decoding thread reuses them.
     pub boxes: Option<ExchangePool>,
-    /// For a run that continues without its outputs: where it is noted that one was given up. Nothing waits
-    /// for them then.
+    /// For a run that survives the loss of its outputs: records the loss. Outputs are then
+    /// non-blocking.
     pub output_health: Option<OutputHealth>,
 }
 
-/// Sums up a run as its facts arrive.
+/// Aggregates facts as they arrive.
 pub struct Aggregator {
     rule: Rule,
     targets: Vec<PredictionTarget>,
@@ -112,11 +104,9 @@ pub struct Aggregator {
     conditions: Conditions,
     current: Option<Current>,
     fingerprints: KnownFingerprints,
-    /// When the files of tables were completed.
     tables_completed: Instant,
 }
 
-/// Everything that takes operations.
 struct Sinks {
     overview: Overview,
     since_baseline: Option<Overview>,
@@ -128,28 +118,27 @@ struct Sinks {
     samples: Option<Samples>,
     kept: Option<KeptOperations>,
     records: Option<JsonWriter<RecordSink>>,
-    /// What the records are written to, where nothing waits for it.
+    /// Set if nobody waits for the records' reader.
     non_blocking_writer: Option<NonBlockingWriter>,
     output_health: Option<OutputHealth>,
     exchanges: bool,
     exports: Exports,
     tables: Option<TableRecords>,
-    /// The first fault of an output: reported at the end, nothing is written after it.
+    /// The first error of an output. It is reported at the end, and writing stops.
     fault: Option<io::Error>,
 }
 
-/// A recording in progress.
 struct Recording {
     writer: RecordingWriter<RecordSink>,
-    /// What it is written to, where nothing waits for it.
+    /// Set if nobody waits for the file.
     non_blocking_writer: Option<NonBlockingWriter>,
 }
 
 impl Aggregator {
-    /// Begins; writes the conditions when records are wanted.
+    /// Writes the conditions, if records are requested.
     ///
     /// # Errors
-    /// When stdout cannot be written.
+    /// If stdout cannot be written.
     pub fn new(config: &AggregatorConfig, conditions: Conditions) -> Result<Self> {
         let moved = MovedConnections::new(config.moved.clone());
         let (mut records, mut non_blocking_writer) = (None, None);
@@ -217,10 +206,10 @@ impl Aggregator {
         })
     }
 
-    /// Keeps all facts in a recording too.
+    /// Also writes all facts to a recording.
     ///
     /// # Errors
-    /// When the file cannot be created.
+    /// If the file cannot be created.
     pub fn record(&mut self, path: &Path) -> Result<()> {
         let not_created = || format!("could not create {}", path.display());
         let non_blocking_writer = match self.sinks.output_health {
@@ -249,10 +238,10 @@ impl Aggregator {
         Ok(())
     }
 
-    /// Flushes what has been written so far, so that the recording and any reader of the records have it.
+    /// Flushes all output, so that the recording and readers of records are up to date.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn checkpoint(&mut self) -> Result<()> {
         if let Some(recording) = &mut self.recording {
             let written = recording.writer.checkpoint();
@@ -265,7 +254,6 @@ impl Aggregator {
         Ok(())
     }
 
-    /// What happened since the last call.
     pub fn progress(&mut self, elapsed: Duration, interval: Duration, open_connections: u64) -> ProgressLine {
         let since = std::mem::take(&mut self.since_progress);
         ProgressLine {
@@ -278,9 +266,9 @@ impl Aggregator {
         }
     }
 
-    /// Takes the next fact. A fault of an output is kept and reported by [`Aggregator::finish`].
+    /// Output errors are kept for [`Aggregator::finish`].
     pub fn fact(&mut self, fact: Fact) {
-        // A recording holds what was seen; which of it is a pooler's can be found out again.
+        // Recordings keep a pooler's facts, because they can be recognised again.
         if let Some(recording) = &mut self.recording {
             let written = write_fact(&mut recording.writer, &fact);
             self.recorded(written);
@@ -292,18 +280,18 @@ impl Aggregator {
         self.poolers.process_fact(fact).each(|fact| self.summed(fact));
     }
 
-    /// Takes what was lost on the way here, for the warnings.
+    /// Records facts that were lost before they arrived, for the warnings.
     pub fn lost(&mut self, losses: FactLosses) {
         self.dropped_exchanges += losses.exchanges;
         self.missing.lost(losses);
     }
 
-    /// Exchanges that were dropped on the way here since the beginning.
+    /// Exchanges dropped before they arrived, since the beginning.
     pub fn dropped_exchanges(&self) -> u64 {
         self.dropped_exchanges
     }
 
-    /// Takes a fact of which it is known whether it is a pooler's.
+    /// Aggregates a fact after poolers have been recognised.
     fn summed(&mut self, fact: Fact) {
         self.sinks.overview.fact(&fact);
         if let Some(overview) = &mut self.sinks.since_baseline {
@@ -349,14 +337,13 @@ impl Aggregator {
         }
     }
 
-    /// The programs of this machine at the ends of an open connection, client first: facts that come later
-    /// are judged by them.
+    /// Programs at the ends of an open connection on this machine, client first. Facts that arrive
+    /// later are assigned to them.
     pub fn programs(&mut self, connection: ConnectionId, programs: &[Option<Arc<HostProcess>>; 2]) {
         let numbers = programs.each_ref().map(|program| Some(program.as_ref()?.number));
         self.operations.programs(connection, numbers);
     }
 
-    /// Notes the outcome of a write to the recording.
     fn recorded(&mut self, written: io::Result<()>) {
         match (&self.sinks.output_health, written) {
             (Some(output_health), Err(fault)) => {
@@ -367,13 +354,12 @@ impl Aggregator {
         }
     }
 
-    /// Writes the record of an emulated link.
     pub fn link(&mut self, link: &LinkOutcome) {
         self.sinks.write(|records| records.link(link));
     }
 
-    /// Whether an output is gone, and the rest is not wanted; for a run that continues without its outputs,
-    /// whether all requested ones are gone.
+    /// Whether an output is lost and the rest is unwanted. For a run that survives the loss of
+    /// outputs, whether all are lost.
     pub fn is_over(&self) -> bool {
         let sinks = &self.sinks;
         match &sinks.output_health {
@@ -385,22 +371,21 @@ impl Aggregator {
         }
     }
 
-    /// The fingerprints of the run, for what decodes: they know which text a statement has whose preparation
-    /// was not seen.
+    /// The run's fingerprints for decoders. They know the texts of statements with an unseen
+    /// preparation.
     pub fn fingerprints(&self) -> KnownFingerprints {
         self.fingerprints.clone()
     }
 
-    /// Which connections the prediction moves.
     pub fn moved(&self) -> MovedConnections {
         self.moved.clone()
     }
 
-    /// The run is over: writes the remaining records, and returns what the view is made from, and the longest
-    /// operation if it was wanted.
+    /// Writes the remaining records. Returns the values of the view, and the longest operation if
+    /// requested.
     ///
     /// # Errors
-    /// When an output could not be written completely.
+    /// If an output could not be written completely.
     pub fn finish(
         self,
         warnings: Vec<Warning>,
@@ -409,11 +394,11 @@ impl Aggregator {
         self.finish_amended(warnings, packets, |_| ())
     }
 
-    /// The same; `amend` adds to the outcome before it is written: for example, measurements for the
-    /// predictions.
+    /// Like `finish`; `amend` changes the outcome before it is written, for example adding
+    /// measurements to predictions.
     ///
     /// # Errors
-    /// When an output could not be written completely.
+    /// If an output could not be written completely.
     pub fn finish_amended(
         mut self,
         mut warnings: Vec<Warning>,
@@ -459,7 +444,7 @@ impl Aggregator {
             warnings.extend(senders::warning(sinks.senders, &predicted));
         }
         let concurrency = predicted.concurrency;
-        // Known once all operations were replayed.
+        // Known only after all operations are replayed.
         if predicts && !moved.moves_any() && totals.summary.operations > 0 {
             warnings.push(Warning::new(WarningKind::NothingMoved, NOTHING_MOVED));
         }
@@ -498,7 +483,7 @@ impl Aggregator {
     }
 }
 
-/// The warning that HTTP requests were requested and none was there.
+/// Warns that HTTP requests were requested as operations and none was seen.
 fn no_requests(rule: Rule, summary: &Summary) -> Option<Warning> {
     (rule == Rule::Http && summary.operations == 0 && summary.connections > 0)
         .then(|| Warning::new(WarningKind::NothingSeen, NO_REQUESTS))
@@ -508,7 +493,8 @@ const NO_REQUESTS: &str = "--operations http, and no HTTP request was answered i
                            name the application as a target too (longwire watch http://HOST:PORT DATABASE) and send it its requests through the \
                            relay; HTTPS cannot be read; --operations auto shows the transactions and statements";
 
-/// The warnings that connections were to move which a prediction does not replay: those behind a pooler.
+/// Warns that connections were to move that predictions do not replay, because they are behind a
+/// pooler.
 fn not_moved(poolers: &Poolers, moved: &MovedConnections) -> Vec<Warning> {
     let behind = poolers.found().filter(|(_, back)| moved.names(*back));
     let mut texts: Vec<String> = behind
@@ -526,7 +512,6 @@ fn not_moved(poolers: &Poolers, moved: &MovedConnections) -> Vec<Warning> {
         .collect()
 }
 
-/// The warning that there was no room for all findings.
 fn no_room(found: &FindingsReport) -> Option<Warning> {
     (found.left_out > 0).then(|| {
         let text = format!(
@@ -543,12 +528,11 @@ const NOTHING_MOVED: &str = "no connection was moved to the other link, so the p
 const NOT_WRITTEN: &str = "could not write all records";
 
 impl Sinks {
-    /// Whether operations are replayed, now or later: it has to be known then which connections move.
+    /// Whether operations are replayed, now or later, so that the moving connections must be known.
     fn replays(&self) -> bool {
         self.predictor.is_some() || self.samples.is_some() || self.recent.is_some()
     }
 
-    /// The run is over: writes the rest.
     fn finish(mut self, recording: Option<Recording>, outcome: &ReadOutcome) -> Result<()> {
         self.write(|records| write_outcome(records, outcome));
         if let Some(recording) = recording {
@@ -631,8 +615,7 @@ impl Sinks {
         }
     }
 
-    /// Notes the outcome of a write of tables; a fault is the end of them, and their unfinished files are
-    /// taken away.
+    /// Handles the result of a write of tables. An error ends them and removes unfinished files.
     fn tables_written(&mut self, written: io::Result<()>) {
         let Err(fault) = written else { return };
         self.tables = None;
@@ -644,7 +627,7 @@ impl Sinks {
         }
     }
 
-    /// Notes the outcome of a write of records; a fault is the end of them.
+    /// Handles the result of a write of records. An error ends them.
     fn record_written(&mut self, written: io::Result<()>) {
         let Err(fault) = written else { return };
         match &self.output_health {
@@ -659,7 +642,6 @@ impl Sinks {
     }
 }
 
-/// The longest operation so far, or part of one.
 #[derive(Debug, Default)]
 struct Longest {
     is_wanted: bool,
@@ -678,7 +660,6 @@ impl Longest {
     }
 }
 
-/// What arrived since the last progress line.
 #[derive(Debug, Default)]
 struct SinceProgress {
     exchanges: u64,
@@ -698,7 +679,6 @@ impl SinceProgress {
 }
 
 impl Recording {
-    /// Completes it.
     fn finish(mut self, outcome: &ReadOutcome) -> io::Result<()> {
         outcome
             .recognised
@@ -734,7 +714,7 @@ fn write_fact(recording: &mut RecordingWriter<RecordSink>, fact: &Fact) -> io::R
     }
 }
 
-/// The records that can only be written at the end.
+/// Writes the records that depend on the outcome.
 fn write_outcome(records: &mut JsonWriter<RecordSink>, outcome: &ReadOutcome) -> io::Result<()> {
     outcome
         .statements

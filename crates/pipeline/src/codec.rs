@@ -1,12 +1,11 @@
-//! Chunks through compressor and decompressor, as the two ends of a lane do it, with the processor time it
-//! took.
+//! Compresses and decompresses chunks like the two ends of a lane, and measures the processor time.
 
 use super::direction_payload::Cost;
 use anyhow::{Context, Result, ensure};
 use sys::thread_processor_time;
 use tunnel::{Coding, CompressionLevel, Compressor, Decompressor};
 
-/// One direction of a lane at one level: its sender's context and its receiver's.
+/// Contexts of sender and receiver of one direction of a lane, at one level.
 #[derive(Default)]
 pub struct LevelCodec {
     compressor: Compressor,
@@ -15,16 +14,13 @@ pub struct LevelCodec {
     turned_back: Vec<u8>,
 }
 
-/// The result for a chunk.
 pub struct Passed {
-    /// Its size after coding.
+    /// Size after coding.
     pub bytes: usize,
-    /// What that costs.
     pub cost: Cost,
 }
 
 impl LevelCodec {
-    /// One that has seen no chunk yet.
     pub fn new() -> Self {
         Self {
             compressor: Compressor::new(),
@@ -33,10 +29,10 @@ impl LevelCodec {
         }
     }
 
-    /// What `chunk` becomes at `level`; with `stored` it goes as it is and the contexts do not change.
+    /// Codes `chunk` at `level`. With `stored` the chunk and the contexts do not change.
     ///
     /// # Errors
-    /// When a codec fails, or does not return its input unchanged.
+    /// If a codec fails, or does not return its input unchanged.
     pub fn pass(&mut self, chunk: &[u8], level: CompressionLevel, stored: bool) -> Result<Passed> {
         self.compressed.clear();
         self.turned_back.clear();
@@ -69,7 +65,7 @@ impl LevelCodec {
     }
 }
 
-/// Bytes on the lane for a chunk of this many: its frame's header, and what TLS 1.3 adds to each record.
+/// Bytes of a chunk on the lane: with the frame header and the overhead of TLS 1.3 records.
 pub fn on_the_lane(bytes: usize) -> usize {
     let frame = bytes + FRAME_HEADER;
     frame + frame.div_ceil(RECORD) * RECORD_ADDS
@@ -77,7 +73,7 @@ pub fn on_the_lane(bytes: usize) -> usize {
 
 /// Kind, coding, length, stream.
 const FRAME_HEADER: usize = 8;
-/// Maximum bytes of a TLS record's content (RFC 8446, section 5.1).
+/// Maximum content of a TLS record (RFC 8446, section 5.1).
 const RECORD: usize = 16_384;
-/// Of a TLS 1.3 record: its header (5), the content's type (1), the authentication tag (16).
+/// Of a TLS 1.3 record: header (5), content type (1), authentication tag (16).
 const RECORD_ADDS: usize = 22;

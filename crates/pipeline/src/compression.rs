@@ -1,18 +1,18 @@
-//! The payload of connections at every level: what each exchange would become in a tunnel.
+//! Compresses payload at every level to determine the size of each exchange in a tunnel.
 //!
-//! Calling order: [`CompressionMeter::segment`] for the payload that passes, before the facts that follow
-//! from it are given to [`CompressionMeter::fact`]; facts come out with their exchanges' levels filled in, in
-//! the same order, when a batch is full, at [`CompressionMeter::flush`] and at [`CompressionMeter::finish`].
-//! Payload is kept only until its batch has been compressed.
+//! Call [`CompressionMeter::segment`] for payload before [`CompressionMeter::fact`] for the facts
+//! that follow from it. Facts come out in the same order, with their exchanges' levels, when a
+//! batch is full, at [`CompressionMeter::flush`] and at [`CompressionMeter::finish`]. Payload is
+//! kept only until its batch is compressed.
 //!
-//! How bytes become chunks:
-//! 1. What passes in one direction of a connection is gathered until it is [`tunnel::MAX_CHUNK_BYTES`], the
-//!    other direction speaks, or an exchange ends with it: that is a chunk, as the end of a lane would read
-//!    it while the lane has no room.
-//! 2. Chunks go through one context per direction and level, shared by all connections, in the order in which
+//! Bytes become chunks as follows:
+//! 1. Bytes of one direction of a connection are collected up to [`tunnel::MAX_CHUNK_BYTES`], until the
+//!    other direction sends, or until an exchange ends. A lane's end reads such chunks while the lane has no
+//!    room.
+//! 2. Chunks use one context per direction and level, shared by all connections, in the order in which
 //!    they end.
 //! 3. Bytes of connecting and logging in, the first [`UNKNOWN_LOGIN`] of an unknown protocol, chunks below
-//!    [`TINY`] and those of connections whose last ones hardly became smaller are stored, as the tunnel does.
+//!    [`TINY`] and those of poorly compressible connections are stored, as the tunnel does.
 
 use super::codec::LevelCodec;
 use super::direction_payload::{Chunk, CompressedChunk, Cost, DirectionPayload, Span};
@@ -30,61 +30,54 @@ use tunnel::lane::TINY;
 use tunnel::lane::compressibility::Compressibility;
 use tunnel::{CompressionLevel, MAX_CHUNK_BYTES};
 
-/// What is to be determined.
 #[derive(Debug, Clone)]
 pub struct CompressionPlan {
-    /// The levels, each once.
+    /// Distinct levels.
     pub levels: Vec<CompressionLevel>,
-    /// Which connections would go through the tunnel.
+    /// Connections that would use the tunnel.
     pub moved: Vec<ConnectionChoice>,
-    /// How the bytes are processed.
     pub how: How,
 }
 
-/// How the bytes are processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// All at the end, [`PASSES`] times where that takes no longer than [`LONG`]; of each chunk's times the
-    /// median counts. Payload bytes are kept up to a maximum; later ones are not processed.
+    /// At the end, [`PASSES`] times unless that takes longer than [`LONG`]; the median time of each
+    /// chunk counts. Payload is kept up to a maximum, the rest is not processed.
     Passes {
-        /// Maximum number of payload bytes.
+        /// Maximum payload bytes.
         most_bytes: u64,
     },
     /// As they arrive, once.
     Stream,
 }
 
-/// What was processed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CompressionOutcome {
-    /// Payload bytes that were compressed, or would go as they are.
+    /// Payload bytes, compressed or stored.
     pub payload_bytes: u64,
     /// Payload bytes that passed but are missing in the capture.
     pub missing_bytes: u64,
-    /// Payload bytes after the maximum that is processed.
+    /// Payload bytes beyond the maximum.
     pub beyond_bytes: u64,
-    /// For each level, how far the passes are apart in processor time, of their median; `None` after one
-    /// pass.
+    /// For each level the spread of processor time over the passes, as a share of the median;
+    /// `None` after one pass.
     pub noise: Vec<Option<Share>>,
 }
 
-/// Compresses the payload that passes and reports what each exchange would become.
+/// Compresses payload and adds the compressed sizes to exchanges.
 pub struct CompressionMeter {
     compressing: CompressionPlan,
     connections: ConnectionMap<CompressibleConnection>,
-    /// Chunks that wait to be compressed.
     batch: Vec<Waited>,
     batch_bytes: u64,
     waiting: VecDeque<Waiting>,
-    /// One for each level.
     lanes: Vec<LaneCodecs>,
     outcome: CompressionOutcome,
 }
 
-/// A chunk with the connection and direction it belongs to.
 type Waited = (ConnectionId, Direction, Chunk);
 
-/// A connection whose bytes pass.
+/// A connection with compressible bytes.
 #[derive(Default)]
 struct CompressibleConnection {
     ways: [DirectionPayload; 2],
@@ -93,13 +86,13 @@ struct CompressibleConnection {
     last: Option<Direction>,
 }
 
-/// A fact that waits for its bytes to be compressed.
+/// A fact that waits for the compression of its bytes.
 enum Waiting {
     Exchange(Box<Exchange>, Protocol, [Span; 2]),
     Other(Fact),
 }
 
-/// A lane at one level: the contexts of both directions, and which connections are worth compressing.
+/// Contexts of both directions at one level, and the connections worth compressing.
 #[derive(Default)]
 struct LaneCodecs {
     codecs: [LevelCodec; 2],
@@ -107,7 +100,6 @@ struct LaneCodecs {
 }
 
 impl CompressionMeter {
-    /// One that has seen nothing.
     pub fn new(compressing: CompressionPlan) -> Self {
         Self {
             lanes: compressing.levels.iter().map(|_| LaneCodecs::default()).collect(),
@@ -120,7 +112,6 @@ impl CompressionMeter {
         }
     }
 
-    /// Payload passed.
     pub fn segment(&mut self, id: ConnectionId, segment: &Segment<'_>) {
         let connection = self.connections.entry(id).or_default();
         let direction = segment.direction;
@@ -173,10 +164,10 @@ impl CompressionMeter {
         Ok(())
     }
 
-    /// Takes what was put into the boxes of connections. With [`How::Stream`], it is emitted immediately.
+    /// Processes posted facts and payload. [`How::Stream`] emits them immediately.
     ///
     /// # Errors
-    /// When a codec fails.
+    /// If a codec fails.
     pub fn process_facts(&mut self, posted: Vec<Posted>, out: &mut FactSink<'_>) -> Result<()> {
         for posted in posted {
             match posted {
@@ -190,10 +181,10 @@ impl CompressionMeter {
         }
     }
 
-    /// Emits all facts that wait.
+    /// Emits all waiting facts.
     ///
     /// # Errors
-    /// When a codec fails.
+    /// If a codec fails.
     pub fn flush(&mut self, out: &mut FactSink<'_>) -> Result<()> {
         self.compress()?;
         while let Some(waiting) = self.waiting.pop_front() {
@@ -213,10 +204,10 @@ impl CompressionMeter {
         Ok(())
     }
 
-    /// Emits the rest, and reports what was processed.
+    /// Emits the rest and returns the totals.
     ///
     /// # Errors
-    /// When a codec fails.
+    /// If a codec fails.
     pub fn finish(mut self, out: &mut FactSink<'_>) -> Result<CompressionOutcome> {
         self.flush(out)?;
         Ok(self.outcome)
@@ -245,7 +236,6 @@ impl CompressionMeter {
             .push_back(Waiting::Exchange(exchange, protocol, spans));
     }
 
-    /// The exchange with what its bytes became.
     fn compressed(&mut self, mut exchange: Box<Exchange>, protocol: Protocol, spans: &[Span; 2]) -> Fact {
         if let Some(connection) = self.connections.get_mut(&exchange.connection) {
             let moves = connection.moves(&self.compressing.moved);
@@ -262,7 +252,7 @@ impl CompressionMeter {
         Fact::Exchange { exchange, protocol }
     }
 
-    /// Compresses the batch at every level; afterwards its chunks know what they became.
+    /// Compresses the batch at every level and stores the results in its chunks.
     fn compress(&mut self) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
@@ -311,7 +301,6 @@ impl CompressibleConnection {
 }
 
 impl LaneCodecs {
-    /// The chunks one after another.
     fn pass(&mut self, level: CompressionLevel, batch: &[Waited], stored: &[bool]) -> Result<Vec<Cost>> {
         let chunks = batch.iter().zip(stored);
         let costs = chunks.map(|((id, direction, chunk), stored)| {
@@ -327,7 +316,7 @@ impl LaneCodecs {
     }
 }
 
-/// Several passes over the same chunks, each as the first of a lane.
+/// Several passes over the same chunks, each with new contexts.
 fn afresh(
     lane: &mut LaneCodecs,
     level: CompressionLevel,
@@ -351,7 +340,7 @@ fn bytes_of(chunk: &Option<Chunk>) -> u64 {
     chunk.as_ref().map_or(0, |chunk| chunk.payload.len() as u64)
 }
 
-/// The median of each time of chunk `number` over the passes; its size is the same in all.
+/// The median times of chunk `number` over the passes; its size is the same in all.
 fn median(passes: &[Vec<Cost>], number: usize) -> Option<Cost> {
     let costs: Vec<&Cost> = passes.iter().filter_map(|pass| pass.get(number)).collect();
     let times = |which: usize| costs.iter().map(move |cost| cost.nanos[which]);
@@ -362,7 +351,7 @@ fn median(passes: &[Vec<Cost>], number: usize) -> Option<Cost> {
     })
 }
 
-/// From the shortest to the longest of the passes' times, as a share of the median.
+/// The range of the passes' times, as a share of the median.
 fn noise(passes: &[Vec<Cost>]) -> Option<Share> {
     let sums: Vec<Duration> = passes.iter().map(|pass| sum(pass)).collect();
     let (least, most) = (sums.iter().min()?, sums.iter().max()?);
@@ -386,14 +375,14 @@ fn at_level(level: CompressionLevel, [request, reply]: [Cost; 2]) -> AtLevel {
     }
 }
 
-/// How often all bytes are compressed when they are processed at the end.
+/// Passes when bytes are processed at the end.
 pub const PASSES: usize = 3;
 
 /// A pass that took longer is not repeated.
 pub const LONG: Duration = Duration::from_secs(2);
 
-/// On a connection with an unknown protocol, this many bytes each way may be the login.
+/// Bytes each way that may be the login of an unknown protocol.
 const UNKNOWN_LOGIN: u64 = 16 * 1024;
 
-/// Maximum payload that is kept before it is compressed, when it is compressed as it arrives.
+/// Maximum payload kept when it is compressed as it arrives.
 const BATCH: u64 = 4 << 20;

@@ -1,4 +1,4 @@
-//! The processors that predictions are for.
+//! The processors of predictions.
 
 use predict::Computing;
 

@@ -1,4 +1,4 @@
-//! Round trips events of connections into facts: the decoders and the pairing of each connection.
+//! Decodes events of connections into facts, with a decoder and the pairing of each connection.
 
 use super::notes::{Note, Notes};
 use analysis::exchange_pool::ExchangePool;
@@ -15,7 +15,6 @@ use std::sync::Arc;
 use tls_keys::Secrets;
 use wire::Stream;
 
-/// Decodes any number of connections.
 pub struct ConnectionDecoders {
     open: ConnectionMap<Connection>,
     fingerprints: Fingerprints,
@@ -38,7 +37,7 @@ impl std::fmt::Debug for ConnectionDecoders {
 }
 
 impl ConnectionDecoders {
-    /// None yet. `keep_literals` keeps statement texts as sent in addition to their fingerprints.
+    /// `keep_literals` keeps statement texts in addition to their fingerprints.
     pub fn new(keep_literals: bool) -> Self {
         Self {
             open: ConnectionMap::default(),
@@ -52,46 +51,45 @@ impl ConnectionDecoders {
         }
     }
 
-    /// The same with boxes for exchanges that others of the run empty.
+    /// Shares a pool of boxes for exchanges with the rest of the run.
     #[must_use]
     pub fn with_boxes(self, boxes: ExchangePool) -> Self {
         Self { boxes, ..self }
     }
 
-    /// The same with secrets that open TLS.
+    /// Sets the secrets that decrypt TLS.
     #[must_use]
     pub fn with_secrets(self, secrets: Option<Arc<dyn Secrets>>) -> Self {
         Self { secrets, ..self }
     }
 
-    /// The same with a key for digests that other decoders of the run have too: equal reads of all
-    /// connections are recognised.
+    /// Shares a digest key with the run's other decoders, so that equal reads of all connections
+    /// are recognised.
     #[must_use]
     pub fn with_digests(self, digests: RandomState) -> Self {
         Self { digests, ..self }
     }
 
-    /// The same with fingerprints that other decoders of the run make too: the limit on how many are
-    /// distinguished is the run's.
+    /// Shares fingerprints with the run's other decoders, and so the limit on their number.
     #[must_use]
     pub fn with_fingerprints(self, known: KnownFingerprints) -> Self {
         let fingerprints = Fingerprints::among(known);
         Self { fingerprints, ..self }
     }
 
-    /// The same with a limit on what is owed a reply that other decoders of the run share.
+    /// Shares a limit on expected replies with the run's other decoders.
     #[must_use]
     pub fn with_reply_budget(self, owed: PendingReplyBudget) -> Self {
         Self { owed, ..self }
     }
 
-    /// The same with what connections that others of the run decode show of the paths between hosts.
+    /// Shares the paths between hosts with the run's other decoders.
     #[must_use]
     pub fn with_paths(self, paths: Paths) -> Self {
         Self { paths, ..self }
     }
 
-    /// Takes what an observation point saw; emits the facts that follow from it.
+    /// Processes an observed event and emits the facts that follow from it.
     pub fn event(&mut self, id: ConnectionId, event: ConnectionEvent<'_>, out: &mut FactSink<'_>) {
         if let ConnectionEvent::Opened {
             at,
@@ -153,7 +151,7 @@ impl ConnectionDecoders {
         self.open.insert(id, connection);
     }
 
-    /// What a connection is has been decided: its sides too, and what waited is emitted.
+    /// Emits waiting facts after the connection's protocol and sides are decided.
     fn flush_connection(&mut self, id: ConnectionId, connection: &mut Connection, out: &mut FactSink<'_>) {
         if std::mem::replace(&mut connection.is_settled, true) {
             return;
@@ -170,7 +168,6 @@ impl ConnectionDecoders {
     }
 }
 
-/// How a connection began, as far as is known.
 #[derive(Debug, Clone, Copy)]
 struct Opened {
     at: Timestamp,
@@ -196,18 +193,17 @@ impl Opened {
     }
 }
 
-/// One connection in progress.
 #[derive(Debug)]
 struct Connection {
     opened: Opened,
     stream: Stream,
     pairing: Pairing,
     protocol: Protocol,
-    /// What was seen in addition to the payload while the payload waited.
+    /// Observations other than payload, while the payload waits.
     notes: Notes,
-    /// The connection has been reported. One whose sides are a guess is reported when they are known.
+    /// Whether the connection has been reported. Reporting waits until the sides are certain.
     is_introduced: bool,
-    /// What the connection is was decided, and what waited was emitted.
+    /// Whether the protocol is decided and waiting facts were emitted.
     is_settled: bool,
 }
 
@@ -257,8 +253,8 @@ impl Connection {
         }
     }
 
-    /// A page that lasts until its connection is closed ends when its server sends no more, and not when the
-    /// connection is forgotten; so is a request that gets no answer.
+    /// A page that lasts until its connection is closed ends when its server stops sending, not
+    /// when the connection is forgotten. The same holds for a request without a reply.
     fn ended(
         &mut self,
         at: Timestamp,
@@ -269,14 +265,14 @@ impl Connection {
         if direction == Direction::ClientToServer || self.stream.is_undecided() {
             return;
         }
-        // The stream round trips directions by itself.
+        // The stream converts directions itself.
         let as_seen = self.direction(direction);
         self.decode(fingerprints, out, |stream, sink| stream.end(at, as_seen, sink));
         self.pairing.server_ended(at, self.protocol, out);
     }
 
-    /// Notes what affects the messages that follow: immediately, or, while earlier ones wait, after
-    /// those.
+    /// Applies an observation that affects later messages: immediately, or after the messages that
+    /// wait.
     fn apply_note(&mut self, note: Note) {
         if self.stream.is_undecided() {
             self.notes.add(note);
@@ -333,9 +329,9 @@ impl Connection {
         self.pairing.closed(at, totals, decoding, out);
     }
 
-    /// Runs the decoder. The bytes that determine the protocol are emitted before it can be queried: what
-    /// follows from them is named afterwards. Messages that waited are reported with what was seen up to
-    /// their end.
+    /// Runs the decoder. The bytes that determine the protocol are processed before it is queried,
+    /// because it names the facts that follow. Waiting messages are reported with the observations
+    /// up to their end.
     fn decode(
         &mut self,
         fingerprints: &mut Fingerprints,
@@ -349,7 +345,7 @@ impl Connection {
             notes,
             ..
         } = self;
-        // Inside TLS there may be another one.
+        // TLS may contain another protocol.
         if !matches!(protocol, Protocol::Unknown | Protocol::Tls) {
             run(stream, &mut |message: Message<'_>| {
                 pairing.message(&message, *protocol, fingerprints, out)

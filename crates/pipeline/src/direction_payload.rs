@@ -1,11 +1,11 @@
-//! One direction of a connection: its bytes cut into chunks as a tunnel's end would read them, and the
-//! exchanges they belong to.
+//! Cuts one direction of a connection into chunks like a tunnel's end, and assigns bytes to
+//! exchanges.
 
 use model::Timestamp;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Positions in the stream of one direction of one connection, in payload bytes from its beginning.
+/// Positions in the payload of one direction, in bytes from its beginning.
 pub type Span = Range<u64>;
 
 /// One direction of a connection. Positions only grow.
@@ -13,38 +13,36 @@ pub type Span = Range<u64>;
 pub struct DirectionPayload {
     /// Bytes that have passed.
     end: u64,
-    /// Bytes that have passed and are in no chunk yet: the last of them.
+    /// The last bytes, not part of a chunk.
     pending: Vec<u8>,
-    /// When bytes passed: the end of each segment that no exchange has taken whole.
+    /// Time and end of each segment that is not entirely assigned to exchanges.
     marks: VecDeque<(Timestamp, u64)>,
-    /// Up to where exchanges have taken bytes.
+    /// End of the bytes assigned to exchanges.
     taken: u64,
-    /// Up to where bytes belong to connecting and logging in.
+    /// End of the bytes of connecting and logging in.
     login: u64,
-    /// Chunks with what they became, in order, from the first that an exchange may still ask for.
+    /// Compressed chunks in order, from the first that an exchange may still need.
     done: VecDeque<CompressedChunk>,
 }
 
-/// A chunk, with what it became at each level; nothing for bytes that were not kept.
+/// Cost of a chunk at each level; empty if its bytes were not kept.
 #[derive(Debug)]
 pub struct CompressedChunk {
-    /// Where it lies.
     pub span: Span,
-    /// What it became, by level as they were asked for.
+    /// In the order of the requested levels.
     pub costs: Vec<Cost>,
 }
 
-/// What a chunk, or a part of one, becomes at one level.
+/// Cost of a chunk, or a part of one, at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
-    /// Bytes between the ends.
+    /// Bytes on the tunnel.
     pub tunnel_bytes: f64,
-    /// Nanoseconds of compressing and of decompressing.
+    /// Nanoseconds of compression and of decompression.
     pub nanos: [f64; 2],
 }
 
 impl Cost {
-    /// Adds `share` of `other`.
     pub fn add(&mut self, other: &Self, share: f64) {
         self.tunnel_bytes += other.tunnel_bytes * share;
         self.nanos[0] += other.nanos[0] * share;
@@ -55,14 +53,12 @@ impl Cost {
 /// Bytes of a stream that were read at once.
 #[derive(Debug)]
 pub struct Chunk {
-    /// Where they lie.
     pub span: Span,
-    /// The bytes.
     pub payload: Vec<u8>,
 }
 
 impl DirectionPayload {
-    /// Payload passed: emits the chunks that are full.
+    /// Appends payload. Emits full chunks.
     pub fn payload(&mut self, at: Timestamp, mut payload: &[u8], most: usize, full: &mut dyn FnMut(Chunk)) {
         while !payload.is_empty() {
             let room = most.saturating_sub(self.pending.len()).max(1);
@@ -77,13 +73,13 @@ impl DirectionPayload {
         self.mark(at);
     }
 
-    /// Bytes passed that are missing, or are not wanted: the chunk before them must have been closed.
+    /// Skips missing or unwanted bytes. The chunk before them must be closed.
     pub fn skip(&mut self, at: Timestamp, bytes: u64) {
         self.end += bytes;
         self.mark(at);
     }
 
-    /// A chunk of what has passed since the last one; `None` if nothing has.
+    /// The bytes since the last chunk; `None` if there are none.
     pub fn close(&mut self) -> Option<Chunk> {
         (!self.pending.is_empty()).then(|| self.chunk())
     }
@@ -103,8 +99,8 @@ impl DirectionPayload {
         }
     }
 
-    /// The next `bytes` for an exchange whose first byte passed at `from`. Bytes before it that no exchange
-    /// took (a notice, bytes that a decoder does not count) are skipped.
+    /// Assigns the next `bytes` to an exchange with its first byte at `from`. Skips unassigned
+    /// bytes before it (a notice, bytes that a decoder does not count).
     pub fn take_span(&mut self, from: Option<Timestamp>, bytes: u64) -> Span {
         if let Some(from) = from {
             while let Some(&(at, end)) = self.marks.front()
@@ -122,23 +118,23 @@ impl DirectionPayload {
         start..self.taken
     }
 
-    /// Everything up to the end of `span` was connecting or logging in.
+    /// Marks bytes up to the end of `span` as connecting or logging in.
     pub fn was_login(&mut self, span: &Span) {
         self.login = self.login.max(span.end);
     }
 
-    /// Whether a chunk that begins there is part of connecting or logging in.
+    /// Whether a chunk that begins at `start` is part of connecting or logging in.
     pub const fn is_login(&self, start: u64) -> bool {
         start < self.login
     }
 
-    /// A chunk is done: they come in order.
+    /// Adds the next compressed chunk, in order.
     pub fn done(&mut self, done: CompressedChunk) {
         self.done.push_back(done);
     }
 
-    /// What the bytes of `span` became at level number `level` of those requested; `None` if some of them
-    /// were not kept. Of a chunk that is only partly in it, that part.
+    /// The cost of `span` at the requested level with index `level`. `None` if some bytes were not
+    /// kept. Counts a partial chunk in proportion.
     pub fn cost(&self, span: &Span, level: usize) -> Option<Cost> {
         let mut sum = Cost::default();
         let mut covered = 0;
@@ -157,7 +153,7 @@ impl DirectionPayload {
         (covered == span.end - span.start).then_some(sum)
     }
 
-    /// Nothing before this position will be requested any more.
+    /// Drops data before `place`, which will not be requested again.
     pub fn forget_before(&mut self, place: u64) {
         while self.done.front().is_some_and(|done| done.span.end <= place) {
             self.done.pop_front();
@@ -202,7 +198,7 @@ mod tests {
             span: chunk.span,
             costs: cost(20.0),
         });
-        // The first ten bytes are a notice: no exchange counts them.
+        // The first ten bytes are a notice, which no exchange counts.
         let (first, second) = (way.take_span(Some(at(5)), 10), way.take_span(Some(at(5)), 20));
         assert_eq!((first.clone(), second.clone()), (10..20, 20..40));
         assert_eq!(way.cost(&first, 0).map(|cost| cost.tunnel_bytes), Some(5.0));

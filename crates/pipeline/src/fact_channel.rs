@@ -1,10 +1,9 @@
-//! Facts from the threads that forward bytes to the thread that sums them up: a channel, so that forwarding
-//! never waits.
+//! A channel of facts from forwarding threads to the aggregating thread. Forwarding never waits.
 //!
-//! It is bounded. When much waits, pipelined exchanges are summed up before they are posted; when it is full,
-//! exchanges are dropped and counted ([`FactLosses`]), because an application must neither wait for its
-//! observation nor be stopped by it. Only longwire's own clients wait for room ([`FactChannel::waiting`]):
-//! everything they do must be seen, and their pace does not matter then.
+//! The channel is bounded. When it fills, pipelined exchanges are merged before they are posted;
+//! when it is full, exchanges are dropped and counted ([`FactLosses`]), because observation must
+//! not delay an application. Only longwire's own clients wait for room ([`FactChannel::waiting`]):
+//! all of their facts are needed, and their pace does not matter then.
 
 mod posting;
 mod room;
@@ -28,34 +27,33 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Facts of any number of connections, on their way to the code that sums them up.
+/// Facts of any number of connections on their way to the aggregator.
 #[derive(Debug)]
 pub struct FactChannel {
     sender: Sender<Posted>,
     arrivals: Mutex<Arrivals>,
     room: Arc<Room>,
     keep_literals: bool,
-    /// One key for the whole run.
+    /// One key for the entire run.
     digests: RandomState,
-    /// One set for the whole run.
+    /// One set for the entire run.
     fingerprints: KnownFingerprints,
     owed: PendingReplyBudget,
     paths: Paths,
-    /// Bytes of payload on their way, where it is kept.
+    /// Bytes of queued payload, if payload is kept.
     payload: Option<Arc<AtomicU64>>,
 }
 
-/// The receiving end.
 #[derive(Debug)]
 struct Arrivals {
     receiver: Receiver<Posted>,
-    /// What arrived since the last time something was taken, in the order of time: what another thread saw
-    /// before it may arrive after it.
+    /// Facts received by the latest call, in order of time. Earlier facts of other threads may
+    /// still arrive.
     held: Vec<Posted>,
 }
 
 impl Arrivals {
-    /// Adds what has arrived, and returns what has been held for a while, with all that was seen before it.
+    /// Adds received facts. Returns those held long enough, with all earlier ones.
     fn take_posted(&mut self, first: Option<Posted>) -> Vec<Posted> {
         let until = self.held.last().map(time_of);
         self.held
@@ -67,23 +65,19 @@ impl Arrivals {
     }
 }
 
-/// What goes through the channel.
 #[allow(
     clippy::large_enum_variant,
     reason = "facts are the rule: boxing each would cost more than the room of the few others"
 )]
 #[derive(Debug)]
 pub enum Posted {
-    /// A fact.
     Fact(Fact),
-    /// Payload that passed, before the facts that follow from it.
+    /// Payload, posted before the facts that follow from it.
     Payload(Payload),
 }
 
-/// Payload that passed.
 #[derive(Debug)]
 pub struct Payload {
-    /// On which connection.
     pub connection: ConnectionId,
     direction: Direction,
     at: Timestamp,
@@ -92,7 +86,6 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// The segment, as it was seen.
     pub fn segment(&self) -> Segment<'_> {
         Segment {
             direction: self.direction,
@@ -105,13 +98,12 @@ impl Payload {
 }
 
 impl FactChannel {
-    /// Nothing on its way yet.
     pub fn new(keep_literals: bool) -> Self {
         Self::with_room(keep_literals, WhenFull::Drop)
     }
 
-    /// The same for longwire's own clients, which wait when it is full: another thread must take what
-    /// arrives.
+    /// For longwire's own clients, which wait when the channel is full: another thread must
+    /// receive.
     pub fn waiting(keep_literals: bool) -> Self {
         Self::with_room(keep_literals, WhenFull::Wait)
     }
@@ -134,14 +126,14 @@ impl FactChannel {
         }
     }
 
-    /// The same, also with the payload: for [`FactChannel::take_all`] and [`FactChannel::wait`].
+    /// Also keeps the payload, for [`FactChannel::take_all`] and [`FactChannel::wait`].
     #[must_use]
     pub fn with_payload(mut self) -> Self {
         self.payload = Some(Arc::default());
         self
     }
 
-    /// Takes the facts that have arrived, in the order of their end.
+    /// Takes the received facts, in order of their end.
     pub fn facts(&self) -> impl Iterator<Item = Fact> {
         self.take_all().into_iter().filter_map(|posted| match posted {
             Posted::Fact(fact) => Some(fact),
@@ -149,7 +141,7 @@ impl FactChannel {
         })
     }
 
-    /// Takes everything that has arrived, in the order of time.
+    /// Takes everything received, in order of time.
     pub fn take_all(&self) -> Vec<Posted> {
         let mut arrivals = self.arrivals();
         let mut all = arrivals.take_posted(None);
@@ -157,9 +149,9 @@ impl FactChannel {
         self.taken(all)
     }
 
-    /// Waits at most `patience` for something to arrive, then a little for what other threads are about to
-    /// send. What arrived then is held until the next call: this one takes what the last one held and what
-    /// was seen before that, in the order of time.
+    /// Waits at most `patience` for facts, then briefly for those of other threads. Holds the facts
+    /// received until the next call. Returns those held before and all earlier ones, in order of
+    /// time.
     pub fn wait(&self, patience: Duration) -> Vec<Posted> {
         let mut arrivals = self.arrivals();
         let first = arrivals.receiver.recv_timeout(patience).ok();
@@ -170,7 +162,7 @@ impl FactChannel {
         self.taken(ready)
     }
 
-    /// What was lost since the last call, because what arrived was not taken as fast.
+    /// Losses since the last call, for lack of room.
     pub fn take_losses(&self) -> FactLosses {
         self.room.take_losses()
     }
@@ -179,7 +171,7 @@ impl FactChannel {
         self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing of `all` is on its way any more.
+    /// Frees the room of `all`.
     fn taken(&self, all: Vec<Posted>) -> Vec<Posted> {
         self.room.free(&all);
         if let Some(payload) = &self.payload {

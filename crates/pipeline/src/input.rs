@@ -1,8 +1,8 @@
-//! Round trips files of the command line into facts: captures are decoded, recordings hold facts already.
+//! Reads files of the command line into facts: captures are decoded, recordings contain facts.
 //!
-//! [`opening`] finds out what a file is, [`captured`] decodes captures, [`recording`] takes the facts of a
-//! recording, [`merging`] puts those of several in the order of time. [`live`] does the same with what passes
-//! a network interface.
+//! [`opening`] detects the type of a file, [`captured`] decodes captures, [`recording`] reads
+//! recordings, [`merging`] merges several recordings by time. [`live`] reads from network
+//! interfaces.
 
 mod captured;
 pub mod live;
@@ -32,44 +32,43 @@ use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use tls_keys::Secrets;
 
-/// What was read in addition to the facts.
+/// Results of reading besides the facts.
 #[derive(Debug, Default)]
 pub struct InputSummary {
-    /// What is missing, what was assumed.
+    /// Missing data and assumptions.
     pub warnings: Vec<Warning>,
-    /// Why files hold less than was seen: one was truncated or damaged. Empty when all are whole.
+    /// Truncation and damage of files; empty if all are intact.
     pub faults: Vec<String>,
     /// Packets of all captures; `None` if there was none.
     pub packets: Option<u64>,
-    /// What was compressed of the captures; `None` if that was not requested, or there was none.
+    /// `None` if compression was not requested, or there was no capture.
     pub compressed: Option<CompressionOutcome>,
 }
 
 impl InputSummary {
-    /// Reports that part of what was seen is missing.
+    /// Reports missing data.
     fn damaged(&mut self, kind: WarningKind, text: String) {
         self.faults.push(text.clone());
         self.warnings.push(Warning::new(kind, text));
     }
 }
 
-/// How captures are read, from files or an interface.
+/// Settings for reading captures, from files or an interface.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
-    /// Statement texts as sent are kept in addition to their fingerprints.
+    /// Keeps statement texts in addition to their fingerprints.
     pub keep_literals: bool,
-    /// Whether to determine what exchanges would become in a tunnel.
+    /// Determines sizes in a tunnel, if set.
     pub compressing: Option<CompressionPlan>,
-    /// What opens TLS in captures, in addition to the keys that they hold themselves.
+    /// Keys for TLS in captures, besides those embedded in them.
     pub keys: Arc<RunKeys>,
-    /// Those that are distinguished in the run ([`crate::aggregator::Aggregator::fingerprints`]).
+    /// The run's fingerprints ([`crate::aggregator::Aggregator::fingerprints`]).
     pub fingerprints: KnownFingerprints,
-    /// Boxes to put exchanges in. The code that takes the facts may return them once they are empty.
+    /// Boxes for exchanges. The receiver of facts may return empty ones.
     pub boxes: ExchangePool,
 }
 
 impl Reading {
-    /// The decoders of captured connections.
     fn decoders(&self) -> ConnectionDecoders {
         let secrets = Arc::clone(&self.keys) as Arc<dyn Secrets>;
         ConnectionDecoders::new(self.keep_literals)
@@ -81,10 +80,11 @@ impl Reading {
 
 /// Reads all `files` (`-` is stdin), captures and recordings, merged on one clock.
 ///
-/// Decoding runs on a thread of its own, `facts` on the caller's: a large capture keeps two cores busy.
+/// Decoding runs on a separate thread and `facts` on the caller's, so a large capture uses two
+/// cores.
 ///
 /// # Errors
-/// When a file cannot be read, or is neither a capture nor a recording.
+/// If a file cannot be read, or is neither a capture nor a recording.
 pub fn read_files(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fact)) -> Result<InputSummary> {
     let mut captures = Vec::new();
     let mut recordings: Vec<Recording> = Vec::new();
@@ -116,13 +116,13 @@ pub fn read_files(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fac
     })
 }
 
-/// Facts passed in one batch: the two threads synchronise once for this many.
+/// Facts per batch, and so per synchronisation of the two threads.
 const BATCH: usize = 256;
 
-/// Batches that may wait for the thread that sums up; with [`BATCH`], what bounds their memory.
+/// Limits memory together with [`BATCH`].
 const WAITING_BATCHES: usize = 16;
 
-/// Facts on their way from the thread that decodes to the one that sums up.
+/// Facts on their way from the decoding to the aggregating thread.
 struct Batch {
     facts: Vec<Fact>,
     sender: mpsc::SyncSender<Vec<Fact>>,
@@ -138,7 +138,7 @@ impl Batch {
 
     fn send(&mut self) {
         let facts = std::mem::replace(&mut self.facts, Vec::with_capacity(BATCH));
-        // The receiver is gone only when nobody wants more: the files end then.
+        // The receiver is gone only if no more facts are wanted; the files end then.
         self.sender.send(facts).ok();
     }
 }
@@ -187,29 +187,28 @@ fn decode(
         input.warnings.push(Warning::new(WarningKind::NoEffect, text));
     }
     let recognised = merged.finish(facts, &mut input)?;
-    // What stands for a statement in one file may stand for another in the next.
+    // A statement's name may mean another statement in the next file.
     if sources == 1 {
         recognised.into_iter().for_each(|found| known.recognise(found));
     }
     Ok(input)
 }
 
-/// The interfaces of which captures among `files` state several addresses, as far as they describe them
-/// before their first packet. What can be read only once is not inspected, and what cannot be read is
-/// reported by who reads it.
+/// Interfaces with several addresses, as captures among `files` describe them before their first
+/// packet. Pipes are skipped, and read errors are left to the later read.
 pub fn interfaces(files: &[PathBuf]) -> Vec<InterfaceAddresses> {
     let described = captures(files).filter_map(|source| capture::interfaces(source).ok());
     described.flatten().collect()
 }
 
-/// Of each capture among `files`, the addresses that its packets come from, and what they say about their
-/// machines. The same files are inspected.
+/// For each capture among `files`, the senders' addresses and properties of their machines. Reads
+/// the same files as [`interfaces`].
 pub fn captured_addresses(files: &[PathBuf]) -> Vec<Vec<CapturedAddress>> {
     let seen = captures(files).filter_map(|source| capture::addresses(source).ok());
     seen.flatten().collect()
 }
 
-/// The captures among `files` that can be read more than once.
+/// Captures that can be read more than once.
 fn captures(files: &[PathBuf]) -> impl Iterator<Item = capture::Source<'_>> {
     let files = files
         .iter()
@@ -220,8 +219,8 @@ fn captures(files: &[PathBuf]) -> impl Iterator<Item = capture::Source<'_>> {
     })
 }
 
-/// Whether all `files` are recordings that `longwire load` made: what waits there are transactions. What can
-/// be read only once is not inspected.
+/// Whether all `files` are recordings of `longwire load`, in which clients wait for transactions.
+/// `false` for pipes.
 pub fn are_of_load(files: &[PathBuf]) -> bool {
     let is_of_load = |path: &PathBuf| {
         if path.as_os_str() == "-" || !path.is_file() {
@@ -238,7 +237,7 @@ pub fn are_of_load(files: &[PathBuf]) -> bool {
     !files.is_empty() && files.iter().all(is_of_load)
 }
 
-/// What was read, in a few words: the names of the files without their directories.
+/// Names of the files without their directories.
 pub fn title(files: &[PathBuf]) -> String {
     let names = files.iter().map(|file| match file.file_name() {
         Some(name) if file.as_os_str() != "-" => name.to_string_lossy().into_owned(),
@@ -247,7 +246,6 @@ pub fn title(files: &[PathBuf]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The conditions of a run that reads files.
 pub fn conditions(files: &[PathBuf]) -> Conditions {
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let command_line = std::env::args_os()

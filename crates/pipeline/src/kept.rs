@@ -1,10 +1,10 @@
-//! Whole operations of a run, kept for what looks at all of them after its end.
+//! Keeps entire operations for analysis after the end of a run.
 
 use model::Operation;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The operations of a run up to a maximum of exchanges: clones share them. Later ones are counted.
+/// Operations up to a maximum number of exchanges; further ones are counted. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct KeptOperations(Rc<RefCell<Kept>>);
 
@@ -16,7 +16,6 @@ struct Kept {
 }
 
 impl KeptOperations {
-    /// Keeps one more, if there is room.
     pub(crate) fn process_operation(&self, operation: &Operation) {
         let mut kept = self.0.borrow_mut();
         if kept.steps + operation.steps.len() > MAX_STEPS {
@@ -27,7 +26,7 @@ impl KeptOperations {
         kept.operations.push(operation.clone());
     }
 
-    /// All that were kept, in the order in which they began, and how many were not.
+    /// Returns the kept operations in order of their start, and the number of others.
     pub fn finish(&self) -> (Vec<Operation>, u64) {
         let mut kept = self.0.borrow_mut();
         let mut operations = std::mem::take(&mut kept.operations);

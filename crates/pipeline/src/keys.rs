@@ -1,5 +1,5 @@
-//! The keys of a run: those of a key log that a TLS library wrote, and may still be writing, and those that
-//! its captures hold.
+//! The keys of a run: those of a key log, which a TLS library may still be writing, and those
+//! embedded in captures.
 
 mod ahead;
 mod counts;
@@ -16,15 +16,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::files::open_regular;
 use tls_keys::{Closed, KeyLog, KeyLogFault, Secrets, SessionSecrets};
 
-/// The keys of a run. Where a session's secrets are not in its key log yet, what was appended to the file
-/// since is read; where they are not among those of captures yet, the files of these captures are searched to
-/// their ends, once.
+/// The keys of a run. Missing secrets cause a read of lines appended to the key log, and one search
+/// of the capture files to their ends.
 #[derive(Debug, Default)]
 pub struct RunKeys {
-    /// The key log that was given.
     path: Option<PathBuf>,
-    /// A pipe can be read only once: absent then. What was opened is still read when its name leads nowhere
-    /// any more, or when this process has given up the right to open it.
+    /// The open key log. `None` for a pipe, which can be read only once. Stays readable if the file
+    /// is renamed or this process drops its rights.
     grows: Option<File>,
     known: Mutex<Known>,
     counts: Counts,
@@ -34,23 +32,21 @@ pub struct RunKeys {
 #[derive(Debug, Default)]
 struct Known {
     log: KeyLog,
-    /// Lines of the key log that are none, and the number of the first with what is wrong with it.
+    /// Number of invalid lines, and the first one with its error.
     skipped: u64,
     first_skipped: Option<(u64, KeyLogFault)>,
-    /// How much of the file was read for good: to the first line that was not whole, or into one longer than
-    /// any of a key log.
+    /// Offset of the processed part: up to the first incomplete line, or into one that is too long.
     offset: u64,
-    /// The whole lines before it.
+    /// Complete lines before `offset`.
     lines: u64,
-    /// Whether it is within a long line, whose rest is skipped.
+    /// Whether `offset` is inside a long line, to be skipped.
     is_within_line: bool,
-    /// Whether captures hold keys.
     in_captures: bool,
-    /// Whether captures hold more keys than there is room for.
+    /// Whether captures contain more keys than there is room for.
     is_full: bool,
-    /// TLS connections that began when no keys were known at all.
+    /// TLS connections that began before any key was known.
     early: u64,
-    /// The random values that no keys were known for, at most [`MAX_MISSED_SESSIONS`].
+    /// Random values without keys, at most [`MAX_MISSED_SESSIONS`].
     missed: Missed,
 }
 
@@ -68,8 +64,8 @@ impl RunKeys {
     /// Reads the key log `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or has lines and none of a key log: then with the number of the first, and
-    /// nothing of its content.
+    /// If it cannot be read, or has lines but no valid one. The error has the number of the first
+    /// line, without its content.
     pub fn open(path: &Path) -> Result<Arc<Self>> {
         let name = path.display();
         let file = open_regular(path).with_context(|| format!("could not open the key log {name}"))?;
@@ -95,18 +91,17 @@ impl RunKeys {
         }))
     }
 
-    /// Whether a key log was given.
     pub fn is_given(&self) -> bool {
         self.path.is_some()
     }
 
-    /// The files of captures that may hold keys, behind packets too: they are searched when TLS begins on a
-    /// connection.
+    /// Sets capture files that may contain keys, also after packets. They are searched when TLS
+    /// begins on a connection.
     pub(crate) fn search_in(&self, files: FilesAhead) {
         self.ahead.replace(files);
     }
 
-    /// Takes a line of a key log that a capture holds. Whether it is one.
+    /// Adds a line of an embedded key log. Returns whether it is valid.
     pub(crate) fn line(&self, line: &[u8]) -> bool {
         let mut known = self.known();
         let taken = known.log.line_within(line, MAX_SESSIONS);
@@ -115,8 +110,7 @@ impl RunKeys {
         matches!(taken, Ok(_) | Err(KeyLogFault::Room))
     }
 
-    /// What the keys did not have for the connections of a run that has ended, and what could not be opened
-    /// for another reason.
+    /// Warnings of missing keys, and of connections that could not be decrypted for other reasons.
     pub fn warnings(&self) -> Vec<Warning> {
         let known = self.known();
         let of_file = self.path.as_ref().map(|path| path.display().to_string());
@@ -172,7 +166,7 @@ impl Secrets for RunKeys {
     fn find_secrets(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
         let mut known = self.known();
         if let (Some(held), Some(path)) = (&self.grows, &self.path) {
-            // What cannot be read any more is as what was not written.
+            // A log that cannot be read counts as not written.
             known.read_appended(path, held).ok();
         }
         let secrets = known.log.find_secrets(client_random);
@@ -210,8 +204,8 @@ impl Secrets for RunKeys {
 }
 
 impl Known {
-    /// TLS connections whose keys may have come too late: those that began without any, where some came, and
-    /// those whose own came.
+    /// TLS connections with keys that may have come too late: those that began before the first
+    /// key, and those with a late key.
     fn late(&self) -> u64 {
         let came = self
             .missed
@@ -231,8 +225,8 @@ impl Known {
         Ok(())
     }
 
-    /// Takes lines to the end of `file`; those that are none of a key log are counted. A `name` makes it an
-    /// error where there are lines, and none is one of a key log.
+    /// Reads the lines of `file` and counts invalid ones. With a `name` it is an error if no line
+    /// is valid.
     fn read_file(&mut self, file: impl Read, name: Option<&str>) -> Result<()> {
         let mut reader = BufReader::new(file);
         let mut line = Vec::new();
@@ -267,7 +261,7 @@ impl Known {
         }
     }
 
-    /// Adds a line to the log. Whether it is one of a key log: one that is not is counted, unless it is cut.
+    /// Adds a line. Returns whether it is valid; counts it otherwise unless it is truncated.
     fn add(&mut self, line: &[u8], is_cut: bool) -> bool {
         let result = self.log.line(line);
         if let Err(fault) = result
@@ -279,7 +273,7 @@ impl Known {
         result.is_ok()
     }
 
-    /// Counts what was read: a line that is not whole is read again, unless it is long already.
+    /// Advances past a line. An incomplete line is read again, unless it is long already.
     fn advance(&mut self, length: u64, is_whole: bool, is_long: bool) {
         if is_whole || is_long || self.is_within_line {
             self.offset += length;
@@ -299,14 +293,14 @@ fn not_one(name: &str, number: u64, fault: KeyLogFault) -> anyhow::Error {
     anyhow::anyhow!("{name} is no key log (as SSLKEYLOGFILE names one): line {number}: {fault}")
 }
 
-/// Lines that are none of a key log after which a file that has shown no other is refused.
+/// Invalid lines after which a file without a valid one is refused.
 const MAX_WITHOUT_ONE: u64 = 1000;
-/// Sessions whose keys are taken from captures: about 130 MB.
+/// Sessions with keys from captures: about 130 MB.
 const MAX_SESSIONS: usize = 1 << 18;
-/// Sessions without keys that are remembered, so that keys that come too late are noticed.
+/// Remembered sessions without keys, to detect keys that come too late.
 const MAX_MISSED_SESSIONS: usize = 1 << 16;
-/// A line has a label, 32 bytes and at most 64 bytes in hexadecimal digits; of comments, which may be longer,
-/// this much is held.
+/// A line has a label, 32 bytes and at most 64 bytes in hexadecimal digits. Comments may be longer;
+/// this much of them is buffered.
 const MAX_LINE_LEN: u64 = 4096;
 
 #[cfg(test)]
@@ -372,7 +366,7 @@ mod tests {
             text.contains(", 1 more in part; counted as opaque: 1 that its keys"),
             "{text}"
         );
-        // One of two: the beginning of the other was not seen.
+        // One of two: the beginning of the other one was not seen.
         let text = warning(Closed::Joined, |keys, closed| keys.unopened(closed));
         assert!(
             text.starts_with("1 of 2 TLS connections opened with the keys in "),

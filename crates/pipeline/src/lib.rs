@@ -1,11 +1,10 @@
-//! The flow through the crates: events of connections -> messages -> facts -> outcomes.
+//! The data flow through the crates: events of connections -> messages -> facts -> outcomes.
 //!
-//! [`decode`] serves one connection and runs wherever its bytes are (in the relay: on the thread that
-//! forwards them); [`aggregator`] looks at all of them together.
+//! [`decode`] handles one connection on the thread that has its bytes (in the relay: the forwarding
+//! thread). [`aggregator`] combines all connections.
 //!
-//! [`input`] reads captures and recordings for it, [`fact_channel`] takes what a relay sees; [`page`],
-//! [`output_health`] and [`output`] bring results to where the user looks. [`progress`] is where engines say
-//! how a run goes.
+//! [`input`] reads captures and recordings, [`fact_channel`] receives a relay's facts; [`page`],
+//! [`output_health`] and [`output`] present results. Engines report to [`progress`].
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What a run could not see, for the warnings shown with its figures.
+//! Counts data that a run could not see, for its warnings.
 
 use crate::fact_channel::FactLosses;
 use analysis::pairing::{GIVEN_UP, NO_REPLY, REPLY_CUT};
@@ -8,7 +8,6 @@ use model::{
 
 use std::time::Duration;
 
-/// What could not be seen.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Missing {
     encrypted: u64,
@@ -17,14 +16,14 @@ pub(crate) struct Missing {
     unanswered: u64,
     given_up: u64,
     cut: u64,
-    /// Connections without a round trip of their own, by the source it was taken from.
+    /// Connections without a measured round trip, by the source of the borrowed one.
     same_hosts: u64,
     loopback: u64,
     fastest_reply: Bounded,
     losses: FactLosses,
 }
 
-/// Connections whose round trip is a bound.
+/// Connections with a bound for the round trip.
 #[derive(Debug, Default, Clone)]
 struct Bounded {
     connections: u64,
@@ -39,7 +38,6 @@ impl Bounded {
         self.longest = self.longest.max(rtt);
     }
 
-    /// The bounds, in words.
     fn range(&self) -> String {
         let (shortest, longest) = (
             self.shortest.unwrap_or_default(),
@@ -54,24 +52,21 @@ impl Bounded {
 }
 
 impl Missing {
-    /// Adds what was lost before it could be summed up.
     pub(crate) fn lost(&mut self, losses: FactLosses) {
         self.losses.add(losses);
     }
 
-    /// Exchanges that are in no figure because they were dropped.
+    /// Exchanges that were dropped and not counted in figures.
     pub(crate) fn dropped_exchanges(&self) -> u64 {
         self.losses.exchanges
     }
 
-    /// Takes an exchange.
     pub(crate) fn exchange(&mut self, exchange: &Exchange) {
         self.unanswered += u64::from(exchange.error.as_deref() == Some(NO_REPLY));
         self.given_up += u64::from(exchange.error.as_deref() == Some(GIVEN_UP));
         self.cut += u64::from(exchange.error.as_deref() == Some(REPLY_CUT));
     }
 
-    /// Takes a connection that has ended.
     pub(crate) fn connection(&mut self, outcome: &ConnectionOutcome) {
         match outcome.rtt_source {
             Some(RttSource::SameHosts) => self.same_hosts += 1,
@@ -90,7 +85,7 @@ impl Missing {
         }
     }
 
-    /// One warning for each kind of thing that is missing.
+    /// One warning per kind of missing data.
     pub(crate) fn warnings(self) -> impl Iterator<Item = Warning> {
         let when = |count: u64, kind, text: String| (count > 0).then(|| Warning::new(kind, text));
         let connections = |count: u64| counted(count, "connection", "connections");
@@ -164,7 +159,6 @@ impl Missing {
     }
 }
 
-/// The warning that exchanges were dropped.
 fn dropped(losses: &FactLosses) -> Option<Warning> {
     let FactLosses {
         exchanges,
@@ -198,7 +192,6 @@ fn dropped(losses: &FactLosses) -> Option<Warning> {
     ))
 }
 
-/// The warning that pipelined exchanges are one in the figures.
 fn summed(losses: &FactLosses) -> Option<Warning> {
     (losses.summed > 0).then(|| Warning::new(
         WarningKind::ExchangesDropped,

@@ -1,29 +1,25 @@
-//! Which connections a prediction moves to the other link.
+//! Selects the connections that a prediction moves to the other link.
 
 use anyhow::{Result, bail};
 use model::{ConnectionId, ConnectionMap, Endpoint, OperationStep, Prediction, Protocol};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// One choice of connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConnectionChoice {
-    /// Connections of this protocol.
     Protocol(Protocol),
-    /// Connections to this server.
     Server {
-        /// Address, or host name as given; compared as text.
+        /// Address or host name as given; compared as text.
         host: String,
-        /// Port.
         port: u16,
     },
 }
 
 impl ConnectionChoice {
-    /// Reads `mysql`, `postgres`, `http`, `fastcgi`, `tls` or `HOST:PORT`.
+    /// Parses `mysql`, `postgres`, `http`, `fastcgi`, `tls` or `HOST:PORT`.
     ///
     /// # Errors
-    /// When it is none of these.
+    /// If it is none of these.
     pub fn parse(text: &str) -> Result<Self> {
         let protocol = match text {
             "mysql" | "mariadb" => Some(Protocol::Mysql),
@@ -49,7 +45,7 @@ impl ConnectionChoice {
     }
 }
 
-/// Determines which connections move; learns the servers of connections as they open.
+/// Learns the servers of connections as they open.
 #[derive(Debug, Clone)]
 pub struct MovedConnections {
     choices: Vec<ConnectionChoice>,
@@ -67,13 +63,11 @@ impl MovedConnections {
         }
     }
 
-    /// A connection was opened.
     pub fn opened(&self, connection: ConnectionId, server: Endpoint) {
         let mut servers = self.servers.write().unwrap_or_else(PoisonError::into_inner);
         servers.insert(connection, server);
     }
 
-    /// Which connections move, in words.
     pub fn words(&self) -> String {
         if self.choices.is_empty() {
             return "all database connections".to_owned();
@@ -85,34 +79,32 @@ impl MovedConnections {
         choices.collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether connections to this server are chosen by its address.
+    /// Whether this server is chosen by its address.
     pub fn names(&self, server: Endpoint) -> bool {
         let named = |choice: &&ConnectionChoice| matches!(choice, ConnectionChoice::Server { .. });
         let choices: Vec<ConnectionChoice> = self.choices.iter().filter(named).cloned().collect();
         !choices.is_empty() && chosen(&choices, Protocol::Unknown, Some(&server))
     }
 
-    /// Whether any connection asked about so far moves.
+    /// Whether any queried connection moves.
     pub fn moves_any(&self) -> bool {
         self.any.load(Ordering::Relaxed)
     }
 
-    /// Whether the connection of `step` moves.
     pub fn moves(&self, step: &OperationStep) -> bool {
         let moves = self.moves_connection(step.exchange.connection, step.protocol);
         self.any.fetch_or(moves, Ordering::Relaxed);
         moves
     }
 
-    /// Whether a connection of this protocol moves.
     pub fn moves_connection(&self, connection: ConnectionId, protocol: Protocol) -> bool {
         let servers = self.servers.read().unwrap_or_else(PoisonError::into_inner);
         chosen(&self.choices, protocol, servers.get(&connection))
     }
 }
 
-/// Predictions of operations that wait for a connection that moves, and the names of the others: for these, a
-/// prediction only repeats what was measured.
+/// Separates predictions of operations that wait for a moving connection from the names of the
+/// others, for which a prediction only repeats the measurement.
 pub fn by_whether_they_move(predictions: Vec<Prediction>) -> (Vec<Prediction>, Vec<Arc<str>>) {
     let (moved, others): (Vec<Prediction>, Vec<Prediction>) = predictions
         .into_iter()
@@ -126,8 +118,8 @@ pub fn by_whether_they_move(predictions: Vec<Prediction>) -> (Vec<Prediction>, V
     (moved, unmoved)
 }
 
-/// Whether a connection of this protocol, to this server if it is known, is among `choices`; without a choice
-/// all but HTTP, FastCGI and web ports are.
+/// Whether `choices` include a connection of this protocol and server. Without choices all but
+/// HTTP, FastCGI and web ports are included.
 pub fn chosen(choices: &[ConnectionChoice], protocol: Protocol, server: Option<&Endpoint>) -> bool {
     if choices.is_empty() {
         let web = server.is_some_and(|server| matches!(server.port, 80 | 443 | 8000 | 8080 | 8443));

@@ -1,9 +1,8 @@
-//! Records on their way out of a run that must not wait for their reader: the application behind a relay has
-//! priority.
+//! Writes output without blocking the run: the application behind a relay has priority.
 //!
-//! A thread of its own writes; what it has not written is bounded. A file that cannot be written, a reader
-//! that left, and one that takes nothing until the bound is reached are all the same: this output is given
-//! up, and the run continues.
+//! A separate thread writes from a bounded buffer. If the file cannot be written, the reader has
+//! left, or it reads nothing until the buffer is full, the output is given up and the run
+//! continues.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -13,7 +12,7 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A writer whose calls return at once; clones write to the same place.
+/// A writer with calls that return at once. Clones share the output.
 #[derive(Debug, Clone)]
 pub struct NonBlockingWriter {
     shared: Arc<Shared>,
@@ -28,20 +27,18 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Vec<u8>>,
-    /// Bytes of `waiting`, and of what the thread is writing.
+    /// Bytes in `waiting` and in the write in progress.
     bytes: usize,
-    /// Bytes written by now.
     written: u64,
     fault: Option<Fault>,
     closed: bool,
 }
 
-/// Why nothing more is written.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     System(i32),
     Kind(ErrorKind),
-    /// Its reader takes nothing.
+    /// The reader reads nothing.
     Stuck,
 }
 
@@ -62,21 +59,21 @@ impl Fault {
 }
 
 impl NonBlockingWriter {
-    /// Writes to stdout, whatever else writes there.
+    /// Writes to stdout, shared with other writers.
     ///
     /// # Errors
-    /// When the system gives no second descriptor of it.
+    /// If stdout's descriptor cannot be duplicated.
     pub fn stdout() -> io::Result<Self> {
         use std::os::fd::AsFd;
         let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         Self::start(move || Ok(stdout))
     }
 
-    /// Writes to `path`, which is emptied. A named pipe is opened when a process reads it; nothing waits for
-    /// that.
+    /// Truncates `path` and writes to it. Opening a named pipe waits for its reader in the
+    /// background.
     ///
     /// # Errors
-    /// When the file cannot be created.
+    /// If the file cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         let is_pipe = std::fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo());
         if is_pipe {
@@ -99,10 +96,10 @@ impl NonBlockingWriter {
         Ok(Self { shared })
     }
 
-    /// Waits until all is written.
+    /// Waits until everything is written.
     ///
     /// # Errors
-    /// When it cannot be written, or the reader takes nothing for [`WRITE_TIMEOUT`].
+    /// If writing fails, or the reader reads nothing for [`WRITE_TIMEOUT`].
     pub fn finish(&self) -> io::Result<()> {
         let mut state = self.shared.lock();
         state.closed = true;
@@ -140,7 +137,7 @@ impl Write for NonBlockingWriter {
         Ok(bytes.len())
     }
 
-    /// Reports a fault that has occurred; waits for nothing.
+    /// Reports an earlier error. Does not wait.
     fn flush(&mut self) -> io::Result<()> {
         self.shared
             .lock()
@@ -154,7 +151,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The thread: writes what arrives until it is told that there is no more.
+    /// Runs on the thread: writes until the end is signalled.
     fn write_all(&self, open: impl FnOnce() -> io::Result<File>) {
         let written = open().and_then(|mut file| {
             while let Some(bytes) = self.next() {
@@ -190,11 +187,10 @@ impl Shared {
     }
 }
 
-/// Maximum number of bytes that wait for a reader.
+/// Maximum bytes that wait for a reader.
 pub const MAX_BUFFERED_BYTES: usize = 16 << 20;
-/// How long the reader may take nothing at the end of a run.
+/// Limit for a reader that reads nothing at the end of a run.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes written at a time.
 const PART: usize = 64 << 10;
 const STUCK: &str = "its reader takes nothing";
 

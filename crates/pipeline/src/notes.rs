@@ -1,20 +1,19 @@
-//! What was seen of a connection in addition to its payload, kept while its messages wait for their protocol.
+//! Observations of a connection besides its payload, kept while its messages wait for their
+//! protocol.
 
 use analysis::pairing::Pairing;
 use model::{Direction, RttSource, Side, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// One thing that was seen.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Note {
-    /// A measured round trip.
     RoundTrip {
         at: Timestamp,
         side: Side,
         rtt: Duration,
     },
-    /// A round trip that follows from other things.
+    /// A round trip derived from other data.
     AssumedRoundTrip {
         at: Timestamp,
         side: Side,
@@ -23,7 +22,6 @@ pub(crate) enum Note {
     },
     /// Bytes waited for a retransmission.
     Recovery { from: Timestamp, to: Timestamp },
-    /// Payload passed.
     Segment {
         direction: Direction,
         at: Timestamp,
@@ -31,7 +29,7 @@ pub(crate) enum Note {
     },
 }
 
-/// Notes in the order in which they were made, at most [`MAX_NOTES`].
+/// In order of time, at most [`MAX_NOTES`].
 #[derive(Debug, Default)]
 pub(crate) struct Notes(VecDeque<Note>);
 
@@ -45,7 +43,6 @@ impl Note {
         }
     }
 
-    /// Passes it to `pairing`.
     pub(crate) fn emit_note(self, pairing: &mut Pairing) {
         match self {
             Self::RoundTrip { at, side, rtt } => pairing.round_trip(at, side, rtt),
@@ -62,8 +59,8 @@ impl Note {
 }
 
 impl Notes {
-    /// Keeps a note. With very many notes, the oldest round trips and segments are dropped: newer ones give
-    /// the same information.
+    /// Keeps a note. When full, drops the oldest round trips and segments: newer ones carry the
+    /// same information.
     pub(crate) fn add(&mut self, note: Note) {
         if self.0.len() >= MAX_NOTES {
             self.0.pop_front();
@@ -71,7 +68,6 @@ impl Notes {
         self.0.push_back(note);
     }
 
-    /// Passes the notes up to `at` to `pairing`.
     pub(crate) fn emit_until(&mut self, at: Timestamp, pairing: &mut Pairing) {
         while let Some(note) = self.0.front().copied().filter(|note| note.at() <= at) {
             self.0.pop_front();
@@ -79,14 +75,12 @@ impl Notes {
         }
     }
 
-    /// Passes all notes to `pairing`.
     pub(crate) fn emit_all(&mut self, pairing: &mut Pairing) {
         for note in self.0.drain(..) {
             note.emit_note(pairing);
         }
     }
 
-    /// Swaps the sides.
     pub(crate) fn reverse(&mut self) {
         for note in &mut self.0 {
             match note {
@@ -103,5 +97,4 @@ impl Notes {
     }
 }
 
-/// Notes that wait.
 const MAX_NOTES: usize = 1024;

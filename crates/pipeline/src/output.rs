@@ -1,4 +1,4 @@
-//! Where results go: the terminal's facts, and the exit status.
+//! Output to the terminal, and the exit status.
 
 use anyhow::{Context, Result};
 use model::{Conditions, Warning};
@@ -9,20 +9,18 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-/// How a command that ran ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// It did what was asked.
     Done,
-    /// It ran, and the answer is negative: no reply, a budget broken, requests failed.
+    /// The command ran, but the answer is negative: no reply, a broken budget, failed requests.
     Negative,
-    /// It ran, and too little was seen for an answer.
+    /// The command ran, but saw too little for an answer.
     NotJudged,
-    /// The user ended it; the summary was printed.
+    /// The user ended the command; the summary was printed.
     Interrupted,
-    /// It did what was asked, but not all output could be written.
+    /// The command succeeded, but not all output could be written.
     OutputLost,
-    /// The command that longwire ran ended with this status.
+    /// The command that longwire ran exited with this status.
     Child(u8),
 }
 
@@ -38,7 +36,8 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// As shells count: 130 for Ctrl-C, 143 for SIGTERM. A key that ends a run (Ctrl-C on a screen) is no signal.
+/// As shells count: 130 for Ctrl-C, 143 for SIGTERM. A key that ends a run (Ctrl-C on a screen) is
+/// not a signal.
 fn interrupted_status(signal: usize) -> u8 {
     let signal = match signal {
         NO_SIGNAL => SIGINT,
@@ -47,10 +46,10 @@ fn interrupted_status(signal: usize) -> u8 {
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
 
-/// The last signal that ends a run and arrived at this process, for its exit status.
+/// The last signal that ended a run, for the exit status.
 static ENDING_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-/// The style for what goes to stdout: its width if it is a terminal, and colour unless `NO_COLOR` is set.
+/// The style of stdout: its width if it is a terminal, and colour unless `NO_COLOR` is set.
 pub fn style() -> Style {
     let mut style = Style::default();
     if io::stdout().is_terminal() {
@@ -65,7 +64,7 @@ pub fn style() -> Style {
     style
 }
 
-/// The same, of all rows and columns where `all` are wanted.
+/// Like [`style`], with all rows and columns if `all` is set.
 pub fn style_of(all: bool) -> Style {
     Style {
         extent: if all { Extent::All } else { Extent::First },
@@ -73,20 +72,20 @@ pub fn style_of(all: bool) -> Style {
     }
 }
 
-/// Writes a finished view to stdout: whatever it contains, neither a terminal nor a CI interprets it as
+/// Writes a finished view to stdout. Escapes everything that a terminal or a CI interprets as
 /// commands.
 ///
 /// # Errors
-/// When stdout cannot be written.
+/// If stdout cannot be written.
 pub fn print(text: &str) -> io::Result<()> {
     let text = report::text::escape::inert(text);
     write(if text.is_empty() { "\n" } else { &text })
 }
 
-/// Writes lines to stdout as they are: those are commands for a CI.
+/// Writes lines to stdout unchanged, because they are commands for a CI.
 ///
 /// # Errors
-/// When stdout cannot be written.
+/// If stdout cannot be written.
 pub fn print_commands(text: &str) -> io::Result<()> {
     if text.is_empty() { Ok(()) } else { write(text) }
 }
@@ -100,10 +99,10 @@ fn write(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// A flag that is set when the user ends the run: Ctrl-C, or a signal that means the same.
+/// Returns a flag that is set on Ctrl-C or a signal with the same meaning.
 ///
 /// # Errors
-/// When the system refuses the handlers.
+/// If the system refuses the handlers.
 pub fn stop_on_signals() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -113,7 +112,6 @@ pub fn stop_on_signals() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Has `signal` decide the status of a run that it ends.
 fn note_ending(signal: i32) -> Result<()> {
     let number = usize::try_from(signal).unwrap_or(NO_SIGNAL);
     signal_hook::flag::register_usize(signal, ENDING_SIGNAL.clone(), number)
@@ -121,15 +119,11 @@ fn note_ending(signal: i32) -> Result<()> {
     Ok(())
 }
 
-/// As [`stop_on_signals`], for a command that passes the signals on.
+/// Like [`stop_on_signals`], for a command that forwards the signals.
 #[derive(Debug, Clone)]
 pub struct EndRequest(Arc<AtomicUsize>);
 
 impl EndRequest {
-    /// Watches for them.
-    ///
-    /// # Errors
-    /// When the system refuses the handlers.
     pub fn on_signals() -> Result<Self> {
         let asked = Arc::new(AtomicUsize::new(NO_SIGNAL));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -141,7 +135,7 @@ impl EndRequest {
         Ok(Self(asked))
     }
 
-    /// The last signal that arrived since the previous call.
+    /// The last signal since the previous call.
     pub fn take_signal(&self) -> Option<i32> {
         match self.0.swap(NO_SIGNAL, Ordering::Relaxed) {
             NO_SIGNAL => None,
@@ -152,49 +146,48 @@ impl EndRequest {
 
 const NO_SIGNAL: usize = 0;
 
-/// A file that reaches the size limit (`ulimit -f`) is a write error, and does not end this process.
+/// Turns a file at the size limit (`ulimit -f`) into a write error instead of killing this process.
 ///
 /// # Errors
-/// When the system refuses the handler.
+/// If the system refuses the handler.
 pub fn survive_file_limit() -> Result<()> {
-    // A handler, so that programs started from here have the system's default again.
+    // A handler rather than SIG_IGN: programs started from here then get the default action.
     let failed = "could not watch for SIGXFSZ";
     signal_hook::flag::register(SIGXFSZ, Arc::default()).context(failed)?;
     Ok(())
 }
 
-/// Of the whole process: it is what `--quiet` says.
+/// Set by `--quiet` for the entire process.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From now on, neither notes nor progress are written; warnings and errors are.
+/// Suppresses notes and progress; warnings and errors are still written.
 pub fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Whether the user wants results alone.
 pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Writes a sentence about this run to stderr, unless the user wants results alone.
+/// Writes a sentence about this run to stderr, unless quiet.
 pub fn print_note(text: &str) {
     if !is_quiet() {
         error(text);
     }
 }
 
-/// Writes to stderr what makes a figure worth less than it seems.
+/// Writes a limitation of a figure to stderr.
 pub fn warning(text: &str) {
     error(&format!("warning: {text}"));
 }
 
-/// Writes to stderr what went wrong while the run goes on.
+/// Writes an error to stderr while the run continues.
 pub fn error(text: &str) {
     let text = report::text::escape::message(text);
     let _ = writeln!(io::stderr().lock(), "longwire: {text}");
 }
 
-/// Writes warnings to stderr, one a line: for commands whose stdout is records.
+/// Writes warnings to stderr, one a line, for commands with records on stdout.
 pub fn warn(warnings: &[Warning]) {
     let mut stderr = io::stderr().lock();
     for warning in warnings {
@@ -206,7 +199,7 @@ pub fn warn(warnings: &[Warning]) {
     }
 }
 
-/// The conditions of this run. `secrets` never reach it: the command line is given without them.
+/// The conditions of this run. `command_line` must not contain secrets.
 pub fn conditions(command_line: String, clock: &str, observation_point: String) -> Conditions {
     Conditions {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -1,7 +1,7 @@
-//! The HTML page of a run: collects its data, and writes it.
+//! The HTML page of a run: collects its data and writes it.
 //!
-//! A command that takes `--html` creates a [`PageFile`] before it begins (so that a path that cannot be
-//! written is reported immediately), gives its [`PageFile::samples`] to the tally, and calls
+//! A command with `--html` creates a [`PageFile`] at its start, so that a path that cannot be
+//! written is reported immediately. It passes [`PageFile::samples`] to the aggregator, and calls
 //! [`PageFile::write`] at the end.
 
 mod grid;
@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::file_opener::FileOpener;
 
-/// A page that will be written when the run is over.
 #[derive(Debug)]
 pub struct PageFile {
     path: PathBuf,
@@ -34,41 +33,39 @@ pub struct PageFile {
 /// The content of a run's page, besides the operations in its samples.
 #[derive(Debug, Clone, Copy)]
 pub struct PageRun<'a> {
-    /// What was measured, in a few words.
+    /// The measured file or server, in a few words.
     pub title: &'a str,
-    /// Everything that the view shows; predictions with `measured` become points on the curve.
+    /// The values of the view; predictions with `measured` become points on the curve.
     pub outcome: &'a ReadOutcome,
-    /// Which connections move to the predicted link.
     pub moved: &'a MovedConnections,
-    /// The requested links: the sliders reach them too, and keep their other settings.
+    /// The requested links. The sliders include them and keep their other settings.
     pub asked: &'a [PredictionTarget],
-    /// Cores that clients or servers share in the predictions. Where they do, the sliders move over the links
-    /// asked for alone: how busy the cores were cannot be determined from samples.
+    /// Cores that clients or servers share in the predictions. If they share any, the sliders are
+    /// limited to the requested links, because samples do not show how busy the cores were.
     pub computing: Computing,
-    /// Whether predictions allow for client and server waking up.
+    /// Whether predictions add a wake-up allowance.
     pub wake_up: WakeUp,
-    /// Emulated links of the run.
     pub links: &'a [LinkOutcome],
 }
 
-/// Where pages are written that are asked for while a run goes on.
+/// The path of pages that are requested during a run.
 #[derive(Debug)]
 pub struct PagePlace {
     path: PathBuf,
-    /// Opens the file where this process will have no right to.
+    /// Opens the file after this process has dropped its rights.
     opener: Option<FileOpener>,
 }
 
 impl PagePlace {
-    /// A file that is opened when a page is requested.
+    /// The file is opened when a page is requested.
     pub const fn new(path: PathBuf) -> Self {
         Self { path, opener: None }
     }
 
-    /// The same for root, who will have become another user by then.
+    /// For root before it becomes another user.
     ///
     /// # Errors
-    /// When there can be no process that opens it.
+    /// If the process that opens the file cannot be started.
     pub fn with_rights_of_now(path: PathBuf) -> Result<Self> {
         let opener = match sys::rights::is_root() {
             true => {
@@ -81,10 +78,6 @@ impl PagePlace {
         Ok(Self { path, opener })
     }
 
-    /// Opens the file.
-    ///
-    /// # Errors
-    /// When it cannot be created or written.
     pub fn page(&self) -> Result<PageFile> {
         match &self.opener {
             Some(opener) => PageFile::from_file(&self.path, opener.open()),
@@ -94,10 +87,10 @@ impl PagePlace {
 }
 
 impl PageFile {
-    /// Opens the file; what it holds stays until the page is written.
+    /// Opens the file; its content stays until the page is written.
     ///
     /// # Errors
-    /// When it cannot be created or written.
+    /// If it cannot be created or written.
     pub fn create(path: &Path) -> Result<Self> {
         Self::from_file(path, private_file::open(path))
     }
@@ -110,29 +103,30 @@ impl PageFile {
         })
     }
 
-    /// The same, with operations that were kept elsewhere.
+    /// Uses operations that were kept elsewhere.
     #[must_use]
     pub fn with_samples(self, samples: Samples) -> Self {
         Self { samples, ..self }
     }
 
-    /// Takes the run's operations: for [`crate::aggregator::AggregatorConfig::samples`].
+    /// A collector of operations, for [`crate::aggregator::AggregatorConfig::samples`].
     pub fn samples(&self) -> Samples {
         self.samples.clone()
     }
 
-    /// Replays the samples on the links of the grid, writes the page, and reports its path on stderr.
+    /// Replays the samples on the links of the grid, writes the page, and reports its path on
+    /// stderr.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write(self, run: &PageRun<'_>) -> Result<()> {
         self.store(run).map(|path| print_path(&path))
     }
 
-    /// The same, for a command that says itself where the page is.
+    /// Like [`PageFile::write`], without reporting the path.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn store(self, run: &PageRun<'_>) -> Result<PathBuf> {
         let groups = &run.outcome.operations;
         let grid: Option<Grid> = match run.computing == Computing::default() {
@@ -153,39 +147,27 @@ impl PageFile {
         })
     }
 
-    /// Writes `page`, and says on stderr where it is.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn write_page(self, page: &Page<'_>) -> Result<()> {
         self.store_page(page).map(|path| print_path(&path))
     }
 
-    /// Writes the page of `tunnel advise`, and says on stderr where it is.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn write_advice(self, advice: &Advice, conditions: &Conditions, warnings: &[Warning]) -> Result<()> {
         let mut html = Vec::new();
         let written = report::html::write_advice(advice, conditions, warnings, &mut html);
         self.keep(written, &html).map(|path| print_path(&path))
     }
 
-    /// Writes the page of `tune`, and says on stderr where it is.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn write_tune(self, report: &TuneReport, conditions: &Conditions) -> Result<()> {
         let mut html = Vec::new();
         let written = report::html::write_tune(report, conditions, &mut html);
         self.keep(written, &html).map(|path| print_path(&path))
     }
 
-    /// Writes the page that `make` makes, and says on stderr where it is: for the pages of single runs,
-    /// [`report::html`].
+    /// Writes the page produced by `make` and reports its path on stderr: for the pages of single
+    /// runs, [`report::html`].
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write_made(self, make: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<()> {
         let mut html = Vec::new();
         let written = make(&mut html);
@@ -206,7 +188,7 @@ impl PageFile {
     }
 }
 
-/// Writes all of a file anew. A pipe or a device has no beginning to go back to, and no length.
+/// Replaces the content of a file. A pipe or a device can be neither rewound nor truncated.
 fn write_over(file: &mut File, content: &[u8]) -> io::Result<()> {
     if !file.metadata()?.is_file() {
         return file.write_all(content);
@@ -220,7 +202,7 @@ fn print_path(path: &Path) {
     crate::output::print_note(&format!("the page is in {}", path.display()));
 }
 
-/// Round trips at which a page shows the price of all operations, not of samples.
+/// Round-trip times at which a page prices all operations rather than samples.
 pub const PRICES: [Duration; 4] = [
     Duration::ZERO,
     Duration::from_millis(10),

@@ -1,25 +1,23 @@
-//! Predictions on a thread of their own: they cost about as much as summing up does, and nothing waits for
-//! them before the end.
+//! Predictions on a separate thread: they cost about as much as aggregation, and are needed only at
+//! the end.
 
 use model::{LeftOut, Operation};
 use predict::{Predicted, Predictor};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// An operation, with what the remedies of findings leave out of it.
+/// An operation, with the parts that remedies leave out.
 type Batched = (Operation, Vec<LeftOut>);
 
-/// A predictor that works while other things are done. Dropped before its end, it stops by itself.
+/// A predictor on a thread. The thread stops on drop.
 pub struct PredictionThread {
     batch: Vec<Batched>,
-    /// Steps of the operations in the batch.
     steps: usize,
     sender: SyncSender<Vec<Batched>>,
     thread: JoinHandle<Predicted>,
 }
 
 impl PredictionThread {
-    /// Begins.
     pub fn start(mut predictor: Predictor) -> Self {
         let (sender, receiver): (_, Receiver<Vec<Batched>>) = sync_channel(WAITING_BATCHES);
         let thread = std::thread::spawn(move || {
@@ -36,7 +34,7 @@ impl PredictionThread {
         }
     }
 
-    /// Takes the next operation, or part of one, with what remedies leave out of it; waits where the
+    /// Adds an operation, or part of one, with the parts that remedies leave out. Waits if
     /// predictions are far behind.
     pub fn process_operation(&mut self, operation: Operation, left_out: Vec<LeftOut>) {
         self.steps += operation.steps.len().max(1);
@@ -46,7 +44,6 @@ impl PredictionThread {
         }
     }
 
-    /// All that it has to say.
     pub fn finish(mut self) -> Predicted {
         self.send();
         drop(self.sender);
@@ -57,14 +54,14 @@ impl PredictionThread {
 
     fn send(&mut self) {
         self.steps = 0;
-        // The receiver is gone only when its thread panicked, which is passed on at the end.
+        // The receiver is gone only if its thread panicked, which is propagated at the end.
         self.sender.send(std::mem::take(&mut self.batch)).ok();
     }
 }
 
-/// Steps after which a batch is passed on: the threads synchronise once for this many. A part of an operation
-/// may have [`analysis::operations::MAXIMUM_STEPS`] by itself.
+/// Steps per batch, and so per synchronisation. Part of an operation may alone have
+/// [`analysis::operations::MAXIMUM_STEPS`].
 const BATCH_STEPS: usize = 1_000;
 
-/// Batches that may wait: at most some 20 MB.
+/// At most about 20 MB.
 const WAITING_BATCHES: usize = 2;

@@ -1,23 +1,24 @@
-//! Files that hold what passed between an application and its database: for their owner's eyes.
+//! Files that only their owner may read, because they contain traffic between application and
+//! database.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use sys::files::{Contents, create_for_owner};
 
-/// Makes a file that only its owner may read, or empties an existing one of this user, to which others lose
-/// their rights.
+/// Creates a file that only its owner may read. An existing file of this user is truncated and
+/// restricted.
 ///
 /// # Errors
-/// As [`create_for_owner`].
+/// Those of [`create_for_owner`].
 pub fn create(path: &Path) -> io::Result<File> {
     create_for_owner(path, Contents::Emptied)
 }
 
-/// The same, without emptying it.
+/// Like [`create`], without truncating.
 ///
 /// # Errors
-/// As there.
+/// Those of [`create_for_owner`].
 pub fn open(path: &Path) -> io::Result<File> {
     create_for_owner(path, Contents::Kept)
 }

@@ -1,32 +1,32 @@
-//! The progress of a run, as its engine reports it: the command that starts the engine decides where it is
-//! shown.
+//! Progress reports of an engine: its command decides where they are shown.
 
 use crate::output;
 use crate::output_health::OutputHealth;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Where an engine reports the progress of its run. An engine never writes to the terminal itself.
+/// Receives an engine's progress. Engines never write to the terminal themselves.
 pub trait ProgressSink {
-    /// A sentence that stays on the screen.
+    /// Prints a sentence that stays on the screen.
     fn show_note(&self, text: &str);
 
-    /// What is being done now; the next text replaces it, an empty one clears it.
+    /// Shows the current activity. The next text replaces it, an empty one clears it.
     fn status(&self, text: &str);
 
-    /// `runs` more will be made, and together they are expected to take this long.
+    /// Announces `runs` more runs and their total expected time.
     fn expect(&self, _runs: u64, _time: Duration) {}
 
-    /// A run begins that is expected to take this long.
+    /// Starts a run with its expected duration.
     fn begin(&self, text: &str, _expected: Duration) {
         self.status(text);
     }
 
-    /// It is done: `text` is the result.
+    /// Ends a run with its result.
     fn done(&self, _text: &str) {}
 }
 
-/// On stderr: sentences always, what is being done only on a terminal, on one line that changes.
+/// Writes to stderr: sentences always, the current activity only on a terminal, on one line that
+/// changes.
 #[derive(Debug, Clone, Copy)]
 pub struct StderrProgress;
 
@@ -39,14 +39,14 @@ impl ProgressSink for StderrProgress {
         let mut stderr = io::stderr().lock();
         if stderr.is_terminal() && !output::is_quiet() {
             let text = report::text::escape::printable(text);
-            // A lost line about progress does not matter.
+            // A lost line of progress does not matter.
             let _ = write!(stderr, "\r\x1b[K{text}");
             let _ = stderr.flush();
         }
     }
 }
 
-/// Where a run that goes on for as long as a user or a command wants reports how it is going.
+/// Progress of a run without a planned end.
 #[derive(Debug)]
 pub struct ShownProgress {
     place: ProgressPlace,
@@ -56,15 +56,14 @@ pub struct ShownProgress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProgressPlace {
     Nowhere,
-    /// The last line of a terminal, which changes.
+    /// The last line of a terminal, which is replaced.
     StatusLine,
-    /// Lines of a log.
     Lines,
 }
 
 impl ShownProgress {
-    /// Nowhere beside a command at a terminal: what it shows, and what is typed for it, is not to be mixed
-    /// with other lines. Nowhere either if [the user wants none](output::be_quiet).
+    /// Shows nothing next to a command at a terminal, because its output and input must not be
+    /// mixed with other lines, or if [the user wants none](output::be_quiet).
     pub fn new(has_command: bool) -> Self {
         Self {
             place: ProgressPlace::new(io::stderr().is_terminal(), has_command, output::is_quiet()),
@@ -72,7 +71,7 @@ impl ShownProgress {
         }
     }
 
-    /// The time since the last report, when it is time for another.
+    /// The time since the last report, if the next one is due.
     pub fn due(&mut self) -> Option<Duration> {
         let since = self.last.elapsed();
         let is_due = self.place.interval().is_some_and(|interval| since >= interval);
@@ -82,7 +81,7 @@ impl ShownProgress {
         })
     }
 
-    /// Shows `text`. What `is_idle` takes no line of a log.
+    /// Shows `text`. A log omits it if `is_idle`.
     pub fn show(&self, output_health: &OutputHealth, text: &str, is_idle: bool) {
         match self.place {
             ProgressPlace::StatusLine => output_health.show_status(text),
