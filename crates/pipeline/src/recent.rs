@@ -1,4 +1,4 @@
-//! The last operations of a run, kept so that they can be predicted for any link while it goes on.
+//! Keeps the last operations of a run for predictions before its end.
 
 use crate::moved::MovedConnections;
 use link::LinkDescription;
@@ -7,8 +7,8 @@ use predict::predictor::{LEARNED_OPERATIONS, LEARNED_STEPS};
 use predict::{Predicted, PredictionTarget, Predictor, WakeUp};
 use std::collections::VecDeque;
 
-/// Operations in the order of their end; at most as many as a prediction learns from at once, so that what is
-/// predicted of a run that has no more is what `predict` says of it.
+/// Operations in order of their end, up to the number that a prediction learns from. The
+/// predictions of a shorter run are therefore those of `predict`.
 #[derive(Debug, Default)]
 pub struct RecentOperations {
     operations: VecDeque<Operation>,
@@ -16,7 +16,7 @@ pub struct RecentOperations {
 }
 
 impl RecentOperations {
-    /// Takes the next operation, or part of one; the oldest go.
+    /// Adds an operation, or part of one, and drops the oldest.
     pub fn process_operation(&mut self, operation: &Operation) {
         self.steps += operation.steps.len();
         self.operations.push_back(operation.clone());
@@ -27,7 +27,7 @@ impl RecentOperations {
         }
     }
 
-    /// An operation of which the first part is gone is gone as a whole.
+    /// Drops an operation without its first part.
     fn forget_first(&mut self) {
         let Some(first) = self.operations.pop_front() else {
             return;
@@ -43,22 +43,19 @@ impl RecentOperations {
         }
     }
 
-    /// How many are kept.
     pub fn len(&self) -> usize {
         self.operations.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// They themselves.
     pub fn iter(&self) -> impl Iterator<Item = &Operation> + Clone {
         self.operations.iter()
     }
 
-    /// What they, and their transactions, would take on each of `links`, by one client alone.
+    /// Durations of the operations and transactions on each of `links`, for a single client.
     pub fn predict(&self, links: &[LinkDescription], moved: &MovedConnections) -> Predicted {
         let mut predictor = predictor(links, moved);
         self.operations
@@ -67,8 +64,8 @@ impl RecentOperations {
         predictor.finish_all()
     }
 
-    /// What their statements would take, each by itself and named by its fingerprint: exchanges on
-    /// connections that move.
+    /// Durations of statements on moving connections, each as a separate operation named by its
+    /// fingerprint.
     pub fn predict_statements(&self, link: LinkDescription, moved: &MovedConnections) -> Vec<Prediction> {
         let mut steps: Vec<&OperationStep> = self
             .operations
@@ -94,7 +91,7 @@ fn predictor(links: &[LinkDescription], moved: &MovedConnections) -> Predictor {
     Predictor::new(targets.collect(), Box::new(move |step| moved.moves(step))).with_wake_up(WakeUp::default())
 }
 
-/// A statement as if it were all that its client waited for.
+/// A statement as an operation without other waits.
 fn alone(id: u64, step: &OperationStep) -> Option<Operation> {
     let exchange = step.exchange.clone();
     let name = exchange.fingerprint.clone()?;

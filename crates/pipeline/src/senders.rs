@@ -1,10 +1,10 @@
-//! How what sends on this system sends, and what is said about it.
+//! Congestion control of this system's senders, and its effect on predictions.
 
 use model::{Warning, WarningKind};
 use predict::{CONGESTION_CONTROL, Predicted, Senders};
 use std::io::Read;
 
-/// As the system's default says; as their replies show where that cannot be read, or sends as the model does.
+/// The system's default. If that cannot be read, or sends like the model, the replies decide.
 pub fn of_this_system() -> Senders {
     match congestion_control() {
         Some(name) if name.starts_with(PACED) => Senders::Paced,
@@ -20,7 +20,7 @@ fn congestion_control() -> Option<String> {
     Some(name.trim().to_owned())
 }
 
-/// That predictions have wider bounds, because not all senders send as the model does.
+/// Warns of wider bounds, because not all senders send like the model.
 pub(crate) fn warning(senders: Senders, predicted: &Predicted) -> Option<Warning> {
     let replies = &predicted.paced_replies;
     let seen = if predicted.paced_round_trips < MIN_PACED_ROUND_TRIPS {
@@ -41,9 +41,8 @@ pub(crate) fn warning(senders: Senders, predicted: &Predicted) -> Option<Warning
     Some(Warning::new(WarningKind::PacedSenders, text))
 }
 
-/// Round trips that pacing adds to an operation; what it adds to less is lost among other things.
+/// Minimum round trips per operation that pacing adds to be noticed.
 const MIN_PACED_ROUND_TRIPS: f64 = 0.02;
-/// The congestion control that paces.
 const PACED: &str = "bbr";
-/// Bytes of a name in Linux (TCP_CA_NAME_MAX), and its end of line.
+/// Maximum name in Linux (TCP_CA_NAME_MAX), with its line feed.
 const MAX_NAME_LEN: u64 = 17;

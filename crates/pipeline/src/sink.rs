@@ -1,21 +1,18 @@
-//! What records are written to.
+//! Targets of records.
 
 use super::non_blocking_writer::NonBlockingWriter;
 use std::fs::File;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
-/// Where records go.
 pub enum RecordSink {
-    /// To stdout, waiting for its reader.
+    /// Waits for the reader.
     Stdout(BufWriter<StdoutLock<'static>>),
-    /// To a file.
     File(File),
-    /// To either of them, from a run that waits for neither.
+    /// To either of them, without waiting.
     NonBlocking(NonBlockingWriter),
 }
 
 impl RecordSink {
-    /// Stdout, waiting for it.
     pub fn stdout() -> Self {
         Self::Stdout(BufWriter::with_capacity(1 << 16, io::stdout().lock()))
     }

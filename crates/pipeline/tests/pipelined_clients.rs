@@ -1,5 +1,5 @@
-//! Clients that pipeline, simulated at a short distance and observed there: predicted for longer ones,
-//! against the same simulation there.
+//! Simulates pipelining clients and observes them at a short distance. Predictions for longer
+//! distances are compared with the same simulation there.
 #![allow(clippy::expect_used, reason = "helpers of tests are tests too")]
 
 use analysis::fact::Fact;
@@ -19,14 +19,13 @@ use std::time::Duration;
 const US: Duration = Duration::from_micros(1);
 const MS: Duration = Duration::from_millis(1);
 
-/// When a client sends its next request.
 #[derive(Debug, Clone, Copy)]
 enum Sends {
-    /// When fewer replies than that are owed.
+    /// While fewer replies than this are pending.
     Window(usize),
-    /// That many at once, when all before them are answered.
+    /// This many at once, after all replies to the previous ones.
     Batches(usize),
-    /// Whatever was answered.
+    /// Without waiting for replies.
     Anyway,
 }
 
@@ -34,13 +33,12 @@ enum Sends {
 #[derive(Debug, Clone, Copy)]
 struct Work {
     sends: Sends,
-    /// Time to write a request, and to answer one.
     writing: Duration,
     serving: Duration,
     requests: usize,
 }
 
-/// When each request left the client and its reply arrived there, from the beginning.
+/// When each request left the client and its reply arrived there.
 fn carry_out(work: Work, rtt: Duration) -> Vec<[Duration; 2]> {
     let mut times: Vec<[Duration; 2]> = Vec::with_capacity(work.requests);
     let mut draws = 1_u32;
@@ -68,7 +66,7 @@ fn carry_out(work: Work, rtt: Duration) -> Vec<[Duration; 2]> {
     times
 }
 
-/// What an observer next to the client makes of it.
+/// The operation as observed next to the client.
 fn observed(work: Work, rtt: Duration) -> Operation {
     let times = carry_out(work, rtt);
     let at = |time: Duration| Timestamp::from_nanos(1_000_000_000).after(time);
@@ -189,7 +187,7 @@ fn batches_are_waited_for_at_every_distance() {
             sends: Sends::Batches(size),
             writing: 2 * US,
             serving: 10 * US,
-            // So many that slow start, which the simulation leaves out, is a small share.
+            // Enough that slow start, which the simulation omits, is a small share.
             requests: 100 * size,
         };
         compare(work, &[MS, 10 * MS]);

@@ -1,4 +1,4 @@
-//! What takes facts and operations for monitoring systems.
+//! Exports facts and operations to monitoring systems.
 
 use super::Aggregator;
 use analysis::fact::Fact;
@@ -6,12 +6,10 @@ use exporters::SpanSink;
 use metrics::SharedRegistry;
 use model::Operation;
 
-/// Where facts and operations go besides a run's own outcome.
+/// Targets of facts and operations besides a run's outcome.
 #[derive(Debug, Default)]
 pub struct Exports {
-    /// Series that others read.
     pub registry: Option<SharedRegistry>,
-    /// Traces.
     pub spans: Option<SpanSink>,
 }
 
@@ -36,7 +34,7 @@ impl Exports {
 }
 
 impl Aggregator {
-    /// From now on, what is summed up goes there too, instead of where it went before.
+    /// Replaces the targets of all later aggregation.
     pub fn export(&mut self, exports: Exports) {
         self.sinks.exports = exports;
     }

@@ -1,4 +1,4 @@
-//! What remedies save, from operations that were replayed without what they leave out.
+//! Savings of remedies, from replays of operations without the parts that remedies leave out.
 
 use link::LinkDescription;
 use model::{Finding, FindingKey, FindingKind, Prediction, Remedied};
@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// The findings with their savings replayed where they were, what costs most first.
+/// Findings with replayed savings, if they were replayed. Most expensive first.
 pub(super) fn priced_by_replays(
     mut findings: Vec<Finding>,
     remedies: &Remedies,
@@ -49,8 +49,8 @@ pub(super) fn priced_by_replays(
     findings
 }
 
-/// Takes back what operations would take without all that their findings leave out, where a finding among
-/// them is no fact after all: its evidence was weak, too little of it was seen, or it may be others'.
+/// Drops remedied predictions of operations if one of their findings is not reported: its evidence
+/// is weak, too little of it was seen, or it may belong to other operations.
 pub(super) fn forget_unreported(remedies: &Remedies, findings: &[Finding], predictions: &mut [Prediction]) {
     let reported: HashSet<FindingKey> = findings
         .iter()
@@ -72,7 +72,8 @@ pub(super) fn forget_unreported(remedies: &Remedies, findings: &[Finding], predi
     }
 }
 
-/// As operations were inspected: whether a loop of writes is a driver's is only known at the end.
+/// The key from the time of inspection: a loop of writes can be recognised as a driver's only at
+/// the end.
 fn key_of(finding: &Finding) -> FindingKey {
     FindingKey {
         kind: match finding.kind {
@@ -84,8 +85,8 @@ fn key_of(finding: &Finding) -> FindingKey {
     }
 }
 
-/// Round trips of what was left out that the remedy leaves each operation after all, where it saves so many:
-/// of connections, those to try one that was kept.
+/// Round trips that the remedy keeps in each operation, if it saves that many. For connections: the
+/// attempts to open the one that stays.
 fn turns_kept(finding: &Finding, saves_turns: u64) -> f64 {
     match finding.kind {
         FindingKind::Reconnect => {
@@ -95,7 +96,7 @@ fn turns_kept(finding: &Finding, saves_turns: u64) -> f64 {
     }
 }
 
-/// The bounds of the prediction of the operations as shares of it.
+/// The bounds of the operations' prediction, as shares of it.
 fn shares(key: &FindingKey, rtt: Duration, predictions: &[Prediction]) -> Option<[f64; 2]> {
     let there = predictions.iter().find(|there| {
         there.operation_name == key.operation_name && there.rtt == rtt && !there.duration.is_zero()

@@ -1,16 +1,15 @@
-//! Warnings of what was not seen, or is not certain, from the totals of a run.
+//! Warnings of unseen or uncertain data, from the totals of a run.
 
 use model::{Assignments, Evidence, NotSeen, OperationGroup, Strays, Summary, Warning, WarningKind, counted};
 
-/// All of them.
 pub(super) fn warnings(summary: &Summary, groups: &[OperationGroup]) -> impl Iterator<Item = Warning> {
     let nameless = nameless(&summary.evidence);
     let others = [strays(groups), mostly_guessed(&summary.assigned), others(groups)];
     nameless.into_iter().chain(others.into_iter().flatten())
 }
 
-/// The warnings that too few statements were seen for findings, one for each reason. Of what is encrypted,
-/// the connections are told already.
+/// Warns that too few statements were seen for findings, once per reason. Encryption has its own
+/// warning.
 fn nameless(evidence: &Evidence) -> Vec<Warning> {
     if evidence.round_trips == 0 || evidence.shows_statements() {
         return Vec::new();
@@ -44,7 +43,7 @@ const fn advice(reason: NotSeen) -> &'static str {
     }
 }
 
-/// The warning that many round trips to databases belong to no request, though there are requests.
+/// Warns that many round trips to databases belong to no request, although there are requests.
 fn strays(groups: &[OperationGroup]) -> Option<Warning> {
     let Strays { round_trips, of } = Strays::that_matter(groups)?;
     Some(Warning::new(
@@ -56,7 +55,7 @@ fn strays(groups: &[OperationGroup]) -> Option<Warning> {
     ))
 }
 
-/// The warning that it is not certain whose many exchanges are.
+/// Warns that many exchanges have an uncertain owner.
 fn mostly_guessed(assigned: &Assignments) -> Option<Warning> {
     let share = assigned
         .share_guessed()
@@ -73,7 +72,8 @@ fn mostly_guessed(assigned: &Assignments) -> Option<Warning> {
     ))
 }
 
-/// The warning that operations are not predicted, since too many of their round trips may be others'.
+/// Warns of operations without prediction, because too many of their round trips may belong to
+/// others.
 fn others(groups: &[OperationGroup]) -> Option<Warning> {
     let names: Vec<String> = groups
         .iter()
@@ -97,5 +97,5 @@ fn others(groups: &[OperationGroup]) -> Option<Warning> {
 
 const SHOWN_NAMES: usize = 3;
 
-/// The share of exchanges assigned by a guess above which single requests are not to be relied on.
+/// Share of guessed exchanges above which single requests are unreliable.
 const GUESSES_THAT_MATTER: f64 = 0.05;

@@ -1,4 +1,4 @@
-//! What is summed up while a run goes on: for a screen.
+//! Intermediate results of a run, for a screen.
 
 use super::{Aggregator, owners, seen};
 use crate::recent::RecentOperations;
@@ -8,30 +8,28 @@ use model::{Finding, Summary, Warning};
 use report::ReadOutcome;
 use std::time::Duration;
 
-/// What was summed up so far, while the run goes on.
 #[derive(Debug)]
 pub struct SoFar {
-    /// As at the end, but with the rows asked for alone, and without predictions; operations in progress are
-    /// not in it. After a baseline was set, its totals, statements, operations and transactions are those
-    /// since then.
+    /// As at the end, but limited to the requested rows, without predictions and without open
+    /// operations. With a baseline, totals, statements, operations and transactions count since
+    /// then.
     pub outcome: ReadOutcome,
-    /// What is open, and what passed in all.
+    /// Open connections and total traffic.
     pub current: CurrentTotals,
-    /// The open connections with most round trips.
     pub open: Vec<OpenConnection>,
 }
 
 impl Aggregator {
-    /// Ends the bursts in which nothing came since the last call. For a run that goes on: without traffic
-    /// nothing else ends them.
+    /// Ends bursts without a new exchange since the last call. Without traffic, no other event ends
+    /// them.
     pub fn close_resting(&mut self) {
         let sinks = &mut self.sinks;
         self.operations
             .close_resting(&mut |grouped| sinks.process_grouped(grouped));
     }
 
-    /// What was summed up so far, with at most `rows` of each kind, and findings priced at `prices`. Costs
-    /// milliseconds: for a screen, not for every fact.
+    /// Intermediate results with at most `rows` of each kind, and findings priced at `prices`.
+    /// Takes milliseconds: call it for a screen, not for every fact.
     pub fn so_far(&mut self, rows: usize, prices: &[Duration]) -> SoFar {
         let sinks = &mut self.sinks;
         let totals = match &mut sinks.since_baseline {
@@ -46,7 +44,7 @@ impl Aggregator {
         let findings = owners::with_owners(findings.findings, &totals.operations);
         let current = self.current.as_ref().map(Current::totals).unwrap_or_default();
         let summary = Summary {
-            // The overview counts connections, and their bytes, when they end.
+            // The overview counts connections and their bytes at their end.
             connections: current.open + current.closed,
             payload_bytes: current.payload_bytes,
             dropped_exchanges: self.missing.dropped_exchanges(),
@@ -54,7 +52,7 @@ impl Aggregator {
         };
         let mut warnings: Vec<Warning> = self.missing.clone().warnings().collect();
         warnings.extend(self.poolers.notes());
-        // Not all operations are at hand: whose round trips are nobody's is said at the end.
+        // Not all operations are at hand, so strays are reported at the end.
         warnings.extend(seen::warnings(&summary, &[]));
         SoFar {
             outcome: ReadOutcome {
@@ -76,7 +74,7 @@ impl Aggregator {
         }
     }
 
-    /// What was found so far, priced as at the end.
+    /// Priced as at the end.
     pub fn findings_so_far(&self) -> Vec<Finding> {
         let findings = self.sinks.findings.as_ref();
         findings
@@ -84,23 +82,23 @@ impl Aggregator {
             .unwrap_or_default()
     }
 
-    /// From now on, what is requested is summed up since now.
+    /// Restricts intermediate results to the time from now on.
     pub fn set_baseline(&mut self) {
         self.sinks.since_baseline = Some(Overview::default());
     }
 
-    /// What is requested is again summed up since the beginning.
+    /// Returns to intermediate results since the beginning.
     pub fn remove_baseline(&mut self) {
         self.sinks.since_baseline = None;
     }
 
-    /// The last operations, of a run that is inspected while it goes on.
+    /// The last operations of a live run.
     pub fn recent(&self) -> Option<&RecentOperations> {
         self.sinks.recent.as_ref()
     }
 
-    /// Decides by what was seen so far which services are poolers, instead of waiting for more: a screen
-    /// would be empty until then.
+    /// Decides now which services are poolers. A screen would otherwise be empty until more was
+    /// seen.
     pub fn decide_poolers(&mut self) {
         for fact in self.poolers.finish() {
             self.summed(fact);

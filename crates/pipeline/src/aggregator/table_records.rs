@@ -1,4 +1,4 @@
-//! The tables of a run: what a recording holds, and operations, statements and findings.
+//! Writes the tables of a run: the records of a recording, and operations, statements and findings.
 
 use super::{Aggregator, Window};
 use analysis::fact::Fact;
@@ -11,24 +11,22 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use storage::{Folder, RunKind};
 
-/// What tables are written of.
+/// The source of the tables.
 #[derive(Debug, Clone, Copy)]
 pub enum TablesInput<'a> {
-    /// What goes on now, once.
+    /// A live run.
     Live,
-    /// The same after tables were given up: where they go is not requested before the first file is whole,
-    /// since that may take long.
+    /// A live run after tables were given up. Other writers of the folder are checked only after
+    /// the first file is complete, since that may take long.
     Resumed,
-    /// Files. The tables of the same files, written before as observed by the same host, are replaced.
+    /// Files. Replaces earlier tables of the same files and host.
     Files(&'a [PathBuf]),
 }
 
-/// Writes a run to a folder of tables.
 pub(super) struct TableRecords {
     records: RecordWriter<Rows>,
 }
 
-/// Records as rows of a folder of tables.
 struct Rows(Folder);
 
 impl RecordEncoder for Rows {
@@ -73,7 +71,7 @@ impl TableRecords {
             .try_for_each(|finding| self.records.finding(finding))
     }
 
-    /// Completes the files of a window, and begins others.
+    /// Completes the files of a window and starts new ones.
     fn rotate(&mut self, window: &Window) -> io::Result<()> {
         self.sums(&window.totals.statements, &window.findings)?;
         self.complete()
@@ -97,11 +95,10 @@ impl TableRecords {
 }
 
 impl Aggregator {
-    /// Writes what is observed to a folder of tables too, as observed by `host`; without a name by the host
-    /// of the run's conditions.
+    /// Also writes tables, observed by `host`. The default is the host of the run's conditions.
     ///
     /// # Errors
-    /// When the folder cannot be made.
+    /// If the folder cannot be created.
     pub fn tables(&mut self, folder: &Path, host: Option<&str>, input: TablesInput<'_>) -> Result<()> {
         let not_made = || format!("could not write tables to {}", folder.display());
         let host = host.or(self.conditions.host.as_deref()).unwrap_or("unknown");
@@ -121,20 +118,20 @@ impl Aggregator {
         Ok(())
     }
 
-    /// Whether tables are written: not when they were given up after an error.
+    /// `false` if tables were given up after an error.
     pub const fn writes_tables(&self) -> bool {
         self.sinks.tables.is_some()
     }
 
-    /// Completes the files of tables with the statements and findings of a window; what comes later begins
-    /// new files. For a run that goes on for months. Nothing where no tables are written.
+    /// Completes the files of tables with the statements and findings of a window, and starts new
+    /// ones. For a run of months. Does nothing without tables.
     pub fn rotate_tables(&mut self, window: &Window) {
         self.tables_completed = Instant::now();
         self.sinks.write_tables(|tables| tables.rotate(window));
     }
 
-    /// Completes the files of tables when the last were completed so long ago: what was observed is safe
-    /// then. Whether it was time for that, also where tables were given up.
+    /// Completes the files of tables if the last were completed longer than `after` ago, so that
+    /// they are safe. Returns whether that time had passed, even if tables were given up.
     pub fn complete_tables(&mut self, after: Duration) -> bool {
         if self.tables_completed.elapsed() < after {
             return false;
@@ -145,11 +142,11 @@ impl Aggregator {
     }
 }
 
-/// How long a run that goes on keeps what it observed in files that are not complete: a run that is killed,
-/// or whose disk is full, loses no more than a minute.
+/// Age at which a continuing run completes its files. A killed run or a full disk loses at most a
+/// minute.
 pub const TABLES_LAST: Duration = Duration::from_secs(50);
 
-/// Without their folders: the same files may lie elsewhere when they are read again.
+/// Without folders: the same files may be elsewhere on the next read.
 fn file_names(files: &[PathBuf]) -> String {
     let names = files
         .iter()
@@ -203,7 +200,7 @@ mod tests {
         );
         assert!(aggregator.complete_tables(Duration::ZERO));
         open(&mut aggregator, 1);
-        // Without the end of the run: its thread has completed what it was brought before.
+        // Without the end of the run: its thread has completed everything it received.
         drop(aggregator);
         let left = files(folder.path());
         assert!(!left.is_empty(), "no file is complete");

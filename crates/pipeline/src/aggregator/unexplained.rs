@@ -1,9 +1,9 @@
-//! The warning that the model does not explain what operations took where they were measured.
+//! Warns if the model does not explain the measured durations.
 
 use model::{Prediction, Share, Warning, WarningKind, counted, format_duration};
 use std::time::Duration;
 
-/// Of the name with most operations among those of which too much is not explained.
+/// For the name with most operations among those with too much unexplained time.
 pub(super) fn warning(predictions: &[Prediction]) -> Option<Warning> {
     let off = |prediction: &&Prediction| {
         let unexplained = prediction.unexplained;
@@ -36,5 +36,5 @@ pub(super) fn warning(predictions: &[Prediction]) -> Option<Warning> {
     Some(Warning::new(WarningKind::UnexplainedWait, text))
 }
 
-/// The share of the time that may be unexplained without a word.
+/// Share of the time that may be unexplained without a warning.
 const SHARE_THAT_MATTERS: f64 = 0.1;

@@ -1,4 +1,4 @@
-//! A run in windows, each summed up by itself: for one that goes on for months, whose sums would only grow.
+//! Splits a run into separate windows, for a run of months with sums that would only grow.
 
 use super::{Aggregator, no_room, owners};
 use analysis::findings::Findings;
@@ -6,19 +6,16 @@ use analysis::overview::OverviewTotals;
 use model::{Finding, Warning};
 use report::ReadOutcome;
 
-/// What was summed up in a window.
 #[derive(Debug, Clone, Default)]
 pub struct Window {
-    /// The totals: connections that ended in it, its statements, operations and transactions.
+    /// Connections that ended in the window, its statements, operations and transactions.
     pub totals: OverviewTotals,
-    /// What was found in it.
     pub findings: Vec<Finding>,
-    /// What its reader must know.
     pub warnings: Vec<Warning>,
 }
 
 impl Window {
-    /// The last one: what a run had that is over.
+    /// The last window, from the outcome of a finished run.
     pub fn new(outcome: ReadOutcome) -> Self {
         Self {
             totals: OverviewTotals {
@@ -35,8 +32,8 @@ impl Window {
 }
 
 impl Aggregator {
-    /// Ends a window: gives what was summed up and found since the last call, or the beginning. The run goes
-    /// on, its figures from nothing.
+    /// Ends a window: returns results since the last call, or since the beginning. The run
+    /// continues with zero totals.
     pub fn end_window(&mut self) -> Window {
         let missing = std::mem::take(&mut self.missing);
         let found = self

@@ -1,4 +1,4 @@
-//! The observer of one connection: decodes it on the thread that forwards it, and posts the facts.
+//! The observer of one connection: decodes it on the forwarding thread and posts the facts.
 
 use super::room::{Admission, FactLosses, Room};
 use super::{Payload, Posted, summing};
@@ -11,27 +11,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Decodes one connection, and posts the facts.
 pub(super) struct Posting {
     pub connections: ConnectionDecoders,
     pub non_blocking_writer: FactSender,
-    /// Bytes of payload on their way, where it is kept.
+    /// Bytes of queued payload, if payload is kept.
     pub payload: Option<Arc<AtomicU64>>,
-    /// Bytes of each direction that passed and are to be reported with the next payload: there was no room.
+    /// Bytes of each direction without room, to be reported with the next payload.
     pub unseen: [u64; 2],
 }
 
-/// Where facts of one connection are posted, as far as there is room.
+/// Posts facts of one connection if there is room.
 pub(super) struct FactSender {
     sender: Sender<Posted>,
     room: Arc<Room>,
-    /// Whether pipelined exchanges may be summed up.
+    /// Whether pipelined exchanges may be merged.
     sums: bool,
-    /// The last exchange of the event in progress, to which others may be added, and how many it is.
+    /// The last exchange of the event, to which others may be added, and their number.
     last: Option<(Box<Exchange>, Protocol, u64)>,
-    /// The connection was dropped when it was opened.
+    /// The connection was dropped when it opened.
     is_dropped: bool,
-    /// Exchanges of the connection that were added to the one before them.
+    /// Merged exchanges of the connection.
     summed: u64,
 }
 
@@ -47,7 +46,7 @@ impl FactSender {
         }
     }
 
-    /// Posts `fact`, or counts what is lost with it.
+    /// Posts `fact`, or counts the loss.
     fn fact(&mut self, fact: Fact) {
         match fact {
             Fact::Exchange { exchange, protocol } if self.sums && self.room.is_crowded() => {
@@ -64,7 +63,7 @@ impl FactSender {
         }
     }
 
-    /// Adds `exchange` to the last one, or posts that one and keeps this.
+    /// Merges `exchange` into the last one, or posts that one and keeps this.
     fn sum(&mut self, exchange: Box<Exchange>, protocol: Protocol) {
         if let Some((last, of, count)) = &mut self.last
             && *of == protocol
@@ -77,7 +76,6 @@ impl FactSender {
         self.last = Some((exchange, protocol, 1));
     }
 
-    /// Posts what was kept to be added to.
     fn flush(&mut self) {
         let Some((exchange, protocol, count)) = self.last.take() else {
             return;
@@ -86,7 +84,7 @@ impl FactSender {
         self.post_or_lose(posted, count);
     }
 
-    /// The connection counts its exchanges as they were posted; those that were dropped remain in its count.
+    /// The connection counts its exchanges as posted; dropped ones remain in its count.
     fn closed(&mut self, mut outcome: Box<ConnectionOutcome>) {
         if self.is_dropped {
             return;
@@ -95,7 +93,7 @@ impl FactSender {
         self.post_or_lose(Posted::Fact(Fact::Closed(outcome)), 1);
     }
 
-    /// `count` is how many exchanges it is, where it is one.
+    /// `count` is the number of exchanges, if it contains any.
     fn post_or_lose(&mut self, posted: Posted, count: u64) {
         let none = FactLosses::default();
         if self.post(&posted) == Admission::Admitted {
@@ -104,7 +102,7 @@ impl FactSender {
                 self.summed += summed;
                 self.room.lose(FactLosses { summed, ..none });
             }
-            // The receiver is gone only when the run is over.
+            // The receiver is gone only after the end of the run.
             self.sender.send(posted).ok();
             return;
         }
@@ -135,7 +133,7 @@ impl FactSender {
 }
 
 impl Posting {
-    /// Keeps the payload of `segment`, unless much waits already: then only that it passed.
+    /// Keeps the payload of `segment` if there is room, otherwise only its length.
     fn keep(&mut self, connection: ConnectionId, segment: &Segment<'_>, waiting: &AtomicU64) {
         let length = segment.payload.len() as u64;
         let room = waiting.load(Ordering::Relaxed) + length <= MAX_PAYLOAD;
@@ -163,7 +161,7 @@ impl Posting {
         }
     }
 
-    /// Reports payload for which there was no room, before the connection ends.
+    /// Reports payload without room before the connection ends.
     fn report_unseen(&mut self, connection: ConnectionId, event: &ConnectionEvent<'_>) {
         let ConnectionEvent::Closed { at, .. } = event else {
             return;
@@ -200,5 +198,5 @@ impl Observer for Posting {
     }
 }
 
-/// Maximum payload on its way, where it is kept.
+/// Maximum queued payload.
 const MAX_PAYLOAD: u64 = 64 << 20;

@@ -1,5 +1,4 @@
-//! How much may wait between the threads that forward bytes and the one that sums up, and what was lost for
-//! lack of room.
+//! Limits the facts queued between forwarding and aggregating threads, and counts losses.
 
 use super::Posted;
 use analysis::fact::Fact;
@@ -8,33 +7,31 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Bytes of facts that may wait. What is being summed up is not counted any more: it may be as much again.
+/// Bytes of queued facts. Facts being aggregated are not counted, and may be as many again.
 pub(super) const MAX_WAITING: u64 = 32 << 20;
 
-/// From here on pipelined exchanges are summed up before they are posted.
+/// Above this, pipelined exchanges are merged before they are posted.
 const CROWDED: u64 = MAX_WAITING / 2;
 
-/// Bytes up to which HTTP requests and payload are posted: a request that was posted as started should also
-/// be posted as answered.
+/// Limit for HTTP requests and payload: a request posted as started should also be posted as
+/// answered.
 const MAX_WAITING_OF_REQUESTS: u64 = 2 * MAX_WAITING;
 
-/// What was not posted, or not as it was seen.
+/// Facts that were dropped or merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FactLosses {
-    /// Exchanges that were dropped.
     pub exchanges: u64,
-    /// The round trips of these.
+    /// Round trips of the dropped exchanges.
     pub turns: u64,
-    /// HTTP requests whose beginning was dropped.
+    /// HTTP requests with a dropped start.
     pub starts: u64,
-    /// Connections that were dropped, with all of their exchanges.
+    /// Dropped connections, with all of their exchanges.
     pub connections: u64,
-    /// Pipelined exchanges that were added to the one before them.
+    /// Pipelined exchanges merged into the one before them.
     pub summed: u64,
 }
 
 impl FactLosses {
-    /// Adds what was lost in addition.
     pub fn add(&mut self, more: FactLosses) {
         self.exchanges += more.exchanges;
         self.turns += more.turns;
@@ -44,30 +41,28 @@ impl FactLosses {
     }
 }
 
-/// What a thread does that finds no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum WhenFull {
-    /// Drops and counts: it forwards the bytes of an application.
+    /// Drops and counts, because the thread forwards an application's bytes.
     #[default]
     Drop,
-    /// Waits: it is longwire's own client, of which everything must be seen and whose pace does not matter.
+    /// Waits, because the thread is longwire's own client: all facts are needed, and its pace does
+    /// not matter.
     Wait,
 }
 
-/// The room of one channel.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     when_full: WhenFull,
     waiting: AtomicU64,
     losses: [AtomicU64; 5],
-    /// Nobody takes anything any more.
+    /// The receiver is gone.
     is_over: AtomicBool,
-    /// Held while a thread decides to wait, and while it is woken.
+    /// Locked while a thread decides to wait, and while it is woken.
     waiters: Mutex<()>,
     freed: Condvar,
 }
 
-/// Whether something may be posted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admission {
     Admitted,
@@ -82,13 +77,13 @@ impl Room {
         }
     }
 
-    /// Whether so much waits that exchanges are to be summed up first.
+    /// Whether exchanges should be merged first.
     pub(super) fn is_crowded(&self) -> bool {
         self.when_full == WhenFull::Drop && self.waiting.load(Ordering::Relaxed) >= CROWDED
     }
 
-    /// Takes room for `posted`, or refuses it. The end of a connection is always admitted: each was admitted
-    /// when it was opened.
+    /// Reserves room for `posted`, or refuses it. The end of an admitted connection is always
+    /// admitted.
     pub(super) fn admit(&self, posted: &Posted) -> Admission {
         let bytes = bytes_of(posted);
         if let Some(most) = most_for(posted) {
@@ -104,7 +99,7 @@ impl Room {
         Admission::Admitted
     }
 
-    /// Takes room for what is posted once for a connection that was admitted.
+    /// Reserves room for the last fact of an admitted connection.
     pub(super) fn admit_last(&self, posted: &Posted) {
         self.waiting.fetch_add(bytes_of(posted), Ordering::Relaxed);
     }
@@ -121,14 +116,13 @@ impl Room {
         }
     }
 
-    /// `posted` has been taken.
     pub(super) fn free(&self, posted: &[Posted]) {
         let bytes = posted.iter().map(bytes_of).sum();
         self.waiting.fetch_sub(bytes, Ordering::AcqRel);
         self.wake();
     }
 
-    /// Nobody takes anything any more: nobody waits for it.
+    /// The receiver is gone: wakes all waiting threads.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Release);
         self.wake();
@@ -141,14 +135,13 @@ impl Room {
         }
     }
 
-    /// Counts what was lost.
     pub(super) fn lose(&self, losses: FactLosses) {
         for (sum, count) in self.losses.iter().zip(counts(losses)) {
             sum.fetch_add(count, Ordering::Relaxed);
         }
     }
 
-    /// What was lost since the last call.
+    /// Losses since the last call.
     pub(super) fn take_losses(&self) -> FactLosses {
         let [exchanges, turns, starts, connections, summed] =
             std::array::from_fn(|place| self.losses[place].swap(0, Ordering::Relaxed));
@@ -178,7 +171,7 @@ fn counts(losses: FactLosses) -> [u64; 5] {
     [exchanges, turns, starts, connections, summed]
 }
 
-/// The memory up to which this is admitted; `None` where it always is.
+/// The limit up to which this is admitted; `None` if always.
 fn most_for(posted: &Posted) -> Option<u64> {
     match posted {
         Posted::Fact(Fact::Closed(_)) => None,
@@ -194,8 +187,7 @@ fn most_for(posted: &Posted) -> Option<u64> {
     }
 }
 
-/// The memory it takes, without what it shares with others (fingerprints). Payload itself has a bound of its
-/// own.
+/// The memory of a fact without shared parts (fingerprints). Payload has a separate limit.
 fn bytes_of(posted: &Posted) -> u64 {
     let further = match posted {
         Posted::Fact(Fact::Exchange { exchange, .. }) => {
@@ -209,6 +201,5 @@ fn bytes_of(posted: &Posted) -> u64 {
     (size_of::<Posted>() + further) as u64
 }
 
-/// How long facts are gathered at a time; the next ones are put in the order of time with them: several
-/// threads send them.
+/// Time that facts are held, to sort those of several threads by time.
 pub(super) const GATHER: Duration = Duration::from_millis(50);

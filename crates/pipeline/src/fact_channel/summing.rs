@@ -1,15 +1,15 @@
-//! Pipelined exchanges as one.
+//! Merges pipelined exchanges.
 
 use model::{Exchange, Phase, RequestTraits};
 
-/// Adds `next` to `exchange`, which was before it on the same connection, if both are the same statement and
-/// `next` was not waited for separately. Round trips, bytes, executions and the time waited for stay what
-/// they were in total.
+/// Merges `next` into `exchange`, its predecessor on the connection, if both are the same statement
+/// and `next` was not waited for separately. Preserves totals of round trips, bytes, executions and
+/// waiting time.
 ///
-/// 1. A pipelined exchange counts from the end of the reply before it (`analysis::waited`): so does the part
-///    of a reply that follows its beginning. The server's time for `next` becomes time inside the reply.
-/// 2. An error, a transaction that goes on in another state, tags or a literal of its own keep an exchange
-///    apart.
+/// 1. A pipelined exchange counts from the end of the previous reply (`analysis::waited`), as does the rest
+///    of a reply after its beginning. The server's time for `next` becomes time inside the reply.
+/// 2. An exchange stays separate if it has an error, changes the transaction state, or has tags or a kept
+///    literal.
 pub(super) fn add_pipelined(exchange: &mut Exchange, next: &Exchange) -> bool {
     if !is_alike(exchange, next) {
         return false;

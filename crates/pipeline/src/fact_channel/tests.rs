@@ -51,7 +51,7 @@ fn the_rest_is_taken_at_the_end() {
 const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 const PONG: &[u8] = b"+PONG\r\n";
 
-/// A client of Redis, as its relay shows it.
+/// A client of Redis, as seen by its relay.
 struct Client {
     observer: Box<dyn Observer + Send>,
     connection: ConnectionId,
@@ -113,7 +113,6 @@ impl Client {
     }
 }
 
-/// Sums of what arrived.
 #[derive(Debug, Default, PartialEq)]
 struct Sums {
     opened: u64,
@@ -121,7 +120,6 @@ struct Sums {
     executions: u64,
     turns: u64,
     bytes: u64,
-    /// Exchanges, as closed connections count them.
     counted: u64,
     closed: u64,
 }
@@ -156,7 +154,7 @@ fn what_nobody_takes_is_bounded_dropped_and_counted() {
     let channel = FactChannel::new(false);
     let mut client = Client::open(&channel, 0);
     client.ping(TOO_MANY);
-    // The rest has room for the beginning of a few connections, which are then posted as closed too.
+    // The rest has room for the start of a few connections, which are then posted as closed too.
     for number in 1..=20 {
         let mut late = Client::open(&channel, number);
         late.ping(10);

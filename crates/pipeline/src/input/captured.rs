@@ -1,4 +1,4 @@
-//! Round trips captured connections into facts, each with its own decoder.
+//! Decodes captured connections into facts, each with a separate decoder.
 
 use super::numbering::Numbering;
 use crate::compression::{CompressionMeter, CompressionOutcome};
@@ -7,18 +7,17 @@ use analysis::fact::Fact;
 use anyhow::Result;
 use model::{ConnectionEvent, ConnectionId, Observer};
 
-/// Decodes all connections of the captures of a run.
 pub struct CaptureDecoding<'a> {
     connections: ConnectionDecoders,
     meter: Option<CompressionMeter>,
     facts: &'a mut dyn FnMut(Fact),
     numbering: Numbering,
-    /// Why it is unknown what exchanges would become.
+    /// The error that prevented compression.
     fault: Option<anyhow::Error>,
 }
 
 impl<'a> CaptureDecoding<'a> {
-    /// Facts go to `facts`. With a `meter`, it is also determined what exchanges would become in a tunnel.
+    /// With a `meter`, also determines the size of exchanges in a tunnel.
     pub fn new(
         connections: ConnectionDecoders,
         meter: Option<CompressionMeter>,
@@ -34,10 +33,10 @@ impl<'a> CaptureDecoding<'a> {
         }
     }
 
-    /// What was compressed, when all captures have been read.
+    /// Returns the totals of compression after all captures have been read.
     ///
     /// # Errors
-    /// When something could not be compressed.
+    /// If compression failed.
     pub fn finish(self) -> Result<Option<CompressionOutcome>> {
         if let Some(fault) = self.fault {
             return Err(fault);

@@ -1,9 +1,9 @@
-//! Round trips what passes network interfaces into facts, while it passes.
+//! Decodes traffic of network interfaces into facts.
 //!
-//! One thread takes packets out of the ring that the kernel fills, and decodes them: the ring is what gives
-//! it time. The facts go through a channel of limited length to the thread that sums up. When that one is too
-//! slow, the channel is full, then the ring, and then the kernel drops packets and counts them: memory is
-//! bounded, and nothing is missing without being reported.
+//! One thread takes packets from the kernel's ring buffer and decodes them. The facts go through a
+//! bounded channel to the aggregating thread. If that one is too slow, the channel fills, then the
+//! ring, and then the kernel drops packets and counts them: memory is bounded, and every loss is
+//! reported.
 
 mod packet_file;
 mod programs;
@@ -29,20 +29,17 @@ use std::time::Duration;
 use sys::packets::{Interfaces, PacketCounts, PacketRing};
 use sys::socket_owners::OwnerLookup;
 
-/// What is observed.
 #[derive(Debug)]
 pub struct LivePlan {
-    /// Of which interfaces.
     pub interfaces: Interfaces,
-    /// Which of their packets.
     pub filter: PacketFilter,
-    /// Room for packets that have not been inspected.
+    /// Size of the kernel's ring buffer.
     pub ring: ByteCount,
-    /// Where the packets are kept too.
+    /// The file that packets are also written to.
     pub kept: Option<PacketFilePlan>,
 }
 
-/// All that an observation has open: packets wait in the ring, and nothing has looked at one yet.
+/// An opened observation: packets wait in the ring, and none has been read.
 #[derive(Debug)]
 pub struct OpenedInput {
     ring: PacketRing,
@@ -50,7 +47,6 @@ pub struct OpenedInput {
     kept: Option<PacketFile>,
 }
 
-/// An observation in progress.
 #[derive(Debug)]
 pub struct LiveInput {
     facts: Receiver<Vec<Fact>>,
@@ -59,7 +55,7 @@ pub struct LiveInput {
     thread: JoinHandle<Result<LiveSummary>>,
 }
 
-/// What both threads know.
+/// State of both threads.
 #[derive(Debug, Default)]
 struct Shared {
     stop: AtomicBool,
@@ -69,38 +65,36 @@ struct Shared {
     news: Mutex<Vec<LiveNews>>,
 }
 
-/// What happened to the observation itself.
+/// Events of the observation itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveNews {
-    /// An interface is not there any more: nothing more is seen of it.
+    /// An interface was removed, so its packets are no longer seen.
     InterfaceGone(String),
-    /// The packets are not kept any more, and why.
+    /// Writing packets to the file failed.
     NotKept(String),
 }
 
-/// What was observed in addition to the facts.
+/// Results of the observation besides its facts.
 #[derive(Debug, Default)]
 pub struct LiveSummary {
-    /// What is missing, what was assumed.
+    /// Missing data and assumptions.
     pub warnings: Vec<Warning>,
-    /// Packets that were inspected.
     pub packets: u64,
-    /// TCP connections that were seen.
     pub connections: u32,
-    /// What the kernel counted.
+    /// The kernel's counters.
     pub counts: PacketCounts,
-    /// What was compressed, where that was requested.
+    /// `None` unless compression was requested.
     pub compressed: Option<CompressionOutcome>,
-    /// Why the last packets are not in the file where they were to be kept.
+    /// The error of writing the last packets to the file.
     pub not_kept: Option<String>,
 }
 
 impl OpenedInput {
-    /// Opens what needs rights: what passes from now on will be seen. The right to capture is given up
+    /// Opens everything that needs rights; later packets will be seen. Drops the right to capture
     /// afterwards.
     ///
     /// # Errors
-    /// When this process may not capture, or the filter has more conditions than the kernel takes.
+    /// If this process may not capture, or the filter has more conditions than the kernel accepts.
     pub fn open(plan: LivePlan) -> Result<Self> {
         let program = plan.filter.program(&plan.interfaces.numbers())?;
         let steps = program
@@ -110,7 +104,7 @@ impl OpenedInput {
         let bytes = usize::try_from(plan.ring.as_bytes()).unwrap_or(usize::MAX);
         let name = plan.interfaces.to_string();
         let ring = PacketRing::open(plan.interfaces, bytes, &steps)?;
-        // Last: what cannot begin leaves an earlier file as it is.
+        // Last, so that a failed start does not change an earlier file.
         let kept = plan.kept.map(|plan| {
             let path = plan.path.display().to_string();
             PacketFile::create(plan).with_context(|| format!("could not write {path}"))
@@ -119,11 +113,11 @@ impl OpenedInput {
         Ok(Self { ring, name, kept })
     }
 
-    /// Begins to look at packets, with the rights that this process has now. `lookup` finds the programs at
-    /// their ends.
+    /// Starts reading packets, with the current rights of this process. `lookup` finds the programs
+    /// at their ends.
     ///
     /// # Errors
-    /// When there can be no thread.
+    /// If no thread can be started.
     pub fn begin(self, reading: Reading, lookup: OwnerLookup) -> Result<LiveInput> {
         let Self { ring, name, kept } = self;
         let shared = Arc::new(Shared::default());
@@ -150,7 +144,7 @@ impl OpenedInput {
 }
 
 impl LiveInput {
-    /// Waits at most `patience` for facts, and takes all that have arrived, in their order.
+    /// Waits at most `patience` for facts. Returns all that have arrived, in order.
     pub fn wait(&self, patience: Duration) -> Vec<Fact> {
         let Ok(mut all) = self.facts.recv_timeout(patience) else {
             return Vec::new();
@@ -160,23 +154,22 @@ impl LiveInput {
         all
     }
 
-    /// The programs of this host that have an end of an open connection, client first, as far as they were
-    /// found.
+    /// Known programs of this host at the ends of an open connection, client first.
     pub fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         self.programs.find_programs(connection)
     }
 
-    /// The programs that were found since the last call, by connection, client first.
+    /// Programs found since the last call, by connection, client first.
     pub fn found_processes(&self) -> Vec<ProgramsOfConnection> {
         self.programs.take_news()
     }
 
-    /// Connections that are open; brought up to date once a second.
+    /// Open connections, updated once a second.
     pub fn open_connections(&self) -> u64 {
         self.shared.open_connections.load(Ordering::Relaxed)
     }
 
-    /// Packets that passed the filter, and those of them that were dropped; brought up to date once a second.
+    /// Packets that passed the filter, and those dropped, updated once a second.
     pub fn counts(&self) -> PacketCounts {
         PacketCounts {
             passed: self.shared.passed.load(Ordering::Relaxed),
@@ -184,16 +177,16 @@ impl LiveInput {
         }
     }
 
-    /// What has happened since the last call.
+    /// Events since the last call.
     pub fn news(&self) -> Vec<LiveNews> {
         let mut news = self.shared.news.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut news)
     }
 
-    /// Ends it, once what passed before this call has been seen. Hands the last facts to `facts`.
+    /// Ends the observation after all packets before this call. Passes the last facts to `facts`.
     ///
     /// # Errors
-    /// When what was to be compressed could not be.
+    /// If compression failed.
     pub fn stop(self, facts: &mut dyn FnMut(Fact)) -> Result<LiveSummary> {
         let Self {
             facts: last,
@@ -223,5 +216,5 @@ impl Shared {
 
 const NO_THREAD: &str = "could not start a thread";
 
-/// Batches of facts that may wait for the thread that sums up: some 30,000 facts.
+/// About 30,000 facts.
 const WAITING_BATCHES: usize = 64;

@@ -1,8 +1,8 @@
-//! Puts the facts of several recordings in one order of time: requests that one holds get the statements that
-//! another holds.
+//! Merges several recordings in order of time, so that requests in one are joined with statements
+//! in another.
 //!
-//! A recording has its facts in the order of the observation, so of each the next fact is enough: memory does
-//! not grow with their length.
+//! The facts of a recording are in order of the observation, so one fact of each suffices: memory
+//! does not grow with their length.
 
 use super::InputSummary;
 use super::recording::RecordingFacts;
@@ -10,17 +10,16 @@ use analysis::fact::Fact;
 use anyhow::Result;
 use model::{RecognisedStatement, Timestamp};
 
-/// Recordings that are read side by side.
+/// Recordings that are read in parallel.
 pub struct MergedRecordings {
     /// In the order of the command line.
     all: Vec<Head>,
 }
 
-/// A recording and its next fact.
 struct Head {
     recording: RecordingFacts,
     next: Option<Fact>,
-    /// Where the next fact belongs: facts of one recording stay in its order, whatever their times.
+    /// Sort key of the next fact. Facts of one recording stay in order, whatever their times.
     due: Timestamp,
 }
 
@@ -28,7 +27,7 @@ impl MergedRecordings {
     /// Reads up to the first fact of each.
     ///
     /// # Errors
-    /// When the first record of one is none.
+    /// If the first record of one is invalid.
     pub fn new(recordings: Vec<RecordingFacts>) -> Result<Self> {
         let heads = recordings.into_iter().map(|recording| {
             let mut head = Head {
@@ -47,10 +46,10 @@ impl MergedRecordings {
     /// Emits the facts up to `time`.
     ///
     /// # Errors
-    /// As [`MergedRecordings::new`].
+    /// Those of [`MergedRecordings::new`].
     pub fn until(&mut self, time: Timestamp, facts: &mut dyn FnMut(Fact)) -> Result<()> {
         loop {
-            // Files on a command line are few: the first is found as fast as a heap finds it.
+            // A command line has few files: a linear search is as fast as a heap.
             let waiting = self.all.iter_mut().filter(|head| head.next.is_some());
             let Some(head) = waiting.min_by_key(|head| head.due) else {
                 return Ok(());
@@ -65,11 +64,11 @@ impl MergedRecordings {
         }
     }
 
-    /// Emits the rest; what a reader must know of each is added to `input`. Returns the texts that they know
-    /// of statements whose preparation was not seen.
+    /// Emits the rest, and adds the recordings' warnings to `input`. Returns the texts of
+    /// statements with an unseen preparation.
     ///
     /// # Errors
-    /// As [`MergedRecordings::new`].
+    /// Those of [`MergedRecordings::new`].
     pub fn finish(
         mut self,
         facts: &mut dyn FnMut(Fact),
@@ -120,7 +119,6 @@ mod tests {
         .expect("it can be read")
     }
 
-    /// Connection and time of each, as emitted.
     fn shown(facts: &[Fact]) -> Vec<(u32, u64)> {
         let requests = facts.iter().map(|fact| match fact {
             Fact::Started { connection, at, .. } => (connection.0, at.as_nanos()),
@@ -137,7 +135,7 @@ mod tests {
     fn facts_come_in_the_order_of_time_and_those_of_one_recording_in_its_own() {
         let mut facts = Vec::new();
         let mut input = InputSummary::default();
-        // The second of the first recording is one that was known late.
+        // The second fact of the first recording was reported late.
         let merged = merged(&[10, 5, 40], &[7, 20]);
         let finished = merged.finish(&mut |fact| facts.push(fact), &mut input);
         finished.expect("they are read");

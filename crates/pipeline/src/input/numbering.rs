@@ -1,18 +1,16 @@
-//! Numbers of connections that are unique over all files of a run.
+//! Connection numbers that are unique over all files of a run.
 
 use model::ConnectionId;
 
-/// One of several sources of connections, each of which numbers its own from 0 on.
+/// One of several sources, each of which numbers connections from 0.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbering {
-    /// Which source, from 0 on.
+    /// Index of the source.
     place: u32,
-    /// How many there are.
     sources: u32,
 }
 
 impl Numbering {
-    /// The source at `place` of so many.
     pub fn new(place: usize, sources: usize) -> Self {
         let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
         Self {
@@ -21,9 +19,9 @@ impl Numbering {
         }
     }
 
-    /// The number that no connection of another source has: sources take round trips, and a single one keeps
-    /// its numbers. How many connections a source has is not known while they are read side by side. Beyond
-    /// `u32::MAX`, which no run comes near, numbers are no longer unique.
+    /// Returns a number unique to this source. Sources interleave their numbers, because the number
+    /// of connections is unknown while they are read in parallel; a single source keeps its
+    /// numbers. Beyond `u32::MAX`, far above any run, numbers are not unique.
     pub fn renumber(self, id: ConnectionId) -> ConnectionId {
         ConnectionId(id.0.saturating_mul(self.sources).saturating_add(self.place))
     }

@@ -1,4 +1,4 @@
-//! What a file of the command line is: a capture or a recording, determined by its first bytes.
+//! Detects the type of a file, capture or recording, by its first bytes.
 
 use super::recording::Recording;
 use super::stopping::Stop;
@@ -7,18 +7,15 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
-/// A file of the command line.
 pub enum InputFile<'a> {
-    /// Packets.
     Capture(capture::Source<'a>),
-    /// Records.
     Recording(Recording),
     /// A folder of tables: the records of its runs.
     Tables(Vec<Recording>),
 }
 
-/// Opens a file and checks its first bytes. A pipe can be read only once: it is opened once and checked while
-/// reading. It ends when `stop` says so.
+/// Opens a file and checks its first bytes. A pipe is opened once and checked while reading,
+/// because it can be read only once. It ends when `stop` is set.
 pub fn open<'a>(path: &'a Path, stop: Option<&Stop>) -> Result<InputFile<'a>> {
     if path.as_os_str() == "-" {
         return sniff("stdin", Box::new(io::stdin()));
@@ -43,7 +40,7 @@ pub fn open<'a>(path: &'a Path, stop: Option<&Stop>) -> Result<InputFile<'a>> {
             None => Box::new(file),
         },
     )? {
-        // A regular file is read in large windows.
+        // Regular files are read in large windows.
         InputFile::Capture(_) if kind.is_file() && stop.is_none() => {
             Ok(InputFile::Capture(capture::Source::File(path)))
         }

@@ -1,4 +1,4 @@
-//! Facts of files, emitted as they are asked for.
+//! Facts of files, on demand.
 
 use super::opening::{InputFile, open};
 use super::stopping::Stop;
@@ -9,8 +9,8 @@ use anyhow::Result;
 use std::path::PathBuf;
 use std::sync::mpsc;
 
-/// Reads `files` on a thread of its own, as [`read_files`](super::read_files) does, and emits the facts as
-/// they are asked for: for who wants them up to a point in time. Dropping it ends the thread.
+/// Reads `files` on a separate thread, as [`read_files`](super::read_files) does, and returns facts
+/// on demand, for readers that need them up to a point in time. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct FactReader {
     facts: std::vec::IntoIter<Fact>,
@@ -20,7 +20,6 @@ pub struct FactReader {
 }
 
 impl FactReader {
-    /// Begins to read.
     pub fn start(files: Vec<PathBuf>, reading: Reading) -> Self {
         let (sender, receiver) = mpsc::sync_channel(WAITING_BATCHES);
         let stop = Stop::default();
@@ -52,7 +51,7 @@ impl FactReader {
         }
     }
 
-    /// The next fact; `None` if all were emitted.
+    /// The next fact. `None` at the end.
     pub fn next_fact(&mut self) -> Option<Fact> {
         loop {
             if let Some(fact) = self.facts.next() {
@@ -62,10 +61,10 @@ impl FactReader {
         }
     }
 
-    /// What was read in addition, once all facts were emitted; `None` if it was requested before.
+    /// Returns the other results after all facts; `None` if called before.
     ///
     /// # Errors
-    /// When a file cannot be read, or is neither a capture nor a recording.
+    /// If a file cannot be read, or is neither a capture nor a recording.
     pub fn finish(&mut self) -> Result<Option<InputSummary>> {
         self.receiver = None;
         let Some(thread) = self.thread.take() else {
@@ -81,7 +80,7 @@ impl FactReader {
 impl Drop for FactReader {
     fn drop(&mut self) {
         self.stop.now();
-        // What waits for room finds that nobody takes it.
+        // Ends a wait for room in the channel.
         self.receiver = None;
         if let Some(thread) = self.thread.take() {
             thread.join().ok();
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A recording of so many requests, without an end.
+    /// A recording without an end.
     fn recording(requests: u64) -> tempfile::NamedTempFile {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         for at in 0..requests {

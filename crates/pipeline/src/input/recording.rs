@@ -1,4 +1,4 @@
-//! Round trips records of an earlier run into facts.
+//! Reads records of an earlier run into facts.
 
 use super::InputSummary;
 use super::numbering::Numbering;
@@ -9,10 +9,10 @@ use model::{ConnectionId, RecognisedStatement, Warning, WarningKind, counted};
 use report::{Record, RecordReader};
 use std::io::BufRead;
 
-/// A recording's name and bytes.
+/// Name and bytes of a recording.
 pub type Recording = (String, Box<dyn BufRead + Send>);
 
-/// The fact that a record keeps; the record itself where it keeps none.
+/// The fact in a record, or the record itself.
 #[expect(clippy::result_large_err, reason = "it is handed on at once, never up")]
 fn fact_of(
     record: Record,
@@ -63,7 +63,7 @@ fn fact_of(
     })
 }
 
-/// A recording that is being read: its facts, one at a time.
+/// Reads the facts of a recording, one at a time.
 pub struct RecordingFacts {
     name: String,
     records: RecordReader<Box<dyn BufRead + Send>>,
@@ -71,16 +71,16 @@ pub struct RecordingFacts {
     known: KnownFingerprints,
     seen: Seen,
     notes: InputSummary,
-    /// Texts of statements whose preparation was not seen, as far as it knows them.
+    /// Texts of statements with an unseen preparation, as far as known.
     pub(super) recognised: Vec<RecognisedStatement>,
     over: bool,
 }
 
 impl RecordingFacts {
-    /// Begins to read; its statements are distinguished as those of all files with the same `known`.
+    /// `known` is shared by all files, to distinguish their statements alike.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If the recording cannot be read.
     pub fn new((name, reader): Recording, numbering: Numbering, known: KnownFingerprints) -> Result<Self> {
         let records = RecordReader::new(reader).with_context(|| format!("could not read {name}"))?;
         Ok(Self {
@@ -95,10 +95,10 @@ impl RecordingFacts {
         })
     }
 
-    /// The next fact; absent at the end, and at damage that is noted.
+    /// The next fact. `None` at the end, and at damage that is recorded.
     ///
     /// # Errors
-    /// When the first record is none.
+    /// If the first record is invalid.
     pub fn next(&mut self) -> Result<Option<Fact>> {
         while !self.over {
             let record = match self.records.next() {
@@ -155,7 +155,7 @@ impl RecordingFacts {
         None
     }
 
-    /// What a reader must know of it, once all of it has been read.
+    /// Returns the recording's warnings after its end.
     pub fn finish(mut self) -> InputSummary {
         let intact = self.notes.faults.is_empty();
         self.seen.note_missing(&self.name, intact, &mut self.notes);
@@ -163,17 +163,17 @@ impl RecordingFacts {
     }
 }
 
-/// How much of a recording was seen.
+/// Parts seen of a recording.
 #[derive(Default)]
 struct Seen {
-    /// A record at all.
+    /// At least one record.
     any: bool,
-    /// The summary, with which every whole recording ends.
+    /// The summary, the last record of a complete recording.
     end: bool,
     exchanges: u64,
-    /// Exchanges that the run which wrote it dropped.
+    /// Exchanges dropped by the run that wrote it.
     dropped: u64,
-    /// Exchanges, as the connections count them.
+    /// Exchanges as counted by connections.
     counted: u64,
 }
 
@@ -186,7 +186,7 @@ impl Seen {
         }
     }
 
-    /// Notes what is missing; a missing end only where nothing else is wrong (`intact`).
+    /// Reports missing data; a missing end only if the recording is otherwise `intact`.
     fn note_missing(&self, name: &str, intact: bool, input: &mut InputSummary) {
         if !self.end && intact {
             input.damaged(WarningKind::CaptureCut, format!(

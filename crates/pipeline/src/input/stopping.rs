@@ -1,25 +1,23 @@
-//! Files that end early when nobody wants more of them.
+//! Ends files early if no more data is wanted.
 
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Says to readers that no more is wanted; clones are of the same reading.
+/// A stop flag for readers. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// No more is wanted.
     pub(crate) fn now(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether no more is wanted.
     pub(crate) fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// `reader`, which is at its end from then on.
+    /// Wraps `reader`, which ends when the flag is set.
     pub(crate) fn over<R: Read>(&self, reader: R) -> Stoppable<R> {
         Stoppable {
             reader,
@@ -28,7 +26,7 @@ impl Stop {
     }
 }
 
-/// A reader that can be at its end before its file is.
+/// A reader that may end before its file does.
 pub(crate) struct Stoppable<R> {
     reader: R,
     stop: Stop,

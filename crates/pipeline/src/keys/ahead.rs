@@ -1,5 +1,5 @@
-//! Keys that captures hold behind the packets that they open: found before these are read, in files that can
-//! be read twice.
+//! Finds keys that captures contain after the packets that they decrypt: searches files in advance,
+//! if these can be read twice.
 
 use crate::input::opening::{InputFile, open};
 use crate::input::stopping::Stop;
@@ -7,20 +7,20 @@ use capture::KeyLineSink;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// Capture files that were not searched for keys.
+/// Capture files not searched for keys.
 #[derive(Debug, Default)]
 pub(crate) struct FilesAhead(Mutex<Ahead>);
 
 #[derive(Debug, Default)]
 struct Ahead {
     paths: Vec<PathBuf>,
-    /// Ends the search when nobody wants it any more.
+    /// Ends the search when it is no longer wanted.
     stop: Option<Stop>,
     is_searched: bool,
 }
 
 impl FilesAhead {
-    /// Those of `paths` that are files: what can be read only once is not searched.
+    /// Regular files among `paths`; others can be read only once.
     pub(crate) fn among(paths: &[PathBuf], stop: Option<&Stop>) -> Self {
         let files = paths
             .iter()
@@ -32,7 +32,7 @@ impl FilesAhead {
         }))
     }
 
-    /// Searches these from now on; not again those that were searched.
+    /// Sets the files, unless these were searched already.
     pub(super) fn replace(&self, other: Self) {
         let mut ahead = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let other = other.0.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -41,19 +41,19 @@ impl FilesAhead {
         }
     }
 
-    /// Searches the files, the first time it is called.
+    /// Searches the files on the first call.
     pub(super) fn search(&self, key_lines: &KeyLineSink<'_>) {
         let mut ahead = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if ahead.is_searched {
             return;
         }
         for path in &ahead.paths {
-            // What cannot be read is reported by who reads its packets.
+            // Read errors are reported when packets are read.
             if let Ok(InputFile::Capture(source)) = open(path, ahead.stop.as_ref()) {
                 capture::find_keys(source, key_lines).ok();
             }
         }
-        // One that ended early is done again by who reads the files again.
+        // An interrupted search is repeated when the files are read again.
         ahead.is_searched = !ahead.stop.as_ref().is_some_and(Stop::is_requested);
     }
 }

@@ -1,20 +1,19 @@
-//! How far a key log fits the connections of a run.
+//! Compares a key log with the TLS connections of a run.
 
 use model::{Warning, WarningKind, counted};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tls_keys::{Closed, KeyLog};
 
-/// What was seen of the TLS connections of a run.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// Connections whose beginning was seen, and those that were opened.
+    /// Connections with a seen start, and those decrypted.
     asked: AtomicU64,
     found: AtomicU64,
-    /// Of those that were opened, how many not to their end.
+    /// Connections decrypted only in part.
     in_part: AtomicU64,
-    /// Those that were not opened, or not to their end, in the order of [`Closed::ALL`].
+    /// Connections not or only partly decrypted, in the order of [`Closed::ALL`].
     unopened: [AtomicU64; Closed::ALL.len()],
-    /// Records that are not authentic.
+    /// Records that fail authentication.
     damaged: AtomicU64,
 }
 
@@ -42,8 +41,8 @@ impl Counts {
         self.damaged.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What the keys in `name` did not have, and what could not be opened for another reason; `late`
-    /// connections had begun before their keys came.
+    /// Warnings of keys missing in `name`, and of connections that could not be decrypted for other
+    /// reasons. `late` connections had begun before their keys came.
     pub(super) fn warnings(&self, name: &str, log: &KeyLog, late: u64) -> Vec<Warning> {
         let damaged = self.damaged.load(Ordering::Relaxed);
         let damaged = (damaged > 0).then(|| {
@@ -58,7 +57,7 @@ impl Counts {
         fit.into_iter().chain(damaged).collect()
     }
 
-    /// How far the log fits the connections; nothing where all were opened.
+    /// How well the log fits the connections. `None` if all were decrypted.
     fn fit(&self, name: &str, log: &KeyLog, late: u64) -> Option<String> {
         let (asked, found) = (
             self.asked.load(Ordering::Relaxed),
@@ -96,7 +95,7 @@ impl Counts {
         }
     }
 
-    /// How many connections were not opened, or not to their end, by the reason.
+    /// Counts of connections that were not or only partly decrypted, by reason.
     fn reasons(&self) -> String {
         let some = self.by_reason().filter(|(_, count)| *count > 0);
         let each: Vec<String> = some
@@ -109,7 +108,7 @@ impl Counts {
         }
     }
 
-    /// No connection stayed closed for another reason.
+    /// Whether all failures have this reason.
     fn is_only(&self, reason: Closed) -> bool {
         self.by_reason()
             .all(|(closed, count)| closed == reason || count == 0)
@@ -121,7 +120,7 @@ impl Counts {
     }
 }
 
-/// Of a log that can open nothing.
+/// For a log without usable keys.
 fn no_secrets(name: &str, by_identifier: u64) -> String {
     if by_identifier == 0 {
         return format!(

@@ -1,4 +1,4 @@
-//! The grid under the page's sliders: samples replayed on many links.
+//! The grid of the page's sliders: samples replayed on many links.
 
 use super::samples::{Samples, by_time};
 use crate::moved::{MovedConnections, by_whether_they_move};
@@ -8,7 +8,7 @@ use predict::{PredictionTarget, Predictor, WakeUp};
 use report::html::Grid;
 use std::time::Duration;
 
-/// Predictions for every link of the grid; `None` if there is nothing to replay.
+/// Predictions for every link of the grid. `None` if there are no operations to replay.
 pub fn replay(
     samples: &Samples,
     groups: &[OperationGroup],
@@ -38,7 +38,7 @@ pub fn replay(
     if operations.is_empty() {
         return None;
     }
-    // Connections keep their windows from operation to operation: these come in the order of their begins.
+    // Connections keep their windows between operations, so these are sorted by their start.
     operations.sort_by_key(|operation| operation.at);
     let mover = moved.clone();
     let mut predictor =
@@ -68,8 +68,8 @@ pub fn replay(
     })
 }
 
-/// Every other one of these, again and again, until they take no more than half of the rest; the last one may
-/// take all of it.
+/// Drops every second operation until the rest takes at most half of `left`; the last one may take
+/// all of it.
 fn fewer(mut operations: Vec<Vec<Operation>>, left: usize) -> Vec<Vec<Operation>> {
     let total =
         |operations: &[Vec<Operation>]| operations.iter().map(|whole| exchanges(whole)).sum::<usize>();
@@ -91,7 +91,7 @@ fn exchanges(whole: &[Operation]) -> usize {
     whole.iter().map(|part| part.steps.len()).sum()
 }
 
-/// Every round trip with every rate and number of clients, those asked for among them.
+/// Every round-trip time with every rate and number of clients, including the requested ones.
 fn targets(asked: &[PredictionTarget]) -> Vec<PredictionTarget> {
     let base = asked
         .first()
@@ -132,12 +132,12 @@ fn targets(asked: &[PredictionTarget]) -> Vec<PredictionTarget> {
     targets
 }
 
-/// Whether several clients at the same time are requested: their replays take much longer.
+/// Whether several clients are requested: their replays take much longer.
 fn is_crowded(asked: &[PredictionTarget]) -> bool {
     asked.iter().any(|target| target.clients > 1)
 }
 
-/// The settings of the requested links besides round trip and rate.
+/// Settings of the requested links other than round-trip time and rate.
 fn besides(asked: &[PredictionTarget]) -> String {
     let Some(first) = asked.first() else {
         return String::new();
@@ -158,7 +158,7 @@ fn besides(asked: &[PredictionTarget]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Shortest round trip measured on the connections that move.
+/// Minimum round trip on moving connections.
 fn measured_rtt(operations: &[Operation], moved: &MovedConnections) -> Option<Duration> {
     let steps = operations.iter().flat_map(|operation| &operation.steps);
     let rtts = steps.filter(|step| moved.moves(step)).filter_map(|step| {
@@ -168,7 +168,7 @@ fn measured_rtt(operations: &[Operation], moved: &MovedConnections) -> Option<Du
     rtts.min()
 }
 
-/// Exchanges replayed on each link of the grid: what bounds how long a page takes to make.
+/// Exchanges replayed on each link of the grid. Limits the time to make a page.
 const MAX_EXCHANGES: usize = 40_000;
 
 const RTTS_MS: [u64; 11] = [0, 1, 2, 5, 10, 20, 40, 80, 120, 160, 200];
@@ -177,9 +177,7 @@ const RATES_MBIT: [u64; 4] = [1000, 100, 10, 1];
 const CROWDED_RTTS_MS: [u64; 6] = [0, 2, 10, 40, 120, 200];
 const CROWDED_RATES_MBIT: [u64; 2] = [10, 1];
 
-/// Operation names that are replayed with several clients.
 const MAX_CROWDED_NAMES: u64 = 3;
-/// Operation names that are replayed.
 const MAX_NAMES: u64 = 6;
 const MAX_RTTS: usize = 16;
 const MAX_RATES: usize = 8;

@@ -1,4 +1,4 @@
-//! Operations kept while a run goes on, so that its page can show and replay some of each name.
+//! Keeps some operations of each name, for the page to show and replay.
 
 use model::{Operation, OperationGroup};
 use predict::Concurrency;
@@ -8,27 +8,23 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Some operations of each name, evenly over the run. Bounded: the names with most time are kept.
-///
-/// A handle: clones share what was taken.
+/// Some operations of each name, evenly over the run. Bounded: names with most time are kept.
+/// Clones share the samples.
 #[derive(Debug, Clone, Default)]
 pub struct Samples(Rc<RefCell<SamplesByName>>);
 
 #[derive(Debug, Default)]
 struct SamplesByName {
     names: HashMap<Arc<str>, Sampled>,
-    /// Operations of which parts have come and more will, by their number.
+    /// Incomplete operations by number.
     unfinished: HashMap<u64, Parts>,
-    /// Exchanges held of all names.
     steps: usize,
-    /// What is known of the order of their exchanges, once the run is over.
+    /// The order of exchanges, known after the run.
     concurrency: Concurrency,
 }
 
-/// An operation as its parts; usually there is one.
 type Whole = Vec<Operation>;
 
-/// Parts of an operation in progress.
 #[derive(Debug, Default)]
 struct Parts {
     parts: Whole,
@@ -36,7 +32,7 @@ struct Parts {
     steps: usize,
 }
 
-/// What is held of one name.
+/// Samples of one name.
 #[derive(Debug, Default)]
 struct Sampled {
     time: Duration,
@@ -44,27 +40,27 @@ struct Sampled {
     /// One in this many is kept.
     stride: u64,
     whole: Vec<Whole>,
-    /// The beginning of one that was too long to keep.
+    /// The start of an operation that was too long to keep.
     beginning: Option<Operation>,
 }
 
 impl Samples {
-    /// Takes the next operation, or part of one.
+    /// Adds an operation, or part of one.
     pub fn process_operation(&self, operation: &Operation) {
         self.0.borrow_mut().process_operation(operation);
     }
 
-    /// What is known from all operations of the run about the order of their exchanges.
+    /// Sets the order of exchanges, as derived from all operations of the run.
     pub fn set_concurrency(&self, concurrency: Concurrency) {
         self.0.borrow_mut().concurrency = concurrency;
     }
 
-    /// The operation with what its exchanges wait for on a link with distance.
+    /// The operation with the dependencies of its exchanges on a link with distance.
     pub fn expected(&self, operation: &Operation) -> Operation {
         self.0.borrow().concurrency.expected(operation)
     }
 
-    /// The operations kept of `name`, in the order in which they came, each as its parts.
+    /// Sampled operations of `name` in order, each as its parts.
     pub fn operations_of(&self, name: &Arc<str>) -> Vec<Whole> {
         let kept = self.0.borrow();
         kept.names
@@ -72,8 +68,8 @@ impl Samples {
             .map_or_else(Vec::new, |sampled| sampled.whole.clone())
     }
 
-    /// The operation to show: of the name with most time that is kept, the one whose duration is nearest its
-    /// median.
+    /// An operation to show: of the sampled name with most time, the one with a duration nearest
+    /// the median.
     pub fn example(&self, groups: &[OperationGroup]) -> Option<Operation> {
         let kept = self.0.borrow();
         by_time(groups).into_iter().find_map(|group| {
@@ -86,7 +82,6 @@ impl Samples {
     }
 }
 
-/// The operation names by the time spent in them.
 pub fn by_time(groups: &[OperationGroup]) -> Vec<&OperationGroup> {
     let mut sorted: Vec<&OperationGroup> = groups.iter().collect();
     sorted.sort_by_key(|group| std::cmp::Reverse(group.attribution.total()));
@@ -153,7 +148,7 @@ impl Sampled {
         }
     }
 
-    /// Drops every other one while there are too many; returns how many exchanges were dropped with them.
+    /// Halves the samples while there are too many. Returns the number of exchanges dropped.
     fn thin_out(&mut self) -> usize {
         let mut dropped = 0;
         while self.whole.len() > 1
@@ -177,19 +172,18 @@ fn steps(whole: &[Operation]) -> usize {
     whole.iter().map(|part| part.steps.len()).sum()
 }
 
-/// Names distinguished at the same time; with more, the one with the shortest time is dropped.
+/// Beyond this, the name with the shortest time is dropped.
 const MAX_NAMES: usize = 64;
 
-/// Operations kept of one name.
 const MAX_OPERATIONS_PER_NAME: usize = 64;
 
-/// Exchanges kept of one name; also the longest operation that is kept whole.
+/// Also the longest operation that is kept complete.
 const MAX_EXCHANGES_PER_NAME: usize = 20_000;
 
-/// Exchanges kept of all names: about 50 MB.
+/// About 50 MB.
 const MAX_STEPS: usize = 100_000;
 
-/// Exchanges kept of an operation that is too long to replay here.
+/// Exchanges kept of an operation that is too long to replay.
 const MAX_SHOWN_EXCHANGES: usize = 5_000;
 
 #[cfg(test)]

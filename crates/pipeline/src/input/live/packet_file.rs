@@ -1,4 +1,4 @@
-//! Packets kept in a file as they pass: pcapng with nanoseconds, for its owner's eyes.
+//! Writes packets to a file as they pass: pcapng with nanoseconds, readable only by its owner.
 
 use super::reader::{ETHERNET, LINK_ETHERNET, LOOPBACK};
 use crate::private_file;
@@ -10,35 +10,34 @@ use std::path::{Path, PathBuf};
 use sys::file_opener::FileOpener;
 use sys::packets::SeenPacket;
 
-/// Where packets are to be kept.
 #[derive(Debug, Clone)]
 pub struct PacketFilePlan {
-    /// The file.
     pub path: PathBuf,
-    /// What it may have; `None` if there is no limit.
+    /// Maximum size; `None` if there is no limit.
     pub most: Option<ByteCount>,
 }
 
-/// A file of packets. When it has its full size, it gets another name, and a new one begins: the last packets
+/// A file of packets. At its maximum size it is renamed and a new one starts, so the last packets
 /// are always kept.
 #[derive(Debug)]
 pub(super) struct PacketFile {
     path: PathBuf,
-    /// What a file may have; `None` if there is no limit.
+    /// Maximum size; `None` if there is no limit.
     most: Option<ByteCount>,
-    /// Makes the next file, where this process will have no right to.
+    /// Creates the next file after this process has dropped its rights.
     opener: Option<FileOpener>,
     out: BufWriter<File>,
     written: u64,
-    /// Interfaces of the file that is being written: number, and whether its packets are Ethernet frames.
+    /// Interfaces in the current file: number, and whether packets are Ethernet frames.
     interfaces: Vec<(u32, bool)>,
 }
 
 impl PacketFile {
-    /// Makes the file, or empties the one that is there, which its owner alone may read from then on.
+    /// Creates or truncates the file, readable only by its owner.
     ///
     /// # Errors
-    /// As the system says; and where what is no file, such as a pipe, was to give way to the next one.
+    /// Those of the system. Also if rotation is requested for something other than a file, such as
+    /// a pipe.
     pub(super) fn create(plan: PacketFilePlan) -> io::Result<Self> {
         let PacketFilePlan { path, most } = plan;
         let is_other = path.metadata().is_ok_and(|there| !there.is_file());
@@ -67,10 +66,10 @@ impl PacketFile {
         Ok(file)
     }
 
-    /// Adds a packet, with the VLAN tag that the kernel took off.
+    /// Adds a packet, with the VLAN tag that the kernel stripped.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub(super) fn packet(&mut self, seen: &SeenPacket<'_>, at: Timestamp) -> io::Result<()> {
         if self.most.is_some_and(|most| self.written >= most.as_bytes()) {
             self.rotate()?;
@@ -97,15 +96,11 @@ impl PacketFile {
         self.write(&packet_blocks::packet(interface, at, [&header, frame], wire))
     }
 
-    /// Writes the rest.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(super) fn finish(mut self) -> io::Result<()> {
         self.out.flush()
     }
 
-    /// The place of an interface in the file, which it is added to with its first packet.
+    /// The index of an interface in the file. Its first packet adds it.
     fn interface(&mut self, number: u32, is_ethernet: bool) -> io::Result<u32> {
         let known = self
             .interfaces
@@ -126,7 +121,7 @@ impl PacketFile {
         Ok(u32::try_from(place).unwrap_or(u32::MAX))
     }
 
-    /// Keeps the file under another name, in the place of the one that was kept before, and begins a new one.
+    /// Renames the file, replacing the previously renamed one, and starts a new one.
     fn rotate(&mut self) -> io::Result<()> {
         self.out.flush()?;
         let next = match &self.opener {
@@ -145,7 +140,7 @@ impl PacketFile {
     }
 }
 
-/// Keeps the file under another name, and makes the next one.
+/// Renames the file and creates the next one.
 fn next_file(path: &Path) -> io::Result<File> {
     let mut name = path.to_owned().into_os_string();
     name.push(".1");
@@ -153,8 +148,8 @@ fn next_file(path: &Path) -> io::Result<File> {
     private_file::create(path)
 }
 
-/// The header of Linux cooked v2 (<https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL2.html>), without an
-/// address.
+/// The header of Linux cooked v2 (<https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL2.html>),
+/// without address.
 fn cooked(seen: &SeenPacket<'_>) -> Vec<u8> {
     let mut header = Vec::with_capacity(20);
     header.extend(seen.carries.to_be_bytes());
@@ -167,5 +162,4 @@ fn cooked(seen: &SeenPacket<'_>) -> Vec<u8> {
 
 /// Bytes of the two addresses of an Ethernet frame.
 const ADDRESSES: usize = 12;
-/// Linux cooked v2.
 const LINK_COOKED: u16 = 276;

@@ -1,6 +1,5 @@
-//! The programs at the ends of connections that are observed on their own host. A thread of its own looks for
-//! them, seldom enough not to take much of a processor; a connection that is over before it has looked has
-//! none.
+//! Finds the programs at the ends of observed connections on this host. A separate thread searches,
+//! rarely enough for low processor use. A connection that ends before the search has no programs.
 
 use analysis::fact::Fact;
 use model::{ConnectionId, Endpoint, HostProcess};
@@ -10,14 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use sys::socket_owners::OwnerLookup;
 
-/// The programs of the connections that are open.
 #[derive(Debug)]
 pub(super) struct Programs {
     asked: SyncSender<Asked>,
     found: Found,
 }
 
-/// A connection whose programs are requested.
+/// A requested search.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     connection: ConnectionId,
@@ -26,21 +24,20 @@ struct Asked {
     looked: u32,
 }
 
-/// What was found, shared by both threads.
 type Found = Arc<Mutex<FoundPrograms>>;
 
-/// The programs at the ends of a connection, client first.
+/// Programs at the ends of a connection, client first.
 pub type ProgramsOfConnection = (ConnectionId, [Option<Arc<HostProcess>>; 2]);
 
 #[derive(Debug, Default)]
 struct FoundPrograms {
     by_connection: HashMap<ConnectionId, [Option<Arc<HostProcess>>; 2]>,
-    /// Connections of which something was found since it was last asked.
+    /// Connections with results since the last query.
     news: HashSet<ConnectionId>,
 }
 
 impl Programs {
-    /// Begins to look for those that it is asked for, by `lookup`.
+    /// Starts the thread, which searches with `lookup`.
     pub fn start(lookup: OwnerLookup) -> std::io::Result<Self> {
         let (asked, receiver) = mpsc::sync_channel(MAX_PENDING_LOOKUPS);
         let found = Found::default();
@@ -54,13 +51,13 @@ impl Programs {
         Ok(Self { asked, found })
     }
 
-    /// Those of a connection that is open, as far as they were found.
+    /// Known programs of an open connection.
     pub fn find_programs(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         found.by_connection.get(&connection).cloned().unwrap_or_default()
     }
 
-    /// What was found since the last call.
+    /// Results since the last call.
     pub fn take_news(&self) -> Vec<ProgramsOfConnection> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let FoundPrograms { by_connection, news } = &mut *found;
@@ -69,7 +66,7 @@ impl Programs {
             .collect()
     }
 
-    /// Asks for the programs of a connection that opens; adds them to one that ends.
+    /// Requests the programs of a connection that opens. Adds them to one that ends.
     pub fn add_to(&self, fact: &mut Fact) {
         match fact {
             Fact::Opened {
@@ -84,7 +81,7 @@ impl Programs {
                     server: *server,
                     looked: 0,
                 };
-                // Where so many are requested, this one is not looked for.
+                // When the queue is full, this connection is not searched.
                 self.asked.try_send(asked).ok();
             }
             Fact::Closed(outcome) => {
@@ -98,7 +95,7 @@ impl Programs {
     }
 }
 
-/// Looks for programs until nobody asks any more.
+/// Runs until the other side is gone.
 fn look_for(asked: &Receiver<Asked>, found: &Found, lookup: &OwnerLookup) {
     let mut waiting: Vec<Asked> = Vec::new();
     loop {
@@ -119,7 +116,7 @@ fn look_for(asked: &Receiver<Asked>, found: &Found, lookup: &OwnerLookup) {
     }
 }
 
-/// Looks once; those that it is to look for again, since a server may not have taken them yet.
+/// Searches once. Returns the connections to retry, because a server may not have accepted them.
 fn look_up_programs(waiting: Vec<Asked>, found: &Found, lookup: &OwnerLookup) -> Vec<Asked> {
     let ends = |asked: &Asked| [(asked.client, asked.server), (asked.server, asked.client)];
     let wanted: HashSet<_> = waiting.iter().flat_map(ends).collect();
@@ -137,7 +134,7 @@ fn look_up_programs(waiting: Vec<Asked>, found: &Found, lookup: &OwnerLookup) ->
             again.push(asked);
         }
         if found.by_connection.len() >= MAX_KNOWN_CONNECTIONS {
-            // Of connections that ended before they were looked for nobody takes them.
+            // Results for connections that ended before the search are never taken.
             *found = FoundPrograms::default();
         }
         if processes.iter().any(Option::is_some) {
@@ -148,15 +145,13 @@ fn look_up_programs(waiting: Vec<Asked>, found: &Found, lookup: &OwnerLookup) ->
     again
 }
 
-/// Connections that may wait to be looked for.
 const MAX_PENDING_LOOKUPS: usize = 1024;
-/// Connections whose programs are kept: as many as are followed.
+/// As many as connections are tracked.
 const MAX_KNOWN_CONNECTIONS: usize = 65_536;
-/// How often a connection is looked for.
+/// Searches per connection.
 const MAX_LOOKUPS: u32 = 3;
-/// Between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The same, as a multiple of the time that a look takes.
+/// Pause as a multiple of a search's duration.
 const REST: u32 = 20;
-/// As long as nothing is asked.
+/// Timeout without requests.
 const FOREVER: Duration = Duration::from_secs(3600);

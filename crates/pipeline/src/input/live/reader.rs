@@ -1,4 +1,4 @@
-//! The thread that takes packets out of the ring and decodes them.
+//! The thread that takes packets from the ring and decodes them.
 
 use super::{LiveNews, LiveSummary, PacketFile, Shared};
 use crate::compression::CompressionMeter;
@@ -18,17 +18,16 @@ use sys::clock::WallOffset;
 use sys::packets::{PacketCounts, PacketRing, SeenPacket};
 use sys::{Clock, OsError};
 
-/// What the thread has.
 pub(super) struct Reader {
     pub ring: PacketRing,
-    /// What warnings call the interfaces.
+    /// Name of the interfaces in warnings.
     pub name: String,
     pub kept: Option<PacketFile>,
     pub shared: Arc<Shared>,
 }
 
 impl Reader {
-    /// Reads until a stop is requested, or nobody is left who could request it.
+    /// Reads until a stop is requested, or its sender is gone.
     pub fn run(mut self, reading: Reading, sender: SyncSender<Vec<Fact>>) -> Result<LiveSummary> {
         let batch = RefCell::new(Batch {
             facts: Vec::with_capacity(BATCH),
@@ -96,7 +95,7 @@ impl Reader {
         }
     }
 
-    /// What is inspected once a second.
+    /// Runs once a second.
     fn check_capture(&mut self, live: &LiveCapture<'_>) {
         let counts = self.ring.counts();
         self.shared.passed.store(counts.passed, Ordering::Relaxed);
@@ -109,8 +108,8 @@ impl Reader {
     }
 }
 
-/// The packet as the decoder takes it. Ethernet frames are taken whole; of other devices, what they carry.
-/// Numbers of interfaces matter only where the same packet may come from several.
+/// Converts a packet for the decoder. Ethernet frames are passed complete; of other devices, the
+/// network layer. Interface numbers matter only if the same packet may come from several.
 fn taken<'a>(seen: &SeenPacket<'a>, at: Timestamp, several: bool) -> Option<LivePacket<'a>> {
     let interface = if several { seen.interface } else { 0 };
     let tag = if seen.vlan.is_some() { VLAN_TAG } else { 0 };
@@ -133,7 +132,7 @@ fn taken<'a>(seen: &SeenPacket<'a>, at: Timestamp, several: bool) -> Option<Live
     }
 }
 
-/// Keeps the packet in the file; gives the file up when that fails.
+/// Writes the packet to the file. Gives the file up on an error.
 fn keep(kept: &mut Option<PacketFile>, shared: &Shared, seen: &SeenPacket<'_>, at: Timestamp) {
     let Some(file) = kept else { return };
     if let Err(error) = file.packet(seen, at) {
@@ -142,7 +141,7 @@ fn keep(kept: &mut Option<PacketFile>, shared: &Shared, seen: &SeenPacket<'_>, a
     }
 }
 
-/// What is missing because it was dropped.
+/// Warns of dropped packets.
 fn dropped(counts: PacketCounts) -> Vec<Warning> {
     if counts.dropped == 0 {
         return Vec::new();
@@ -160,7 +159,7 @@ fn dropped(counts: PacketCounts) -> Vec<Warning> {
     vec![Warning::new(WarningKind::PacketsDropped, text)]
 }
 
-/// The kernel's wall clock stamps on the monotonic timeline of the run.
+/// Converts the kernel's wall clock stamps to the run's monotonic timeline.
 struct Timeline {
     clock: Clock,
     offset: WallOffset,
@@ -174,8 +173,8 @@ impl Timeline {
         }
     }
 
-    /// Follows a wall clock that was set. One measurement differs from another by less than [`STEP`]: they
-    /// are not followed, or the differences would be between packets.
+    /// Follows steps of the wall clock. Two measurements may differ by less than [`STEP`]; smaller
+    /// differences are ignored, because they would end up between packets.
     fn follow(&mut self) {
         let now = WallOffset::now();
         if now.apart(self.offset) > STEP {
@@ -193,22 +192,20 @@ fn before(at: Timestamp, span: Duration) -> Timestamp {
     Timestamp::from_nanos(at.as_nanos().saturating_sub(nanoseconds))
 }
 
-/// How long a packet may be in flight in the ring when nothing else passes.
+/// Maximum time of a packet in the ring without later ones.
 const UNDER_WAY: Duration = Duration::from_millis(150);
-/// How long a wait for packets lasts at most.
+/// Maximum wait for packets.
 const MAX_WAIT: Duration = Duration::from_millis(50);
-/// How often counts and interfaces are inspected.
+/// Interval for counters and interfaces.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How far a wall clock is set at least.
+/// Minimum step of the wall clock.
 const STEP: Duration = Duration::from_millis(5);
-/// Kinds of devices (`linux/if_arp.h`).
+/// Device types (`linux/if_arp.h`).
 pub(super) const ETHERNET: u16 = 1;
 pub(super) const LOOPBACK: u16 = 772;
-/// EtherTypes.
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
-/// Link layers of capture files.
+/// Link-layer types of capture files.
 pub(super) const LINK_ETHERNET: u16 = 1;
 const LINK_IP: u16 = 101;
-/// Bytes of a VLAN tag.
 const VLAN_TAG: u32 = 4;
