@@ -53,17 +53,11 @@ use table_records::TableRecords;
 #[derive(Debug, Clone, Default)]
 pub struct AggregatorConfig {
     pub rule: Rule,
-    /// Determines which addresses are one host.
     pub hosts: HostSettings,
-    /// Links to predict for; empty without a prediction.
     pub targets: Vec<PredictionTarget>,
-    /// Cores shared by the clients or servers of the prediction.
     pub computing: Computing,
-    /// Whether predictions add a wake-up allowance.
     pub wake_up: WakeUp,
-    /// Requests that the predicted server works on at once.
     pub workers: Workers,
-    /// The senders' congestion control.
     pub senders: Senders,
     pub moved: Vec<ConnectionChoice>,
     pub longest: bool,
@@ -73,12 +67,10 @@ pub struct AggregatorConfig {
     /// Whether each autocommitted statement is an operation, as in a recording of `load`, whose
     /// clients do not pause.
     pub statements_alone: bool,
-    /// Operation names for connections to these servers.
     pub names: Vec<(Endpoint, Arc<str>)>,
     pub json: bool,
-    /// Whether records include one per exchange.
     pub exchanges: bool,
-    /// Distances at which findings are priced; `None` without findings.
+    /// Distances for prices of findings; `None` without findings.
     pub findings: Option<Distances>,
     pub samples: Option<Samples>,
     pub kept: Option<KeptOperations>,
@@ -89,7 +81,6 @@ pub struct AggregatorConfig {
     pub output_health: Option<OutputHealth>,
 }
 
-/// Aggregates facts as they arrive.
 pub struct Aggregator {
     rule: Rule,
     targets: Vec<PredictionTarget>,
@@ -118,7 +109,6 @@ struct Sinks {
     samples: Option<Samples>,
     kept: Option<KeptOperations>,
     records: Option<JsonWriter<RecordSink>>,
-    /// Set if nobody waits for the records' reader.
     non_blocking_writer: Option<NonBlockingWriter>,
     output_health: Option<OutputHealth>,
     exchanges: bool,
@@ -130,15 +120,11 @@ struct Sinks {
 
 struct Recording {
     writer: RecordingWriter<RecordSink>,
-    /// Set if nobody waits for the file.
     non_blocking_writer: Option<NonBlockingWriter>,
 }
 
 impl Aggregator {
     /// Writes the conditions, if records are requested.
-    ///
-    /// # Errors
-    /// If stdout cannot be written.
     pub fn new(config: &AggregatorConfig, conditions: Conditions) -> Result<Self> {
         let moved = MovedConnections::new(config.moved.clone());
         let (mut records, mut non_blocking_writer) = (None, None);
@@ -239,9 +225,6 @@ impl Aggregator {
     }
 
     /// Flushes all output, so that the recording and readers of records are up to date.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn checkpoint(&mut self) -> Result<()> {
         if let Some(recording) = &mut self.recording {
             let written = recording.writer.checkpoint();
@@ -280,18 +263,15 @@ impl Aggregator {
         self.poolers.process_fact(fact).each(|fact| self.summed(fact));
     }
 
-    /// Records facts that were lost before they arrived, for the warnings.
     pub fn lost(&mut self, losses: FactLosses) {
         self.dropped_exchanges += losses.exchanges;
         self.missing.lost(losses);
     }
 
-    /// Exchanges dropped before they arrived, since the beginning.
     pub fn dropped_exchanges(&self) -> u64 {
         self.dropped_exchanges
     }
 
-    /// Aggregates a fact after poolers have been recognised.
     fn summed(&mut self, fact: Fact) {
         self.sinks.overview.fact(&fact);
         if let Some(overview) = &mut self.sinks.since_baseline {
@@ -381,11 +361,7 @@ impl Aggregator {
         self.moved.clone()
     }
 
-    /// Writes the remaining records. Returns the values of the view, and the longest operation if
-    /// requested.
-    ///
-    /// # Errors
-    /// If an output could not be written completely.
+    /// Writes the remaining records and returns the values of the view.
     pub fn finish(
         self,
         warnings: Vec<Warning>,
@@ -394,11 +370,7 @@ impl Aggregator {
         self.finish_amended(warnings, packets, |_| ())
     }
 
-    /// Like `finish`; `amend` changes the outcome before it is written, for example adding
-    /// measurements to predictions.
-    ///
-    /// # Errors
-    /// If an output could not be written completely.
+    /// Calls `amend` to change the outcome before it is written, for example to add measurements.
     pub fn finish_amended(
         mut self,
         mut warnings: Vec<Warning>,
@@ -444,7 +416,6 @@ impl Aggregator {
             warnings.extend(senders::warning(sinks.senders, &predicted));
         }
         let concurrency = predicted.concurrency;
-        // Known only after all operations are replayed.
         if predicts && !moved.moves_any() && totals.summary.operations > 0 {
             warnings.push(Warning::new(WarningKind::NothingMoved, NOTHING_MOVED));
         }
@@ -483,7 +454,6 @@ impl Aggregator {
     }
 }
 
-/// Warns that HTTP requests were requested as operations and none was seen.
 fn no_requests(rule: Rule, summary: &Summary) -> Option<Warning> {
     (rule == Rule::Http && summary.operations == 0 && summary.connections > 0)
         .then(|| Warning::new(WarningKind::NothingSeen, NO_REQUESTS))
@@ -528,7 +498,6 @@ const NOTHING_MOVED: &str = "no connection was moved to the other link, so the p
 const NOT_WRITTEN: &str = "could not write all records";
 
 impl Sinks {
-    /// Whether operations are replayed, now or later, so that the moving connections must be known.
     fn replays(&self) -> bool {
         self.predictor.is_some() || self.samples.is_some() || self.recent.is_some()
     }
@@ -627,7 +596,6 @@ impl Sinks {
         }
     }
 
-    /// Handles the result of a write of records. An error ends them.
     fn record_written(&mut self, written: io::Result<()>) {
         let Err(fault) = written else { return };
         match &self.output_health {
@@ -714,7 +682,6 @@ fn write_fact(recording: &mut RecordingWriter<RecordSink>, fact: &Fact) -> io::R
     }
 }
 
-/// Writes the records that depend on the outcome.
 fn write_outcome(records: &mut JsonWriter<RecordSink>, outcome: &ReadOutcome) -> io::Result<()> {
     outcome
         .statements

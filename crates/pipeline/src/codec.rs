@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use sys::thread_processor_time;
 use tunnel::{Coding, CompressionLevel, Compressor, Decompressor};
 
-/// Contexts of sender and receiver of one direction of a lane, at one level.
+/// The contexts of one direction of a lane at one level.
 #[derive(Default)]
 pub struct LevelCodec {
     compressor: Compressor,
@@ -15,7 +15,6 @@ pub struct LevelCodec {
 }
 
 pub struct Passed {
-    /// Size after coding.
     pub bytes: usize,
     pub cost: Cost,
 }

@@ -32,9 +32,7 @@ use tunnel::{CompressionLevel, MAX_CHUNK_BYTES};
 
 #[derive(Debug, Clone)]
 pub struct CompressionPlan {
-    /// Distinct levels.
     pub levels: Vec<CompressionLevel>,
-    /// Connections that would use the tunnel.
     pub moved: Vec<ConnectionChoice>,
     pub how: How,
 }
@@ -44,20 +42,16 @@ pub enum How {
     /// At the end, [`PASSES`] times unless that takes longer than [`LONG`]; the median time of each
     /// chunk counts. Payload is kept up to a maximum, the rest is not processed.
     Passes {
-        /// Maximum payload bytes.
         most_bytes: u64,
     },
-    /// As they arrive, once.
     Stream,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CompressionOutcome {
-    /// Payload bytes, compressed or stored.
     pub payload_bytes: u64,
     /// Payload bytes that passed but are missing in the capture.
     pub missing_bytes: u64,
-    /// Payload bytes beyond the maximum.
     pub beyond_bytes: u64,
     /// For each level the spread of processor time over the passes, as a share of the median;
     /// `None` after one pass.
@@ -77,7 +71,6 @@ pub struct CompressionMeter {
 
 type Waited = (ConnectionId, Direction, Chunk);
 
-/// A connection with compressible bytes.
 #[derive(Default)]
 struct CompressibleConnection {
     ways: [DirectionPayload; 2],
@@ -86,13 +79,11 @@ struct CompressibleConnection {
     last: Option<Direction>,
 }
 
-/// A fact that waits for the compression of its bytes.
 enum Waiting {
     Exchange(Box<Exchange>, Protocol, [Span; 2]),
     Other(Fact),
 }
 
-/// Contexts of both directions at one level, and the connections worth compressing.
 #[derive(Default)]
 struct LaneCodecs {
     codecs: [LevelCodec; 2],
@@ -164,10 +155,7 @@ impl CompressionMeter {
         Ok(())
     }
 
-    /// Processes posted facts and payload. [`How::Stream`] emits them immediately.
-    ///
-    /// # Errors
-    /// If a codec fails.
+    /// [`How::Stream`] emits posted facts immediately.
     pub fn process_facts(&mut self, posted: Vec<Posted>, out: &mut FactSink<'_>) -> Result<()> {
         for posted in posted {
             match posted {
@@ -181,10 +169,6 @@ impl CompressionMeter {
         }
     }
 
-    /// Emits all waiting facts.
-    ///
-    /// # Errors
-    /// If a codec fails.
     pub fn flush(&mut self, out: &mut FactSink<'_>) -> Result<()> {
         self.compress()?;
         while let Some(waiting) = self.waiting.pop_front() {
@@ -252,7 +236,6 @@ impl CompressionMeter {
         Fact::Exchange { exchange, protocol }
     }
 
-    /// Compresses the batch at every level and stores the results in its chunks.
     fn compress(&mut self) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
@@ -316,7 +299,7 @@ impl LaneCodecs {
     }
 }
 
-/// Several passes over the same chunks, each with new contexts.
+/// Each pass starts with new contexts.
 fn afresh(
     lane: &mut LaneCodecs,
     level: CompressionLevel,
@@ -351,7 +334,6 @@ fn median(passes: &[Vec<Cost>], number: usize) -> Option<Cost> {
     })
 }
 
-/// The range of the passes' times, as a share of the median.
 fn noise(passes: &[Vec<Cost>]) -> Option<Share> {
     let sums: Vec<Duration> = passes.iter().map(|pass| sum(pass)).collect();
     let (least, most) = (sums.iter().min()?, sums.iter().max()?);
@@ -375,7 +357,6 @@ fn at_level(level: CompressionLevel, [request, reply]: [Cost; 2]) -> AtLevel {
     }
 }
 
-/// Passes when bytes are processed at the end.
 pub const PASSES: usize = 3;
 
 /// A pass that took longer is not repeated.
@@ -384,5 +365,4 @@ pub const LONG: Duration = Duration::from_secs(2);
 /// Bytes each way that may be the login of an unknown protocol.
 const UNKNOWN_LOGIN: u64 = 16 * 1024;
 
-/// Maximum payload kept when it is compressed as it arrives.
 const BATCH: u64 = 4 << 20;

@@ -51,13 +51,11 @@ impl ConnectionDecoders {
         }
     }
 
-    /// Shares a pool of boxes for exchanges with the rest of the run.
     #[must_use]
     pub fn with_boxes(self, boxes: ExchangePool) -> Self {
         Self { boxes, ..self }
     }
 
-    /// Sets the secrets that decrypt TLS.
     #[must_use]
     pub fn with_secrets(self, secrets: Option<Arc<dyn Secrets>>) -> Self {
         Self { secrets, ..self }
@@ -89,7 +87,6 @@ impl ConnectionDecoders {
         Self { paths, ..self }
     }
 
-    /// Processes an observed event and emits the facts that follow from it.
     pub fn event(&mut self, id: ConnectionId, event: ConnectionEvent<'_>, out: &mut FactSink<'_>) {
         if let ConnectionEvent::Opened {
             at,
@@ -199,7 +196,6 @@ struct Connection {
     stream: Stream,
     pairing: Pairing,
     protocol: Protocol,
-    /// Observations other than payload, while the payload waits.
     notes: Notes,
     /// Whether the connection has been reported. Reporting waits until the sides are certain.
     is_introduced: bool,
@@ -265,7 +261,6 @@ impl Connection {
         if direction == Direction::ClientToServer || self.stream.is_undecided() {
             return;
         }
-        // The stream converts directions itself.
         let as_seen = self.direction(direction);
         self.decode(fingerprints, out, |stream, sink| stream.end(at, as_seen, sink));
         self.pairing.server_ended(at, self.protocol, out);
@@ -345,7 +340,6 @@ impl Connection {
             notes,
             ..
         } = self;
-        // TLS may contain another protocol.
         if !matches!(protocol, Protocol::Unknown | Protocol::Tls) {
             run(stream, &mut |message: Message<'_>| {
                 pairing.message(&message, *protocol, fingerprints, out)

@@ -8,18 +8,13 @@ use std::ops::Range;
 /// Positions in the payload of one direction, in bytes from its beginning.
 pub type Span = Range<u64>;
 
-/// One direction of a connection. Positions only grow.
 #[derive(Debug, Default)]
 pub struct DirectionPayload {
-    /// Bytes that have passed.
     end: u64,
-    /// The last bytes, not part of a chunk.
     pending: Vec<u8>,
-    /// Time and end of each segment that is not entirely assigned to exchanges.
     marks: VecDeque<(Timestamp, u64)>,
     /// End of the bytes assigned to exchanges.
     taken: u64,
-    /// End of the bytes of connecting and logging in.
     login: u64,
     /// Compressed chunks in order, from the first that an exchange may still need.
     done: VecDeque<CompressedChunk>,
@@ -29,14 +24,11 @@ pub struct DirectionPayload {
 #[derive(Debug)]
 pub struct CompressedChunk {
     pub span: Span,
-    /// In the order of the requested levels.
     pub costs: Vec<Cost>,
 }
 
-/// Cost of a chunk, or a part of one, at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
-    /// Bytes on the tunnel.
     pub tunnel_bytes: f64,
     /// Nanoseconds of compression and of decompression.
     pub nanos: [f64; 2],
@@ -50,7 +42,6 @@ impl Cost {
     }
 }
 
-/// Bytes of a stream that were read at once.
 #[derive(Debug)]
 pub struct Chunk {
     pub span: Span,
@@ -58,7 +49,6 @@ pub struct Chunk {
 }
 
 impl DirectionPayload {
-    /// Appends payload. Emits full chunks.
     pub fn payload(&mut self, at: Timestamp, mut payload: &[u8], most: usize, full: &mut dyn FnMut(Chunk)) {
         while !payload.is_empty() {
             let room = most.saturating_sub(self.pending.len()).max(1);
@@ -118,7 +108,6 @@ impl DirectionPayload {
         start..self.taken
     }
 
-    /// Marks bytes up to the end of `span` as connecting or logging in.
     pub fn was_login(&mut self, span: &Span) {
         self.login = self.login.max(span.end);
     }
@@ -128,7 +117,6 @@ impl DirectionPayload {
         start < self.login
     }
 
-    /// Adds the next compressed chunk, in order.
     pub fn done(&mut self, done: CompressedChunk) {
         self.done.push_back(done);
     }
@@ -153,7 +141,6 @@ impl DirectionPayload {
         (covered == span.end - span.start).then_some(sum)
     }
 
-    /// Drops data before `place`, which will not be requested again.
     pub fn forget_before(&mut self, place: u64) {
         while self.done.front().is_some_and(|done| done.span.end <= place) {
             self.done.pop_front();

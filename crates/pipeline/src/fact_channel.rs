@@ -27,20 +27,16 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Facts of any number of connections on their way to the aggregator.
 #[derive(Debug)]
 pub struct FactChannel {
     sender: Sender<Posted>,
     arrivals: Mutex<Arrivals>,
     room: Arc<Room>,
     keep_literals: bool,
-    /// One key for the entire run.
     digests: RandomState,
-    /// One set for the entire run.
     fingerprints: KnownFingerprints,
     owed: PendingReplyBudget,
     paths: Paths,
-    /// Bytes of queued payload, if payload is kept.
     payload: Option<Arc<AtomicU64>>,
 }
 
@@ -133,7 +129,6 @@ impl FactChannel {
         self
     }
 
-    /// Takes the received facts, in order of their end.
     pub fn facts(&self) -> impl Iterator<Item = Fact> {
         self.take_all().into_iter().filter_map(|posted| match posted {
             Posted::Fact(fact) => Some(fact),
@@ -141,7 +136,6 @@ impl FactChannel {
         })
     }
 
-    /// Takes everything received, in order of time.
     pub fn take_all(&self) -> Vec<Posted> {
         let mut arrivals = self.arrivals();
         let mut all = arrivals.take_posted(None);
@@ -171,7 +165,6 @@ impl FactChannel {
         self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Frees the room of `all`.
     fn taken(&self, all: Vec<Posted>) -> Vec<Posted> {
         self.room.free(&all);
         if let Some(payload) = &self.payload {

@@ -32,37 +32,29 @@ use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use tls_keys::Secrets;
 
-/// Results of reading besides the facts.
 #[derive(Debug, Default)]
 pub struct InputSummary {
-    /// Missing data and assumptions.
     pub warnings: Vec<Warning>,
     /// Truncation and damage of files; empty if all are intact.
     pub faults: Vec<String>,
     /// Packets of all captures; `None` if there was none.
     pub packets: Option<u64>,
-    /// `None` if compression was not requested, or there was no capture.
     pub compressed: Option<CompressionOutcome>,
 }
 
 impl InputSummary {
-    /// Reports missing data.
     fn damaged(&mut self, kind: WarningKind, text: String) {
         self.faults.push(text.clone());
         self.warnings.push(Warning::new(kind, text));
     }
 }
 
-/// Settings for reading captures, from files or an interface.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
-    /// Keeps statement texts in addition to their fingerprints.
     pub keep_literals: bool,
-    /// Determines sizes in a tunnel, if set.
     pub compressing: Option<CompressionPlan>,
     /// Keys for TLS in captures, besides those embedded in them.
     pub keys: Arc<RunKeys>,
-    /// The run's fingerprints ([`crate::aggregator::Aggregator::fingerprints`]).
     pub fingerprints: KnownFingerprints,
     /// Boxes for exchanges. The receiver of facts may return empty ones.
     pub boxes: ExchangePool,
@@ -116,13 +108,11 @@ pub fn read_files(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fac
     })
 }
 
-/// Facts per batch, and so per synchronisation of the two threads.
 const BATCH: usize = 256;
 
 /// Limits memory together with [`BATCH`].
 const WAITING_BATCHES: usize = 16;
 
-/// Facts on their way from the decoding to the aggregating thread.
 struct Batch {
     facts: Vec<Fact>,
     sender: mpsc::SyncSender<Vec<Fact>>,
@@ -208,7 +198,6 @@ pub fn captured_addresses(files: &[PathBuf]) -> Vec<Vec<CapturedAddress>> {
     seen.flatten().collect()
 }
 
-/// Captures that can be read more than once.
 fn captures(files: &[PathBuf]) -> impl Iterator<Item = capture::Source<'_>> {
     let files = files
         .iter()
@@ -237,7 +226,6 @@ pub fn are_of_load(files: &[PathBuf]) -> bool {
     !files.is_empty() && files.iter().all(is_of_load)
 }
 
-/// Names of the files without their directories.
 pub fn title(files: &[PathBuf]) -> String {
     let names = files.iter().map(|file| match file.file_name() {
         Some(name) if file.as_os_str() != "-" => name.to_string_lossy().into_owned(),

@@ -26,7 +26,6 @@ impl KeptOperations {
         kept.operations.push(operation.clone());
     }
 
-    /// Returns the kept operations in order of their start, and the number of others.
     pub fn finish(&self) -> (Vec<Operation>, u64) {
         let mut kept = self.0.borrow_mut();
         let mut operations = std::mem::take(&mut kept.operations);
@@ -35,5 +34,4 @@ impl KeptOperations {
     }
 }
 
-/// Some hundred MB.
 const MAX_STEPS: usize = 500_000;

@@ -32,25 +32,18 @@ pub struct RunKeys {
 #[derive(Debug, Default)]
 struct Known {
     log: KeyLog,
-    /// Number of invalid lines, and the first one with its error.
     skipped: u64,
     first_skipped: Option<(u64, KeyLogFault)>,
     /// Offset of the processed part: up to the first incomplete line, or into one that is too long.
     offset: u64,
-    /// Complete lines before `offset`.
     lines: u64,
-    /// Whether `offset` is inside a long line, to be skipped.
     is_within_line: bool,
     in_captures: bool,
-    /// Whether captures contain more keys than there is room for.
     is_full: bool,
-    /// TLS connections that began before any key was known.
     early: u64,
-    /// Random values without keys, at most [`MAX_MISSED_SESSIONS`].
     missed: Missed,
 }
 
-/// Random values of `ClientHello`s.
 #[derive(Default)]
 struct Missed(HashSet<[u8; 32]>);
 
@@ -95,8 +88,6 @@ impl RunKeys {
         self.path.is_some()
     }
 
-    /// Sets capture files that may contain keys, also after packets. They are searched when TLS
-    /// begins on a connection.
     pub(crate) fn search_in(&self, files: FilesAhead) {
         self.ahead.replace(files);
     }
@@ -110,7 +101,6 @@ impl RunKeys {
         matches!(taken, Ok(_) | Err(KeyLogFault::Room))
     }
 
-    /// Warnings of missing keys, and of connections that could not be decrypted for other reasons.
     pub fn warnings(&self) -> Vec<Warning> {
         let known = self.known();
         let of_file = self.path.as_ref().map(|path| path.display().to_string());
@@ -261,7 +251,6 @@ impl Known {
         }
     }
 
-    /// Adds a line. Returns whether it is valid; counts it otherwise unless it is truncated.
     fn add(&mut self, line: &[u8], is_cut: bool) -> bool {
         let result = self.log.line(line);
         if let Err(fault) = result
@@ -273,7 +262,6 @@ impl Known {
         result.is_ok()
     }
 
-    /// Advances past a line. An incomplete line is read again, unless it is long already.
     fn advance(&mut self, length: u64, is_whole: bool, is_long: bool) {
         if is_whole || is_long || self.is_within_line {
             self.offset += length;
@@ -283,7 +271,6 @@ impl Known {
     }
 }
 
-/// Whether a line is neither blank nor a comment.
 fn is_about_keys(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     line.iter().any(u8::is_ascii_alphanumeric) && !line.starts_with(b"#")
@@ -295,7 +282,7 @@ fn not_one(name: &str, number: u64, fault: KeyLogFault) -> anyhow::Error {
 
 /// Invalid lines after which a file without a valid one is refused.
 const MAX_WITHOUT_ONE: u64 = 1000;
-/// Sessions with keys from captures: about 130 MB.
+/// They take about 130 MB.
 const MAX_SESSIONS: usize = 1 << 18;
 /// Remembered sessions without keys, to detect keys that come too late.
 const MAX_MISSED_SESSIONS: usize = 1 << 16;

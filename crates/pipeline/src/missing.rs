@@ -23,7 +23,6 @@ pub(crate) struct Missing {
     losses: FactLosses,
 }
 
-/// Connections with a bound for the round trip.
 #[derive(Debug, Default, Clone)]
 struct Bounded {
     connections: u64,
@@ -56,7 +55,6 @@ impl Missing {
         self.losses.add(losses);
     }
 
-    /// Exchanges that were dropped and not counted in figures.
     pub(crate) fn dropped_exchanges(&self) -> u64 {
         self.losses.exchanges
     }
@@ -85,7 +83,6 @@ impl Missing {
         }
     }
 
-    /// One warning per kind of missing data.
     pub(crate) fn warnings(self) -> impl Iterator<Item = Warning> {
         let when = |count: u64, kind, text: String| (count > 0).then(|| Warning::new(kind, text));
         let connections = |count: u64| counted(count, "connection", "connections");

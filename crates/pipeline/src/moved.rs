@@ -79,14 +79,12 @@ impl MovedConnections {
         choices.collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether this server is chosen by its address.
     pub fn names(&self, server: Endpoint) -> bool {
         let named = |choice: &&ConnectionChoice| matches!(choice, ConnectionChoice::Server { .. });
         let choices: Vec<ConnectionChoice> = self.choices.iter().filter(named).cloned().collect();
         !choices.is_empty() && chosen(&choices, Protocol::Unknown, Some(&server))
     }
 
-    /// Whether any queried connection moves.
     pub fn moves_any(&self) -> bool {
         self.any.load(Ordering::Relaxed)
     }

@@ -27,7 +27,6 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Vec<u8>>,
-    /// Bytes in `waiting` and in the write in progress.
     bytes: usize,
     written: u64,
     fault: Option<Fault>,
@@ -38,7 +37,6 @@ struct State {
 enum Fault {
     System(i32),
     Kind(ErrorKind),
-    /// The reader reads nothing.
     Stuck,
 }
 
@@ -151,7 +149,6 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs on the thread: writes until the end is signalled.
     fn write_all(&self, open: impl FnOnce() -> io::Result<File>) {
         let written = open().and_then(|mut file| {
             while let Some(bytes) = self.next() {
@@ -187,7 +184,6 @@ impl Shared {
     }
 }
 
-/// Maximum bytes that wait for a reader.
 pub const MAX_BUFFERED_BYTES: usize = 16 << 20;
 /// Limit for a reader that reads nothing at the end of a run.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -16,7 +16,6 @@ pub enum Status {
     Negative,
     /// The command ran, but saw too little for an answer.
     NotJudged,
-    /// The user ended the command; the summary was printed.
     Interrupted,
     /// The command succeeded, but not all output could be written.
     OutputLost,
@@ -46,7 +45,6 @@ fn interrupted_status(signal: usize) -> u8 {
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
 
-/// The last signal that ended a run, for the exit status.
 static ENDING_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
 /// The style of stdout: its width if it is a terminal, and colour unless `NO_COLOR` is set.
@@ -160,7 +158,6 @@ pub fn survive_file_limit() -> Result<()> {
 /// Set by `--quiet` for the entire process.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Suppresses notes and progress; warnings and errors are still written.
 pub fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
@@ -169,19 +166,16 @@ pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Writes a sentence about this run to stderr, unless quiet.
 pub fn print_note(text: &str) {
     if !is_quiet() {
         error(text);
     }
 }
 
-/// Writes a limitation of a figure to stderr.
 pub fn warning(text: &str) {
     error(&format!("warning: {text}"));
 }
 
-/// Writes an error to stderr while the run continues.
 pub fn error(text: &str) {
     let text = report::text::escape::message(text);
     let _ = writeln!(io::stderr().lock(), "longwire: {text}");

@@ -6,11 +6,9 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::rc::Rc;
 
-/// Clones belong to the same run.
 #[derive(Debug, Clone, Default)]
 pub struct OutputHealth {
     lost: Rc<Cell<bool>>,
-    /// Whether the terminal's last line is a status that the next line replaces.
     has_status: Rc<Cell<bool>>,
     /// Lines held back while a screen is shown, which stderr would break. `None` without a screen.
     held: Option<Rc<RefCell<Vec<String>>>>,
@@ -31,13 +29,11 @@ impl OutputHealth {
             .unwrap_or_default()
     }
 
-    /// Reports on stderr, if possible, that `what` is given up because of `error`.
     pub fn gave_up(&self, what: &str, error: impl std::fmt::Display) {
         self.lost.set(true);
         self.print_line(&format!("warning: {what} given up: {error}"));
     }
 
-    /// Reports on stderr that an output could not be written.
     pub fn lost_output(&self, error: &str) {
         self.lost.set(true);
         self.print_line(error);
@@ -62,9 +58,7 @@ impl OutputHealth {
         let text = report::text::escape::printable(text);
         let width =
             terminal_size::terminal_size_of(&stderr).map_or(usize::MAX, |(width, _)| usize::from(width.0));
-        // A wrapped line could not be cleared.
         let text: String = text.chars().take(width.saturating_sub(1)).collect();
-        // A lost line of progress does not matter.
         let _ = write!(stderr, "{text}");
         let _ = stderr.flush();
         self.has_status.set(!text.is_empty());

@@ -30,7 +30,6 @@ pub struct PageFile {
     samples: Samples,
 }
 
-/// The content of a run's page, besides the operations in its samples.
 #[derive(Debug, Clone, Copy)]
 pub struct PageRun<'a> {
     /// The measured file or server, in a few words.
@@ -43,12 +42,10 @@ pub struct PageRun<'a> {
     /// Cores that clients or servers share in the predictions. If they share any, the sliders are
     /// limited to the requested links, because samples do not show how busy the cores were.
     pub computing: Computing,
-    /// Whether predictions add a wake-up allowance.
     pub wake_up: WakeUp,
     pub links: &'a [LinkOutcome],
 }
 
-/// The path of pages that are requested during a run.
 #[derive(Debug)]
 pub struct PagePlace {
     path: PathBuf,
@@ -57,7 +54,6 @@ pub struct PagePlace {
 }
 
 impl PagePlace {
-    /// The file is opened when a page is requested.
     pub const fn new(path: PathBuf) -> Self {
         Self { path, opener: None }
     }
@@ -88,9 +84,6 @@ impl PagePlace {
 
 impl PageFile {
     /// Opens the file; its content stays until the page is written.
-    ///
-    /// # Errors
-    /// If it cannot be created or written.
     pub fn create(path: &Path) -> Result<Self> {
         Self::from_file(path, private_file::open(path))
     }
@@ -103,7 +96,6 @@ impl PageFile {
         })
     }
 
-    /// Uses operations that were kept elsewhere.
     #[must_use]
     pub fn with_samples(self, samples: Samples) -> Self {
         Self { samples, ..self }
@@ -116,17 +108,11 @@ impl PageFile {
 
     /// Replays the samples on the links of the grid, writes the page, and reports its path on
     /// stderr.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn write(self, run: &PageRun<'_>) -> Result<()> {
         self.store(run).map(|path| print_path(&path))
     }
 
     /// Like [`PageFile::write`], without reporting the path.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn store(self, run: &PageRun<'_>) -> Result<PathBuf> {
         let groups = &run.outcome.operations;
         let grid: Option<Grid> = match run.computing == Computing::default() {
@@ -163,11 +149,7 @@ impl PageFile {
         self.keep(written, &html).map(|path| print_path(&path))
     }
 
-    /// Writes the page produced by `make` and reports its path on stderr: for the pages of single
-    /// runs, [`report::html`].
-    ///
-    /// # Errors
-    /// If the file cannot be written.
+    /// Writes the page produced by `make`, such as those of [`report::html`].
     pub fn write_made(self, make: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<()> {
         let mut html = Vec::new();
         let written = make(&mut html);

@@ -6,7 +6,6 @@ use predict::{Predicted, Predictor};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// An operation, with the parts that remedies leave out.
 type Batched = (Operation, Vec<LeftOut>);
 
 /// A predictor on a thread. The thread stops on drop.
@@ -59,8 +58,6 @@ impl PredictionThread {
     }
 }
 
-/// Steps per batch, and so per synchronisation. Part of an operation may alone have
-/// [`analysis::operations::MAXIMUM_STEPS`].
 const BATCH_STEPS: usize = 1_000;
 
 /// At most about 20 MB.

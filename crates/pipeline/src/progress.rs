@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 /// Receives an engine's progress. Engines never write to the terminal themselves.
 pub trait ProgressSink {
-    /// Prints a sentence that stays on the screen.
     fn show_note(&self, text: &str);
 
     /// Shows the current activity. The next text replaces it, an empty one clears it.
@@ -16,12 +15,10 @@ pub trait ProgressSink {
     /// Announces `runs` more runs and their total expected time.
     fn expect(&self, _runs: u64, _time: Duration) {}
 
-    /// Starts a run with its expected duration.
     fn begin(&self, text: &str, _expected: Duration) {
         self.status(text);
     }
 
-    /// Ends a run with its result.
     fn done(&self, _text: &str) {}
 }
 
@@ -39,7 +36,6 @@ impl ProgressSink for StderrProgress {
         let mut stderr = io::stderr().lock();
         if stderr.is_terminal() && !output::is_quiet() {
             let text = report::text::escape::printable(text);
-            // A lost line of progress does not matter.
             let _ = write!(stderr, "\r\x1b[K{text}");
             let _ = stderr.flush();
         }
@@ -56,7 +52,6 @@ pub struct ShownProgress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProgressPlace {
     Nowhere,
-    /// The last line of a terminal, which is replaced.
     StatusLine,
     Lines,
 }
@@ -71,7 +66,6 @@ impl ShownProgress {
         }
     }
 
-    /// The time since the last report, if the next one is due.
     pub fn due(&mut self) -> Option<Duration> {
         let since = self.last.elapsed();
         let is_due = self.place.interval().is_some_and(|interval| since >= interval);

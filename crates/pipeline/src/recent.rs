@@ -16,7 +16,6 @@ pub struct RecentOperations {
 }
 
 impl RecentOperations {
-    /// Adds an operation, or part of one, and drops the oldest.
     pub fn process_operation(&mut self, operation: &Operation) {
         self.steps += operation.steps.len();
         self.operations.push_back(operation.clone());
@@ -27,7 +26,6 @@ impl RecentOperations {
         }
     }
 
-    /// Drops an operation without its first part.
     fn forget_first(&mut self) {
         let Some(first) = self.operations.pop_front() else {
             return;
@@ -73,7 +71,6 @@ impl RecentOperations {
             .flat_map(|operation| &operation.steps)
             .filter(|step| step.exchange.phase == Phase::Work && moved.moves(step))
             .collect();
-        // Connections keep their windows from one to the next.
         steps.sort_by_key(|step| step.exchange.at);
         let mut predictor = predictor(&[link], moved);
         for (id, step) in (0..).zip(steps) {

@@ -12,7 +12,6 @@ pub fn of_this_system() -> Senders {
     }
 }
 
-/// The congestion control of new connections in this network namespace.
 fn congestion_control() -> Option<String> {
     let mut name = String::new();
     let file = std::fs::File::open("/proc/sys/net/ipv4/tcp_congestion_control").ok()?;

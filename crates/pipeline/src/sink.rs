@@ -5,10 +5,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 pub enum RecordSink {
-    /// Waits for the reader.
     Stdout(BufWriter<StdoutLock<'static>>),
     File(File),
-    /// To either of them, without waiting.
     NonBlocking(NonBlockingWriter),
 }
 

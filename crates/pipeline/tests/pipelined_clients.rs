@@ -25,7 +25,6 @@ enum Sends {
     Window(usize),
     /// This many at once, after all replies to the previous ones.
     Batches(usize),
-    /// Without waiting for replies.
     Anyway,
 }
 
@@ -38,7 +37,6 @@ struct Work {
     requests: usize,
 }
 
-/// When each request left the client and its reply arrived there.
 fn carry_out(work: Work, rtt: Duration) -> Vec<[Duration; 2]> {
     let mut times: Vec<[Duration; 2]> = Vec::with_capacity(work.requests);
     let mut draws = 1_u32;
@@ -66,7 +64,6 @@ fn carry_out(work: Work, rtt: Duration) -> Vec<[Duration; 2]> {
     times
 }
 
-/// The operation as observed next to the client.
 fn observed(work: Work, rtt: Duration) -> Operation {
     let times = carry_out(work, rtt);
     let at = |time: Duration| Timestamp::from_nanos(1_000_000_000).after(time);

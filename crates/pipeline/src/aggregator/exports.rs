@@ -6,7 +6,6 @@ use exporters::SpanSink;
 use metrics::SharedRegistry;
 use model::Operation;
 
-/// Targets of facts and operations besides a run's outcome.
 #[derive(Debug, Default)]
 pub struct Exports {
     pub registry: Option<SharedRegistry>,

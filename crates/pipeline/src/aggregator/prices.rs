@@ -96,7 +96,6 @@ fn turns_kept(finding: &Finding, saves_turns: u64) -> f64 {
     }
 }
 
-/// The bounds of the operations' prediction, as shares of it.
 fn shares(key: &FindingKey, rtt: Duration, predictions: &[Prediction]) -> Option<[f64; 2]> {
     let there = predictions.iter().find(|there| {
         there.operation_name == key.operation_name && there.rtt == rtt && !there.duration.is_zero()

@@ -14,7 +14,6 @@ pub struct SoFar {
     /// operations. With a baseline, totals, statements, operations and transactions count since
     /// then.
     pub outcome: ReadOutcome,
-    /// Open connections and total traffic.
     pub current: CurrentTotals,
     pub open: Vec<OpenConnection>,
 }
@@ -74,7 +73,6 @@ impl Aggregator {
         }
     }
 
-    /// Priced as at the end.
     pub fn findings_so_far(&self) -> Vec<Finding> {
         let findings = self.sinks.findings.as_ref();
         findings
@@ -87,12 +85,10 @@ impl Aggregator {
         self.sinks.since_baseline = Some(Overview::default());
     }
 
-    /// Returns to intermediate results since the beginning.
     pub fn remove_baseline(&mut self) {
         self.sinks.since_baseline = None;
     }
 
-    /// The last operations of a live run.
     pub fn recent(&self) -> Option<&RecentOperations> {
         self.sinks.recent.as_ref()
     }

@@ -11,10 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use storage::{Folder, RunKind};
 
-/// The source of the tables.
 #[derive(Debug, Clone, Copy)]
 pub enum TablesInput<'a> {
-    /// A live run.
     Live,
     /// A live run after tables were given up. Other writers of the folder are checked only after
     /// the first file is complete, since that may take long.
@@ -71,7 +69,6 @@ impl TableRecords {
             .try_for_each(|finding| self.records.finding(finding))
     }
 
-    /// Completes the files of a window and starts new ones.
     fn rotate(&mut self, window: &Window) -> io::Result<()> {
         self.sums(&window.totals.statements, &window.findings)?;
         self.complete()
@@ -95,10 +92,7 @@ impl TableRecords {
 }
 
 impl Aggregator {
-    /// Also writes tables, observed by `host`. The default is the host of the run's conditions.
-    ///
-    /// # Errors
-    /// If the folder cannot be created.
+    /// Observed by `host`; the default is the host of the run's conditions.
     pub fn tables(&mut self, folder: &Path, host: Option<&str>, input: TablesInput<'_>) -> Result<()> {
         let not_made = || format!("could not write tables to {}", folder.display());
         let host = host.or(self.conditions.host.as_deref()).unwrap_or("unknown");
@@ -146,7 +140,6 @@ impl Aggregator {
 /// minute.
 pub const TABLES_LAST: Duration = Duration::from_secs(50);
 
-/// Without folders: the same files may be elsewhere on the next read.
 fn file_names(files: &[PathBuf]) -> String {
     let names = files
         .iter()

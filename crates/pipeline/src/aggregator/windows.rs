@@ -8,7 +8,6 @@ use report::ReadOutcome;
 
 #[derive(Debug, Clone, Default)]
 pub struct Window {
-    /// Connections that ended in the window, its statements, operations and transactions.
     pub totals: OverviewTotals,
     pub findings: Vec<Finding>,
     pub warnings: Vec<Warning>,

@@ -14,23 +14,18 @@ use std::sync::mpsc::Sender;
 pub(super) struct Posting {
     pub connections: ConnectionDecoders,
     pub non_blocking_writer: FactSender,
-    /// Bytes of queued payload, if payload is kept.
     pub payload: Option<Arc<AtomicU64>>,
     /// Bytes of each direction without room, to be reported with the next payload.
     pub unseen: [u64; 2],
 }
 
-/// Posts facts of one connection if there is room.
 pub(super) struct FactSender {
     sender: Sender<Posted>,
     room: Arc<Room>,
-    /// Whether pipelined exchanges may be merged.
     sums: bool,
     /// The last exchange of the event, to which others may be added, and their number.
     last: Option<(Box<Exchange>, Protocol, u64)>,
-    /// The connection was dropped when it opened.
     is_dropped: bool,
-    /// Merged exchanges of the connection.
     summed: u64,
 }
 
@@ -46,7 +41,6 @@ impl FactSender {
         }
     }
 
-    /// Posts `fact`, or counts the loss.
     fn fact(&mut self, fact: Fact) {
         match fact {
             Fact::Exchange { exchange, protocol } if self.sums && self.room.is_crowded() => {
@@ -63,7 +57,6 @@ impl FactSender {
         }
     }
 
-    /// Merges `exchange` into the last one, or posts that one and keeps this.
     fn sum(&mut self, exchange: Box<Exchange>, protocol: Protocol) {
         if let Some((last, of, count)) = &mut self.last
             && *of == protocol
@@ -93,7 +86,6 @@ impl FactSender {
         self.post_or_lose(Posted::Fact(Fact::Closed(outcome)), 1);
     }
 
-    /// `count` is the number of exchanges, if it contains any.
     fn post_or_lose(&mut self, posted: Posted, count: u64) {
         let none = FactLosses::default();
         if self.post(&posted) == Admission::Admitted {
@@ -198,5 +190,4 @@ impl Observer for Posting {
     }
 }
 
-/// Maximum queued payload.
 const MAX_PAYLOAD: u64 = 64 << 20;

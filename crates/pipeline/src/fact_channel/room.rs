@@ -17,17 +17,12 @@ const CROWDED: u64 = MAX_WAITING / 2;
 /// answered.
 const MAX_WAITING_OF_REQUESTS: u64 = 2 * MAX_WAITING;
 
-/// Facts that were dropped or merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FactLosses {
     pub exchanges: u64,
-    /// Round trips of the dropped exchanges.
     pub turns: u64,
-    /// HTTP requests with a dropped start.
     pub starts: u64,
-    /// Dropped connections, with all of their exchanges.
     pub connections: u64,
-    /// Pipelined exchanges merged into the one before them.
     pub summed: u64,
 }
 
@@ -56,7 +51,6 @@ pub(super) struct Room {
     when_full: WhenFull,
     waiting: AtomicU64,
     losses: [AtomicU64; 5],
-    /// The receiver is gone.
     is_over: AtomicBool,
     /// Locked while a thread decides to wait, and while it is woken.
     waiters: Mutex<()>,
@@ -77,7 +71,6 @@ impl Room {
         }
     }
 
-    /// Whether exchanges should be merged first.
     pub(super) fn is_crowded(&self) -> bool {
         self.when_full == WhenFull::Drop && self.waiting.load(Ordering::Relaxed) >= CROWDED
     }
@@ -141,7 +134,6 @@ impl Room {
         }
     }
 
-    /// Losses since the last call.
     pub(super) fn take_losses(&self) -> FactLosses {
         let [exchanges, turns, starts, connections, summed] =
             std::array::from_fn(|place| self.losses[place].swap(0, Ordering::Relaxed));
@@ -171,7 +163,6 @@ fn counts(losses: FactLosses) -> [u64; 5] {
     [exchanges, turns, starts, connections, summed]
 }
 
-/// The limit up to which this is admitted; `None` if always.
 fn most_for(posted: &Posted) -> Option<u64> {
     match posted {
         Posted::Fact(Fact::Closed(_)) => None,

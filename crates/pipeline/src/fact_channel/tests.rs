@@ -51,7 +51,6 @@ fn the_rest_is_taken_at_the_end() {
 const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 const PONG: &[u8] = b"+PONG\r\n";
 
-/// A client of Redis, as seen by its relay.
 struct Client {
     observer: Box<dyn Observer + Send>,
     connection: ConnectionId,
@@ -94,7 +93,6 @@ impl Client {
         }));
     }
 
-    /// Sends `count` commands before it reads a reply.
     fn pipeline(&mut self, count: usize) {
         self.pass(Direction::ClientToServer, &PING.repeat(count));
         self.pass(Direction::ServerToClient, &PONG.repeat(count));
@@ -146,7 +144,6 @@ fn sums(facts: impl IntoIterator<Item = Fact>) -> Sums {
     sums
 }
 
-/// More exchanges than there is room for.
 const TOO_MANY: usize = room::MAX_WAITING as usize / size_of::<model::Exchange>() + 5_000;
 
 #[test]

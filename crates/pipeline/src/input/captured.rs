@@ -12,7 +12,6 @@ pub struct CaptureDecoding<'a> {
     meter: Option<CompressionMeter>,
     facts: &'a mut dyn FnMut(Fact),
     numbering: Numbering,
-    /// The error that prevented compression.
     fault: Option<anyhow::Error>,
 }
 
@@ -33,10 +32,6 @@ impl<'a> CaptureDecoding<'a> {
         }
     }
 
-    /// Returns the totals of compression after all captures have been read.
-    ///
-    /// # Errors
-    /// If compression failed.
     pub fn finish(self) -> Result<Option<CompressionOutcome>> {
         if let Some(fault) = self.fault {
             return Err(fault);

@@ -33,9 +33,7 @@ use sys::socket_owners::OwnerLookup;
 pub struct LivePlan {
     pub interfaces: Interfaces,
     pub filter: PacketFilter,
-    /// Size of the kernel's ring buffer.
     pub ring: ByteCount,
-    /// The file that packets are also written to.
     pub kept: Option<PacketFilePlan>,
 }
 
@@ -55,7 +53,6 @@ pub struct LiveInput {
     thread: JoinHandle<Result<LiveSummary>>,
 }
 
-/// State of both threads.
 #[derive(Debug, Default)]
 struct Shared {
     stop: AtomicBool,
@@ -65,27 +62,20 @@ struct Shared {
     news: Mutex<Vec<LiveNews>>,
 }
 
-/// Events of the observation itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveNews {
     /// An interface was removed, so its packets are no longer seen.
     InterfaceGone(String),
-    /// Writing packets to the file failed.
     NotKept(String),
 }
 
-/// Results of the observation besides its facts.
 #[derive(Debug, Default)]
 pub struct LiveSummary {
-    /// Missing data and assumptions.
     pub warnings: Vec<Warning>,
     pub packets: u64,
     pub connections: u32,
-    /// The kernel's counters.
     pub counts: PacketCounts,
-    /// `None` unless compression was requested.
     pub compressed: Option<CompressionOutcome>,
-    /// The error of writing the last packets to the file.
     pub not_kept: Option<String>,
 }
 
@@ -164,12 +154,10 @@ impl LiveInput {
         self.programs.take_news()
     }
 
-    /// Open connections, updated once a second.
     pub fn open_connections(&self) -> u64 {
         self.shared.open_connections.load(Ordering::Relaxed)
     }
 
-    /// Packets that passed the filter, and those dropped, updated once a second.
     pub fn counts(&self) -> PacketCounts {
         PacketCounts {
             passed: self.shared.passed.load(Ordering::Relaxed),
@@ -177,16 +165,12 @@ impl LiveInput {
         }
     }
 
-    /// Events since the last call.
     pub fn news(&self) -> Vec<LiveNews> {
         let mut news = self.shared.news.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut news)
     }
 
     /// Ends the observation after all packets before this call. Passes the last facts to `facts`.
-    ///
-    /// # Errors
-    /// If compression failed.
     pub fn stop(self, facts: &mut dyn FnMut(Fact)) -> Result<LiveSummary> {
         let Self {
             facts: last,

@@ -10,9 +10,7 @@ use analysis::fact::Fact;
 use anyhow::Result;
 use model::{RecognisedStatement, Timestamp};
 
-/// Recordings that are read in parallel.
 pub struct MergedRecordings {
-    /// In the order of the command line.
     all: Vec<Head>,
 }
 
@@ -66,9 +64,6 @@ impl MergedRecordings {
 
     /// Emits the rest, and adds the recordings' warnings to `input`. Returns the texts of
     /// statements with an unseen preparation.
-    ///
-    /// # Errors
-    /// Those of [`MergedRecordings::new`].
     pub fn finish(
         mut self,
         facts: &mut dyn FnMut(Fact),

@@ -5,7 +5,6 @@ use model::ConnectionId;
 /// One of several sources, each of which numbers connections from 0.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbering {
-    /// Index of the source.
     place: u32,
     sources: u32,
 }

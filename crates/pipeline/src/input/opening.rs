@@ -40,7 +40,6 @@ pub fn open<'a>(path: &'a Path, stop: Option<&Stop>) -> Result<InputFile<'a>> {
             None => Box::new(file),
         },
     )? {
-        // Regular files are read in large windows.
         InputFile::Capture(_) if kind.is_file() && stop.is_none() => {
             Ok(InputFile::Capture(capture::Source::File(path)))
         }

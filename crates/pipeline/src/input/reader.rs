@@ -51,7 +51,6 @@ impl FactReader {
         }
     }
 
-    /// The next fact. `None` at the end.
     pub fn next_fact(&mut self) -> Option<Fact> {
         loop {
             if let Some(fact) = self.facts.next() {
@@ -93,7 +92,6 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A recording without an end.
     fn recording(requests: u64) -> tempfile::NamedTempFile {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         for at in 0..requests {

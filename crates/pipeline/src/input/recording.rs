@@ -9,7 +9,6 @@ use model::{ConnectionId, RecognisedStatement, Warning, WarningKind, counted};
 use report::{Record, RecordReader};
 use std::io::BufRead;
 
-/// Name and bytes of a recording.
 pub type Recording = (String, Box<dyn BufRead + Send>);
 
 /// The fact in a record, or the record itself.
@@ -63,7 +62,6 @@ fn fact_of(
     })
 }
 
-/// Reads the facts of a recording, one at a time.
 pub struct RecordingFacts {
     name: String,
     records: RecordReader<Box<dyn BufRead + Send>>,
@@ -155,7 +153,6 @@ impl RecordingFacts {
         None
     }
 
-    /// Returns the recording's warnings after its end.
     pub fn finish(mut self) -> InputSummary {
         let intact = self.notes.faults.is_empty();
         self.seen.note_missing(&self.name, intact, &mut self.notes);
@@ -163,17 +160,14 @@ impl RecordingFacts {
     }
 }
 
-/// Parts seen of a recording.
 #[derive(Default)]
 struct Seen {
-    /// At least one record.
     any: bool,
     /// The summary, the last record of a complete recording.
     end: bool,
     exchanges: u64,
     /// Exchanges dropped by the run that wrote it.
     dropped: u64,
-    /// Exchanges as counted by connections.
     counted: u64,
 }
 

@@ -17,7 +17,6 @@ impl Stop {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Wraps `reader`, which ends when the flag is set.
     pub(crate) fn over<R: Read>(&self, reader: R) -> Stoppable<R> {
         Stoppable {
             reader,
@@ -26,7 +25,6 @@ impl Stop {
     }
 }
 
-/// A reader that may end before its file does.
 pub(crate) struct Stoppable<R> {
     reader: R,
     stop: Stop,

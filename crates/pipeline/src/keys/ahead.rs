@@ -7,14 +7,12 @@ use capture::KeyLineSink;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// Capture files not searched for keys.
 #[derive(Debug, Default)]
 pub(crate) struct FilesAhead(Mutex<Ahead>);
 
 #[derive(Debug, Default)]
 struct Ahead {
     paths: Vec<PathBuf>,
-    /// Ends the search when it is no longer wanted.
     stop: Option<Stop>,
     is_searched: bool,
 }
@@ -32,7 +30,6 @@ impl FilesAhead {
         }))
     }
 
-    /// Sets the files, unless these were searched already.
     pub(super) fn replace(&self, other: Self) {
         let mut ahead = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let other = other.0.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +38,6 @@ impl FilesAhead {
         }
     }
 
-    /// Searches the files on the first call.
     pub(super) fn search(&self, key_lines: &KeyLineSink<'_>) {
         let mut ahead = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if ahead.is_searched {

@@ -9,11 +9,9 @@ pub(super) struct Counts {
     /// Connections with a seen start, and those decrypted.
     asked: AtomicU64,
     found: AtomicU64,
-    /// Connections decrypted only in part.
     in_part: AtomicU64,
     /// Connections not or only partly decrypted, in the order of [`Closed::ALL`].
     unopened: [AtomicU64; Closed::ALL.len()],
-    /// Records that fail authentication.
     damaged: AtomicU64,
 }
 
@@ -95,7 +93,6 @@ impl Counts {
         }
     }
 
-    /// Counts of connections that were not or only partly decrypted, by reason.
     fn reasons(&self) -> String {
         let some = self.by_reason().filter(|(_, count)| *count > 0);
         let each: Vec<String> = some
@@ -108,7 +105,6 @@ impl Counts {
         }
     }
 
-    /// Whether all failures have this reason.
     fn is_only(&self, reason: Closed) -> bool {
         self.by_reason()
             .all(|(closed, count)| closed == reason || count == 0)
@@ -120,7 +116,6 @@ impl Counts {
     }
 }
 
-/// For a log without usable keys.
 fn no_secrets(name: &str, by_identifier: u64) -> String {
     if by_identifier == 0 {
         return format!(

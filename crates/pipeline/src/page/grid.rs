@@ -158,7 +158,6 @@ fn besides(asked: &[PredictionTarget]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Minimum round trip on moving connections.
 fn measured_rtt(operations: &[Operation], moved: &MovedConnections) -> Option<Duration> {
     let steps = operations.iter().flat_map(|operation| &operation.steps);
     let rtts = steps.filter(|step| moved.moves(step)).filter_map(|step| {

@@ -16,7 +16,6 @@ pub struct Samples(Rc<RefCell<SamplesByName>>);
 #[derive(Debug, Default)]
 struct SamplesByName {
     names: HashMap<Arc<str>, Sampled>,
-    /// Incomplete operations by number.
     unfinished: HashMap<u64, Parts>,
     steps: usize,
     /// The order of exchanges, known after the run.
@@ -32,7 +31,6 @@ struct Parts {
     steps: usize,
 }
 
-/// Samples of one name.
 #[derive(Debug, Default)]
 struct Sampled {
     time: Duration,
@@ -45,12 +43,10 @@ struct Sampled {
 }
 
 impl Samples {
-    /// Adds an operation, or part of one.
     pub fn process_operation(&self, operation: &Operation) {
         self.0.borrow_mut().process_operation(operation);
     }
 
-    /// Sets the order of exchanges, as derived from all operations of the run.
     pub fn set_concurrency(&self, concurrency: Concurrency) {
         self.0.borrow_mut().concurrency = concurrency;
     }
@@ -183,7 +179,6 @@ const MAX_EXCHANGES_PER_NAME: usize = 20_000;
 /// About 50 MB.
 const MAX_STEPS: usize = 100_000;
 
-/// Exchanges kept of an operation that is too long to replay.
 const MAX_SHOWN_EXCHANGES: usize = 5_000;
 
 #[cfg(test)]

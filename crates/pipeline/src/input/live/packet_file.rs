@@ -100,7 +100,6 @@ impl PacketFile {
         self.out.flush()
     }
 
-    /// The index of an interface in the file. Its first packet adds it.
     fn interface(&mut self, number: u32, is_ethernet: bool) -> io::Result<u32> {
         let known = self
             .interfaces
@@ -140,7 +139,6 @@ impl PacketFile {
     }
 }
 
-/// Renames the file and creates the next one.
 fn next_file(path: &Path) -> io::Result<File> {
     let mut name = path.to_owned().into_os_string();
     name.push(".1");
@@ -160,6 +158,5 @@ fn cooked(seen: &SeenPacket<'_>) -> Vec<u8> {
     header
 }
 
-/// Bytes of the two addresses of an Ethernet frame.
 const ADDRESSES: usize = 12;
 const LINK_COOKED: u16 = 276;

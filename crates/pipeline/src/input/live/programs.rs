@@ -15,7 +15,6 @@ pub(super) struct Programs {
     found: Found,
 }
 
-/// A requested search.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     connection: ConnectionId,
@@ -32,7 +31,6 @@ pub type ProgramsOfConnection = (ConnectionId, [Option<Arc<HostProcess>>; 2]);
 #[derive(Debug, Default)]
 struct FoundPrograms {
     by_connection: HashMap<ConnectionId, [Option<Arc<HostProcess>>; 2]>,
-    /// Connections with results since the last query.
     news: HashSet<ConnectionId>,
 }
 
@@ -51,13 +49,11 @@ impl Programs {
         Ok(Self { asked, found })
     }
 
-    /// Known programs of an open connection.
     pub fn find_programs(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         found.by_connection.get(&connection).cloned().unwrap_or_default()
     }
 
-    /// Results since the last call.
     pub fn take_news(&self) -> Vec<ProgramsOfConnection> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let FoundPrograms { by_connection, news } = &mut *found;
@@ -95,7 +91,6 @@ impl Programs {
     }
 }
 
-/// Runs until the other side is gone.
 fn look_for(asked: &Receiver<Asked>, found: &Found, lookup: &OwnerLookup) {
     let mut waiting: Vec<Asked> = Vec::new();
     loop {
@@ -146,12 +141,9 @@ fn look_up_programs(waiting: Vec<Asked>, found: &Found, lookup: &OwnerLookup) ->
 }
 
 const MAX_PENDING_LOOKUPS: usize = 1024;
-/// As many as connections are tracked.
 const MAX_KNOWN_CONNECTIONS: usize = 65_536;
-/// Searches per connection.
 const MAX_LOOKUPS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 /// Pause as a multiple of a search's duration.
 const REST: u32 = 20;
-/// Timeout without requests.
 const FOREVER: Duration = Duration::from_secs(3600);

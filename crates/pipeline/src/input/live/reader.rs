@@ -27,7 +27,6 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Reads until a stop is requested, or its sender is gone.
     pub fn run(mut self, reading: Reading, sender: SyncSender<Vec<Fact>>) -> Result<LiveSummary> {
         let batch = RefCell::new(Batch {
             facts: Vec::with_capacity(BATCH),
@@ -95,7 +94,6 @@ impl Reader {
         }
     }
 
-    /// Runs once a second.
     fn check_capture(&mut self, live: &LiveCapture<'_>) {
         let counts = self.ring.counts();
         self.shared.passed.store(counts.passed, Ordering::Relaxed);
@@ -141,7 +139,6 @@ fn keep(kept: &mut Option<PacketFile>, shared: &Shared, seen: &SeenPacket<'_>, a
     }
 }
 
-/// Warns of dropped packets.
 fn dropped(counts: PacketCounts) -> Vec<Warning> {
     if counts.dropped == 0 {
         return Vec::new();
@@ -194,13 +191,10 @@ fn before(at: Timestamp, span: Duration) -> Timestamp {
 
 /// Maximum time of a packet in the ring without later ones.
 const UNDER_WAY: Duration = Duration::from_millis(150);
-/// Maximum wait for packets.
 const MAX_WAIT: Duration = Duration::from_millis(50);
-/// Interval for counters and interfaces.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Minimum step of the wall clock.
 const STEP: Duration = Duration::from_millis(5);
-/// Device types (`linux/if_arp.h`).
 pub(super) const ETHERNET: u16 = 1;
 pub(super) const LOOPBACK: u16 = 772;
 const IPV4: u16 = 0x0800;
