@@ -64,8 +64,8 @@ pub struct AggregatorConfig {
     /// Whether the run is inspected before its end ([`Aggregator::so_far`]). Tracks open
     /// connections and keeps the last operations.
     pub live: bool,
-    /// Whether each autocommitted statement is an operation, as in a recording of `load`, whose
-    /// clients do not pause.
+    /// Whether each autocommitted statement is an operation, as in a recording of `load` (clients
+    /// there do not pause).
     pub statements_alone: bool,
     pub names: Vec<(Endpoint, Arc<str>)>,
     pub json: bool,
@@ -76,8 +76,7 @@ pub struct AggregatorConfig {
     pub kept: Option<KeptOperations>,
     /// Pool for boxes of exchanges, if the decoding thread reuses them.
     pub boxes: Option<ExchangePool>,
-    /// For a run that survives the loss of its outputs: records the loss. Outputs are then
-    /// non-blocking.
+    /// Records lost outputs of a run that survives the loss. Outputs are then non-blocking.
     pub output_health: Option<OutputHealth>,
 }
 

@@ -324,9 +324,9 @@ impl Connection {
         self.pairing.closed(at, totals, decoding, out);
     }
 
-    /// Runs the decoder. The bytes that determine the protocol are processed before it is queried,
-    /// because it names the facts that follow. Waiting messages are reported with the observations
-    /// up to their end.
+    /// Decodes the payload. The bytes that determine the protocol are processed before it is
+    /// queried, because it names the facts that follow. Waiting messages are reported with the
+    /// observations up to their end.
     fn decode(
         &mut self,
         fingerprints: &mut Fingerprints,

@@ -1,4 +1,5 @@
-//! A channel of facts from forwarding threads to the aggregating thread. Forwarding never waits.
+//! A channel of facts from forwarding threads to the aggregating thread. Forwarding threads never
+//! wait.
 //!
 //! The channel is bounded. When it fills, pipelined exchanges are merged before they are posted;
 //! when it is full, exchanges are dropped and counted ([`FactLosses`]), because observation must
@@ -49,7 +50,7 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Adds received facts. Returns those held long enough, with all earlier ones.
+    /// Adds received facts, and returns those held long enough, with all earlier ones.
     fn take_posted(&mut self, first: Option<Posted>) -> Vec<Posted> {
         let until = self.held.last().map(time_of);
         self.held

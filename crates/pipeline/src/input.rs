@@ -56,7 +56,7 @@ pub struct Reading {
     /// Keys for TLS in captures, besides those embedded in them.
     pub keys: Arc<RunKeys>,
     pub fingerprints: KnownFingerprints,
-    /// Boxes for exchanges. The receiver of facts may return empty ones.
+    /// The pool of boxes for exchanges. The receiver of facts may return empty ones.
     pub boxes: ExchangePool,
 }
 
@@ -209,7 +209,7 @@ fn captures(files: &[PathBuf]) -> impl Iterator<Item = capture::Source<'_>> {
 }
 
 /// Whether all `files` are recordings of `longwire load`, in which clients wait for transactions.
-/// `false` for pipes.
+/// Pipes are not inspected.
 pub fn are_of_load(files: &[PathBuf]) -> bool {
     let is_of_load = |path: &PathBuf| {
         if path.as_os_str() == "-" || !path.is_file() {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The error of a measurement interrupted by the user. Earlier results count.
+/// The error of a measurement interrupted by the user. Earlier results remain valid.
 ///
 /// As an error it leaves every loop by `?`; the owner of the run checks for it with
 /// [`is_interruption`].

@@ -1,6 +1,6 @@
 //! The data flow through the crates: events of connections -> messages -> facts -> outcomes.
 //!
-//! [`decode`] handles one connection on the thread that has its bytes (in the relay: the forwarding
+//! [`decode`] handles one connection on the thread that has its bytes (in the relay, the forwarding
 //! thread). [`aggregator`] combines all connections.
 //!
 //! [`input`] reads captures and recordings, [`fact_channel`] receives a relay's facts; [`page`],

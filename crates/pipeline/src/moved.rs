@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub enum ConnectionChoice {
     Protocol(Protocol),
     Server {
-        /// Address or host name as given; compared as text.
+        /// Address or host name as given, compared as text.
         host: String,
         port: u16,
     },

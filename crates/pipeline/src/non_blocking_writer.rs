@@ -1,8 +1,7 @@
 //! Writes output without blocking the run: the application behind a relay has priority.
 //!
 //! A separate thread writes from a bounded buffer. If the file cannot be written, the reader has
-//! left, or it reads nothing until the buffer is full, the output is given up and the run
-//! continues.
+//! left, or it does not read and the buffer is full, the output is given up and the run continues.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -97,7 +96,7 @@ impl NonBlockingWriter {
     /// Waits until everything is written.
     ///
     /// # Errors
-    /// If writing fails, or the reader reads nothing for [`WRITE_TIMEOUT`].
+    /// If writing fails, or the reader does not read for [`WRITE_TIMEOUT`].
     pub fn finish(&self) -> io::Result<()> {
         let mut state = self.shared.lock();
         state.closed = true;
@@ -135,7 +134,7 @@ impl Write for NonBlockingWriter {
         Ok(bytes.len())
     }
 
-    /// Reports an earlier error. Does not wait.
+    /// Reports an earlier error without waiting.
     fn flush(&mut self) -> io::Result<()> {
         self.shared
             .lock()
@@ -185,7 +184,7 @@ impl Shared {
 }
 
 pub const MAX_BUFFERED_BYTES: usize = 16 << 20;
-/// Limit for a reader that reads nothing at the end of a run.
+/// Limit for a reader that does not read at the end of a run.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 const PART: usize = 64 << 10;
 const STUCK: &str = "its reader takes nothing";

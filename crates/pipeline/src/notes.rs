@@ -59,8 +59,7 @@ impl Note {
 }
 
 impl Notes {
-    /// Keeps a note. When full, drops the oldest round trips and segments: newer ones carry the
-    /// same information.
+    /// When full, drops the oldest round trips and segments: newer ones carry the same information.
     pub(crate) fn add(&mut self, note: Note) {
         if self.0.len() >= MAX_NOTES {
             self.0.pop_front();

@@ -35,8 +35,8 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// As shells count: 130 for Ctrl-C, 143 for SIGTERM. A key that ends a run (Ctrl-C on a screen) is
-/// not a signal.
+/// As in shells, 130 for Ctrl-C, 143 for SIGTERM. A key that ends a run (Ctrl-C on a screen) is not
+/// a signal.
 fn interrupted_status(signal: usize) -> u8 {
     let signal = match signal {
         NO_SIGNAL => SIGINT,

@@ -37,7 +37,7 @@ pub struct PageRun<'a> {
     /// The values of the view; predictions with `measured` become points on the curve.
     pub outcome: &'a ReadOutcome,
     pub moved: &'a MovedConnections,
-    /// The requested links. The sliders include them and keep their other settings.
+    /// The sliders include the requested links and keep their other settings.
     pub asked: &'a [PredictionTarget],
     /// Cores that clients or servers share in the predictions. If they share any, the sliders are
     /// limited to the requested links, because samples do not show how busy the cores were.

@@ -22,7 +22,7 @@ pub trait ProgressSink {
     fn done(&self, _text: &str) {}
 }
 
-/// Writes to stderr: sentences always, the current activity only on a terminal, on one line that
+/// Writes to stderr, sentences always, the current activity only on a terminal, on one line that
 /// changes.
 #[derive(Debug, Clone, Copy)]
 pub struct StderrProgress;
@@ -57,7 +57,7 @@ enum ProgressPlace {
 }
 
 impl ShownProgress {
-    /// Shows nothing next to a command at a terminal, because its output and input must not be
+    /// Shows no progress next to a command at a terminal, because its output and input must not be
     /// mixed with other lines, or if [the user wants none](output::be_quiet).
     pub fn new(has_command: bool) -> Self {
         Self {

@@ -4,7 +4,7 @@ use model::{Warning, WarningKind};
 use predict::{CONGESTION_CONTROL, Predicted, Senders};
 use std::io::Read;
 
-/// The system's default. If that cannot be read, or sends like the model, the replies decide.
+/// The system's default. The replies decide if it cannot be read, or sends like the model.
 pub fn of_this_system() -> Senders {
     match congestion_control() {
         Some(name) if name.starts_with(PACED) => Senders::Paced,

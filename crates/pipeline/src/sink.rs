@@ -1,4 +1,4 @@
-//! Targets of records.
+//! Where records are written.
 
 use super::non_blocking_writer::NonBlockingWriter;
 use std::fs::File;

@@ -85,8 +85,8 @@ fn key_of(finding: &Finding) -> FindingKey {
     }
 }
 
-/// Round trips that the remedy keeps in each operation, if it saves that many. For connections: the
-/// attempts to open the one that stays.
+/// Round trips that the remedy keeps in each operation, if it saves that many. For connections, the
+/// attempts to open the one kept.
 fn turns_kept(finding: &Finding, saves_turns: u64) -> f64 {
     match finding.kind {
         FindingKind::Reconnect => {

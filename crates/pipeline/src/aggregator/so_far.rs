@@ -28,7 +28,7 @@ impl Aggregator {
     }
 
     /// Intermediate results with at most `rows` of each kind, and findings priced at `prices`.
-    /// Takes milliseconds: call it for a screen, not for every fact.
+    /// Takes milliseconds, so call it for a screen and not for every fact.
     pub fn so_far(&mut self, rows: usize, prices: &[Duration]) -> SoFar {
         let sinks = &mut self.sinks;
         let totals = match &mut sinks.since_baseline {

@@ -17,7 +17,7 @@ pub enum TablesInput<'a> {
     /// A live run after tables were given up. Other writers of the folder are checked only after
     /// the first file is complete, since that may take long.
     Resumed,
-    /// Files. Replaces earlier tables of the same files and host.
+    /// The tables of files. Replaces earlier tables of the same files and host.
     Files(&'a [PathBuf]),
 }
 
@@ -118,7 +118,7 @@ impl Aggregator {
     }
 
     /// Completes the files of tables with the statements and findings of a window, and starts new
-    /// ones. For a run of months. Does nothing without tables.
+    /// ones. Used in a run of months, and only if it writes tables.
     pub fn rotate_tables(&mut self, window: &Window) {
         self.tables_completed = Instant::now();
         self.sinks.write_tables(|tables| tables.rotate(window));

@@ -31,7 +31,7 @@ impl Window {
 }
 
 impl Aggregator {
-    /// Ends a window: returns results since the last call, or since the beginning. The run
+    /// Ends a window and returns results since the last call, or since the beginning. The run
     /// continues with zero totals.
     pub fn end_window(&mut self) -> Window {
         let missing = std::mem::take(&mut self.missing);

@@ -37,7 +37,7 @@ pub struct LivePlan {
     pub kept: Option<PacketFilePlan>,
 }
 
-/// An opened observation: packets wait in the ring, and none has been read.
+/// An opened observation. Packets wait in the ring, and none has been read.
 #[derive(Debug)]
 pub struct OpenedInput {
     ring: PacketRing,
@@ -200,5 +200,5 @@ impl Shared {
 
 const NO_THREAD: &str = "could not start a thread";
 
-/// About 30,000 facts.
+/// They hold about 30,000 facts.
 const WAITING_BATCHES: usize = 64;

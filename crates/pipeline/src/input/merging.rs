@@ -17,7 +17,7 @@ pub struct MergedRecordings {
 struct Head {
     recording: RecordingFacts,
     next: Option<Fact>,
-    /// Sort key of the next fact. Facts of one recording stay in order, whatever their times.
+    /// Sort key of the next fact. Facts of one recording stay in order even if their times do not.
     due: Timestamp,
 }
 

@@ -2,7 +2,7 @@
 
 use model::ConnectionId;
 
-/// One of several sources, each of which numbers connections from 0.
+/// One of several sources. Each numbers its connections from 0.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbering {
     place: u32,

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Some operations of each name, evenly over the run. Bounded: names with most time are kept.
-/// Clones share the samples.
+/// Some operations of each name, evenly over the run. Bounded to the names with most time. Clones
+/// share the samples.
 #[derive(Debug, Clone, Default)]
 pub struct Samples(Rc<RefCell<SamplesByName>>);
 
@@ -176,7 +176,7 @@ const MAX_OPERATIONS_PER_NAME: usize = 64;
 /// Also the longest operation that is kept complete.
 const MAX_EXCHANGES_PER_NAME: usize = 20_000;
 
-/// About 50 MB.
+/// They take about 50 MB.
 const MAX_STEPS: usize = 100_000;
 
 const MAX_SHOWN_EXCHANGES: usize = 5_000;

@@ -36,8 +36,7 @@ impl PacketFile {
     /// Creates or truncates the file, readable only by its owner.
     ///
     /// # Errors
-    /// Those of the system. Also if rotation is requested for something other than a file, such as
-    /// a pipe.
+    /// Those of the system. Also if rotation is requested for a pipe or another non-file.
     pub(super) fn create(plan: PacketFilePlan) -> io::Result<Self> {
         let PacketFilePlan { path, most } = plan;
         let is_other = path.metadata().is_ok_and(|there| !there.is_file());

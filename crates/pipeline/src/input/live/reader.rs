@@ -130,7 +130,7 @@ fn taken<'a>(seen: &SeenPacket<'a>, at: Timestamp, several: bool) -> Option<Live
     }
 }
 
-/// Writes the packet to the file. Gives the file up on an error.
+/// Writes the packet to the file, and stops using the file after an error.
 fn keep(kept: &mut Option<PacketFile>, shared: &Shared, seen: &SeenPacket<'_>, at: Timestamp) {
     let Some(file) = kept else { return };
     if let Err(error) = file.packet(seen, at) {
