@@ -52,7 +52,7 @@ struct Point {
 #[derive(Debug, Default)]
 struct Seen {
     hop_limits: Option<(u8, u8)>,
-    /// Outgoing packets that had passed no router, and whether others left.
+    /// Outgoing packets that had passed no router.
     sent: u32,
     passed_on: bool,
     received: bool,

@@ -170,8 +170,8 @@ impl Timeline {
         }
     }
 
-    /// Follows steps of the wall clock. Two measurements may differ by less than [`STEP`]; smaller
-    /// differences are ignored, because they would end up between packets.
+    /// Follows steps of the wall clock. Differences below [`STEP`] are errors of measurement: they
+    /// are ignored, or they would end up between packets.
     fn follow(&mut self) {
         let now = WallOffset::now();
         if now.apart(self.offset) > STEP {
