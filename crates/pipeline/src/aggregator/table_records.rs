@@ -14,8 +14,8 @@ use storage::{Folder, RunKind};
 #[derive(Debug, Clone, Copy)]
 pub enum TablesInput<'a> {
     Live,
-    /// A live run after tables were given up. Other writers of the folder are checked only after
-    /// the first file is complete, since that may take long.
+    /// A live run after tables were given up. A bucket is verified only by the first upload,
+    /// because a check may take long.
     Resumed,
     /// The tables of files. Replaces earlier tables of the same files and host.
     Files(&'a [PathBuf]),
