@@ -462,7 +462,7 @@ const NO_REQUESTS: &str = "--operations http, and no HTTP request was answered i
                            name the application as a target too (longwire watch http://HOST:PORT DATABASE) and send it its requests through the \
                            relay; HTTPS cannot be read; --operations auto shows the transactions and statements";
 
-/// Warns that connections were to move that predictions do not replay, because they are behind a
+/// Warns of connections chosen to move that predictions do not replay, because they are behind a
 /// pooler.
 fn not_moved(poolers: &Poolers, moved: &MovedConnections) -> Vec<Warning> {
     let behind = poolers.found().filter(|(_, back)| moved.names(*back));

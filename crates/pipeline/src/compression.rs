@@ -134,10 +134,6 @@ impl CompressionMeter {
         }
     }
 
-    /// Takes the next fact.
-    ///
-    /// # Errors
-    /// When a codec fails.
     pub fn fact(&mut self, fact: Fact, out: &mut FactSink<'_>) -> Result<()> {
         match fact {
             Fact::Exchange { exchange, protocol } => self.exchange(exchange, protocol),

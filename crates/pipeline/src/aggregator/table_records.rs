@@ -92,7 +92,8 @@ impl TableRecords {
 }
 
 impl Aggregator {
-    /// Observed by `host`; the default is the host of the run's conditions.
+    /// Also writes tables, with `host` as their observer. The default is the host of the run's
+    /// conditions.
     pub fn tables(&mut self, folder: &Path, host: Option<&str>, input: TablesInput<'_>) -> Result<()> {
         let not_made = || format!("could not write tables to {}", folder.display());
         let host = host.or(self.conditions.host.as_deref()).unwrap_or("unknown");

@@ -104,10 +104,7 @@ impl OpenedInput {
     }
 
     /// Starts reading packets, with the current rights of this process. `lookup` finds the programs
-    /// at their ends.
-    ///
-    /// # Errors
-    /// If no thread can be started.
+    /// at the ends of connections.
     pub fn begin(self, reading: Reading, lookup: OwnerLookup) -> Result<LiveInput> {
         let Self { ring, name, kept } = self;
         let shared = Arc::new(Shared::default());
