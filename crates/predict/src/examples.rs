@@ -86,7 +86,9 @@ fn typical(by_duration: &[PredictedOperation]) -> Option<PredictedOperation> {
             place.abs_diff(middle),
         )
     };
-    middle_third.min_by_key(from_median).map(|place| by_duration[place])
+    middle_third
+        .min_by_key(from_median)
+        .map(|place| by_duration[place])
 }
 
 /// Operations kept of a name and target.
@@ -122,7 +124,10 @@ mod tests {
             });
         }
         let typical = examples.finish().map(|found| found.typical);
-        assert_eq!(typical.map(|one| (one.predicted, one.turns)), Some((Duration::from_millis(98), 2)));
+        assert_eq!(
+            typical.map(|one| (one.predicted, one.turns)),
+            Some((Duration::from_millis(98), 2))
+        );
     }
 
     #[test]
